@@ -30,11 +30,10 @@ from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
 from epbench.tulving.dataset.schema import BookData
 from epbench.tulving.events.dates import MONTHS, from_words, in_words
 from epbench.tulving.events.universe import Universe, as_texts
-from epbench.tulving.levels.level import LEVELS
+from epbench.tulving.levels.plan import LEVELS
 from epbench.tulving.questions.evidence import evidence_of
 from epbench.tulving.questions.generate import Question
-from epbench.tulving.reader.lexical import answer_question
-from epbench.tulving.reader.story import read_story
+from epbench.tulving.reader.lexical import answer_question, read_story
 from epbench.tulving.solving.solver import Solver, at_places
 from epbench.tulving.solving.statements import Statements
 

@@ -50,7 +50,7 @@ def make_run(folder: Path, dataset: Path, n: int) -> list[str]:
         str(folder),
     ]
     from epbench.models.protocol import Sampling
-    from epbench.tulving.context.reading import Reading
+    from epbench.tulving.context.requests import Reading
 
     model, judge = LexicalReader(), LexicalJudge()
     reading = Reading(memory="none", repeats=repeats, sampling=Sampling(1024, 0.0, 0))

@@ -66,8 +66,8 @@ def share(values: list[float], least: float) -> float:
 
 def compared(embedder, trace: str) -> tuple[Mapping[str, list[float]], Mapping[str, list[float]]]:
     """Similarities of the right pairs and of all others, by whether the answer describes or names something."""
+    from epbench.tulving.judging.lexical import normal
     from epbench.tulving.judging.phrases import phrases_of
-    from epbench.tulving.judging.rules import normal
     from epbench.tulving.judging.similarity import Similarities
 
     similarities = Similarities(embedder)

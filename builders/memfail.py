@@ -32,8 +32,9 @@ persona_retrieval and long_hop. Load one with `load_dataset("OUT/memfail", "long
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from epbench.memfail.generation.asking import Planner
 
 Tables = dict[str, list["Row"]]
+CardOf = Callable[[Sequence["Config"], "Report"], "Card"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,21 +130,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     refuse_other_folder(folder)
     count_tokens = cl100k_tokens() if args.tokens else None
 
-    # 1. The rows of every config: made from templates, or read from the published files. 2. The report on their limits.
-    # 3. The card, which depends on where the rows come from.
-    if args.source == "template":
-        n_rows, seed = 100 if args.rows is None else args.rows, args.seed or 0
-        tables = template_rows(names, n_rows, seed, args.hard)
-        configs, report = [config_of(name, rows) for name, rows in tables.items()], validate(tables, count_tokens)
-        card = card_of_template(names, n_rows, seed, args.hard, configs, report)
-    else:
-        tables, files, source = published_rows(names, args.source)
-        configs, report = [config_of(name, rows) for name, rows in tables.items()], validate(tables, count_tokens)
-        card = card_of_published(source, files, configs, report)
+    # 1. The rows of every config: made from templates, or read from the published files; and how their card is made.
+    tables, card_of = template_rows(args, names) if args.source == "template" else published_rows(args, names)
 
-    # 4. The folder, written as a whole.
+    # 2. The report on their limits.
+    configs, report = [config_of(name, rows) for name, rows in tables.items()], validate(tables, count_tokens)
+
+    # 3. The folder with its card, written as a whole.
     texts = {"validation.json": json.dumps(report, indent=2, ensure_ascii=False) + "\n"}
-    write_dataset(folder, configs, card.reworded(command.translated), texts)
+    write_dataset(folder, configs, card_of(configs, report).reworded(command.translated), texts)
     show(report, folder)
 
 
@@ -236,32 +232,29 @@ def save_generated(folder: Path, tables: Tables, report: Report, generation: dic
     command.console().say(f"{len(generation['dropped'])} specifications were dropped; {FILE} says why")
 
 
-def template_rows(names: Sequence[str], n_rows: int, seed: int, hard: bool) -> Tables:
+def template_rows(args: Arguments, names: Sequence[str]) -> tuple[Tables, CardOf]:
+    from epbench.memfail.dataset.card import made_card
     from epbench.memfail.dataset.schema import complete
     from epbench.memfail.templates.rows import check_rows, make_rows
 
-    check_rows(names, n_rows, hard)
-    return {name: complete(name, make_rows(name, n_rows, seed, hard)) for name in names}
+    n_rows, seed = 100 if args.rows is None else args.rows, args.seed or 0
+    check_rows(names, n_rows, args.hard)
+    tables = {name: complete(name, make_rows(name, n_rows, seed, args.hard)) for name in names}
+    made_by = made_again_by(names, n_rows, seed, more=["--hard"] * args.hard)
+    return tables, partial(made_card, made_by, harder=args.hard)
 
 
-def published_rows(names: Sequence[str], source: str) -> tuple[Tables, dict[str, Path], str]:
-    """Return the rows and the file of each config, and how the card names the source."""
-    from epbench.memfail.dataset.released import file_of, open_source, read_config
+def published_rows(args: Arguments, names: Sequence[str]) -> tuple[Tables, CardOf]:
+    """Return the rows of each config; the card names their source, and a digest of every file."""
+    from epbench.memfail.dataset.card import released_card
+    from epbench.memfail.dataset.released import digest_of, file_of, open_source, read_config
     from epbench.memfail.dataset.schema import complete
 
-    opened = open_source(source)
+    opened = open_source(args.source)
     files = {name: file_of(opened, name) for name in names}
     tables = {name: complete(name, read_config(path, name)) for name, path in files.items()}
-    return tables, files, opened.name
-
-
-def card_of_template(
-    names: Sequence[str], n_rows: int, seed: int, hard: bool, configs: Sequence[Config], report: Report
-) -> Card:
-    """Return the card, with the command that makes the same rows again."""
-    from epbench.memfail.dataset.card import made_card
-
-    return made_card(made_again_by(names, n_rows, seed, more=["--hard"] * hard), configs, report, hard)
+    digests = {name: digest_of(path) for name, path in files.items()}
+    return tables, partial(released_card, "python builders/memfail.py --source …", opened.name, digests)
 
 
 def made_again_by(
@@ -274,15 +267,6 @@ def made_again_by(
     return " ".join(
         ["python", "builders/memfail.py", *source, "--rows", str(n_rows), "--seed", str(seed), *more, *chosen]
     )
-
-
-def card_of_published(source: str, files: dict[str, Path], configs: Sequence[Config], report: Report) -> Card:
-    """Return the card, with the source and a digest of every file."""
-    from epbench.memfail.dataset.card import released_card
-    from epbench.memfail.dataset.released import digest_of
-
-    digests = {name: digest_of(path) for name, path in files.items()}
-    return released_card("python builders/memfail.py --source …", source, digests, configs, report)
 
 
 def show(report: Report, folder: Path) -> None:

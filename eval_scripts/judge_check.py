@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 from epbench import command, options
 
 if TYPE_CHECKING:
-    from epbench.tulving.judging.protocol import Judge
+    from epbench.tulving.judging.verdicts import Judge
     from epbench.tulving.released.archive import Archive
     from epbench.tulving.released.runs import PublishedRun
 
@@ -124,7 +124,7 @@ def _check(args: Arguments) -> None:
     from epbench.runs.folder import open_run
     from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
     from epbench.tulving.calibration.check import check_judge_on, passport_screen
-    from epbench.tulving.calibration.store import passport_path
+    from epbench.tulving.calibration.passport import passport_path
     from epbench.tulving.judging.verdicts import judge_failures, plan_lines
 
     console = command.console()

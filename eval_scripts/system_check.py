@@ -4,12 +4,11 @@
     python eval_scripts/system_check.py my_memory.py:MyMemory --n 100 --timeout 60 --out runs/check
     python eval_scripts/system_check.py mem0 --n 20 --system-model qwen3 --system-url http://127.0.0.1:8000/v1 --embedder minilm
 
-The class is told made-up facts and asked for them, in a process of its own as in a run: does each call return in time, is
-an empty store empty, are two stores apart, are at most k memories returned, does the listing hold everything that can be
-retrieved (after --n conversations, too), does a retrieval change anything, what becomes of a conversation that comes
-twice, do names in any script come back, what is left after kill -9. With --isolation bwrap it runs without a network, so
-that a call that needs another address than its model's fails. Prints a table with what was found and what was
-expected. The exit status is 0 if every promise was kept and 1 if one was broken.
+The class is told made-up facts and asked for them, in a process of its own as in a run: does each call return in time, are
+two stores apart, are at most k memories returned, does the listing hold everything that can be retrieved (after --n
+conversations, too), does a retrieval change anything, do names in any script come back, what is left after kill -9. With
+--isolation bwrap it runs without a network, so that a call that needs another address than its model's fails. Prints a
+table with what was found and what was expected. The exit status is 0 if every promise was kept and 1 if one was broken.
 
 A system with a model behind it makes its calls here as well: about --n conversations and 150 more are stored. --out DIR
 keeps contract.json, the stores and system.log, what the system printed.

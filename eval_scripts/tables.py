@@ -232,7 +232,7 @@ def _still_there(names: Sequence[str], given: Sequence[str]) -> list[str]:
 
 def _rated(book: PaperBook, judge: Model, folder: Path) -> dict[int, Rating | None]:
     """How realistic a model calls the event of each chapter; it is told how many have no rating."""
-    from epbench.tulving.paper.ratings import ratings_of
+    from epbench.tulving.paper.realism import ratings_of
 
     ratings = ratings_of(book, judge, folder, progress=command.bar)
     if lost := [chapter for chapter, rating in ratings.items() if rating is None]:

@@ -135,8 +135,7 @@ def _evaluate(args: Arguments) -> None:
     from epbench.models.protocol import Sampling
     from epbench.runs.several import folders_of_datasets
     from epbench.tulving import evaluate, rejudge
-    from epbench.tulving.context.prompts import load_prompts
-    from epbench.tulving.context.reading import Reading
+    from epbench.tulving.context.requests import Reading, load_prompts
     from epbench.tulving.judging.load import load_judge
     from epbench.tulving.reader.lexical import LexicalReader
     from epbench.tulving.scores.tables import markdown_table, screen_tables

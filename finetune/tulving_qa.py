@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     from epbench.finetuning.run import TuningRun
     from epbench.finetuning.texts.tokens import SampleTokens
     from epbench.models.hf.model import TransformersModel
-    from epbench.tulving.context.reading import Reading
+    from epbench.tulving.context.requests import Reading
     from epbench.tulving.dataset.load import Loaded
     from epbench.tulving.finetuning.material import TrainingQuestion, TulvingPlan
-    from epbench.tulving.judging.protocol import Judge
+    from epbench.tulving.judging.verdicts import Judge
 
 TOY = Path(__file__).parent / "configs" / "tulving-cpu.yaml"
 HELD_OUT_SEED = 1000  # of a template book that nobody trains on
@@ -189,8 +189,7 @@ def _reading(args: Arguments) -> Reading:
     """How eval_scripts/tulving.py --memory none asks, with its defaults."""
     from epbench.errors import BadInput
     from epbench.models.protocol import Sampling
-    from epbench.tulving.context.prompts import load_prompts
-    from epbench.tulving.context.reading import Reading
+    from epbench.tulving.context.requests import Reading, load_prompts
     from epbench.tulving.finetuning.material import MEMORY
 
     if args.max_tokens < 1:

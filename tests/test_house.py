@@ -51,7 +51,7 @@ def test_shared_rooms_know_no_flags_scripts_or_benchmarks():
     for name, path in MODULES.items():
         if part_of(name) in BENCHMARKS or part_of(name) in FOR_SCRIPTS or name == "epbench":
             continue
-        if name == "epbench.memories.isolation":  # its flags are those of bubblewrap
+        if name == "epbench.memories.process":  # its flags are those of bubblewrap
             continue
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             ours = re.sub(r"pip install .*", "", line)  # pip's own flags are not ours

@@ -7,13 +7,17 @@ import threading
 from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
-from rich.console import Console
 
 from epbench import progress
-from epbench.progress import EVERY, Bar, Lines, Tally, bar, counter, end_all
+from epbench.progress import EVERY, Tally, bar, counter, end_all, print_lines, reading
 
 REPLY = {"id": "a", "answer": "tea", "usage": {"prompt": 1000, "cached": 900, "completion": 50}}
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
+
+
+def count(tally, item):
+    usage = (item or {}).get("usage")
+    tally.reach(tally.done + 1, usage["prompt"] - usage["cached"] + usage["completion"] if usage else 0)
 
 
 class Clock:
@@ -58,13 +62,12 @@ def nothing_is_left():
     for thread in set(threading.enumerate()) - set(before):
         thread.join(60)  # rich tells its thread to end and does not wait for it
         assert not thread.is_alive(), thread
-    assert progress._views == []
+    assert progress._open == []
 
 
 def lines_of(tally, clock, seconds, each_second):
     """What the log has after so many seconds, while `each_second` is called once a second."""
-    log = io.StringIO()
-    lines, end = Lines(tally, log), clock.now + seconds
+    log, end = io.StringIO(), clock.now + seconds
 
     def wait(interval):
         for _ in range(round(interval)):
@@ -74,15 +77,16 @@ def lines_of(tally, clock, seconds, each_second):
             each_second()
         return False
 
-    lines.report(wait)
-    lines.end()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress, "_open", [(tally, None)])
+        print_lines(tally, log, wait)
     return log.getvalue().splitlines()
 
 
 def test_a_log_has_a_line_every_thirty_seconds_and_a_last_one(clock):
     tally = Tally("answers", 400, clock=clock)
     assert EVERY == 30
-    assert lines_of(tally, clock, 100, lambda: [tally.add(REPLY) for _ in range(4)]) == [
+    assert lines_of(tally, clock, 100, lambda: [count(tally, REPLY) for _ in range(4)]) == [
         "answers: 120 of 400 (30 %), 600 tokens/s, about 1 min left",
         "answers: 240 of 400 (60 %), 600 tokens/s, about 40 s left",
         "answers: 360 of 400 (90 %), 600 tokens/s, about 10 s left",
@@ -92,7 +96,7 @@ def test_a_log_has_a_line_every_thirty_seconds_and_a_last_one(clock):
 
 def test_a_log_has_nothing_of_what_takes_less_than_thirty_seconds(clock):
     tally = Tally("answers", 29, clock=clock)
-    assert lines_of(tally, clock, 29, lambda: tally.add(REPLY)) == []
+    assert lines_of(tally, clock, 29, lambda: count(tally, REPLY)) == []
     assert tally.done == 29
 
 
@@ -109,9 +113,9 @@ def test_what_earlier_starts_have_done_counts_as_done_and_takes_no_time(clock):
     tally = Tally("verdicts", 400, done=300, clock=clock)
     clock.now += 60
     assert tally.line() == "verdicts: 300 of 400 (75 %), at work for 1 min"
-    tally.add({"id": "a"})
+    count(tally, {"id": "a"})
     assert tally.line() == "verdicts: 301 of 400 (75 %), about 1 h 39 min left"
-    tally.add({"id": "b", "usage": REPLY["usage"]})
+    count(tally, {"id": "b", "usage": REPLY["usage"]})
     assert tally.line() == "verdicts: 302 of 400 (75 %), 2 tokens/s, about 49 min left"
 
 
@@ -128,7 +132,7 @@ def test_a_counter_learns_from_its_first_call_where_this_start_began(clock):
 def test_work_that_is_done_again_makes_the_total_larger(clock):
     tally = Tally("memory calls", 4, done=3, clock=clock)
     for _ in range(3):
-        tally.add(None)
+        count(tally, None)
     assert tally.line() == "memory calls: 6 of 6 (100 %)"
 
 
@@ -187,17 +191,23 @@ def test_nothing_is_left_of_a_loop_that_ends_early(stream, how):
         assert out.getvalue().rindex(SHOW_CURSOR) > out.getvalue().rindex(HIDE_CURSOR)
 
 
-def test_a_terminal_shows_what_is_done_and_the_tokens_per_second(clock):
-    screen = io.StringIO()
-    tally = Tally("answers", 400, clock=clock)
-    view = Bar(tally, Console(file=screen, force_terminal=True, width=80))
-    view.show()
-    for _ in range(120):
-        tally.add(REPLY)
-    clock.now += 30
-    view.hide()
-    *_, row, _ = re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "\r", screen.getvalue()).split("answers")[-1].split("\n")
-    assert re.fullmatch(r"\s+[\u2501\u2578\u257a\s]{20,40}\s+120/400  600 tokens/s, about 1 min left", row)
+def test_a_terminal_shows_what_is_done_and_the_tokens_per_second():
+    with redirect_stderr(Terminal()) as terminal, counter("answers", 400) as reach:
+        reach(120, 18_000)
+        reading(4096, 11_283)
+        reach(121, 18_000)
+    rows = re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "\r", terminal.getvalue()).split("answers")
+    assert re.search(r"^\s+[\u2501\u2578\u257a\s]+121/400\s+[\d,]+ tokens/s\s+0:00:00", rows[-1])
+
+
+def test_what_a_model_reads_is_told_until_it_has_read_it():
+    reading(1, 2)  # nothing is shown
+    with counter("answers", 60):
+        tally, _ = progress._open[-1]
+        reading(4096, 11_283)
+        assert tally.line() == "answers: 0 of 60 (0 %), reading: 4,096 of 11,283 tokens, at work for 0 s"
+        reading(11_283, 11_283)
+        assert tally.line() == "answers: 0 of 60 (0 %), at work for 0 s"
 
 
 def test_a_terminal_gets_a_bar_that_goes_away_and_what_is_printed_stays():
@@ -224,7 +234,7 @@ def test_a_log_in_colour_and_a_dumb_terminal_get_lines(stream, variable, monkeyp
     assert log.getvalue() == ""
 
 
-def test_of_two_that_are_open_the_inner_one_is_seen_and_then_the_outer_one_again():
+def test_of_two_that_are_open_the_inner_one_is_drawn_below_and_then_the_outer_one_alone():
     with redirect_stderr(Terminal()) as terminal:
         with counter("steps", 2) as done:
             done(1, 10)

@@ -16,7 +16,7 @@ from epbench.starting.parser import count
 
 if TYPE_CHECKING:
     from epbench.memories.guard import Limits
-    from epbench.memories.isolation import Isolation
+    from epbench.memories.protocol import Isolation
     from epbench.models.load import Engine, Options
 
 LEXICAL = "lexical (rules, offline)"
@@ -283,8 +283,8 @@ class SystemOptions:
             BadInput: a setting is not KEY=VALUE, or is given twice.
         """
         from epbench.errors import BadInput
-        from epbench.memories.spec import PUBLISHED_MODEL, Endpoint
-        from epbench.memories.systems.catalog import SYSTEMS
+        from epbench.memories.load import SYSTEMS
+        from epbench.memories.protocol import PUBLISHED_MODEL, Endpoint
 
         settings: dict[str, str] = {}
         for text in self.system_set:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from epbench.booksort.judging.answers import ScoredPair
-from epbench.booksort.scores.question_files import record_of, table_of
+from epbench.booksort.scores.run_files import record_of, table_of
 
 Logit = Callable[[int, int, int, int], float]
 """Log odds of a right answer, given excerpt length, position of the earlier segment, distance and bin (1 to 4)."""

@@ -20,7 +20,7 @@ from epbench.journals.journal import read_journal
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import Request, Sampling
 from epbench.tulving.judging.load import load_judge
-from epbench.tulving.judging.protocol import JudgeInput
+from epbench.tulving.judging.verdicts import JudgeInput
 from tests.engines.slow_model import SlowModel, ends_its_process, lacks_a_library
 from tests.tiny_model import make_tiny_model
 

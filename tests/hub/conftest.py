@@ -1,17 +1,39 @@
-"""A Hub on loopback, and processes whose Hub it is."""
+"""A Hub on loopback, processes whose Hub it is, and a small dataset to publish there."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.hub.diaries import Python
+from epbench.hub.card import card
+from epbench.hub.dataset_folder import Config, write_dataset
 from tests.hub.hub_double import HubDouble
+
+PUBLISH = Path(__file__).parents[2] / "builders" / "publish.py"
+
+Python = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def diary(parent: Path, answers: Sequence[Sequence[str] | None]) -> tuple[Path, list[Config]]:
+    """A dataset of two configs, written as the folder `diary`, and what is in it."""
+    from datasets import Features, List, Value
+
+    ids = [f"q{i}" for i in range(len(answers))]
+    first = Features({"id": Value("string"), "answers": List(Value("string")), "score": Value("float64")})
+    second = Features({"id": Value("string"), "who": {"name": Value("string"), "age": Value("int64")}})
+    configs = [
+        Config("first", "test", first, {"id": ids, "answers": answers, "score": [i / 7 for i in range(len(ids))]}),
+        Config("second", "train", second, {"id": ["e0"], "who": [{"name": "Zoë 🦊", "age": None}]}),
+    ]
+    write_dataset(
+        parent / "diary", configs, card(configs, "# Diary", pretty_name="Diary", license="mit", tags=["test"])
+    )
+    return parent / "diary", configs
 
 
 @pytest.fixture
@@ -37,3 +59,9 @@ def python(hub: HubDouble, tmp_path: Path) -> Python:
         )
 
     return run
+
+
+@pytest.fixture
+def upload(python: Python) -> Python:
+    """Publish folders of datasets on the double: `upload(FOLDER, "--force", HF_TOKEN=…)`."""
+    return lambda *args, **env: python(PUBLISH, *args, "--to", "hub", "--namespace", "lab", **env)

@@ -11,11 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from datasets import Features
+from jinja2 import UndefinedError
 
-from epbench.hub.card import VERSION, header_of
+from epbench.hub.card import VERSION, card, filled_card, header_of
 from epbench.hub.croissant import FIELDS, FILE
 from epbench.hub.dataset_folder import CANARY
 from epbench.metric_folders import metric_names, metrics_root
+from tests.hub.test_dataset_folder import CONFIGS
 
 ROOT = Path(__file__).parents[2]
 CARDS = sorted((ROOT / "dataset_cards").glob("*/README.md"))
@@ -131,6 +133,24 @@ def test_the_file_for_machines_says_what_the_card_says(built: Path):
     fields = {name.removeprefix("rai:"): value for name, value in content.items() if name.startswith("rai:")}
     assert fields.keys() == FIELDS.keys() and fields.pop("dataCollectionType") == ["Others"]
     assert all(f"| `rai:{name}` | {value} |" in text for name, value in fields.items())
+
+
+def test_a_field_of_responsible_use_is_one_cell_and_the_same_for_machines():
+    use = {"dataBiases": "English | only,\n  of one kind.", "dataCollectionType": ["Others", "Document analysis"]}
+    made = card(CONFIGS, "# Text", pretty_name="Text", license="unknown", tags=[], responsible_use=use)
+    assert "| `rai:dataBiases` | English / only, of one kind. |\n" in made.text
+    assert "| `rai:dataCollectionType` | Others, Document analysis |\n" in made.text
+    content = json.loads(made.files("mine")[FILE])
+    assert content["rai:dataBiases"] == "English / only, of one kind." and content["license"] == "unknown"
+    assert content["rai:dataCollectionType"] == use["dataCollectionType"] and content["name"] == "mine"
+    none = card(CONFIGS, "# Text", pretty_name="Text", license="mit", tags=[])
+    assert none.files("mine") == {"README.md": none.text} and "rai:" not in none.text
+
+
+@pytest.mark.parametrize("package", ["epbench.tulving", "epbench.booksort", "epbench.memfail"])
+def test_a_template_without_one_of_its_values_is_an_error(package: str):
+    with pytest.raises(UndefinedError, match="is undefined"):
+        filled_card(package, CONFIGS, {})
 
 
 def test_croissants_own_library_reads_the_file_without_an_error(built: Path):

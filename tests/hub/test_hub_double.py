@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.hub.diaries import Python
+from tests.hub.conftest import Python
 from tests.hub.hub_double import SIGNATURE, TOKEN, HubDouble
 from tests.hub.hub_store import Repo
 

@@ -14,7 +14,7 @@ import pytest
 
 from epbench.hub.install import install_dataset, planned_install
 from tests.full_disk import full_disk
-from tests.hub.diaries import PUBLISH, Python, diary
+from tests.hub.conftest import PUBLISH, Python, diary
 
 Publish = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -1,9 +1,14 @@
-"""Publishing on the Hub, against a double of it, and loading from there with the libraries of the users."""
+"""Publishing on the Hub, against a double of it: what arrives, what a second publication does, and what is refused."""
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,9 +21,11 @@ from epbench.hub import push
 from epbench.hub.dataset_folder import Config
 from epbench.hub.push import dataset_push
 from epbench.metric_folders import metric_names
-from tests.hub.diaries import PUBLISH, Python, diary
-from tests.hub.hub_double import HubDouble
+from tests.hub.conftest import PUBLISH, Python, diary
+from tests.hub.hub_double import SIGNATURE, TOKEN, Cut, HubDouble, Refusal
 
+REPO = ("datasets", "lab/diary")
+COMMIT = "POST /api/datasets/lab/diary/commit/main"
 LOAD_DATASET = """
 import json
 from datasets import load_dataset
@@ -49,6 +56,20 @@ print(json.dumps(metric.compute(predictions=[["7 May 2024", "x"], []], reference
 """
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return diary(tmp_path, [["old"]])[0]
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def reword(folder: Path, old: str, new: str) -> None:
+    readme = folder / "README.md"
+    readme.write_text(readme.read_text("utf-8").replace(old, new), "utf-8")
+
+
 def as_loaded(config: Config) -> Mapping[str, Any]:
     return {config.split: [config.stored_features.to_dict(), config.table.to_pylist()]}
 
@@ -67,27 +88,25 @@ def assert_refused(done: subprocess.CompletedProcess[str], *said: str) -> None:
 
 
 @pytest.mark.slow
-def test_pushed_dataset_loads_with_the_same_rows(hub: HubDouble, python: Python, tmp_path: Path):
+def test_pushed_dataset_loads_with_the_same_rows(hub: HubDouble, python: Python, upload: Python, tmp_path: Path):
     folder, configs = diary(tmp_path / "out", [["a", "b"], [], None])
     (folder / "eval.yaml").write_text("name: Diary\n")
-    done = python(PUBLISH, folder, "--to", "hub", "--namespace", "lab", "--private")
+    done = upload(folder, "--private")
     assert done.stdout == f"uploaded: {hub.url}/datasets/lab/diary (4 new), tag v0.1.0\n", done.stderr
-    repo = hub.repos["datasets", "lab/diary"]
-    assert repo.created_with["visibility"] == "private"
-    assert repo.files == {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
+    assert hub.repos[REPO].created_with["visibility"] == "private"
+    assert hub.repos[REPO].files == files_of(folder)
     assert printed_json(python("-c", LOAD_DATASET)) == [as_loaded(config) for config in configs]
 
 
 @pytest.mark.slow
-def test_published_dataset_is_streamed_and_found_by_tag_and_config(hub: HubDouble, python: Python, tmp_path: Path):
+def test_published_dataset_is_streamed_and_found_by_tag_and_config(
+    hub: HubDouble, python: Python, upload: Python, tmp_path: Path
+):
     hub.page = 2
     for version, answers in (("0.1.0", [["a"]]), ("0.2.0", [["a"], ["b"]])):
         folder, _ = diary(tmp_path, answers)
-        readme = folder / "README.md"
-        readme.write_text(readme.read_text("utf-8").replace("version: 0.1.0", f"version: {version}"), "utf-8")
-        assert python(PUBLISH, folder, "--to", "hub", "--namespace", "lab").returncode == 0
+        reword(folder, "version: 0.1.0", f"version: {version}")
+        assert upload(folder).returncode == 0
     assert printed_json(python("-c", LOAD_OTHERWISE)) == [["first", "second"], ["q0", "q1"], ["q0"]]
 
 
@@ -109,95 +128,222 @@ def test_pushed_metric_computes(hub: HubDouble, python: Python):
         ]
 
 
-@pytest.mark.parametrize("token", ["hf_anotherTokenThatMustNotBePrintedEither", ""], ids=["wrong", "missing"])
-def test_without_a_valid_token_one_line_says_so(token: str, hub: HubDouble, python: Python, tmp_path: Path):
-    folder, _ = diary(tmp_path, [["a"]])
-    done = python(PUBLISH, folder, "--metrics", "--to", "hub", "--namespace", "lab", HF_TOKEN=token)
-    assert_refused(done, "lab/diary", "401", "hf auth login")
-    assert not hub.repos
-
-
-def test_namespace_of_others_is_refused_in_one_line(hub: HubDouble, python: Python, tmp_path: Path):
-    folder, _ = diary(tmp_path, [["a"]])
-    done = python(PUBLISH, folder, "--to", "hub", "--namespace", "elsewhere")
-    assert_refused(done, "elsewhere/diary", "403", "You don't have the rights to write")
-    assert not hub.repos
-
-
 @pytest.mark.slow
-def test_repository_that_may_no_longer_be_written_stays_as_it_is(hub: HubDouble, python: Python, tmp_path: Path):
-    push = (PUBLISH, tmp_path / "diary", "--to", "hub", "--namespace", "lab")
-    diary(tmp_path, [["old"]])
-    assert python(*push).returncode == 0
-    hub.writable.clear()
-    diary(tmp_path, [["new"]])
-    assert_refused(python(*push, "--force"), "lab/diary", "403")
-    assert len(hub.repos["datasets", "lab/diary"].commits) == 2
-
-
-def test_hub_out_of_reach_is_said_in_one_line(python: Python, tmp_path: Path):
-    folder, _ = diary(tmp_path, [["a"]])
-    with HubDouble("lab") as gone:
-        pass
-    assert_refused(python(PUBLISH, folder, "--to", "hub", "--namespace", "lab", HF_ENDPOINT=gone.url), "lab/diary")
-
-
-@pytest.mark.slow
-def test_dry_run_lists_the_differences_and_changes_nothing(hub: HubDouble, python: Python, tmp_path: Path):
-    folder, _ = diary(tmp_path, [["a"]])
-    push = (PUBLISH, folder, "--to", "hub", "--namespace", "lab")
-    done = python(*push, "--metrics", "--dry-run")
+def test_dry_run_lists_the_differences_and_changes_nothing(hub: HubDouble, upload: Python, folder: Path):
+    done = upload(folder, "--metrics", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("a new repository") == 1 + len(metric_names())
     assert "lab/diary on the Hub (dataset, a new repository)" in done.stdout and "tag v0.1.0: new" in done.stdout
     assert hub.repos == {}
-    assert python(*push).returncode == 0
+    assert upload(folder).returncode == 0
     (folder / "notes.txt").write_text("12345")
-    (folder / "second/train-00000-of-00001.parquet").rename(folder / "second/train-00000-of-00002.parquet")
-    size = (folder / "second/train-00000-of-00002.parquet").stat().st_size / 1000
-    done = python(*push, "--dry-run")
+    rows = (folder / "second/train-00000-of-00001.parquet").rename(folder / "second/train-00000-of-00002.parquet")
+    size = f"{rows.stat().st_size / 1000:,.1f}"
+    done = upload(folder, "--dry-run")
     assert [line.split() for line in done.stdout.splitlines()[2:6]] == [
         ["unchanged", f"{(folder / 'README.md').stat().st_size / 1000:,.1f}", "kB", "README.md"],
         ["new", "0.0", "kB", "notes.txt"],
-        ["new", f"{size:,.1f}", "kB", "second/train-00000-of-00002.parquet"],
-        ["deleted", f"{size:,.1f}", "kB", "second/train-00000-of-00001.parquet"],
+        ["new", size, "kB", "second/train-00000-of-00002.parquet"],
+        ["deleted", size, "kB", "second/train-00000-of-00001.parquet"],
     ]
     assert "needs --force: lab/diary: the tag v0.1.0 is on other content" in done.stdout
-    assert len(hub.repos["datasets", "lab/diary"].commits) == 2
+    assert len(hub.repos[REPO].commits) == 2
     assert not any(request.startswith(("POST", "PUT")) for request in hub.requests[-4:])
+
+
+@pytest.mark.slow
+def test_the_same_again_makes_no_commit_and_other_rows_need_another_version_or_force(
+    hub: HubDouble, upload: Python, folder: Path, tmp_path: Path
+):
+    assert upload(folder).stdout == f"uploaded: {hub.url}/datasets/lab/diary (3 new), tag v0.1.0\n"
+    assert upload(folder).stdout == f"unchanged: {hub.url}/datasets/lab/diary, tag v0.1.0\n"
+    repo, first = hub.repos[REPO], hub.repos[REPO].head
+    assert len(repo.commits) == 2 == len(hub.uploads)  # the commit of the Hub itself, and ours
+    diary(tmp_path, [["new"], ["newer"]])
+    done = upload(folder)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert f"lab/diary: the tag v0.1.0 is on other content than {folder} (commit {first[:7]}" in done.stderr
+    assert "raise the version, or give --force" in done.stderr
+    assert (repo.head, repo.tags) == (first, {"v0.1.0": first})
+
+    reword(folder, "version: 0.1.0", "version: 0.2.0")
+    done = upload(folder)
+    assert "(2 changed), tag v0.2.0" in done.stdout, done.stderr
+    assert repo.tags == {"v0.1.0": first, "v0.2.0": repo.head}
+
+    diary(tmp_path, [["newest"]])
+    assert upload(folder, "--force").returncode == 0
+    assert repo.tags["v0.1.0"] == repo.head and len(repo.commits) == 4
+
+
+def test_a_card_without_a_version_gets_no_tag(hub: HubDouble, upload: Python, folder: Path):
+    reword(folder, "version: 0.1.0\n", "")
+    assert "without a tag, as its README.md has no version" in upload(folder).stdout
+    assert hub.repos[REPO].tags == {}
+    reword(folder, "license: mit\n", "license: mit\nversion: 1 of 2\n")
+    done = upload(folder)
+    assert done.returncode == 2 and "field 'version': expected one such as 0.1.0, found '1 of 2'" in done.stderr
+
+
+def test_rows_of_a_config_that_is_gone_are_deleted_and_foreign_files_stay(hub: HubDouble, upload: Python, folder: Path):
+    hub.publish(*REPO, {"old/test-00000-of-00001.parquet": b"PAR1", "notes.md": b"theirs"})
+    done = upload(folder)
+    assert "(3 new, 1 deleted)" in done.stdout, done.stderr
+    assert hub.repos[REPO].files == files_of(folder) | {"notes.md": b"theirs"}
+
+
+@pytest.mark.slow
+def test_a_broken_connection_is_mended_or_said_in_one_line(hub: HubDouble, upload: Python, folder: Path):
+    hub.cut_uploads = 100
+    done = upload(folder, HF_HUB_DISABLE_PROGRESS_BARS="1")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert "Signature" not in done.stderr and len(hub.repos[REPO].commits) == 1
+    hub.cut_uploads, before = 1, len(hub.requests)
+    done = upload(folder)
+    assert done.returncode == 0 and "Signature" not in done.stderr, done.stderr
+    assert sum(request.startswith("PUT") for request in hub.requests[before:]) == 3 and len(hub.uploads) == 2
+
+
+@pytest.mark.slow
+def test_a_refused_upload_is_continued_by_the_next_run(hub: HubDouble, upload: Python, folder: Path):
+    def refuse_the_second(request: str) -> None:
+        if request.startswith("PUT") and hub.uploads:
+            raise Refusal(403, "Request has expired")
+
+    hub.before = refuse_the_second
+    done = upload(folder, HF_HUB_DISABLE_PROGRESS_BARS="1")
+    assert (done.returncode, done.stdout, done.stderr.count("error: lab/diary: the Hub failed")) == (1, "", 1)
+    assert "give the same command again" in done.stderr and "403" in done.stderr
+    assert TOKEN not in done.stderr and SIGNATURE not in done.stderr
+    assert len(hub.repos[REPO].commits) == 1 and len(hub.uploads) == 1
+    hub.before = lambda request: None
+    assert upload(folder).returncode == 0
+    assert len(hub.uploads) == len(set(hub.uploads)) == 2  # only what was missing has been sent
+    assert hub.repos[REPO].tags == {"v0.1.0": hub.repos[REPO].head}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["PUT", COMMIT, "POST /api/datasets/lab/diary/tag/"])
+def test_a_killed_publication_is_continued(moment: str, hub: HubDouble, upload: Python, folder: Path):
+    child: list[subprocess.Popen[bytes]] = []
+    uploads = itertools.count()
+
+    def kill(request: str) -> None:
+        if not request.startswith(moment) or (moment == "PUT" and next(uploads) == 0):
+            return
+        while not child or (moment == "PUT" and not hub.uploads):  # the first upload is complete, the second never is
+            time.sleep(0.01)
+        child[0].send_signal(signal.SIGKILL)
+        raise Cut
+
+    hub.before = kill
+    child.append(
+        subprocess.Popen(
+            [sys.executable, PUBLISH, folder, "--to", "hub", "--namespace", "lab"],
+            env=os.environ | hub.environment(folder.parent / "killed"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    )
+    assert child[0].wait(60) == -signal.SIGKILL
+    hub.before = lambda request: None
+    repo = hub.repos[REPO]
+    assert repo.tags == {} and len(repo.commits) == (2 if "tag" in moment else 1)
+    done = upload(folder)
+    assert done.returncode == 0, done.stderr
+    assert ("unchanged" if "tag" in moment else "uploaded") in done.stdout
+    assert len(repo.commits) == 2 and repo.tags == {"v0.1.0": repo.head}
+    assert len(hub.uploads) == len(set(hub.uploads)) == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "always", "commits", "message"),
+    [
+        ("notes.md", False, 2, ""),
+        pytest.param(
+            "README.md",
+            False,
+            1,
+            "lab/diary: somebody else has changed README.md during the upload",
+            marks=pytest.mark.slow,
+        ),
+        ("notes.md", True, 3, "somebody else keeps committing"),
+    ],
+)
+def test_a_commit_of_somebody_else_at_the_same_time_is_not_overwritten(
+    hub: HubDouble, upload: Python, folder: Path, path: str, always: bool, commits: int, message: str
+):
+    def interfere(request: str) -> None:
+        if request == COMMIT and (always or hub.requests.count(COMMIT) == 1):
+            hub.repos[REPO].add(path, str(len(hub.requests)).encode())
+
+    hub.before = interfere
+    done = upload(folder)
+    assert (done.returncode, message in done.stderr) == (1 if message else 0, True), done.stderr
+    assert (hub.requests.count(COMMIT) == commits and not message) or done.stdout == ""
+    theirs = hub.repos[REPO].files[path]
+    assert theirs.isdigit() and hub.repos[REPO].files == ({} if message else files_of(folder)) | {path: theirs}
+    if path == "README.md":  # looked at, and replaced on purpose
+        assert upload(folder).returncode == 0 and hub.repos[REPO].files == files_of(folder)
+
+
+@pytest.mark.parametrize(
+    ("flags", "env", "said"),
+    [
+        (("--metrics",), {"HF_TOKEN": "hf_anotherTokenThatMustNotBePrintedEither"}, ("lab/diary", "401", "hf auth login")),
+        (("--metrics",), {"HF_TOKEN": ""}, ("lab/diary", "401", "hf auth login")),
+        (("--namespace", "elsewhere"), {}, ("elsewhere/diary", "403", "You don't have the rights to write")),
+        ((), {"HF_ENDPOINT": ""}, ("lab/diary",)),
+    ],
+    ids=["wrong token", "no token", "others' namespace", "out of reach"],
+)  # fmt: skip
+def test_a_hub_that_does_not_take_it_is_said_in_one_line(
+    hub: HubDouble, python: Python, folder: Path, flags: Sequence[str], env: dict[str, str], said: Sequence[str]
+):
+    with HubDouble() as gone:
+        env = {name: value or gone.url if name == "HF_ENDPOINT" else value for name, value in env.items()}
+    assert_refused(python(PUBLISH, folder, "--to", "hub", "--namespace", "lab", *flags, **env), *said)
+    assert not hub.repos
+
+
+@pytest.mark.slow
+def test_repository_that_may_no_longer_be_written_stays_as_it_is(
+    hub: HubDouble, upload: Python, folder: Path, tmp_path: Path
+):
+    assert upload(folder).returncode == 0
+    hub.writable.clear()
+    diary(tmp_path, [["new"]])
+    assert_refused(upload(folder, "--force"), "lab/diary", "403")
+    assert len(hub.repos[REPO].commits) == 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("line", "flags"), [("license: unknown\n", ()), ("", ("--dry-run",))])
 def test_rows_without_a_licence_are_kept_from_the_hub(
-    line: str, flags: Sequence[str], hub: HubDouble, python: Python, tmp_path: Path
+    line: str, flags: Sequence[str], hub: HubDouble, python: Python, upload: Python, folder: Path, tmp_path: Path
 ):
-    good, _ = diary(tmp_path / "ours", [["a"]])
-    theirs, _ = diary(tmp_path, [["b"]])
-    readme = theirs / "README.md"
-    readme.write_text(readme.read_text("utf-8").replace("license: mit\n", line), "utf-8")
-    done = python(PUBLISH, good, theirs, "--to", "hub", "--namespace", "lab", *flags)
+    theirs, _ = diary(tmp_path / "theirs", [["b"]])
+    reword(theirs, "license: mit\n", line)
+    done = upload(folder, theirs, *flags)
     assert (done.returncode, done.stderr.count("\n"), done.stdout) == (2, 1, "")
-    assert f"{readme}, field 'license': expected the licence under which these rows may" in done.stderr
+    assert f"{theirs / 'README.md'}, field 'license': expected the licence under which these rows may" in done.stderr
     assert f", found {'unknown' if line else 'nothing'}; without a licence" in done.stderr
     assert hub.requests == []
     assert python(PUBLISH, theirs, "--to", "cache", "--namespace", "lab").returncode == 0
 
 
 def test_a_folder_that_is_not_a_dataset_is_refused_before_anything_is_sent(
-    hub: HubDouble, python: Python, tmp_path: Path
+    hub: HubDouble, upload: Python, folder: Path, tmp_path: Path
 ):
-    good, _ = diary(tmp_path, [["a"]])
     (tmp_path / "empty").mkdir()
-    done = python(PUBLISH, good, tmp_path / "empty", "--to", "hub", "--namespace", "lab")
+    done = upload(folder, tmp_path / "empty")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "empty is not a dataset folder" in done.stderr
     assert hub.requests == []
 
 
 @pytest.mark.parametrize("place", ["notes.txt", "first/test-00001.parquet", "folder"])
-def test_a_link_out_of_the_folder_is_refused_before_any_request(tmp_path: Path, place: str):
-    folder, _ = diary(tmp_path, [["a"]])
+def test_a_link_out_of_the_folder_is_refused_before_any_request(folder: Path, tmp_path: Path, place: str):
     (tmp_path / "private").mkdir()
     (tmp_path / "private.txt").write_text("secret")
     (folder / place).symlink_to(tmp_path / ("private" if place == "folder" else "private.txt"))
@@ -207,7 +353,6 @@ def test_a_link_out_of_the_folder_is_refused_before_any_request(tmp_path: Path, 
         dataset_push(folder, "lab")
 
 
-def test_a_link_within_the_folder_is_uploaded_as_its_content(tmp_path: Path):
-    folder, _ = diary(tmp_path, [["a"]])
+def test_a_link_within_the_folder_is_uploaded_as_its_content(folder: Path):
     (folder / "READ.md").symlink_to("README.md")
     assert "READ.md" in push._files(folder, "dataset")

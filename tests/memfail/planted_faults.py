@@ -19,8 +19,7 @@ from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.templates.rows import make_rows
 from epbench.memories.load import FullContext, Oracle, load_memory
-from epbench.memories.protocol import Conversation
-from epbench.memories.spec import SystemSpec
+from epbench.memories.protocol import Conversation, SystemSpec
 from epbench.models.protocol import Model, Request, RuleBasedReader
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run

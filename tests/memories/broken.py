@@ -52,37 +52,6 @@ class StartsSlowly(Keeps):
         time.sleep(3600)
 
 
-class IsNeverEmpty(Keeps):
-    def get_all_memories(self):
-        return ["I am a helpful assistant", *self.kept]
-
-
-class MustBeToldFirst(Keeps):
-    def retrieve_memories(self, query, conversation, k):
-        if not self.kept:
-            raise RuntimeError("index is empty")
-        return super().retrieve_memories(query, conversation, k)
-
-
-class IsDeafAfterARetrieval(Keeps):
-    deaf = False
-
-    def store_conversation(self, conversation):
-        if not self.deaf:
-            super().store_conversation(conversation)
-
-    def retrieve_memories(self, query, conversation, k):
-        self.deaf = bool(self.kept)
-        return super().retrieve_memories(query, conversation, k)
-
-
-class SharesItsMemories(Keeps):
-    common = []  # noqa: RUF012
-
-    def __init__(self):
-        self.kept = self.common
-
-
 class SharesItsMemoriesInAFile(KeepsInAFile):
     def __init__(self, folder):
         super().__init__(folder.parent.parent)
@@ -119,11 +88,6 @@ class RetrievesOtherWords(Keeps):
         return [f"[memory] {memory}" for memory in super().retrieve_memories(query, conversation, k)]
 
 
-class RetrievesNothing(Keeps):
-    def retrieve_memories(self, query, conversation, k):
-        return []
-
-
 class StoresQueries(Keeps):
     def retrieve_memories(self, query, conversation, k):
         found = super().retrieve_memories(query, conversation, k)
@@ -136,13 +100,6 @@ class ForgetsWhatItTells(Keeps):
         found = super().retrieve_memories(query, conversation, k)
         self.kept = [memory for memory in self.kept if memory not in found]
         return found
-
-
-class RefusesRepetition(Keeps):
-    def store_conversation(self, conversation):
-        super().store_conversation(conversation)
-        if len(set(self.kept)) < len(self.kept):
-            raise ValueError("UNIQUE constraint failed: memories.text")
 
 
 class KeepsAscii(Keeps):

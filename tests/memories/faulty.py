@@ -1,6 +1,5 @@
 """Memory systems that go wrong, each in its own way, and one that counts on disk what is asked of it."""
 
-import contextlib
 import ctypes
 import fcntl
 import json
@@ -130,32 +129,6 @@ class IgnoresSignals(Good):
         time.sleep(3600)
 
 
-class ClosesEverything(Good):
-    """Its connection to the run as well."""
-
-    def retrieve_memories(self, query, conversation, k):
-        os.closerange(3, 100)
-        return []
-
-
-class AnswersByItself(Good):
-    """Writes into every file that is open, so that the run reads what no reply is."""
-
-    def retrieve_memories(self, query, conversation, k):
-        for number in range(3, 50):
-            with contextlib.suppress(OSError):
-                os.write(number, b"\xff" * 100)
-        return []
-
-
-class Forks(Good):
-    """Both come back from the call."""
-
-    def retrieve_memories(self, query, conversation, k):
-        os.fork()
-        return super().retrieve_memories(query, conversation, k)
-
-
 class WaitsForItsChildren(Good):
     """For all that there are."""
 
@@ -178,70 +151,13 @@ class NamesItsFolder(Good):
         return [str(Path.cwd())]
 
 
-class Unspeakable(Exception):
-    def __str__(self):
-        sys.exit("no words")
-
-    __repr__ = __str__
-
-
-class RaisesWithoutWords(Good):
-    def retrieve_memories(self, query, conversation, k):
-        raise Unspeakable
-
-
-class LeavesWhenLookedAt(Good):
-    """It has no finalize(), and whoever looks for it is sent out."""
-
-    def __getattr__(self, name):
-        sys.exit(f"{name} was looked at")
-
-
-class LeavesAsAClass(type):
-    def __getattribute__(cls, name):
-        sys.exit("a class was looked at")
-
-
-class Untouchable(metaclass=LeavesAsAClass):
-    pass
-
-
-class List(list):
-    """Lies about what is in it, or ends the process that looks."""
-
-    def __len__(self):
-        return 0
-
-    def __iter__(self):
-        sys.exit("iterated over")
-
-    __eq__ = __getitem__ = copy = __class_getitem__ = __iter__
-
-
 class Text(str):
-    def encode(self, *args):
-        sys.exit("encoded")
-
-    __eq__ = __len__ = __iter__ = __str__ = __repr__ = __format__ = __add__ = replace = split = encode
-    __hash__ = None
+    """As numpy's."""
 
 
 class RetrievesItsOwnTypes(Good):
     def retrieve_memories(self, query, conversation, k):
-        return List([Text("I drink tea"), "plain"])
-
-
-class Pretender:
-    """Says that it is a list."""
-
-    @property
-    def __class__(self):
-        return list
-
-
-class RetrievesAPretender(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return Pretender()
+        return [Text("I drink tea"), "plain"]
 
 
 class RetrievesTooMuch(Good):
@@ -298,27 +214,19 @@ class DiesInConstructor(Good):
 
 
 class KeepsALock(Good):
-    """Itself and a process that it starts hold a lock on $LOCK for as long as they live; asked, it holds Python's too."""
-
-    child = ("sleep", "3600")
+    """Itself and a process that it starts hold a lock on $LOCK for as long as they live; asked, it hangs."""
 
     def __init__(self):
         super().__init__()
         self.file = Path(os.environ["LOCK"]).open("a")  # noqa: SIM115
         fcntl.flock(self.file, fcntl.LOCK_SH)
         os.set_inheritable(self.file.fileno(), True)
-        subprocess.Popen(self.child, close_fds=False)
+        subprocess.Popen(["sleep", "3600"], close_fds=False)
 
     def retrieve_memories(self, query, conversation, k):
         self.file.write("asked")
         self.file.flush()
-        return [str(re.match("(a+)+$", "a" * 40 + "b"))]
-
-
-class KeepsALockInASession(KeepsALock):
-    """The process that it starts leaves its group and its parent."""
-
-    child = ("setsid", "--fork", "sleep", "3600")
+        time.sleep(3600)
 
 
 class ReturnsItsKey(Good):
@@ -332,17 +240,6 @@ class ReturnsItsKey(Good):
 
     def usage(self):
         return {f"calls with {os.environ['MY_API_KEY']}": 1}
-
-
-class ForgesReplies(Good):
-    """To usage(), as often as it is asked, with what $FORGED says, and then it ends its process."""
-
-    def usage(self):
-        data = os.environ["FORGED"].encode()
-        for number in range(3, 50):
-            with contextlib.suppress(OSError):
-                os.write(number, len(data).to_bytes(8, "big") + data)
-        os._exit(0)
 
 
 class RaisesInStoring(Good):

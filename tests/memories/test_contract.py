@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from epbench.memories.contract import CHECKS, try_system
-from epbench.memories.contract_stores import name
+from epbench.memories.contract import CHECKS, name, try_system
 from epbench.memories.guard import Limits
 from epbench.memories.process import describe_system
 
@@ -39,23 +38,13 @@ def test_a_system_that_keeps_its_promises_passes(system, tmp_path):
     [
         ("HangsInListing", "starts and answers in time", "no answer within 1 s"),
         ("StartsSlowly", "starts and answers in time", "no answer within 1 s"),
-        ("IsNeverEmpty", "empty store", "1 memory listed and 0 retrieved"),
-        ("MustBeToldFirst", "any order of calls", "RuntimeError: index is empty"),
-        ("IsDeafAfterARetrieval", "any order of calls", "1 memory after a conversation, 1 after another"),
-        ("SharesItsMemories", "stores apart", "the second store has 12 of 12 facts of the first"),
         ("SharesItsMemoriesInAFile", "stores apart", "the second store has 12 of 12 facts of the first"),
         ("RetrievesOneMore", "at most k retrieved", "memories for k: 2 for 1, 3 for 2"),
         ("ListsTwenty", "listing is complete", "20 memories listed after 60 conversations, and others retrieved"),
         ("ListsNothing", "listing is complete", "an empty listing after 60 conversations"),
-        (
-            "RetrievesOtherWords",
-            "listing holds what is retrieved",
-            "36 of 36 retrieved texts are not listed: '[memory]",
-        ),
-        ("RetrievesNothing", "listing holds what is retrieved", "nothing retrieved by 12 questions"),
+        ("RetrievesOtherWords", "listing is complete", "and others retrieved: '[memory] My friend"),
         ("StoresQueries", "retrieval changes nothing", "a query is listed: 'The user asks: What does my friend "),
         ("ForgetsWhatItTells", "retrieval changes nothing", "after 13 queries, 12 memories are gone and 0 are new"),
-        ("RefusesRepetition", "same conversation twice", "ValueError: UNIQUE constraint failed"),
         ("KeepsAscii", "any text", f"'My friend {name(0)} is married to Zo Mller"),
         ("RaisesAtEmoji", "any text", "UnicodeEncodeError"),
         ("ForgetsInAFile", "survives a kill", "12 of 12 memories gone after the kill"),

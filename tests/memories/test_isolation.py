@@ -13,9 +13,9 @@ from threading import Thread
 import pytest
 
 from epbench import BadInput
-from epbench.memories import isolation
-from epbench.memories.isolation import clean_environment, require_bwrap, sandbox
+from epbench.memories import process
 from epbench.memories.load import load_memory
+from epbench.memories.process import clean_environment, require_bwrap, sandbox
 from epbench.memories.session import Conversation
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +118,7 @@ def test_nothing_gets_out_of_the_sandbox(outside, tmp_path):
 _HIDES = """
 import ctypes, os, subprocess, sys
 from pathlib import Path
-from epbench.memories.isolation import hide_environment
+from epbench.memories.process import hide_environment
 hide_environment()
 assert b"sk-" not in Path("/proc/self/environ").read_bytes() and os.environ["MY_API_KEY"].startswith("sk-")
 assert subprocess.run("test $MY_API_KEY = " + os.environ["MY_API_KEY"], shell=True).returncode == 0
@@ -141,7 +141,7 @@ def test_the_clean_environment_has_no_key(monkeypatch):
 
 def test_a_missing_bubblewrap_is_one_line_for_systems_and_nothing_for_baselines(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(isolation, "require_bwrap", require_bwrap.__wrapped__)
+    monkeypatch.setattr(process, "require_bwrap", require_bwrap.__wrapped__)
     monkeypatch.setattr("epbench.memories.load.require_bwrap", require_bwrap.__wrapped__)
     for name in (f"{ESCAPES}:Escapes", "mem0"):
         with pytest.raises(BadInput, match="found no bubblewrap; install it, as in 'apt-get install bubblewrap'"):

@@ -12,7 +12,7 @@ from epbench.memories.guard import Limits
 from epbench.memories.process import describe_system
 from epbench.memories.recall import read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask, fingerprint_of_store
-from epbench.memories.user_class import import_system
+from epbench.memories.worker import import_system
 from epbench.progress import no_progress
 
 FAULTY = Path(__file__).with_name("faulty.py")
@@ -49,9 +49,7 @@ def in_process(folder, name, *args, **options):
 
 def in_its_own(folder, name, *args, **options):
     """Run a system in a process of its own."""
-    return run_system(
-        describe_system(f"{FAULTY}:{name}", variables=["CALLS", "MY_API_KEY", "FORGED"]), folder, *args, **options
-    )
+    return run_system(describe_system(f"{FAULTY}:{name}", variables=["CALLS", "MY_API_KEY"]), folder, *args, **options)
 
 
 @pytest.fixture(params=[in_its_own, in_process], ids=["own process", "thread"])
@@ -344,18 +342,3 @@ def test_no_key_gets_into_a_file_by_a_memory(run, tmp_path, monkeypatch):
     assert not recall.warnings and recall.usage["storing"]["counts"] == {"calls with ***": 1}
     for file in tmp_path.iterdir():
         assert not file.is_file() or "secret" not in file.read_text(), file
-
-
-FORGED = [
-    '{"found": ["no JSON"]}', '{"found": ["[1]"]}', '{"found": ["{\\"a\\": -1}"]}', '{"found": ["{\\"a\\": {}}"]}',
-    '{"found": ["' + "[" * 100_000 + '"]}', '{"found": 7}', '{"found": [[]]}', '{"refused": "no"}', "{}", "[" * 100_000,
-    '{"failed": [1]}', '{"found": "\\ud83d"}', '{"out_of_memory": {}}', "9" * 5_000,
-]  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(len(FORGED)))
-def test_a_forged_reply_ends_no_run(tmp_path, monkeypatch, caplog, number):
-    monkeypatch.setenv("FORGED", FORGED[number])
-    recall = in_its_own(tmp_path, "ForgesReplies", asked=queries(ks=(1,)))
-    assert "ForgesReplies: usage() is left out: " in caplog.text and recall.failures

@@ -208,8 +208,7 @@ def test_a_plan_reads_no_weights(folder, read):
     from epbench.memfail.judging.load import load_judging_prompts
     from epbench.models.estimate import estimate
     from epbench.tulving.judging.load import ModelJudge
-    from epbench.tulving.judging.protocol import JudgeInput
-    from epbench.tulving.judging.verdicts import plan_lines
+    from epbench.tulving.judging.verdicts import JudgeInput, plan_lines
 
     model = TransformersModel(str(folder))
     estimate([Request("1", "", TEXT, "who?")], model)

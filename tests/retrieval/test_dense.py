@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from epbench.errors import RunFailed
 from epbench.retrieval import dense
-from epbench.retrieval.dense import Dense, batches
+from epbench.retrieval.dense import TOPICS, Dense, LatentEmbedder, batches, latent_search
 from tests.retrieval.counting_embedder import CountingEmbedder, vector
 
 
@@ -131,3 +131,30 @@ def test_batches_hold_all_texts_in_order_within_the_limits(texts, most_bytes, mo
 
 def test_hash_vectors_differ():
     assert not np.array_equal(vector("a"), vector("b"))
+
+
+STORES = st.lists(
+    st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f", "g", "é", "1", "Tea_5"]), max_size=8).map(" ".join),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(STORES)
+def test_topics_are_those_of_scikit_learn(store):
+    sklearn = pytest.importorskip("sklearn", reason="the reference comes with epbench[dev]")
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    assert sklearn and latent_search(store)  # texts without words, too
+    if not any(text.strip() for text in store):
+        return
+    words = TfidfVectorizer(token_pattern=r"\w+", sublinear_tf=True)
+    weights = words.fit_transform(store)
+    size = min(TOPICS, min(weights.shape) - 1)
+    expected = weights.toarray()
+    if size >= 2:
+        expected = TruncatedSVD(size, algorithm="arpack", random_state=0).fit(weights).transform(weights)
+    found = LatentEmbedder(store).embed([*store, "unknown"], query=True)
+    assert found[:-1] @ found[:-1].T == pytest.approx(expected @ expected.T, abs=1e-6)
+    assert not found[-1].any()

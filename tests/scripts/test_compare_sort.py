@@ -10,7 +10,7 @@ from scipy.stats import binomtest, ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar
 
 from epbench.booksort.scores.comparison import compare_log_ratios, compare_runs
-from epbench.booksort.scores.question_files import read_questions
+from epbench.booksort.scores.run_files import read_questions
 from tests.booksort.sort_set import pair_rows, write_set, write_tables
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 from tests.scripts.in_process import refused, script

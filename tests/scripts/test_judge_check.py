@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from epbench.tulving.calibration.answers import make_calibration_set
-from epbench.tulving.calibration.kinds import KINDS
-from epbench.tulving.calibration.passport import is_right
-from epbench.tulving.calibration.store import find_passport
+from epbench.tulving.calibration.answers import KINDS, make_calibration_set
+from epbench.tulving.calibration.passport import find_passport, is_right
 from epbench.tulving.judging.lexical import LexicalJudge
 from tests.models.loopback_endpoint import LoopbackEndpoint
 from tests.published_data import ARCHIVES

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench.runs.checksums import changed_since
-from epbench.tulving.scores.run_files import NAMING
+from epbench.tulving.scores.scoring import NAMING
 from tests.scripts.in_process import refused, script
 
 VERIFY = "eval_scripts/verify.py"

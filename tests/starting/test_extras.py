@@ -16,7 +16,10 @@ from tests.scripts.in_process import ROOT, refused
 def test_the_table_is_that_of_the_project():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     names = {
-        extra: tuple(re.match(r"[\w-]+", requirement)[0].replace("-", "_") for requirement in requirements)
+        extra: tuple(
+            re.match(r"[\w-]+", requirement)[0].replace("-", "_").replace("scikit_learn", "sklearn")
+            for requirement in requirements
+        )
         for extra, requirements in declared.items()
         if extra != "dev"
     }

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NOT_FOR_RULES = {
     "torch", "transformers", "sentence_transformers", "accelerate", "trl", "vllm", "ray", "openai", "statsmodels",
-    "inspect_ai", "lm_eval", "peft", "mem0",
+    "sklearn", "inspect_ai", "lm_eval", "peft", "mem0",
 }  # fmt: skip
 CODE = """
 import runpy, sys

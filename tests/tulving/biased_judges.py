@@ -5,7 +5,7 @@ from collections.abc import Callable
 from epbench.draws import RandomStream
 from epbench.judges.protocol import Judgement
 from epbench.tulving.calibration.answers import CalibrationAnswer
-from epbench.tulving.judging.protocol import Verdict
+from epbench.tulving.judging.verdicts import Verdict
 
 Change = Callable[[CalibrationAnswer, Verdict], Verdict | None]
 

@@ -8,7 +8,7 @@ from epbench import BadInput
 from epbench.journals.journal import read_journal
 from epbench.models.protocol import Sampling
 from epbench.tulving import rejudge
-from epbench.tulving.context.reading import Reading
+from epbench.tulving.context.requests import Reading
 from epbench.tulving.evaluate import Evaluation, prepare, run
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.reader.lexical import LexicalReader

@@ -7,7 +7,7 @@ from typing import Any
 
 from epbench.booksort.dataset.load import PAIR, pair_of
 from epbench.booksort.judging.answers import ScoredPair, scored_pair
-from epbench.booksort.scores.question_files import record_of, table_of
+from epbench.booksort.scores.run_files import record_of, table_of
 from epbench.booksort.scores.scoring import score_run
 from epbench.errors import BadInput
 from epbench.hub.rows import Row, check_rows

@@ -33,7 +33,7 @@ def filled_card(package: str, configs: Sequence[Config], values: Mapping[str, An
         values: What the template speaks of, by name; a name that is missing is an error.
     """
     said = _template(package, "card.md.jinja").make_module(dict(values))
-    use = {field: _cell(getattr(said, field)) for field in FIELDS}
+    use = {field: getattr(said, field) for field in FIELDS}
     return card(configs, str(said), **said.header, responsible_use=use)
 
 
@@ -88,9 +88,10 @@ def card(
         configs=[_config_entry(splits, default=i == 0) for i, splits in enumerate(by_name.values())],
         dataset_info=[_info_entry(splits) for splits in by_name.values()],
     )
-    values = {"header": header.to_yaml(), "text": text.strip(), "responsible_use": responsible_use, "file": FILE}
+    use = {field: _cell(value) for field, value in (responsible_use or {}).items()}
+    values = {"header": header.to_yaml(), "text": text.strip(), "responsible_use": use, "file": FILE}
     values |= {"canary": CANARY, "canary_column": CANARY_COLUMN}
-    return Card(filled("epbench.hub", "card.md.jinja", values), vars(header), responsible_use or {})
+    return Card(filled("epbench.hub", "card.md.jinja", values), vars(header), use)
 
 
 def _template(package: str, name: str) -> Template:

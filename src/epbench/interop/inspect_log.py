@@ -30,11 +30,10 @@ from epbench.runs.folder import dataset_of, read_run
 from epbench.runs.question_table import read_questions
 from epbench.runs.results import QUESTIONS
 from epbench.starting.extras import install_hint
-from epbench.tulving.context import prompts as tulving_prompts
-from epbench.tulving.context.reading import Reading
-from epbench.tulving.context.requests import MEMORIES
+from epbench.tulving.context import requests as tulving_prompts
+from epbench.tulving.context.requests import MEMORIES, Reading
 from epbench.tulving.dataset.load import load_book
-from epbench.tulving.scores import run_files as tulving
+from epbench.tulving.scores import results as tulving
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample, EvalSpec

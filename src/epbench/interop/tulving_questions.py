@@ -12,11 +12,10 @@ from epbench.hub.rows import Row
 from epbench.judges.replies import kind_of_reply
 from epbench.models.protocol import Request, Sampling
 from epbench.tulving.answers import score_answer
-from epbench.tulving.context.reading import Reading
+from epbench.tulving.context.requests import Reading
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.load import RULE_JUDGES
-from epbench.tulving.judging.protocol import Judge
-from epbench.tulving.judging.verdicts import judged, missing_verdict
+from epbench.tulving.judging.verdicts import Judge, judged, missing_verdict
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
 from epbench.tulving.scores.scoring import awareness_of, f1_by_bin, has_order, is_latest, mean, tau_of

@@ -42,9 +42,9 @@ from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.tables import markdown_table, with_baseline
 from epbench.memories.load import load_memory
+from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import Recall, read_recall
 from epbench.memories.session import Conversation, fill_and_ask
-from epbench.memories.spec import SystemSpec
 from epbench.models.estimate import check_window
 from epbench.models.protocol import Model, Request, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress

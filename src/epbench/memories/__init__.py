@@ -1,11 +1,11 @@
 """Memory systems: one protocol for every benchmark, calls that cannot break a run, and journals of the results.
 
-Read `protocol` first, then `example`. `load` turns a name into a baseline or a class that somebody else wrote, which
-`user_class` finds. `guard` calls a system within limits, in a thread; `process` does so in a process of its own, in which
-`child` runs; `isolation` is what that process can see and reach. `session` fills the stores of a run and puts the queries
-to them; `recall` reads from the journals what came back.
+Read `protocol` first, then `example`. `load` turns a name into a baseline, a system that is installed, or a class that
+somebody else wrote. `guard` calls a system within limits, in a thread; `process` does so in a process of its own for each
+store, in which `worker` runs, and says what that process can see and reach. `session` fills the stores of a run and puts
+the queries to them; `recall` reads from the journals what came back.
 
 `systems` has the systems that people install. `relay` is the server that passes their requests on to the user's endpoint,
 which alone knows the key, or to an embedder on this machine; `relay_calls` is the journal of these requests. `contract` tries
-out what any system promises, in `contract_stores`.
+out what any system promises.
 """

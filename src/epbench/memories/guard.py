@@ -8,23 +8,20 @@ run talks to it: `ThreadGuard` keeps the instance in a thread of this process, a
 from __future__ import annotations
 
 import io
-import json
 import os
 import threading
 import traceback
 from collections.abc import Sequence
-from concurrent.futures import Future, wait
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from concurrent.futures import Future
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO
 
 from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.secrets import without_secrets
-
-if TYPE_CHECKING:
-    from epbench.memories.spec import SystemSpec
+from epbench.memories.protocol import SystemSpec
 
 CALL_LIMIT = 300.0
 """Seconds that one call may take by default."""
@@ -41,9 +38,9 @@ OPEN, FINALIZE, STORE, RETRIEVE, LIST, USAGE, CLOSE = (
 )  # fmt: skip
 
 _MOST_GIGABYTES = 1e9  # far more than any machine has, and a number of bytes that the kernel can express
-_LONGEST_WORDS = 10_000  # characters of the message of an exception
+_LONGEST_MESSAGE = 10_000  # characters of the message of an exception
 
-_Task = tuple[str, Sequence[Any], "Future[list[str] | None]"]
+_Task = tuple[str, Sequence[Any], "Future[Any]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +86,12 @@ class Guard(Protocol):
             CallFailed: the constructor raised.
         """
 
-    def call(self, method: str, *args: Any) -> list[str] | None:
+    def call(self, method: str, *args: Any) -> Any:
         """Call a method of the instance with arguments that JSON can express.
 
         Returns:
-            The memories if the method returns memories, as a plain list of plain strings; for `usage` a list with one
-            string, the counts as JSON; else None. `finalize`, `usage` and `close` are not called if the system has no such
-            method.
+            A list of strings if the method returns memories; for `usage` the counts by name; else None. `finalize`,
+            `usage` and `close` are not called if the system has no such method.
 
         Raises:
             SystemLost: the instance is gone; `open` has to make another one before the next call.
@@ -107,17 +103,13 @@ class Guard(Protocol):
 
 
 class Host:
-    """Makes an instance of a system and calls it, in the thread or the process in which the system lives.
-
-    Whatever foreign code does here, with its methods, exceptions or types of results, becomes a result made of Python's
-    own types, or a `CallFailed`.
-    """
+    """Makes an instance of a system and calls it, in the thread or the process in which the system lives."""
 
     def __init__(self, system: SystemSpec, log: TextIO) -> None:
         self._system, self._log = system, log  # which gets the traceback of what the system raises
         self._instance: Any = None
 
-    def call(self, method: str, args: Sequence[Any]) -> list[str] | None:
+    def call(self, method: str, args: Sequence[Any]) -> Any:
         """See `Guard.call`; the method `open` makes the instance.
 
         Raises:
@@ -125,27 +117,31 @@ class Host:
             CallFailed: anything else went wrong.
         """
         try:
-            if method != OPEN:
-                return _use(self._instance, method, args)
-            self.close()  # first, so that two instances are never held at once
-            self._instance = self._system.open(Path(args[0]))
-            return None
+            if method == OPEN:
+                self.close()  # first, so that two instances are never held at once
+                self._instance = self._system.open(Path(args[0]))
+                return None
+            function = getattr(self._instance, method, None)
+            if method in (FINALIZE, USAGE, CLOSE) and not callable(function):
+                return None
+            returned = function(*args)  # type: ignore[misc]
+            if method == USAGE:
+                return counts_of(returned)
+            return texts_of(returned) if method in (RETRIEVE, LIST) else None
         except (CallFailed, MemoryError):
             raise
         except BaseException as error:  # a system that calls sys.exit() must not end the run either
-            with suppress(BaseException):  # printing the message of the exception may raise another one
-                traceback.print_exception(error, file=self._log)
-            raise CallFailed(words_of(error)) from None
+            traceback.print_exception(error, file=self._log)
+            raise CallFailed(f"{type(error).__name__}: {error}"[:_LONGEST_MESSAGE]) from None
 
     def close(self) -> None:
         """Have the instance close its files, if it has a method for that, and drop it."""
-        instance, self._instance = self._instance, None
-        if instance is not None:
-            try:
-                _use(instance, CLOSE, ())
-            except BaseException:
-                with suppress(BaseException):
-                    traceback.print_exc(file=self._log)
+        try:
+            self.call(CLOSE, ())
+        except CallFailed:
+            pass  # its traceback is in the log
+        finally:
+            self._instance = None
 
 
 class ThreadGuard:
@@ -166,23 +162,21 @@ class ThreadGuard:
         """See `Guard.open`."""
         self.call(OPEN, folder)
 
-    def call(self, method: str, *args: Any) -> list[str] | None:
+    def call(self, method: str, *args: Any) -> Any:
         """See `Guard.call`."""
-        outcome: Future[list[str] | None] = Future()
-        with redirect_stdout(self._log), redirect_stderr(self._log):
-            self._tasks.put((method, args, outcome))
-            wait([outcome], self._limit)
-        os.chdir(self._home)  # the system may have changed it, and the paths of the run may be relative
-        if not outcome.done():
+        outcome: Future[Any] = Future()
+        try:
+            with redirect_stdout(self._log), redirect_stderr(self._log):
+                self._tasks.put((method, args, outcome))
+                return outcome.result(self._limit)
+        except TimeoutError:
             self._tasks.put(None)  # the thread ends if the call ever does
             self._tasks = self._start_thread()
-            raise SystemLost(no_answer(self._limit))
-        try:
-            return outcome.result()
-        except MemoryError as error:
-            raise CallFailed(reason_of(error)) from None
-        except CallFailed as error:
-            raise CallFailed(one_line(str(error))) from None
+            raise SystemLost(no_answer(self._limit)) from None
+        except (CallFailed, MemoryError) as error:
+            raise CallFailed(one_line(str(error)) if isinstance(error, CallFailed) else reason_of(error)) from None
+        finally:
+            os.chdir(self._home)  # the system may have changed it, and the paths of the run may be relative
 
     def close(self) -> None:
         """End the thread, once the system has closed its files, and close the log. A call that hangs goes on."""
@@ -198,6 +192,17 @@ class ThreadGuard:
         return tasks
 
 
+def _work(host: Host, tasks: SimpleQueue[_Task | None]) -> None:
+    while task := tasks.get():
+        method, args, outcome = task
+        try:
+            outcome.set_result(host.call(method, args))
+        except BaseException as error:
+            outcome.set_exception(error)
+        del task, args, outcome  # or they would stay in memory while the thread waits
+    host.close()
+
+
 class Log(io.TextIOBase):
     """A file of what foreign code prints: the user's secrets are removed, and what exceeds `LOG_LIMIT` is dropped."""
 
@@ -206,13 +211,12 @@ class Log(io.TextIOBase):
         self._left = LOG_LIMIT - path.stat().st_size
 
     def write(self, text: str) -> int:
-        plain = str.__str__(text)  # a subclass may have methods of its own
         if self._left > 0:
-            self._file.write(without_secrets(plain[: self._left]))
-            self._left -= len(plain)
+            self._file.write(without_secrets(text[: self._left]))
+            self._left -= len(text)
             if self._left <= 0:
                 self._file.write(f"\n(what follows is not kept: the limit of {LOG_LIMIT >> 20} MiB is reached)\n")
-        return len(plain)
+        return len(text)
 
     def close(self) -> None:
         self._file.close()
@@ -225,88 +229,48 @@ def no_answer(limit: float) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Describe an exception in one line, for a journal."""
-    return one_line(words_of(error))
-
-
-def words_of(error: BaseException) -> str:
-    """Return name and message of an exception, at most 10,000 characters, even if reading them raises an exception."""
-    try:
-        name = str.__str__(type(error).__name__)
-    except BaseException:
-        name = "an exception"
-    try:
-        message = str.__str__(str(error))[:_LONGEST_WORDS]
-    except BaseException:
-        message = "(its message cannot be read: __str__ raises)"
-    return f"{name}: {message}".rstrip(": ")
+    """Describe an exception by its name and message in one line, for a journal."""
+    return one_line(f"{type(error).__name__}: {error}")
 
 
 def one_line(words: str, longest: int | None = 300) -> str:
     """Shorten a reason for a journal: one line of at most `longest` characters, with the user's secrets removed."""
-    line = " ".join(without_secrets(words).split())[:longest].rstrip(": ")
+    line = " ".join(without_secrets(words[:_LONGEST_MESSAGE]).split())[:longest].rstrip(": ")
     return line.encode("utf-8", "replace").decode()
 
 
-def _use(instance: Any, method: str, args: Sequence[Any]) -> list[str] | None:
-    function = getattr(instance, method, None)
-    if method in (FINALIZE, USAGE, CLOSE) and not callable(function):
-        return None
-    found = function(*args)  # type: ignore[misc]
-    if method == USAGE:
-        return [json.dumps(counts_of(found))]
-    return texts_of(found) if method in (RETRIEVE, LIST) else None
-
-
-def counts_of(found: Any) -> dict[str, int]:
-    """Copy what `usage` returned into a plain dictionary.
+def counts_of(returned: Any) -> dict[str, int]:
+    """Check what `usage` returned.
 
     Raises:
-        CallFailed: It is not a dictionary of names and whole numbers of at least 0.
+        CallFailed: it is not a dictionary of names and whole numbers of at least 0.
     """
-    if not issubclass(type(found), dict):
-        raise CallFailed(f"usage(): expected a dictionary of counts, got {type(found).__name__}")
-    counts: dict[str, int] = {}
-    for name, count in dict.items(found):
-        if type(name) is not str or type(count) is not int or count < 0:
+    if not isinstance(returned, dict):
+        raise CallFailed(f"usage(): expected a dictionary of counts, got {type(returned).__name__}")
+    for name, count in returned.items():
+        if not isinstance(name, str) or type(count) is not int or count < 0:
             raise CallFailed(f"usage(): expected names and whole numbers, got {name!r:.60}: {count!r:.60}")
-        counts[name] = count
-    return counts
+    return dict(returned)
 
 
-def texts_of(found: Any) -> list[str]:
-    """Copy the memories that a system returned into a plain list of plain strings.
-
-    Types are read by `type`, and copies are made by the methods of `list` and `str` themselves, because a subclass may
-    lie about its class, its length and its items.
+def texts_of(returned: Any) -> list[str]:
+    """Check the memories that a system returned, and copy them into a list of plain strings.
 
     Raises:
-        CallFailed: `found` is not a list of strings that UTF-8 can express, or has more than 64 MiB of them.
+        CallFailed: it is not a list of strings that UTF-8 can express, or has more than 64 MiB of them.
     """
-    if not issubclass(type(found), list):
-        raise CallFailed(f"expected a list of strings, got {type(found).__name__}")
-    texts, size = list.copy(found), 0
-    for position, memory in enumerate(texts):
-        if not issubclass(type(memory), str):
+    if not isinstance(returned, list):
+        raise CallFailed(f"expected a list of strings, got {type(returned).__name__}")
+    size = 0
+    for position, memory in enumerate(returned):
+        if not isinstance(memory, str):
             raise CallFailed(f"expected a string in position {position}, got {type(memory).__name__}")
-        texts[position] = plain = str.__str__(memory)
         try:
-            size += len(plain.encode()) + 4  # quotes and a comma are added on the way
+            size += len(memory.encode()) + 4  # quotes and a comma are added on the way
         except UnicodeEncodeError:
             raise CallFailed(
                 f"expected Unicode, but the string in position {position} has half a surrogate pair"
             ) from None
         if size > REPLY_LIMIT:
             raise CallFailed(f"expected at most {REPLY_LIMIT >> 20} MiB of memories in one reply, got more")
-    return texts
-
-
-def _work(host: Host, tasks: SimpleQueue[_Task | None]) -> None:
-    while task := tasks.get():
-        method, args, outcome = task
-        try:
-            outcome.set_result(host.call(method, args))
-        except BaseException as error:
-            outcome.set_exception(error)
-        del task, args, outcome  # or they would stay in memory while the thread waits
-    host.close()
+    return [str(memory) for memory in returned]  # a class such as numpy's `str_` becomes Python's own

@@ -1,4 +1,4 @@
-"""From the name of a memory system to the system: a baseline, or a class of the user's own.
+"""From the name of a memory system to the system: a baseline, one that is installed, or a class of the user's own.
 
 Baselines keep what the user said word for word, and differ in what they return. Where a memory system does worse than these,
 it loses by what it stores. `none` and `oracle` bound what can be reached.
@@ -6,19 +6,22 @@ it loses by what it stores. `none` and `oracle` bound what can be reached.
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import importlib.util
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from epbench.errors import BadInput
+from epbench.memories import systems
 from epbench.memories.guard import Limits
-from epbench.memories.isolation import ISOLATIONS, Isolation, require_bwrap
-from epbench.memories.process import describe_system
-from epbench.memories.protocol import Conversation
-from epbench.memories.spec import Endpoint, SystemSpec
-from epbench.memories.systems.catalog import SYSTEMS, describe_installed
-from epbench.memories.user_class import METHODS, import_system
+from epbench.memories.process import ISOLATIONS, describe_system, require_bwrap
+from epbench.memories.protocol import Conversation, Endpoint, Installation, Isolation, Setting, SystemSpec
+from epbench.memories.worker import METHODS, import_system
+from epbench.models.openai.address import endpoint_address
 from epbench.retrieval.load import load_retriever
 from epbench.retrieval.protocol import MakeSearcher, Searcher
 
@@ -112,6 +115,45 @@ BRING_YOUR_OWN = (
 
 _DENSE = "verbatim-dense:"
 
+_HASH = re.compile(rb" -+hash=\S+")
+_OPENAI_EMBEDDER = "openai:text-embedding-3-small"
+_MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A system."""
+
+    module: str  # of its adapter, in `epbench.memories.systems`
+    class_name: str
+    package: tuple[str, str]  # what it is called in the package index, and its version
+    embedder: str  # of the published evaluation, or the system's own default if it was not evaluated
+    # Environment variables that its process needs from its start, mostly to send nothing to anybody.
+    variables: Mapping[str, str] = field(default_factory=dict)
+    reserves: float = 0.0  # see `Installation`
+
+
+_MEM0 = {"MEM0_TELEMETRY": "False"}
+_CHROMA = {"ANONYMIZED_TELEMETRY": "False", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+SYSTEMS: Mapping[str, _Known] = {
+    "mem0": _Known("mem0", "Mem0", ("mem0ai", "2.2.1"), _OPENAI_EMBEDDER, _MEM0),
+    "mem0-1": _Known("mem0", "Mem0", ("mem0ai", "1.0.11"), _OPENAI_EMBEDDER, _MEM0),
+    "a-mem": _Known("a_mem", "AMem", ("a-mem", "0.2.6"), _MINILM, _CHROMA),
+    "simplemem": _Known("simplemem", "SimpleMem", ("simplemem", "0.1.0"), _MINILM),
+    "langmem": _Known("langmem", "LangMem", ("langmem", "0.0.30"), _OPENAI_EMBEDDER, {"LANGCHAIN_TRACING_V2": "false"}),
+    "graphiti": _Known(
+        "graphiti", "Graphiti", ("graphiti-core", "0.31.1"), _OPENAI_EMBEDDER, {"GRAPHITI_TELEMETRY_ENABLED": "false"},
+        reserves=8.0,
+    ),
+    "cognee": _Known(
+        "cognee", "Cognee", ("cognee", "1.6.5"), _OPENAI_EMBEDDER,
+        {"TELEMETRY_DISABLED": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}, reserves=128.0,
+    ),
+    "structmem": _Known("structmem", "StructMem", ("lightmem", "checkout"), _MINILM),
+}  # fmt: skip
+"""By name, every system that can be installed."""
+
 
 def load_memory(
     name: str,
@@ -128,11 +170,11 @@ def load_memory(
 
     Args:
         name: one of `BASELINES`; `verbatim-dense:PATH_OR_ID` for a search by a sentence-transformers model; one of
-            `epbench.memories.systems.catalog.SYSTEMS`, which is installed when it is first used; or `module:Class` or
+            `SYSTEMS`, which is installed when it is first used; or `module:Class` or
             `path/to/file.py:Class` for a class of the user's own.
         gold: by query, the texts that it needs, as they are stored. Only the oracle uses it, and it needs it.
         limits: what the system may take; by default 300 s for a call and 8 GB for its process.
-        isolation: how code of others is kept apart, see `epbench.memories.isolation`; baselines run in this process.
+        isolation: how code of others is kept apart, see `epbench.memories.process`; baselines run in this process.
         variables: names of environment variables, such as that of a key, that the user's class gets in its process.
         endpoint: who answers the requests of an installed system; by default OpenAI's gpt-4.1-mini.
         settings: of an installed system, by name; all others have the published evaluation's values.
@@ -155,7 +197,7 @@ def load_memory(
             raise BadInput(
                 f"memory system {name!r}: it gets no variables of ours, as the run makes its requests for it"
             )
-        return replace(describe_installed(name, endpoint or Endpoint(), settings or {}, source), isolation=isolation)
+        return replace(_installed(name, endpoint or Endpoint(), settings or {}, source), isolation=isolation)
     if endpoint is not None or settings or source is not None:
         raise BadInput(
             f"memory system {name!r}: a model, an embedder and settings can be chosen for {', '.join(SYSTEMS)} only"
@@ -190,3 +232,82 @@ def _baseline(name: str, gold: Mapping[str, Sequence[str]] | None) -> SystemSpec
     else:
         raise BadInput(f"memory system {name!r}: expected verbatim-dense alone, or verbatim-dense:PATH_OR_ID")
     return SystemSpec(name, partial(Verbatim, search), baseline=True)
+
+
+def _installed(name: str, endpoint: Endpoint, chosen: Mapping[str, str], source: Path | None) -> SystemSpec:
+    """Describe a system of `SYSTEMS`. Nothing is installed or imported yet.
+
+    Args:
+        name: one of `SYSTEMS`.
+        endpoint: who answers its requests; without an embedder, that of the published evaluation is filled in.
+        chosen: settings that the user has chosen, as text; all others have the published evaluation's values.
+        source: folder of its source code, which `structmem` needs and no other takes.
+
+    Raises:
+        BadInput: the system has no such setting, a value has another type, the folder is missing or not wanted, or a URL
+            or the key of an endpoint cannot be used.
+    """
+    known = SYSTEMS[name]
+    endpoint = replace(endpoint, embedder=endpoint.embedder or known.embedder)
+    endpoint_address(endpoint.url, f"the model of {name}")  # now, and not after its environment has been built
+    if endpoint.embedder.startswith("openai:"):
+        endpoint_address(endpoint.embedder_url or endpoint.url, f"the embedder of {name}")
+    module = f"{systems.__name__}.{known.module}"
+    defaults: dict[str, Setting] = dict(importlib.import_module(module).DEFAULTS)
+    if ("source" in defaults) != (source is not None):
+        wanted = "expected the folder of its source code, got none" if source is None else "it takes no source code"
+        raise BadInput(f"memory system {name!r}: {wanted}")
+    settings = defaults | {key: _value(name, key, text, defaults) for key, text in chosen.items()}
+    if source is not None:
+        if not source.is_dir():
+            raise BadInput(f"memory system {name!r}: found no folder {source}")
+        settings["source"] = str(source.resolve())
+    lock = Path(__file__).parent / "systems" / "locks" / f"{name}.txt"
+    spec = importlib.util.find_spec(module)
+    assert spec is not None and spec.origin is not None
+    files = [
+        Path(spec.origin),
+        Path(spec.origin).with_name("adapter.py"),
+        lock,
+        *(sorted(source.rglob("*.py")) if source is not None else ()),
+    ]
+    # Without the hashes of packages, which older locks lack: the versions are the same, and so is the system.
+    contents = (_HASH.sub(b"", file.read_bytes()) if file == lock else file.read_bytes() for file in files)
+    digest = hashlib.sha256(b"".join(hashlib.sha256(content).digest() for content in contents)).hexdigest()[:16]
+    return SystemSpec(
+        name,
+        durable=True,
+        digest=digest,
+        version=" ".join(known.package),
+        settings=settings,
+        installation=Installation(
+            class_name=f"{module}:{known.class_name}",
+            lock=lock,
+            variables=known.variables,
+            endpoint=endpoint,
+            reserves=known.reserves,
+        ),
+    )
+
+
+def _value(name: str, key: str, text: str, defaults: Mapping[str, Setting]) -> Setting:
+    """Read a setting as the type of its default."""
+    if key not in defaults or key == "source":
+        there_are = ", ".join(f"{key}={value}" for key, value in defaults.items() if key != "source") or "none"
+        raise BadInput(
+            f"memory system {name!r}: it has no setting {key!r}; its settings and their defaults: {there_are}"
+        )
+    default = defaults[key]
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.lower()]
+        return float(text) if default is None else type(default)(text)
+    except (ValueError, KeyError):
+        kind = (
+            "true or false"
+            if isinstance(default, bool)
+            else "a number"
+            if default is None
+            else f"a value like {default!r}"
+        )
+        raise BadInput(f"memory system {name!r}, setting {key}: expected {kind}, got {text!r}") from None

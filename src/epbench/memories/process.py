@@ -1,59 +1,153 @@
-"""A memory system in a process of its own, which is killed when it hangs and replaced when it has died."""
+"""A memory system in a process of its own for each store, which is killed when it hangs and replaced when it has died.
+
+What such a process can see and reach is the user's choice:
+
+- `none`: the class runs in a thread of this process.
+- `process`: a process of its own with a clean environment and limits on time, memory and output. It runs as the same
+  user, so it can read the user's files and reach the network.
+- `bwrap`: such a process inside bubblewrap. It has no network but the relay to its model, sees no processes but its own
+  and no files but those of Python, its class and its store, and can write only to its store and a private `/tmp`.
+"""
 
 from __future__ import annotations
 
 import codecs
 import json
 import os
-import secrets
+import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any
 
 from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.secrets import without_secrets
-from epbench.memories.child import LOAD, MARK, PIECE, kill_marked, pack, unpack
-from epbench.memories.guard import EXIT_LIMIT, OPEN, REPLY_LIMIT, Limits, Log, no_answer, one_line, texts_of
-from epbench.memories.isolation import Isolation, clean_environment, hide_environment, sandbox
-from epbench.memories.spec import Setting, SystemSpec
+from epbench.memories.guard import CLOSE, EXIT_LIMIT, OPEN, REPLY_LIMIT, Limits, Log, no_answer, one_line
+from epbench.memories.protocol import Isolation, Setting, SystemSpec
+from epbench.memories.worker import LOAD, OUT_OF_MEMORY, RELAY_SOCKET
 
+ISOLATIONS: tuple[Isolation, ...] = ("none", "process", "bwrap")
 START_LIMIT = 600.0
 """Seconds in which a process has to start and import the module of the system."""
-
 PACKAGE = Path(__file__).parents[1]
 """The folder of this package, which an environment that does not have it loads it from."""
+
+_PASSED_ON = (
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SYSTEMROOT",
+    "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "XDG_CACHE_HOME", "EPBENCH_CACHE", "HF_HOME",
+    "HF_HUB_CACHE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "TOKENIZERS_PARALLELISM", "CUDA_VISIBLE_DEVICES",
+    "OMP_NUM_THREADS",
+)  # fmt: skip
+_SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/sys/devices/system/cpu"),
+    *("/etc/alternatives", "/etc/group", "/etc/hosts", "/etc/ld.so.cache", "/etc/localtime", "/etc/nsswitch.conf"),
+    *("/etc/passwd", "/etc/ca-certificates", "/etc/ssl", "/etc/pki"),
+)
+_BWRAP = (
+    "bwrap", "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts",
+    "--cap-drop", "ALL", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
+)  # fmt: skip
+_PR_SET_DUMPABLE = 4
 _MESSAGE_LIMIT = 8 * REPLY_LIMIT  # JSON may need six bytes for one
-_POLL_S = 0.5  # how often to check that the process is still there
 _LONGEST_LINE = 1 << 20  # characters; the beginning of a longer line is logged before its end has been printed
 _LONGEST_SECRET = 4096
 # -P keeps files in the current folder from hiding the standard library.
 _FLAGS = ("-P", "-u", "-X", "faulthandler", "-c")
 # The path is set before anything is imported.
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from epbench.memories.child import main; main()"
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from epbench.memories.worker import main; main()"
 # In an environment that does not have epbench, the package is loaded from its folder, and nothing beside it is visible.
 _START_ELSEWHERE = (
     "import importlib.util as u, sys; where = sys.argv.pop(1); "
     "spec = u.spec_from_file_location('epbench', where + '/__init__.py', submodule_search_locations=[where]); "
     "sys.modules['epbench'] = module = u.module_from_spec(spec); spec.loader.exec_module(module); "
-    "from epbench.memories.child import main; main()"
+    "from epbench.memories.worker import main; main()"
 )
+
+
+def clean_environment(more: Iterable[str] = ()) -> dict[str, str]:
+    """Return the environment variables that foreign code gets: those of a short list, and so no keys.
+
+    Args:
+        more: Names of further variables of ours that it gets as well.
+    """
+    return {name: os.environ[name] for name in (*_PASSED_ON, *more) if name in os.environ}
+
+
+@cache
+def hide_environment() -> None:
+    """Remove this process's variables from `/proc`, and keep other processes of the user out of its memory (Linux only).
+
+    `os.environ` keeps them, and so do processes that are started from here. Root can still read the memory.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    for name, value in os.environ.items():
+        os.environ[name] = value  # a copy elsewhere in memory, for native code and for new processes
+    start, end = map(int, Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[47:49])
+    ctypes.memset(start, 0, end - start)
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+@cache
+def require_bwrap() -> None:
+    """Check that bubblewrap is there and works.
+
+    Raises:
+        BadInput: It is not installed, or this machine does not let it make namespaces.
+    """
+    if shutil.which("bwrap") is None:
+        raise BadInput("isolation 'bwrap': found no bubblewrap; install it, as in 'apt-get install bubblewrap'")
+    tried = subprocess.run([*_BWRAP, "--ro-bind", "/", "/", "true"], capture_output=True, text=True, errors="replace")
+    if tried.returncode:
+        raise BadInput(
+            f"isolation 'bwrap': bubblewrap does not work here ({' '.join(tried.stderr.split())[:200]}); allow user "
+            f"namespaces, or choose 'process'"
+        )
+
+
+def sandbox(store: Path, visible: Sequence[Path], current: Path, relay: Path | None = None) -> list[str]:
+    """Return the command that starts another one in bubblewrap.
+
+    Args:
+        store: The store's folder, two levels below the run's; it can be written to, and the rest of the run is hidden.
+        visible: Files and folders that can be read. Those that would show the user's home folder are left out.
+        current: The current folder of the process, among the visible ones.
+        relay: The socket of the relay; None for no connection to anything.
+
+    Raises:
+        BadInput: The current folder would show the user's home folder.
+    """
+    home = Path.home().resolve()
+    if home.is_relative_to(current.resolve()):
+        raise BadInput(
+            f"isolation 'bwrap': {current} holds your home folder, which has to be hidden; start from the folder of the class"
+        )
+    mounts = [("--tmpfs", store.parents[1])]
+    mounts += [("--ro-bind", path) for path in dict.fromkeys(visible) if not home.is_relative_to(path.resolve())]
+    mounts.append(("--bind", store))
+    command = [*_BWRAP, *(word for path in _SYSTEM for word in ("--ro-bind-try", path, path))]
+    for how, path in sorted(mounts, key=lambda mount: len(mount[1].parts)):  # a folder before what lies in it
+        command += [how, str(path)] if how == "--tmpfs" else [how, str(path), str(path)]
+    if relay is not None:
+        command += ["--bind", str(relay), RELAY_SOCKET]
+    return [*command, "--remount-ro", str(store.parents[1]), "--remount-ro", "/", "--chdir", str(current), "--"]
 
 
 @dataclass(frozen=True)
 class Home:
     """How the process of a system is started."""
 
-    command: Sequence[str]  # the command, up to the arguments of `epbench.memories.child.main`
+    command: Sequence[str]  # the command, up to the arguments of `epbench.memories.worker.main`
     variables: Mapping[str, str]  # all environment variables of the process
     settings: Mapping[str, Setting] | None = None  # what the class gets as `settings`; None for nothing
     port: int | None = None  # in a sandbox, the port at which it finds the relay; None for no relay
@@ -90,7 +184,7 @@ def describe_system(
     """Find the class behind `module:Class` or `path/to/file.py:Class`, importing it in a process of its own only.
 
     Args:
-        name: Of the class, as for `epbench.memories.user_class.import_system`.
+        name: Of the class, as for `epbench.memories.worker.import_system`.
         limits: Of the memory of that process. The time to import the module is limited by `START_LIMIT`.
         isolation: `process` or `bwrap`, for that process and those of a run.
         variables: Names of the environment variables that they get besides those of `clean_environment`.
@@ -101,27 +195,21 @@ def describe_system(
     Raises:
         BadInput: There is no such module or class, the module cannot be imported, or the class is not a memory system.
     """
-    if not hasattr(os, "fork"):
-        raise BadInput(
-            f"memory system {name!r}: this platform has no fork() for a process of its own; run the system in this process"
-        )
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         log, store = Path(scratch) / "log", Path(scratch) / "stores" / "none"
         store.mkdir(parents=True)
-        child = _Child(limits or Limits(), log, own_home(name, isolation, variables, store))
+        guard = ProcessGuard(name, limits or Limits(), log, partial(own_home, name, isolation, variables))
         try:
-            about = child.load(name)
+            about = guard.load(store)
         except CallFailed as error:
-            child.kill()
             lines = log.read_text("utf-8", "replace").split("\n")
             last = next((f"; it printed last: {line.strip()}" for line in reversed(lines) if line.strip()), "")
             reason = one_line(f"{error}{last}")
             raise BadInput(f"memory system {name!r}: its module cannot be imported ({reason})") from None
         finally:
-            child.end()
-    digest, version = about.get("digest"), about.get("version")
+            guard.close()
     return SystemSpec(
-        name, durable=about.get("durable") is True, digest=str(digest or ""), version=str(version or ""),
+        name, durable=about["durable"], digest=about["digest"], version=about["version"],
         isolation=isolation, variables=tuple(variables),
     )  # fmt: skip
 
@@ -129,22 +217,19 @@ def describe_system(
 class ProcessGuard:
     """A `Guard` that keeps the instance in a process of its own.
 
-    In our own environment, one process serves all stores of a run, one after the other. Each store has a new instance, but
-    Python is started and the module imported only once. A process that died, or in which a call hung, is never used
-    again; the next `open` starts another. An installed system, and any system in a sandbox, has a process for each store.
+    Each store has a new process. One that died, or in which a call hung, is replaced by the next `open`.
     """
 
-    def __init__(self, name: str, limits: Limits, log: Path, home: Callable[[Path], Home], *, shared: bool) -> None:
+    def __init__(self, name: str, limits: Limits, log: Path, home: Callable[[Path], Home]) -> None:
         """
         Args:
             name: Of the system, as for `describe_system`.
             limits: Of a call and of the memory.
             log: File to which everything that the system prints, and the traceback of what it raises, is appended.
             home: Returns how the process that serves the store in a folder is started.
-            shared: Whether one process may serve all stores.
         """
-        self._name, self._limits, self._log, self._home, self._shared = name, limits, log, home, shared
-        self._child: _Child | None = None
+        self._name, self._limits, self._log, self._home = name, limits, log, home
+        self._process: subprocess.Popen[bytes] | None = None
 
     def open(self, folder: Path) -> None:
         """See `Guard.open`.
@@ -152,176 +237,131 @@ class ProcessGuard:
         Raises:
             BadInput: the class is no longer a memory system.
         """
-        if not self._shared:
-            self.close()
-        if self._child is None:
-            child = _Child(self._limits, self._log, self._home(folder))
-            try:
-                child.load(self._name)
-            except BaseException:
-                child.kill()
-                raise
-            self._child = child
+        self.load(folder)
         self.call(OPEN, str(folder))
 
-    def call(self, method: str, *args: Any) -> list[str] | None:
+    def load(self, folder: Path) -> dict[str, Any]:
+        """Start a process that serves the store in a folder and import the class there; return what is found out about it.
+
+        Raises:
+            BadInput: the class is not a memory system.
+            CallFailed: the process ended or did not answer in time.
+        """
+        self.close()
+        hide_environment()
+        home = self._home(folder)
+        self._process = process = subprocess.Popen(
+            [*home.command, str(self._limits.bytes)], env=dict(home.variables), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True,  # so that it dies with all that it started, and Ctrl-C reaches only us
+        )  # fmt: skip
+        self._printer = threading.Thread(target=_copy, args=(process.stderr, Log(self._log)), daemon=True)
+        self._printer.start()
+        settings = None if home.settings is None else dict(home.settings)
+        return self._ask(LOAD, [self._name, settings, home.port], START_LIMIT)
+
+    def call(self, method: str, *args: Any) -> Any:
         """See `Guard.call`."""
-        if self._child is None:
-            raise SystemLost("there is no instance to call")
-        try:
-            found: list[str] | None = self._child.ask(method, args, self._limits.seconds).get("found")
-            return found
-        except SystemLost:
-            self._child = None
-            raise
+        return self._ask(method, args, self._limits.seconds)["returned"]
 
     @property
     def pid(self) -> int | None:
         """Number of the process, which leads a group of its own; None if there is none."""
-        return self._child.pid if self._child is not None else None
+        return self._process.pid if self._process is not None else None
 
     def close(self) -> None:
-        """End the process."""
-        if self._child is not None:
-            self._child.end()
-            self._child = None
+        """Let the process end by itself, so that a system can close its files; then kill what is left of it."""
+        if self._process is not None:
+            with suppress(OSError, subprocess.TimeoutExpired):
+                _send(self._process, CLOSE, [])
+                self._process.wait(EXIT_LIMIT)
+            self._kill()
 
-
-class _Child:
-    """The process of a system, seen from its parent."""
-
-    def __init__(self, limits: Limits, log: Path, home: Home) -> None:
-        hide_environment()
-        self._limits, self._home = limits, home
-        self._mark = secrets.token_hex(16)
-        self._channel, theirs = socket.socketpair()
-        read, self._lifeline = os.pipe()  # our end closes when this process dies, however that happens
-        output = Log(log)
-        self._process = subprocess.Popen(
-            [*home.command, *map(str, (theirs.fileno(), read, limits.bytes))],
-            env={**home.variables, MARK: self._mark},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=(theirs.fileno(), read),
-            start_new_session=True,  # so that it dies with all that it started, and Ctrl-C reaches only us
-        )
-        theirs.close()
-        os.close(read)
-        assert self._process.stdout is not None
-        self._printer = threading.Thread(target=_copy, args=(self._process.stdout, output), daemon=True)
-        self._printer.start()
-
-    @property
-    def pid(self) -> int:
-        """Number of the process."""
-        return self._process.pid
-
-    def load(self, name: str) -> dict[str, Any]:
-        """Have the class imported; return what the process says of it."""
-        settings = None if self._home.settings is None else dict(self._home.settings)
-        return self.ask(LOAD, [name, settings, self._home.port], START_LIMIT)
-
-    def ask(self, method: str, args: Sequence[Any], seconds: float) -> dict[str, Any]:
+    def _ask(self, method: str, args: Sequence[Any], seconds: float) -> dict[str, Any]:
         """Send a call and wait at most `seconds` for the reply."""
-        deadline = time.monotonic() + seconds
+        if self._process is None:
+            raise SystemLost("there is no instance to call")
+        outcome: Future[bytes] = Future()
+        exchange = (self._process, method, args, outcome)
+        threading.Thread(target=_exchange, args=exchange, daemon=True).start()  # neither way may take too long
         try:
-            self._channel.settimeout(min(seconds, START_LIMIT))
-            self._channel.sendall(pack({"method": method, "args": args}))
-            reply = unpack(partial(self._read, deadline=deadline), _MESSAGE_LIMIT)
-            if reply.get("out_of_memory"):
-                raise SystemLost(f"out of memory: the limit of its process is {self._limits.gigabytes:g} GB")
-            if reply.get("found") is not None:
-                reply["found"] = texts_of(reply["found"])
-            elif not reply.keys() & {"found", "failed", *(["refused"] if method == LOAD else [])}:
-                raise ValueError(f"expected the result of {method}(), got none")
+            line = outcome.result(seconds)
+            if not line:
+                raise SystemLost(self._how_it_ended())
+            reply: dict[str, Any] = json.loads(line)
         except TimeoutError:
-            self.kill()
+            self._kill()
             raise SystemLost(no_answer(seconds)) from None
-        except OSError:
-            raise SystemLost(self._end()) from None
-        except BaseException as error:  # includes an interrupt: an open call must not go on
-            self.kill()
-            if isinstance(error, (ValueError, CallFailed)) and not isinstance(error, SystemLost):
-                raise SystemLost(one_line(f"the system's process did not send a valid reply: {error}")) from None
+        except ValueError as error:
+            self._kill()
+            raise SystemLost(one_line(f"the system's process did not send a valid reply: {error}")) from None
+        except BaseException:  # an interrupt: an open call must not go on
+            self._kill()
             raise
-        if method == LOAD and "refused" in reply:
-            raise BadInput(one_line(str(reply["refused"]), longest=None))
+        if "refused" in reply:
+            raise BadInput(one_line(reply["refused"], longest=None))
         if "failed" in reply:
-            raise CallFailed(one_line(str(reply["failed"])))
+            raise CallFailed(one_line(reply["failed"]))
         return reply
 
-    def _read(self, size: int, deadline: float) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            self._channel.settimeout(min(left, _POLL_S))
-            try:
-                piece = self._channel.recv(min(size - len(data), PIECE))
-            except TimeoutError:
-                if self._process.poll() is not None:  # one that it started may keep the socket open
-                    raise ConnectionResetError from None
-                continue
-            if not piece:
-                raise ConnectionResetError
-            data += piece
-        return bytes(data)
-
-    def _end(self) -> str:
-        """Say how the process ended that has closed its socket."""
-        try:
-            status = self._process.wait(EXIT_LIMIT)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return "the system's process closed its connection and was killed"
-        self.kill()
-        if self._home.command[0] == "bwrap" and status > 128:  # its way to say that a signal ended the process
+    def _how_it_ended(self) -> str:
+        """Say how the process ended that has closed its output."""
+        assert self._process is not None
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(EXIT_LIMIT)
+        command, status = self._process.args, self._kill()
+        if status == OUT_OF_MEMORY:
+            return f"out of memory: the limit of its process is {self._limits.gigabytes:g} GB"
+        if (
+            isinstance(command, list) and command[0] == "bwrap" and status > 128
+        ):  # its way to say that a signal ended it
             status = 128 - status
         if status >= 0:
             return f"the system's process ended with status {status}"
         killed = f"the system's process was killed by signal {-status} ({signal.strsignal(-status)})"
         return f"{killed}; memory may have run out" if -status == signal.SIGKILL else killed
 
-    def end(self) -> None:
-        """Let the process end by itself, so that a system can close its files; then kill what is left of it."""
-        self._channel.close()
-        try:
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(EXIT_LIMIT)
-        finally:
-            self.kill()
-
-    def kill(self) -> None:
-        """Kill the process and everything that it started, unless this has been done before; see `kill_marked`."""
-        if self._lifeline < 0:
-            return
-        kill_marked(self._mark)
+    def _kill(self) -> int:
+        """Kill the process and its group; return its status."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
         with suppress(ProcessLookupError, PermissionError):  # nothing is left, or on macOS only zombies
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+            os.killpg(process.pid, signal.SIGKILL)
+        status = process.wait()
         self._printer.join(EXIT_LIMIT)  # for the last output, unless something outside the group keeps it open
-        self._channel.close()
-        os.close(self._lifeline)
-        self._lifeline = -1
+        return status
+
+
+def _send(process: subprocess.Popen[bytes], method: str, args: Sequence[Any]) -> None:
+    assert process.stdin is not None
+    process.stdin.write(json.dumps([method, args]).encode() + b"\n")
+    process.stdin.flush()
+
+
+def _exchange(process: subprocess.Popen[bytes], method: str, args: Sequence[Any], outcome: Future[bytes]) -> None:
+    """Send a call and read the reply, which is empty if the process has ended."""
+    assert process.stdout is not None
+    try:
+        _send(process, method, args)
+        outcome.set_result(process.stdout.readline(_MESSAGE_LIMIT))
+    except OSError:
+        outcome.set_result(b"")
 
 
 def _copy(printed: IO[bytes], log: Log) -> None:
     """Append what a process prints to its log until nothing can print there any more."""
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-    pending = ""
+    held = ""
     with printed, log:
-        while True:
-            piece = os.read(printed.fileno(), 1 << 16)
-            pending += decode(piece, final=not piece)
-            whole = len(pending) if not piece else pending.rfind("\n") + 1
-            if not whole and len(pending) > _LONGEST_LINE:
-                pending = without_secrets(pending)
-                whole = len(pending) - _LONGEST_SECRET  # a secret may lie across the cut
-            if whole > 0:
-                with suppress(OSError):  # a full disk must not stop the system; writing the journals will report it
-                    log.write(pending[:whole])
-                pending = pending[whole:]
-            if not piece:
-                return
+        while piece := os.read(printed.fileno(), 1 << 16):
+            held += decode(piece)
+            end = held.rfind("\n") + 1
+            if not end and len(held) > _LONGEST_LINE:
+                held = without_secrets(held)
+                end = max(0, len(held) - _LONGEST_SECRET)  # a secret may lie across the cut
+            with suppress(OSError):  # a full disk must not stop the system; writing the journals will report it
+                log.write(held[:end])
+            held = held[end:]
+        with suppress(OSError):
+            log.write(held + decode(b"", final=True))

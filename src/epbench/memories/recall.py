@@ -12,6 +12,7 @@ from typing import Any
 from epbench.files.json_files import read_json
 from epbench.files.text import shown
 from epbench.journals.journal import read_journal
+from epbench.memories.protocol import SystemSpec
 from epbench.memories.relay_calls import calls_usage
 from epbench.memories.session import (
     MEMORIES,
@@ -25,7 +26,6 @@ from epbench.memories.session import (
     listed_key,
     stored_key,
 )
-from epbench.memories.spec import SystemSpec
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from epbench.files.secrets import without_secrets
 from epbench.files.typed import Whole, fields
 from epbench.journals.journal import Journal
 from epbench.memories.guard import reason_of
+from epbench.memories.protocol import Endpoint
 from epbench.memories.relay_calls import CALLS, Operation, asks_for_json, holds_json, streamed, text_of, tokens_of
-from epbench.memories.spec import Endpoint
 from epbench.models.openai.address import MOST_BYTES, SizeLimit, endpoint_address, shown
 from epbench.models.openai.wire import ReplyTooLarge
 

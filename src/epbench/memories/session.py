@@ -9,9 +9,8 @@ earlier queries are repeated, so that all results come from one store.
 The same happens within a run when an instance is lost because a call hung or the system's process died: that call has
 failed, and the run goes on with another instance. What has failed is tried again by the next start of the run.
 
-The folder of a system that is installed here is copied after each stored conversation, and the copy knows the place: the
-conversation that was stored last. Whenever the system has to be started again, it gets that copy back, so that nothing is
-stored twice or in part.
+The folder of a system that is installed here is copied after each stored conversation. Whenever the system has to be started
+again, it gets that copy back, so that nothing is stored twice or in part.
 """
 
 from __future__ import annotations
@@ -31,23 +30,11 @@ from urllib.parse import quote
 from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.copying import keep_copy, note_of, restore_copy
 from epbench.files.json_files import read_json, write_json
-from epbench.files.secrets import without_keys
+from epbench.files.secrets import scrubbed
 from epbench.journals.journal import Journal
-from epbench.memories.guard import (
-    FINALIZE,
-    LIST,
-    OPEN,
-    RETRIEVE,
-    STORE,
-    USAGE,
-    Guard,
-    Limits,
-    ThreadGuard,
-    counts_of,
-    one_line,
-)
+from epbench.memories.guard import FINALIZE, LIST, OPEN, RETRIEVE, STORE, USAGE, Guard, Limits, ThreadGuard, one_line
+from epbench.memories.protocol import SystemSpec
 from epbench.memories.relay_calls import Operation
-from epbench.memories.spec import SystemSpec
 from epbench.memories.systems.hosting import Hosting, process_guard
 from epbench.progress import Progress
 
@@ -95,7 +82,12 @@ class Stores:
         folder = folder.absolute()  # a system may change the current folder
         self._folder, self._system = folder, system
         self._hosting = Hosting(system, folder) if system.installation else None
-        self._guard = self._make_guard(limits)
+        log = folder / LOG
+        self._guard: Guard = (
+            process_guard(system, limits, log, self._hosting)
+            if system.make is None
+            else ThreadGuard(system, limits, log)
+        )
         self._counted_before: dict[str, int] = {}  # what the present instance has counted so far
         self._losses = 0  # in a row
         self._made = False
@@ -103,12 +95,6 @@ class Stores:
         self._memories: dict[str, list[str]] = {}
         if (folder / MEMORIES).exists():
             self._memories = read_json(folder / MEMORIES, MEMORIES_TYPE)
-
-    def _make_guard(self, limits: Limits) -> Guard:
-        system, log = self._system, self._folder / LOG
-        if system.make is not None:
-            return ThreadGuard(system, limits, log)
-        return process_guard(system, limits, log, self._hosting)
 
     def close(self) -> None:
         """Close the journals and end the thread or the process of the system."""
@@ -167,8 +153,7 @@ class Stores:
             )  # fmt: skip
         self._counted_before = {}
         try:
-            self._begin(OPEN, store)
-            self._counted(self._guard.open, folder)
+            self._counted(Operation(OPEN, store), self._guard.open, folder)
         except CallFailed as error:
             if self._made or isinstance(error, SystemLost) or self._given_up:
                 raise
@@ -195,17 +180,11 @@ class Stores:
             self._stored.add(key, **place)
         return True
 
-    def _begin(self, method: str, store: str, item: str = "") -> None:
-        """Note the requests of the system to its models under this call."""
-        if self._hosting is not None:
-            self._hosting.begin(Operation(method, store, item))
-
     def _counts(self) -> dict[str, dict[str, int]]:
         """Return as `counts` what the system has counted since it was last asked; nothing if that is nothing."""
         try:
-            found = self._guard.call(USAGE)
-            now = counts_of(json.loads(without_keys(found[0]))) if found else {}
-        except (CallFailed, ValueError, RecursionError) as error:  # no JSON: the system wrote this reply by itself
+            now: dict[str, int] = scrubbed(self._guard.call(USAGE)) or {}
+        except CallFailed as error:
             _log.warning("%s: %s: %s", self._folder, self._system.name, one_line(f"usage() is left out: {error}"))
             return {}
         new = {name: n - self._counted_before.get(name, 0) for name, n in now.items()}
@@ -242,19 +221,19 @@ class Stores:
             about["again"] = begun and told and self._hosting is None
             self._stored.add(key, **about, failure=STOPPED)
         lost = None
-        self._begin(STORE, store, conversation.id)
         try:
             if conversation.failure is not None:
                 raise CallFailed(conversation.failure)
-            self._counted(self._guard.call, STORE, [dict(turn) for turn in conversation.turns])
+            turns = [dict(turn) for turn in conversation.turns]
+            self._counted(Operation(STORE, store, conversation.id), self._guard.call, STORE, turns)
         except CallFailed as error:
             about["failure"] = str(error)
             if isinstance(error, SystemLost):
                 about["lost"] = True  # a durable system may hold part of it
             failed.add(key)
-            lost = self._lost(error)
-            if self._hosting is not None and conversation.failure is None and not self._given_up:
-                lost = str(error)  # it may have been stored in part: back to the copy
+            in_part = self._hosting is not None and conversation.failure is None  # perhaps: back to the copy
+            if (in_part or isinstance(error, SystemLost)) and not self._given_up:
+                lost = str(error)
         else:
             about |= {"seconds": _since(begin), **self._counts()}
             if self._hosting is not None:
@@ -267,10 +246,9 @@ class Stores:
 
     def _list(self, store: str, *, again: bool) -> None:
         """List all memories and keep them; `again` says that no conversation was stored for the first time."""
-        begin = time.monotonic()
-        self._begin(LIST, store)
-        self._counted(self._guard.call, FINALIZE)
-        memories = self._counted(self._guard.call, LIST) or []
+        begin, operation = time.monotonic(), Operation(LIST, store)
+        self._counted(operation, self._guard.call, FINALIZE)
+        memories = self._counted(operation, self._guard.call, LIST) or []
         before = self._memories.get(store)
         changed = again and before is not None and fingerprint_of_store(before) != fingerprint_of_store(memories)
         earlier = self._stored.records.get(listed_key(store), {})
@@ -284,9 +262,8 @@ class Stores:
         """List all memories after the queries, which must not have changed them; see `after_key`."""
         if self._system.baseline or self._given_up:
             return
-        self._begin(LIST, store)
         try:
-            memories = self._counted(self._guard.call, LIST) or []
+            memories = self._counted(Operation(LIST, store), self._guard.call, LIST) or []
         except CallFailed:  # its memories are known from before
             return
         self._stored.add(after_key(store), store=store, of=fingerprint_of_store(memories), memories=len(memories))
@@ -299,15 +276,15 @@ class Stores:
             begin = time.monotonic()
             about: dict[str, Any] = {"question": query.question, "k": query.k, "store": query.store}
             lost = None
-            self._begin(RETRIEVE, query.store, query.id)
+            operation = Operation(RETRIEVE, query.store, query.id)
             try:
-                found = self._counted(self._guard.call, RETRIEVE, query.text, [], query.k) or []
+                found = self._counted(operation, self._guard.call, RETRIEVE, query.text, [], query.k) or []
                 self._losses = 0
                 if len(found) > query.k and not self._system.beyond_k:
                     raise CallFailed(f"expected at most {query.k} memories, got {len(found)}")
             except CallFailed as error:
                 failed.add(query.id)
-                lost = self._lost(error)
+                lost = str(error) if isinstance(error, SystemLost) and not self._given_up else None
                 self._retrieved.add(query.id, **about, failure=str(error), seconds=_since(begin))
             else:
                 about |= {"of": fingerprint_of_store(self._memories[query.store]), "seconds": _since(begin)}
@@ -316,24 +293,21 @@ class Stores:
             if lost is not None:
                 raise _Again(lost)
 
-    def _counted(self, call: Callable[..., list[str] | None], *args: Any) -> list[str] | None:
+    def _counted(self, operation: Operation, call: Callable[..., list[str] | None], *args: Any) -> Any:
         """Make a call, unless too many instances have been lost; the user's keys are removed from what it returns."""
         if self._given_up:
             raise CallFailed(f"not called: {MOST_LOSSES} calls in a row hung or ended the system's process")
+        if self._hosting is not None:
+            self._hosting.begin(operation)  # under which the requests to its models are noted
         try:
-            found = call(*args)
+            return scrubbed(call(*args))
         except SystemLost:
             self._losses += 1
             raise
-        return found and [without_keys(text) for text in found]
 
     @property
     def _given_up(self) -> bool:
         return self._losses >= MOST_LOSSES
-
-    def _lost(self, error: CallFailed) -> str | None:
-        """Return the reason if this failure cost the instance and another one should be made."""
-        return str(error) if isinstance(error, SystemLost) and not self._given_up else None
 
     def _answered(self, query: Query) -> bool:
         """Whether the store, with the memories that it has now, has answered the query."""

@@ -21,7 +21,7 @@ from epbench.reports.figures import drawing, svg, table_picture
 from epbench.reports.page import page
 from epbench.reports.tables import Table, in_markdown
 from epbench.safe_text import html_text, markdown_text
-from epbench.statistics.estimate import Value, p_text
+from epbench.statistics.estimate import Value, p_text, stars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -208,6 +208,23 @@ def mean_interval(prefix: str = "", digits: int = 3, ends: int = 2) -> Show:
 def interval(low: str = "low", high: str = "high", digits: int = 3, between: str = "–") -> Show:
     """`0.888–0.931`; a dash without an interval."""
     return lambda row: "–" if row[low] is None else f"{row[low]:.{digits}f}{between}{row[high]:.{digits}f}"
+
+
+def counted(show: Show) -> Show:
+    """What a cell shows, and the number of questions."""
+    return lambda row: show(row) if row["n"] is None else f"{show(row)}, n = {row['n']:,}"
+
+
+def difference(prefix: str, digits: int = 3, *, starred: bool = True) -> Show:
+    """`+0.410 [0.360, 0.450]**`: a difference, its interval, and stars by its `p_holm`."""
+
+    def show(row: Row) -> str:
+        mean, low, high = (row[f"{prefix}{name}"] for name in ("mean", "low", "high"))
+        interval = "" if low is None else f" [{low:.{digits}f}, {high:.{digits}f}]"
+        mark = stars(row[f"{prefix}p_holm"]) if starred else ""
+        return "–" if mean is None else f"{mean:+.{digits}f}{interval}{mark}"
+
+    return show
 
 
 def p_value(name: str = "p_holm") -> Show:

@@ -142,29 +142,42 @@ _LINE = 0.28  # inches for a method, and for a bar
 
 
 def critical_difference_diagram(ranking: Ranking) -> Figure:
-    """Draw a ranking: the better half of the methods is named on the left, the others on the right.
+    """Draw a ranking: the better half of the methods is named on the left, the others on the right (Demšar, 2006).
+
+    A bar joins methods that do not differ.
 
     Args:
         ranking: What `rank_methods` found. The figure is drawn within `epbench.reports.figures.drawing`.
     """
-    import pandas as pd
     from matplotlib.figure import Figure
-    from scikit_posthocs import critical_difference_diagram as draw
 
-    names = {method: printable(method) for method in ranking.ranks}
-    p = pd.DataFrame(1.0, index=list(names), columns=list(names))
-    for pair in ranking.pairs:  # the library draws a bar over methods whose p-value is not below the level
-        p.loc[pair.first, pair.second] = p.loc[pair.second, pair.first] = 0.0 if pair.different else 1.0
+    ranks, names = ranking.ranks, {method: printable(method) for method in ranking.ranks}
+    n_left = (len(ranks) + 1) // 2
     longest = max(map(len, names.values())) + 7
-    lines = 2 + len(ranking.groups) + (len(names) + 1) // 2
+    lines = 2 + len(ranking.groups) + n_left
     figure = Figure(figsize=(4 + 2 * longest * 0.085, 0.6 + _LINE * lines), layout="constrained")
     axes = figure.add_subplot()
-    draw(
-        ranking.ranks, p, alpha=0.5, ax=axes, label_fmt_left="{label} ({rank:.2f})", label_fmt_right="({rank:.2f}) {label}",
-        marker_props={"color": INK, "s": 18}, elbow_props={"color": INK},
-        crossbar_props={"color": INK, "linewidth": 3, "marker": ""},
-    )  # fmt: skip
     axes.set_title("average rank (1 is best)", fontsize=10)
+    axes.spines[["left", "right", "bottom"]].set_visible(False)
+    axes.spines["top"].set_position("zero")
+    axes.xaxis.set_ticks_position("top")
+    axes.yaxis.set_visible(False)
+    margin = 0.01 * (max(ranks.values()) - min(ranks.values())) or 0.01
+    levels: list[float] = []  # the rank at which the last bar of each level ends
+    for group in ranking.groups:
+        low, high = ranks[group[0]], ranks[group[-1]]
+        level = next((number for number, end in enumerate(levels) if end < low), len(levels))
+        levels[level:] = [high, *levels[level + 1 :]]
+        axes.plot([low - margin, high + margin], [-1 - level] * 2, color=INK, linewidth=3)
+    methods = list(ranks)
+    for side, left in ((methods[:n_left], True), (methods[n_left:][::-1], False)):
+        for line, method in enumerate(side):
+            rank, edge = ranks[method], min(ranks.values()) - margin if left else max(ranks.values()) + margin
+            height = -len(levels) - 1 - line
+            axes.plot([edge, rank, rank], [height, height, 0], color=INK)
+            axes.scatter(rank, 0, color=INK, s=18, zorder=3)
+            name = f"{names[method]} ({rank:.2f})" if left else f"({rank:.2f}) {names[method]}"
+            axes.text(edge, height, name, ha="right" if left else "left", va="center")
     return figure
 
 

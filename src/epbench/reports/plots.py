@@ -26,6 +26,7 @@ Plot = Callable[[Sequence[Row]], "Figure"]
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "p", ">", "h")
 """More than there are colours, so that two lines of one colour still differ."""
 DASHES = ("-", "--", "-.", ":")
+_LEGEND_LINE = 0.18  # inches
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "+++", "ooo")
 
 
@@ -107,7 +108,7 @@ def lines(
 
 
 def line_panels(
-    x: str, line: Callable[[Row], str], x_label: str, *, panel: Callable[[Row], str] = lambda _: "", scale: str = "words",
+    x: str, line: str, x_label: str, *, panel: str = "", scale: str = "words",
     order: Sequence[Any] = (), y_label: str = "accuracy", guess: float | None = 0.5, joined: bool = True,
     starred: bool = True, columns: int = 2, beside: str = "",
 ) -> Plot:  # fmt: skip
@@ -115,9 +116,9 @@ def line_panels(
 
     Args:
         x: The column of the place on the x axis.
-        line: The name of the line that a row belongs to.
+        line: The name of the line that a row belongs to, with columns in braces, such as `{label}, {words:,} words`.
         x_label: What the x axis shows.
-        panel: The title of the panel that a row belongs to.
+        panel: The title of the panel that a row belongs to, likewise.
         scale: `words`, logarithmic; `epochs`; or `names`, whose values stand beside one another.
         order: The values of `names`; by default those that there are, in rising order.
         y_label: What the y axis shows.
@@ -130,7 +131,8 @@ def line_panels(
     """
 
     def draw(rows: Sequence[Row]) -> Figure:
-        drawn = [{**row, "line": line(row), "panel": panel(row)} for row in rows if row["source"] != "reported"]
+        own = [row for row in rows if row["source"] != "reported"]
+        drawn = [{**row, "line": line.format_map(row), "panel": panel.format_map(row)} for row in own]
         names = list(dict.fromkeys(row["line"] for row in drawn))
         places = list(order) or sorted({row[x] for row in drawn})
         step = 0.7 / len(names) if scale == "names" and not joined else 0.06
@@ -263,16 +265,22 @@ def rates(
         axes.minorticks_off()
 
 
-def legend(figure: Figure) -> None:
-    """One legend for all panels, below them; each name stands there once."""
+def legend(figure: Figure, *, long: bool = False) -> None:
+    """One legend for all panels, below them; each name stands there once.
+
+    Args:
+        figure: With everything drawn in it.
+        long: Whether names may be long, as paths are, and many: long ones lose their middle, and the figure grows by the legend.
+    """
     named: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             named.setdefault(label, handle)
-    columns = max(1, min(len(named), int(figure.get_figwidth() * 7 / max(12, *map(len, named)))))
-    figure.legend(
-        list(named.values()), list(named), loc="outside lower center", fontsize=8, frameon=False, ncols=columns
-    )
+    names = [f"{name[:24]}…{name[-23:]}" if long and len(name) > 48 else name for name in named]
+    columns = max(1, min(len(names), int(figure.get_figwidth() * 7 / max(12, *map(len, names)))))
+    if long:
+        figure.set_figheight(figure.get_figheight() + _LEGEND_LINE * math.ceil(len(names) / columns))
+    figure.legend(list(named.values()), names, loc="outside lower center", fontsize=8, frameon=False, ncols=columns)
 
 
 def ends(row: Row) -> tuple[float, float] | None:

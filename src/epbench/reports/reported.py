@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,3 +51,10 @@ def read_reported(path: Path, benchmark: str) -> list[ReportedRow]:
         for about in [{"source": table["source"], "table": table["table"]}]
         for number, row in enumerate(table["rows"])
     ]
+
+
+def sources(rows: Sequence[ReportedRow]) -> list[str]:
+    """A note that says where reported rows come from, and what is said of a single one; none without rows."""
+    named = dict.fromkeys(f"{row.source}, {row.table}" for row in rows)
+    said = f" {rows[0].note.rstrip('.')}." if len(rows) == 1 and rows[0].note else ""
+    return [f"Rows marked (reported): {'; '.join(named)}.{said}"] if rows else []

@@ -8,6 +8,8 @@ that occur together elsewhere.
 from __future__ import annotations
 
 import logging
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,8 @@ from epbench.errors import RunFailed
 from epbench.retrieval.vector_cache import VectorCache, text_key
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from epbench.retrieval.protocol import Embedder, Matrix
 
 
@@ -152,23 +156,45 @@ class LatentEmbedder:
 
     def __init__(self, store: Sequence[str]) -> None:
         """Find the topics of a store: at most `TOPICS`, and fewer than it has texts or words."""
-        from sklearn.decomposition import TruncatedSVD
-        from sklearn.feature_extraction.text import TfidfVectorizer
+        import numpy as np
+        from scipy.sparse.linalg import svds
 
-        self._words = TfidfVectorizer(token_pattern=r"\w+", sublinear_tf=True)
-        weights = self._words.fit_transform(store)
-        size = min(TOPICS, weights.shape[0] - 1, weights.shape[1] - 1)
-        # The exact algorithm gives the same vectors on any number of threads. A tiny store is described by its words.
-        self._topics = TruncatedSVD(size, algorithm="arpack", random_state=0).fit(weights) if size >= 2 else None
+        texts_with = Counter(word for text in store for word in set(_words(text)))
+        self._columns = {word: n for n, word in enumerate(sorted(texts_with) or [""])}
+        self._rarity = 1 + np.log((1 + len(store)) / (1 + np.array([texts_with[word] for word in self._columns])))
+        weights = self._weights(store)
+        size = min(TOPICS, min(weights.shape) - 1)
+        # It begins with the same numbers each time, so that it finds the same topics on any number of threads. A tiny store
+        # is described by its words.
+        begin = np.random.RandomState(0).uniform(-1, 1, min(weights.shape))
+        self._topics = svds(weights, size, v0=begin)[2].T if size >= 2 else None
 
     def check(self, chunks: Sequence[str]) -> None:
         """Do nothing: texts of any length are read."""
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
         """See `Embedder.embed`."""
-        weights = self._words.transform(texts)
-        found: Matrix = weights.toarray() if self._topics is None else self._topics.transform(weights)
+        weights = self._weights(texts)
+        found: Matrix = weights.toarray() if self._topics is None else weights @ self._topics
         return found
+
+    def _weights(self, texts: Sequence[str]) -> csr_array:
+        """The words of each text by the logarithm of their number and by rarity, as rows of length 1."""
+        import numpy as np
+        from scipy.sparse import csr_array, diags_array
+
+        counts = [Counter(filter(self._columns.__contains__, _words(text))) for text in texts]
+        starts = np.cumsum([0, *map(len, counts)])
+        columns = [self._columns[word] for of in counts for word in of]
+        values = 1 + np.log([n for of in counts for n in of.values()])
+        rows = csr_array((values, columns, starts), shape=(len(texts), len(self._columns)))
+        rows = csr_array(rows.multiply(self._rarity))
+        lengths = np.sqrt(rows.power(2).sum(axis=1))
+        return csr_array(diags_array(1 / np.where(lengths > 0, lengths, 1)) @ rows)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
 
 
 def latent_search(store: Sequence[str]) -> Dense:

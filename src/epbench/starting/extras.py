@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 EXTRAS: dict[str, tuple[str, ...]] = {
-    "models": ("torch", "transformers", "accelerate", "peft", "gguf", "openai", "sentence_transformers"),
-    "vllm": ("vllm", "transformers", "accelerate", "gguf"),
-    "finetune": ("torch", "transformers", "accelerate", "peft", "trl"),
+    "models": ("torch", "transformers", "accelerate", "peft", "gguf", "openai", "sentence_transformers", "datasketch"),
+    "vllm": ("vllm", "transformers", "accelerate", "gguf", "datasketch"),
+    "finetune": ("torch", "transformers", "accelerate", "peft", "trl", "sklearn"),
     "ray": ("ray",),
     "inspect": ("inspect_ai",),
     "lm-eval": ("lm_eval",),

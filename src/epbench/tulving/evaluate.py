@@ -22,7 +22,7 @@ from epbench.journals.answers import ANSWERS, ask, retire_others
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import identity_of, is_free
 from epbench.judges.replies import failure_of
-from epbench.memories.spec import SystemSpec
+from epbench.memories.protocol import SystemSpec
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Model, Request, engine_of, variant_of
 from epbench.progress import Progress, no_progress
@@ -30,15 +30,14 @@ from epbench.runs.folder import is_finished, open_run, read_scores
 from epbench.runs.judge import check_judge, judge_of_scores, note, note_judge
 from epbench.runs.subset import subset
 from epbench.runs.usage import token_usage, usage_line
-from epbench.tulving.context.memory_system import stand_in
-from epbench.tulving.context.passages import note_passages
-from epbench.tulving.context.reading import Reading
-from epbench.tulving.context.requests import MEMORIES, repeated
+from epbench.tulving.calibration.passport import judge_scores, recall_to_correct
+from epbench.tulving.context.requests import MEMORIES, Reading, repeated
+from epbench.tulving.context.retrieved import note_passages, stand_in
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.judging.own_answers import OwnAnswers, read_answers, record_own_answers
-from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import (
     CALLS,
+    Judge,
     ask_judge,
     judge_failures,
     judge_input,
@@ -46,8 +45,7 @@ from epbench.tulving.judging.verdicts import (
     plan_lines,
 )  # fmt: skip
 from epbench.tulving.reader.everything import EVERYTHING, EverythingReader
-from epbench.tulving.scores.cards import Chapters
-from epbench.tulving.scores.correction import judge_scores, recall_to_correct
+from epbench.tulving.scores.report import Chapters
 from epbench.tulving.scores.results import finish
 
 

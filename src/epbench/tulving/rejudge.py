@@ -22,20 +22,19 @@ from epbench.progress import Progress, no_progress
 from epbench.runs.folder import check_identity, open_run
 from epbench.runs.judge import judge_of_scores, note_judge
 from epbench.runs.subset import subset
-from epbench.tulving.context.prompts import load_prompts
+from epbench.tulving.context.requests import load_prompts
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.evaluate import Evaluated, judging_notes, notes_on, telling_failures
 from epbench.tulving.judging.own_answers import read_answers
-from epbench.tulving.judging.protocol import Judge
 from epbench.tulving.judging.verdicts import (
+    Judge,
     check_all_judged,
     judge_answers,
     lost_questions,
     open_inputs,
     plan_lines,
 )  # fmt: skip
-from epbench.tulving.scores.results import finish, scores_of
-from epbench.tulving.scores.run_files import read_run
+from epbench.tulving.scores.results import finish, read_run, scores_of
 
 READER = ("memory", "model", "top_k", "keep_order", "retriever", "temperature", "max_tokens", "seed", "repeats")
 """Fields of the identity of a run that say what its reader was shown, and how it answered."""

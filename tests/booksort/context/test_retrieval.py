@@ -69,6 +69,19 @@ def test_passages_are_pieces_of_the_books_without_overlap(books, passages):
         assert all(0.8 * CHARACTERS < len(p.text) <= CHARACTERS for p in own[:-1]), "line breaks are not borders"
 
 
+@given(
+    st.lists(st.integers(1, 15) | st.integers(CHARACTERS - 3, CHARACTERS + 3) | st.integers(2040, 5000), max_size=60)
+)
+def test_passages_are_those_of_the_splitter_of_the_paper(lengths):
+    langchain = pytest.importorskip("langchain_text_splitters", reason="the reference comes with epbench[dev]")
+    text = " ".join(("abcdefg" * (length // 7 + 1))[:length] for length in lengths)
+    splitter = langchain.RecursiveCharacterTextSplitter(chunk_size=CHARACTERS, chunk_overlap=0, add_start_index=True)
+    expected = [
+        Passage(3, piece.metadata["start_index"], piece.page_content) for piece in splitter.create_documents([text])
+    ]
+    assert split_books([BookText(3, "A book", text)]) == expected
+
+
 def test_segments_are_found_in_their_books(pairs, books):
     texts = {book.book_idx: spaced(book.text) for book in books}
     positions = SegmentPositions(books)

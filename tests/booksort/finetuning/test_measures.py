@@ -18,7 +18,7 @@ from scipy.stats import pearsonr
 from epbench.booksort.finetuning import measures
 from epbench.booksort.finetuning.measures import measure, share_of_pairs, states_before_answers
 from epbench.booksort.scores.comparison import compare
-from epbench.booksort.scores.question_files import read_questions
+from epbench.booksort.scores.run_files import read_questions
 from epbench.errors import BadInput
 from epbench.finetuning.packing import Sample
 from epbench.finetuning.ranks import Ranks

@@ -11,8 +11,8 @@ from epbench.booksort.prompt_selection import select_prompt
 from epbench.models.protocol import Reply
 from epbench.progress import no_progress
 from tests.booksort import sort_set
-from tests.booksort.paper.made_runs import make_run, mostly_right
-from tests.booksort.paper.made_trainings import make_training
+from tests.booksort.paper import plain
+from tests.booksort.paper.made_runs import make_run, make_training, mostly_right
 
 CONFIGS = ((120, 20), (250, 20), (250, 50), (6000, 20), (6000, 50))
 HELD_OUT = "e120_s20"
@@ -124,3 +124,12 @@ def given(made, chosen):
 def found(given):
     """Every exhibit by its name."""
     return {one.name: one for one in exhibits(given)}
+
+
+@pytest.fixture(scope="session")
+def journals(made, chosen):
+    """What the same runs and trainings say, read plainly."""
+    trainings = {name: made[name] for name in ("books", "control")}
+    runs = {name: folder for name, folder in made.items() if name not in trainings}
+    runs |= {folder.name: folder for folder, _ in chosen.values()}
+    return plain.Journals(runs, trainings, {what: counts for what, (_, counts) in chosen.items()})

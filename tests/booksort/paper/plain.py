@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
-from scipy.stats import binomtest
+import pytest
+from scipy.stats import binomtest, chi2, fisher_exact, norm, ttest_rel, wilcoxon
+from statsmodels.stats.multitest import multipletests
 
 from epbench.booksort.dataset.load import Pair, both_orders, load_pairs
 from tests.booksort.paper.made_runs import answers_of
@@ -24,6 +28,7 @@ class Row:
     right: bool | None
     said: str | None
     log_ratio: float | None
+    mass: float | None
 
     @property
     def excerpt(self):
@@ -42,52 +47,341 @@ def rows_of(run: Path) -> list[Row]:
     found, said = [], answers_of(run)
     for pair in both_orders(pairs) if described["identity"]["both_orders"] else pairs:
         record = said[pair.id]
-        known = record.get("probabilities")
-        answer = ratio = None
+        known, answer, ratio, mass = record.get("probabilities"), None, None, None
         if record.get("failure") is None:
             answer = max(known, key=known.get) if known else record["answer"] if record["answer"] in "AB" else "X"
-            ratio = math.log(known[pair.answer] / (known["A"] + known["B"])) if known else None
-        found.append(Row(pair, None if answer is None else answer == pair.answer, answer, ratio))
+            mass = known["A"] + known["B"] if known else None
+            ratio = math.log(known[pair.answer] / mass) if known else None
+        found.append(Row(pair, None if answer is None else answer == pair.answer, answer, ratio, mass))
     return found
 
 
-def mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+@dataclass(frozen=True)
+class Journals:
+    """What was given to make exhibits from: folders of runs by label, of trainings, and by what is chosen the counts of a search."""
+
+    runs: Mapping[str, Path]
+    trainings: Mapping[str, Path]
+    choices: Mapping[str, Mapping[int, Sequence[int]]]
+
+    def __post_init__(self):
+        object.__setattr__(self, "rows", {label: rows_of(folder) for label, folder in self.runs.items()})
+
+    def identity(self, label):
+        return json.loads((self.runs[label] / "run.json").read_text())["identity"]
+
+    def measures(self, training):
+        return [json.loads(line) for line in (self.trainings[training] / "measures.jsonl").read_text().splitlines()]
+
+    def asked(self, training, epoch, kind="sort"):
+        return rows_of(self.trainings[training] / f"measures/epoch-{epoch}/{kind}")
+
+    def checkpoints(self, kind):
+        """The questions of each checkpoint by its name."""
+        found = {}
+        for name, folder in self.trainings.items():
+            for one in self.measures(name):
+                title = f"{name}, epoch {one['epoch']}" if one["epoch"] else "before training"
+                if (folder / f"measures/epoch-{one['epoch']}/{kind}").is_dir():
+                    found.setdefault(title, self.asked(name, one["epoch"], kind))
+        return found
 
 
-def p_against_chance(rows: Sequence[Row]) -> float:
+# Statistics
+
+
+def interval(values: Sequence[float], clusters: Sequence[Any], draws: int = 2000) -> tuple[Any, Any]:
+    """A 95 % interval of the mean, by drawing clusters; another generator than the package has, so about the same."""
+    by_cluster: dict[Any, list[float]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        by_cluster.setdefault(cluster, []).append(value)
+    groups, stream = list(by_cluster.values()), random.Random(5)
+    if len(groups) < 2:
+        return None, None
+    means = sorted(fmean([value for _ in groups for value in stream.choice(groups)]) for _ in range(draws))
+    ends = means[int(0.025 * draws)], means[int(0.975 * draws)]
+    return tuple(pytest.approx(end, abs=0.3 / len(values) ** 0.5) for end in ends)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values corrected by Holm, as another library has it."""
+    return multipletests(p_values, method="holm")[1].tolist()
+
+
+def smallest_difference(differences: Sequence[float]) -> Any:
+    """Two-sided at 0.05 with a power of 0.8, by the normal approximation."""
+    if len(differences) < 3 or not stdev(differences):
+        return None
+    found = (norm.ppf(0.975) + norm.ppf(0.8)) * stdev(differences) / math.sqrt(len(differences))
+    return pytest.approx(found, rel=0.3 if len(differences) < 20 else 0.1)
+
+
+def estimate(values: Sequence[float | None], clusters: Sequence[Any]) -> dict[str, Any]:
+    """The mean with its interval, or the range in which it lies if values are lost."""
+    known = [float(value) for value in values if value is not None]
+    n, lost = len(known), len(values) - len(known)
+    names = ("mean", "sd", "low", "high", "lowest", "highest")
+    found = dict.fromkeys(names) | {"n": n, "n_failed": lost}
+    if lost:
+        return found | {"lowest": sum(known) / len(values), "highest": (sum(known) + lost) / len(values)}
+    low, high = interval(known, clusters)
+    return found | {"mean": fmean(known), "sd": stdev(known) if n > 1 else None, "low": low, "high": high}
+
+
+def against_chance(rows: Sequence[Row]) -> dict[str, Any]:
     """Exact and two-sided; where pairs were asked twice, right both times against wrong both times."""
     times: dict[str, list[Any]] = {}
     for row in rows:
         times.setdefault(row.pair.id.removesuffix("/swapped"), []).append(row.right)
     twice = any(len(right) > 1 for right in times.values())
     units = [right[0] for right in times.values() if right[0] == right[-1]] if twice else [row.right for row in rows]
-    return float(binomtest(sum(units), len(units)).pvalue)
+    return {"p": float(binomtest(sum(units), len(units)).pvalue), **_power(len(units))}
 
 
-def interval(values: Sequence[float], clusters: Sequence[Any], draws: int = 2000) -> tuple[float, float]:
-    """A 95 % interval of the mean, by drawing clusters; another generator than the package has, so about the same."""
-    by_cluster: dict[Any, list[float]] = {}
-    for value, cluster in zip(values, clusters, strict=True):
-        by_cluster.setdefault(cluster, []).append(value)
-    groups, stream, means = list(by_cluster.values()), random.Random(5), []
-    for _ in range(draws):
-        means.append(mean([value for _ in groups for value in stream.choice(groups)]))
-    means.sort()
-    return means[int(0.025 * draws)], means[int(0.975 * draws)]
+def _power(n: int) -> dict[str, Any]:
+    limit = 0.5 + 1.40079 / n**0.5
+    return {"units": n, "smallest": pytest.approx(limit, abs=1e-4) if limit < 1 else None}
 
 
-def mcnemar(wins: int, losses: int) -> float:
-    """The two-sided exact p-value."""
-    n, k = wins + losses, min(wins, losses)
-    return min(1.0, 2 * sum(math.comb(n, i) for i in range(k + 1)) / 2**n) if n else 1.0
+# What a row of a frame should say, by the exhibit
+
+UNTESTED = {"p": None, "units": None, "smallest": None}
+GROUPS: Mapping[str, Callable[[Row], Any]] = {
+    "segment_length": lambda row: row.pair.segment_length,
+    "excerpt_length": lambda row: row.pair.excerpt_length,
+    "distance_bin": lambda row: row.pair.distance_bin,
+    "book_idx": lambda row: row.pair.book_idx,
+    "part": lambda row: "SORT" if row.pair.excerpt_length <= 2500 else "SORT-extend",
+    "position": lambda row: row.third,
+}
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected step by step: the smallest times their number, the next times one less, never falling."""
-    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
-    corrected, highest = [0.0] * len(p_values), 0.0
-    for rank, i in enumerate(order):
-        highest = max(highest, min(1.0, p_values[i] * (len(p_values) - rank)))
-        corrected[i] = highest
-    return corrected
+def inside(name: str, record: Mapping[str, Any], rows: Sequence[Row]) -> list[Row]:
+    """The questions that a row of a frame is about."""
+    asked = [row for row in rows if all(record.get(key) in (None, of(row)) for key, of in GROUPS.items())]
+    if "up_to" in record:
+        asked = [row for row in asked if record["over"] < row.pair.distance <= (record["up_to"] or math.inf)]
+    # As it was retrieved
+    return [row for row in asked if row.pair.distance_bin > 200] if name == "Figure 4b" else asked
+
+
+def labels(rows: Sequence[Row]) -> dict[str, Any]:
+    """What is written is the more probable label in these runs."""
+    known, lost = [row.mass for row in rows if row.mass is not None], any(row.right is None for row in rows)
+    greedy = None if lost else fmean([row.right for row in rows])
+    return {"greedy_accuracy": greedy, "label_mass": fmean(known) if known else None}
+
+
+def rate(name, record, journals):
+    if record["label"] == "mean of the runs":
+        return pooled(name, record, journals)
+    asked = inside(name, record, journals.rows[record["label"]])
+    identity = journals.identity(record["label"])
+    found = estimate([row.right for row in asked], [row.excerpt for row in asked])
+    found |= {"model": identity["model"], "memory": identity["memory"]} | labels(asked)
+    found |= UNTESTED if found["n_failed"] else against_chance(asked)
+    found["mean_distance"] = fmean([row.pair.distance for row in asked])
+    return {key: value for key, value in found.items() if key in record}
+
+
+def pooled(name, record, journals):
+    """The mean over runs, question by question."""
+    memory = {"Figure 3b": "in-context", "Figure 5": "none"}[name]
+    runs = [rows for label, rows in journals.rows.items() if journals.identity(label)["memory"] == memory]
+    by_id = [{row.pair.id: row for row in rows} for rows in runs]
+    asked = [row for row in inside(name, record, runs[0]) if all(row.pair.id in of for of in by_id)]
+    values = [[of[row.pair.id].right for of in by_id] for row in asked]
+    means = [None if None in right else fmean(right) for right in values]
+    found = estimate(means, [row.excerpt for row in asked]) | UNTESTED
+    found |= {"label": "mean of the runs", "model": f"{len(runs)} runs", "memory": memory}
+    if not found["n_failed"]:
+        of_excerpt: dict[Any, list[float]] = {}
+        for row, value in zip(asked, means, strict=True):
+            of_excerpt.setdefault(row.excerpt, []).append(value)
+        above = [round(fmean(of) - 0.5, 12) for of in of_excerpt.values()]
+        p = wilcoxon(above, zero_method="pratt", method="asymptotic").pvalue if any(above) else 1.0
+        found |= {"p": p, **_power(len(above))}
+    if "mean_distance" in record:
+        found["mean_distance"] = fmean([row.pair.distance for row in asked])
+    return found
+
+
+BASELINES = {"shown": "base", "shown-small": "base-small", "prompt": None}
+
+
+def gain_of_memory(name, record, journals):
+    baseline, asked = BASELINES.get(record["label"]), inside(name, record, journals.rows[record["label"]])
+    names = ("mean", "low", "high", "n", "p", "smallest")
+    if baseline is None:
+        return rate(name, record, journals) | {"baseline": None} | {f"gain_{key}": None for key in names}
+    without = inside(name, record, journals.rows[baseline])
+    found = differences([(one.right, other.right) for one, other in zip(asked, without, strict=True)], asked)
+    return rate(name, record, journals) | {"baseline": baseline} | {f"gain_{key}": found[key] for key in names}
+
+
+def differences(both, rows):
+    """McNemar's test of outcomes of the same questions, and how much they differ."""
+    both, rows = zip(*((two, row) for two, row in zip(both, rows, strict=True) if None not in two), strict=True)
+    gains = [one - other for one, other in both]
+    wins, losses = gains.count(1), gains.count(-1)
+    n = wins + losses
+    p = binomtest(wins, n).pvalue if n else 1.0
+    chi_square = chi2.sf((abs(wins - losses) - 1) ** 2 / n, 1) if n else 1.0
+    low, high = interval(gains, [row.excerpt for row in rows])
+    return {
+        "n": len(gains), "mean": fmean(gains), "low": low, "high": high, "smallest": smallest_difference(gains),
+        "p": p, "p_chi_square": chi_square, "wins": wins, "losses": losses,
+        "ties": gains.count(0), "first_mean": fmean([one for one, _ in both]), "second_mean": fmean([two for _, two in both]),
+    }  # fmt: skip
+
+
+def gain_of_length(name, record, journals):
+    rows = journals.rows[record["label"]]
+    short, long = ([row.right for row in rows if row.pair.segment_length == words] for words in (20, 50))
+    names = ("mean", "low", "high", "n", "p", "smallest")
+    found = dict.fromkeys(f"gain_{key}" for key in names)
+    if None not in [*short, *long]:
+        error = math.sqrt(sum(stdev(values) ** 2 / len(values) for values in (short, long)))
+        gain, n = fmean(long) - fmean(short), min(len(short), len(long))
+        counts = [[sum(right), len(right) - sum(right)] for right in (long, short)]
+        whole = fmean([*short, *long])
+        smallest = (norm.ppf(0.975) + norm.ppf(0.8)) * math.sqrt(2 * whole * (1 - whole) / n)
+        found = {
+            "gain_mean": gain, "gain_n": len(short) + len(long), "gain_smallest": pytest.approx(smallest, rel=0.1),
+            "gain_low": pytest.approx(gain - 1.96 * error, abs=error), "gain_high": pytest.approx(gain + 1.96 * error, abs=error),
+            # The two askings of a pair are no independent questions.
+            "gain_p": None if record["label"] == "both" else fisher_exact(counts).pvalue,
+        }  # fmt: skip
+    return rate("", record, journals) | found
+
+
+def share_of_a(name, record, journals):
+    rows = journals.rows[record["label"]]
+    named = [row for row in rows if row.said in ("A", "B")]
+    said, failed = [row.said == "A" for row in named], sum(row.said is None for row in rows)
+    found = estimate(said, [row.excerpt for row in named])
+    identity = journals.identity(record["label"])
+    return found | {
+        "model": identity["model"], "memory": identity["memory"],
+        "n_failed": failed, "n_neither": len(rows) - len(named) - failed, "units": len(named),
+        "share_a_right": fmean([row.pair.answer == "A" for row in named]),
+        "p": binomtest(sum(said), len(said)).pvalue, "smallest": pytest.approx(1.40079 / len(named) ** 0.5, abs=1e-4),
+    }  # fmt: skip
+
+
+def models(name, record, journals):
+    runs = [label for label in journals.runs if journals.identity(label)["model"] == record["model"]]
+    memories = ", ".join(sorted({journals.identity(label)["memory"] for label in runs}))
+    shown = record["model"].partition(":")[2] or record["model"]
+    return {"name": shown, "weights": None, "memories": memories, "n_runs": len(runs), "mmlu": None}
+
+
+def choice(name, record, journals):
+    what = {"Table 7": "prompt", "Table 10": "reading"}[name.partition(",")[0]]
+    counts = journals.choices[what]
+    best = max(right / n for right, n, _, _ in counts.values())
+    size = next(n for right, n, _, _ in counts.values() if right / n == best)
+    error = (best * (1 - best) / size) ** 0.5
+    tied = sorted(number for number, (right, n, _, _) in counts.items() if right / n >= best - error)
+    leans = {number: abs(counts[number][3] / counts[number][1] - 0.5) for number in tied}
+    chosen = min(tied, key=lambda number: (leans[number], -counts[number][0] / counts[number][1], number))
+    number = record[what]
+    right, n, failed, n_a = counts[number]
+    found = estimate([1.0] * right + [0.0] * (n - right) + [None] * failed, range(n))
+    return {key: value for key, value in found.items() if key != "sd"} | {
+        "low": None, "high": None, "share_a": n_a / n, "chosen": int(number == chosen), "tied": int(number in tied),
+        "n_tied": len(tied), what: number if "tried" in name else chosen,
+    }  # fmt: skip
+
+
+def recall(name, record, journals):
+    rows = journals.rows["searched"]
+    lines = map(json.loads, (journals.runs["searched"] / "retrieved.jsonl").read_text().splitlines())
+    ranks = {line["id"]: line["ranks"] for line in lines}
+    values = [fmean([rank is not None and rank < 10 for rank in ranks[row.pair.id]]) for row in rows]
+    found = estimate(values, [row.excerpt for row in rows])
+    numbers = {key: found[key] for key in ("mean", "low", "high")} | {"n": 2 * len(values)}
+    return {"query": 8, "retriever": "bm25"} | numbers
+
+
+def accuracy_by_epoch(name, record, journals):
+    rows = journals.asked(record["training"], record["epoch"], "sort" if name == "Figure 17" else "sort-in-context")
+    found = estimate([row.right for row in rows], [row.excerpt for row in rows]) | labels(rows)
+    return {key: value for key, value in found.items() if key != "sd"}
+
+
+def _measured(record, journals):
+    return next(one for one in journals.measures(record["training"]) if one["epoch"] == record["epoch"])
+
+
+def perplexity(name, record, journals):
+    return {"mean": _measured(record, journals)["perplexity"][record["text"]]}
+
+
+def readout(name, record, journals):
+    read = _measured(record, journals)["readout"]
+    found = {"n_failed": 0, "low": None, "high": None, "lowest": None, "highest": None}
+    if record["book"] is None:
+        low, high = read["interval"]
+        return found | {"mean": read["accuracy"], "low": low, "high": high, "n": read["n"]}
+    rows = journals.asked(record["training"], record["epoch"])
+    n = sum(str(row.pair.book_idx) == record["book"] for row in rows)
+    return found | {"mean": read["by_group"][record["book"]], "n": n}
+
+
+def log_ratio(name, record, journals):
+    rows = journals.asked(record["training"], record["epoch"])
+    known = [row for row in rows if row.log_ratio is not None]
+    found = estimate([row.log_ratio for row in known], [row.excerpt for row in known])
+    return {key: found[key] for key in ("mean", "low", "high", "n")} | {"n_asked": len(rows)}
+
+
+def checkpoints(name, record, journals):
+    asked = journals.checkpoints("sort" if name == "Figure 18" else "sort-in-context")
+    one, other = asked[record["first"]], asked[record["second"]]
+    return differences([(a.right, b.right) for a, b in zip(one, other, strict=True)], one)
+
+
+def ratios_of_checkpoints(name, record, journals):
+    asked = journals.checkpoints("sort")
+    pairs = list(zip(asked[record["first"]], asked[record["second"]], strict=True))
+    both = [(a.log_ratio, b.log_ratio) for a, b in pairs if a.log_ratio is not None and b.log_ratio is not None]
+    gains = [a - b for a, b in both]
+    low, high = interval(gains, [a.excerpt for a, b in pairs if a.log_ratio is not None and b.log_ratio is not None])
+    higher, lower = (ttest_rel(*zip(*both, strict=True), alternative=way).pvalue for way in ("greater", "less"))
+    found = {"n": len(both), "mean": fmean(gains), "low": low, "high": high, "smallest": smallest_difference(gains)}
+    return found | {"p_higher": higher, "p_lower": lower}
+
+
+EXPECTED = {
+    **dict.fromkeys(("Table 1", "Table 2", "Figure 3a", "Figure 3b", "Figure 4a", "Figure 4b"), rate),
+    **{f"Figure {number}": rate for number in (2, *range(5, 15))},
+    "Table 11": gain_of_memory, "Segment lengths": gain_of_length, "Share of A": share_of_a, "Table 5": models,
+    **{f"{name}{rest}": choice for name in ("Table 7", "Table 10") for rest in ("", ", all that were tried")},
+    "Table 8": recall, "Figure 15": readout, "Figure 16": perplexity, "Figure 20": log_ratio,
+    **dict.fromkeys(("Figure 17", "Appendix F.5"), accuracy_by_epoch),
+    **dict.fromkeys(("Figure 18", "Appendix F.5, differences"), checkpoints), "Figure 19": ratios_of_checkpoints,
+}  # fmt: skip
+"""What computes a row of each exhibit; the regression of Figure 11 has a test of its own."""
+
+
+def keys(name: str, journals: Journals) -> list[tuple[Any, ...]] | None:
+    """The rows that an exhibit about trainings or choices must have, by the columns that name them; None for others."""
+    if EXPECTED[name] in (checkpoints, ratios_of_checkpoints):
+        kind = "sort-in-context" if name.startswith("Appendix") else "sort"
+        return list(itertools.combinations(journals.checkpoints(kind), 2))
+    measured = [(training, one) for training in journals.trainings for one in journals.measures(training)]
+    if name in ("Figure 17", "Figure 20"):
+        return [(training, one["epoch"]) for training, one in measured]
+    if name == "Appendix F.5":
+        return [(training, one["epoch"]) for training, one in measured if training == "books"]
+    if name == "Figure 16":
+        return [(training, one["epoch"], text) for training, one in measured for text in one["perplexity"]]
+    if name == "Figure 15":
+        with_readout = [(training, one) for training, one in measured if one["readout"]]
+        return [
+            (training, one["epoch"], book)
+            for training, one in with_readout
+            for book in (None, *one["readout"]["by_group"])
+        ]
+    return None

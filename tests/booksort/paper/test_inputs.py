@@ -6,35 +6,29 @@ import pytest
 from epbench.booksort.paper.inputs import Inputs, read_inputs
 from epbench.errors import BadInput
 from tests.booksort.paper.made_runs import make_run, mostly_right
-from tests.booksort.sort_set import write_set
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return write_set(tmp_path_factory.mktemp("set") / "booksort")
-
-
-def make_training(folder, dataset, method="sort_lm", control=None):
+def training_of(folder, dataset, method="sort_lm", control=None):
+    """A training whose epochs were asked, but not measured otherwise."""
     for epoch in (0, 1, 10, 2):
         for kind, memory in (("sort", "none"), ("sort-in-context", "in-context")):
             make_run(folder / f"measures/epoch-{epoch}/{kind}", dataset, mostly_right(0.5), memory=memory)
     identity = {"benchmark": "finetuning", "method": method, "model": "tiny", "control": control}
     (folder / "run.json").write_text(json.dumps({"identity": identity, "dataset": str(dataset)}))
-    (folder / "scores.json").write_text(json.dumps({"epochs": []}))
     return folder
 
 
-def test_a_run_is_read_with_its_questions(tmp_path, dataset):
-    folder = make_run(tmp_path / "base", dataset, mostly_right(0.5), model="someone/m", configs=["e250_s20"])
+def test_a_run_is_read_with_its_questions(tmp_path, small_set):
+    folder = make_run(tmp_path / "base", small_set, mostly_right(0.5), model="someone/m", configs=["e250_s20"])
     (run,) = read_inputs([folder], reported=()).runs
     assert (run.label, run.memory, run.model, run.dataset) == ("base", "none", "someone/m", "booksort")
     assert run.configs == ("e250_s20",) and (run.training, run.epoch) == (None, None)
     assert len(run.questions) == len((folder / "answers.jsonl").read_text().splitlines())
 
 
-def test_runs_on_several_configs_in_one_folder_are_one(tmp_path, dataset):
+def test_runs_on_several_configs_in_one_folder_are_one(tmp_path, small_set):
     for config in ("e120_s20", "e250_s20"):
-        make_run(tmp_path / "m" / config, dataset, mostly_right(0.5), configs=[config])
+        make_run(tmp_path / "m" / config, small_set, mostly_right(0.5), configs=[config])
     (run,) = read_inputs([tmp_path / "m"], reported=()).runs
     assert (run.label, run.folder, run.configs) == ("m", tmp_path / "m", ("e120_s20", "e250_s20"))
     parts = [read_inputs([tmp_path / "m" / config], reported=()).runs[0] for config in run.configs]
@@ -43,17 +37,17 @@ def test_runs_on_several_configs_in_one_folder_are_one(tmp_path, dataset):
 
 
 @pytest.mark.slow
-def test_runs_that_differ_otherwise_stay_apart(tmp_path, dataset):
-    make_run(tmp_path / "m/a", dataset, mostly_right(0.5), configs=["e120_s20"])
-    make_run(tmp_path / "m/b", dataset, mostly_right(0.9), configs=["e120_s20"])  # the same config again
-    make_run(tmp_path / "m/c", dataset, mostly_right(0.5), configs=["e250_s20"], memory="in-context")
+def test_runs_that_differ_otherwise_stay_apart(tmp_path, small_set):
+    make_run(tmp_path / "m/a", small_set, mostly_right(0.5), configs=["e120_s20"])
+    make_run(tmp_path / "m/b", small_set, mostly_right(0.9), configs=["e120_s20"])  # the same config again
+    make_run(tmp_path / "m/c", small_set, mostly_right(0.5), configs=["e250_s20"], memory="in-context")
     assert [run.label for run in read_inputs([tmp_path / "m"], reported=()).runs] == ["m/a", "m/b", "m/c"]
 
 
 @pytest.mark.slow
-def test_a_training_stands_apart_with_its_measures(tmp_path, dataset):
-    training = make_training(tmp_path / "books", dataset)
-    plain = make_run(tmp_path / "plain", dataset, mostly_right(0.5))
+def test_a_training_stands_apart_with_its_measures(tmp_path, small_set):
+    training = training_of(tmp_path / "books", small_set)
+    plain = make_run(tmp_path / "plain", small_set, mostly_right(0.5))
     inputs = read_inputs([plain, training])
     assert isinstance(inputs, Inputs) and [run.label for run in inputs.runs] == ["plain"]
     (found,) = inputs.trainings
@@ -65,28 +59,28 @@ def test_a_training_stands_apart_with_its_measures(tmp_path, dataset):
 
 
 @pytest.mark.slow
-def test_trainings_beside_one_another_are_read_from_their_folder(tmp_path, dataset):
-    make_training(tmp_path / "all/books", dataset)
-    make_training(tmp_path / "all/control", dataset, control="summaries")
+def test_trainings_beside_one_another_are_read_from_their_folder(tmp_path, small_set):
+    training_of(tmp_path / "all/books", small_set)
+    training_of(tmp_path / "all/control", small_set, control="summaries")
     found = read_inputs([tmp_path / "all"]).trainings
     assert [(one.label, one.trained) for one in found] == [("all/books", "books"), ("all/control", "summaries")]
 
 
 @pytest.mark.slow
-def test_other_runs_are_refused(tmp_path, dataset):
-    run = make_run(tmp_path / "r", dataset, mostly_right(0.5))
+def test_other_runs_are_refused(tmp_path, small_set):
+    run = make_run(tmp_path / "r", small_set, mostly_right(0.5))
     content = json.loads((run / "run.json").read_text())
     content["identity"]["benchmark"] = "memfail"
     (run / "run.json").write_text(json.dumps(content))
     with pytest.raises(BadInput, match="'memfail'; expected a run of Book-SORT"):
         read_inputs([run])
     with pytest.raises(BadInput, match="expected 'sort_lm'"):
-        read_inputs([make_training(tmp_path / "t", dataset, method="tulving_qa")])
+        read_inputs([training_of(tmp_path / "t", small_set, method="tulving_qa")])
 
 
 @pytest.mark.slow
-def test_a_run_of_an_earlier_version_is_read_from_its_journals(tmp_path, dataset):
-    old = make_run(tmp_path / "old", dataset, mostly_right(0.5))
+def test_a_run_of_an_earlier_version_is_read_from_its_journals(tmp_path, small_set):
+    old = make_run(tmp_path / "old", small_set, mostly_right(0.5))
     (whole,) = read_inputs([old], reported=()).runs
     (old / "questions.parquet").unlink()
     (found,) = read_inputs([old], reported=()).runs

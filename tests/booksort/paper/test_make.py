@@ -1,6 +1,7 @@
 """What exhibits promise whatever the numbers: order, marks, ranges, notes, and pictures that any label leaves whole."""
 
 import math
+import shutil
 from dataclasses import replace
 
 import pandas as pd
@@ -9,15 +10,14 @@ from scipy.stats import binom, norm
 
 from epbench.booksort.paper.checkpoints import by_base
 from epbench.booksort.paper.inputs import Inputs, read_inputs, reported_numbers
-from epbench.booksort.paper.make import ORDER, exhibits
+from epbench.booksort.paper.make import ORDER, exhibits, leaderboards
 from epbench.booksort.paper.rates import accuracy_of, smallest_above_chance
 from epbench.booksort.paper.results import is_base
 from epbench.reports.exhibit import Missing, write_exhibits
 from epbench.reports.figures import drawing, svg
 from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import TESTED
-from tests.booksort.paper.made_runs import make_run, mostly_right
-from tests.booksort.paper.made_trainings import make_training
+from tests.booksort.paper.made_runs import make_run, make_training, mostly_right
 
 WITHOUT_RUNS = ["Table 5", "Table 7", "Table 8", "Table 10", "Appendix F.5"]
 
@@ -29,6 +29,12 @@ def made_of(inputs):
 def pictures(made):
     with drawing():
         return {name: svg(one.plot()) for name, one in made.items() if not isinstance(one, Missing) and one.plot}
+
+
+@pytest.fixture(scope="module")
+def run_of(given):
+    """The runs by label."""
+    return {run.label: run for run in given.runs}
 
 
 def test_exhibits_stand_in_the_order_of_the_paper_with_one_vocabulary(found):
@@ -48,31 +54,32 @@ def test_without_runs_each_says_what_it_needs_and_reported_numbers_remain():
         assert isinstance(one, Missing) and ("run" in one.needs or one.needs.startswith("a training of a model"))
 
 
-def test_numbers_of_the_paper_are_shown_only_if_they_are_given(given):
-    shown = [run for run in given.runs if run.label in ("base", "llama", "searched", "whole")]
+def test_numbers_of_the_paper_are_shown_only_if_they_are_given(given, run_of):
+    shown = [run_of[label] for label in ("base", "llama", "searched", "whole")]
     for one in exhibits(Inputs(shown, given.trainings)):
         assert isinstance(one, Missing) or "reported" not in set(one.frame["source"]), one.name
-    row = ReportedRow("Mine", "T", "MMLU", "mine", "none", {"mmlu": 50.0}, {}, {}, {})
+    row = ReportedRow("Mine", "T", "MMLU", "mine", "none", {"mmlu": 50.0})
     assert [record["model"] for record in made_of(Inputs((), reported=[row]))["Table 5"].records] == ["mine"]
 
 
 def test_reported_rows_are_marked_and_stand_below(found):
-    rows = {name: {row[0]: row for row in found[name].table.rows} for name in ("Table 1", "Table 2", "Figure 14")}
-    llama = rows["Table 1"]["Llama3-8b-inst (reported)"]
-    assert llama[2:] == ["0.510 ± 0.008", "–", "–", "0.520 ± 0.007", "–", "–"]
-    assert rows["Table 2"]["Mixtral-8x22b-inst (reported)"][2:6] == ["0.950 ± 0.020", "–", "–", "0.790 ± 0.038"]
-    assert rows["Figure 14"]["rwkv-raven-7b (reported)"][2:5] == ["–", "–", "0.510"]
-    assert any(note.endswith("A state-space model; the accuracy is that of the search for a prompt.") for note in found["Figure 14"].notes)  # fmt: skip
-    assert [row[:6] for row in found["Figure 2"].table.rows[-3:]] == [
-        ["people (reported)", "people", "read-once", "20", "all", "0.560"],
-        ["people (reported)", "people", "read-once", "50", "all", "0.640"],
-        ["people (reported)", "people", "read-once", "50", "over 25,000", "0.760"],
+    cells = {
+        ("Table 1", "Llama3-8b-inst"): ["0.510 ± 0.008", "–", "–", "0.520 ± 0.007", "–", "–"],
+        ("Table 2", "Mixtral-8x22b-inst"): ["0.950 ± 0.020", "–", "–", "0.790 ± 0.038"],
+        ("Figure 14", "rwkv-raven-7b"): ["–", "–", "0.510"],
+    }
+    for (name, model), expected in cells.items():
+        (row,) = (row for row in found[name].table.rows if row[0] == f"{model} (reported)")
+        assert row[2 : 2 + len(expected)] == expected
+    people = [
+        row[3:6] for row in found["Figure 2"].table.rows[-3:] if row[:3] == ["people (reported)", "people", "read-once"]
     ]
+    assert people == [["20", "all", "0.560"], ["50", "all", "0.640"], ["50", "over 25,000", "0.760"]]
+    assert any(note.endswith("A state-space model; the accuracy is that of the search for a prompt.") for note in found["Figure 14"].notes)  # fmt: skip
     assert any("no targets" in note for note in found["Table 11"].notes)
     assert sum(found["Table 11"].frame["source"] == "reported") == 36 * 2 + 27 * 4 + 18 * 2 + 9 * 3
-    assert found["Appendix F.5"].table.rows[-1][:5] == [
-        "Llama3-8b-inst (reported)", "Pink et al., 2024", "instructions", "1", "0.910",
-    ]  # fmt: skip
+    last = found["Appendix F.5"].table.rows[-1][:5]
+    assert last == ["Llama3-8b-inst (reported)", "Pink et al., 2024", "instructions", "1", "0.910"]
 
 
 def test_failed_questions_make_a_range(found):
@@ -80,43 +87,40 @@ def test_failed_questions_make_a_range(found):
     (record,) = (r for r in found["Table 2"].records if (r["label"], r["group"]) == ("shown-failed", "SORT"))
     assert row[2] == f"{record['lowest']:.2f}–{record['highest']:.2f} (incomplete), n = {record['n']}"
     panel = next(axes for axes in found["Figure 10"].plot().axes if axes.get_title() == "whole-failed, book 101")
-    dotted = [line for line in panel.lines if line.get_linestyle() == ":"]
-    lost = [
-        r for r in found["Figure 10"].records if (r["label"], r["book_idx"]) == ("whole-failed", 101) and r["n_failed"]
-    ]
-    assert [list(line.get_ydata()) for line in dotted] == [[r["lowest"], r["highest"]] for r in lost]
+    dotted = [list(line.get_ydata()) for line in panel.lines if line.get_linestyle() == ":"]
+    of_panel = [r for r in found["Figure 10"].records if (r["label"], r["book_idx"]) == ("whole-failed", 101)]
+    assert dotted == [[r["lowest"], r["highest"]] for r in of_panel if r["n_failed"]]
 
 
-def test_people_are_drawn_in_the_panel_of_their_book(given):
+def test_people_are_drawn_in_the_panel_of_their_book(run_of):
     scores = {"accuracy_s50": 0.64, "accuracy_s50.over_25000": 0.76}
-    people = ReportedRow("Paper", "Figure 2", "book 102", "people", "read-once", scores, {}, {}, {}, "155 readers.")
-    whole = [run for run in given.runs if run.label == "whole"]
-    made = made_of(Inputs(whole, reported=[people, replace(people, memory="in-context")]))
-    assert [(r["book_idx"], r["over"], r["mean"]) for r in made["Figure 10"].records[-2:]] == [(102, None, 0.64), (102, 25000, 0.76)]  # fmt: skip
-    levels = [
-        len([line for line in axes.lines if "people" in str(line.get_label())])
-        for axes in made["Figure 10"].plot().axes
-    ]
-    assert levels == [0, 2] and "people (reported), over 25,000 words" in pictures(made)["Figure 2"]
+    people = ReportedRow("Paper", "Figure 2", "book 102", "people", "read-once", scores, note="155 readers.")
+    made = made_of(Inputs([run_of["whole"]], reported=[people, replace(people, memory="in-context")]))
+    last = [(r["book_idx"], r["over"], r["mean"]) for r in made["Figure 10"].records[-2:]]
+    assert last == [(102, None, 0.64), (102, 25000, 0.76)]
+    axes = made["Figure 10"].plot().axes
+    assert [sum("people" in str(line.get_label()) for line in one.lines) for one in axes] == [0, 2]
+    assert "people (reported), over 25,000 words" in pictures(made)["Figure 2"]
 
 
-def test_notes_say_what_few_questions_show_and_what_no_width_means(found, given):
-    assert any("shows an accuracy of" in note for note in found["Table 1"].notes)
-    assert any("All configs count: e120_s20" in note for note in found["Table 1"].notes)
-    assert any("searched: similarity" in note for note in found["Figure 4a"].notes)
-    assert any("searched: 0.5" in note for note in found["Figure 4b"].notes)
-    (run,) = (run for run in given.runs if run.label == "shown")
-    always = made_of(Inputs([replace(run, questions=run.questions.assign(outcome="right", right=1.0))]))
+def test_notes_say_what_few_questions_show_and_what_no_width_means(found, run_of):
+    said = {
+        "Table 1": ["shows an accuracy of", "All configs count: e120_s20"], "Figure 4a": ["searched: similarity"],
+        "Figure 4b": ["searched: 0.5"], "Figure 5": ["Wilcoxon"], "Figure 18": ["24 failed questions are left out"],
+    }  # fmt: skip
+    for name, texts in said.items():
+        assert all(any(text in note for note in found[name].notes) for text in texts), name
+    shown = run_of["shown"]
+    always = made_of(Inputs([replace(shown, questions=shown.questions.assign(outcome="right", right=1.0))]))
     for name in ("Table 2", "Figure 3a", "Figure 7", "Figure 8", "Table 11"):
         assert any(note.startswith("± 0.000") for note in always[name].notes), name
     assert any("memory none" in note for note in always["Table 11"].notes) and len(always["Table 11"].columns) == 4
 
 
-def test_runs_on_other_pairs_are_not_averaged_and_one_run_is_its_own_mean(given):
-    runs = [run for run in given.runs if run.label in ("base", "base-small")]
+def test_runs_on_other_pairs_are_not_averaged_and_one_run_is_its_own_mean(run_of):
+    runs = [run_of["base"], run_of["base-small"]]
     moved = runs[0].questions.assign(seg1_pos=runs[0].questions["seg1_pos"] + 1)
-    other = replace(runs[0], label="other", fingerprint="other", questions=moved)
-    figure = made_of(Inputs([other, *runs]))["Figure 5"]
+    figure = made_of(Inputs([replace(runs[0], label="other", fingerprint="other", questions=moved), *runs]))["Figure 5"]
     assert figure.records == made_of(Inputs(runs))["Figure 5"].records
     assert "Left out of the mean, as they are about other pairs: other." in figure.notes
     alone = made_of(Inputs(runs[:1]))
@@ -125,8 +129,7 @@ def test_runs_on_other_pairs_are_not_averaged_and_one_run_is_its_own_mean(given)
 
 @pytest.mark.slow
 def test_labels_are_text_and_pictures_are_the_same_each_time(given, tmp_path):
-    runs = [replace(run, label=f"_{run.label} $x^2$ <b>") for run in given.runs if "chosen" not in run.label]
-    runs = [run for run in runs if run.model != "m/x"]
+    runs = [replace(run, label=f"_{run.label} $x^2$ <b>") for run in given.runs if run.model != "m/x"]
     trainings = [
         replace(one, label=f"_{one.label} <b>", runs=[replace(run, training=f"_{one.label} <b>") for run in one.runs])
         for one in given.trainings
@@ -142,15 +145,14 @@ def test_labels_are_text_and_pictures_are_the_same_each_time(given, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_single_excerpt_and_failed_questions_are_no_error(given):
+def test_a_single_excerpt_and_failed_questions_are_no_error(run_of):
     gone = dict.fromkeys(("predicted", "written", "p_a", "p_b", "label_mass"))
-    for run in (run for run in given.runs if run.label in ("base", "shown", "whole")):
-        single = run.questions[(run.questions["excerpt_idx"] == 0) & (run.questions["book_idx"] == 101)]
-        for questions in (
-            single,
-            single.assign(outcome="failed", failure="gone", right=math.nan, log_ratio=math.nan, **gone),
-        ):
-            made = pictures(made_of(Inputs([replace(run, questions=questions.reset_index(drop=True))])))
+    gone |= {"outcome": "failed", "failure": "gone", "right": math.nan, "log_ratio": math.nan}
+    for run in (run_of["base"], run_of["shown"], run_of["whole"]):
+        one_excerpt = (run.questions["excerpt_idx"] == 0) & (run.questions["book_idx"] == 101)
+        single = run.questions[one_excerpt].reset_index(drop=True)
+        for questions in (single, single.assign(**gone)):
+            made = pictures(made_of(Inputs([replace(run, questions=questions)])))
             assert made and not any("nan" in picture.lower().replace("dominant", "") for picture in made.values())
 
 
@@ -175,12 +177,21 @@ def test_the_smallest_accuracy_is_found_with_the_power_that_is_said():
 
 
 def test_a_mean_over_models_at_chance_everywhere_is_no_finding():
-    n = 16
-    questions = pd.DataFrame({
-        "id": [f"q{i}" for i in range(n)], "book_idx": 1, "excerpt_length": 250, "segment_length": 20,
-        "excerpt": [str(i // 4) for i in range(n)], "outcome": "right", "right": 0.5,
-    })  # fmt: skip
+    questions = pd.DataFrame({"excerpt": [str(i // 4) for i in range(16)], "right": 0.5})
     assert accuracy_of(questions, pooled=True).p == 1.0
+
+
+def test_runs_in_both_orders_are_tested_by_pairs(run_of):
+    (first, *_) = made_of(Inputs([run_of["both"]]))["Table 1"].records
+    assert first["units"] < first["n"] / 2
+
+
+def test_runs_of_several_configs_show_each_choice(chosen, tmp_path, small_set):
+    shutil.copytree(chosen["prompt"][0], tmp_path / "m/e120")
+    make_run(tmp_path / "m/e250", small_set, mostly_right(0.5), memory="in-context", model="m/x", configs=["e250_s20"])
+    made = made_of(read_inputs([tmp_path / "m"], reported=()))
+    assert [row[2] for row in made["Table 7"].table.rows] == ["e120_s20"]
+    assert made["Table 10"].needs.startswith("runs with retrieval")
 
 
 # Trainings
@@ -189,16 +200,13 @@ def test_a_mean_over_models_at_chance_everywhere_is_no_finding():
 def test_trainings_of_two_models_are_shown_apart(tmp_path, small_set):
     plans = {0: mostly_right(0.5), 1: mostly_right(0.6)}
     folders = [
-        make_training(tmp_path / name, small_set, plans, model=model, weights=weights, kinds=["sort"])
-        for name, model, weights in (("a", "hf:x/one", "1"), ("b", "hf:y/one", "2"))
+        make_training(tmp_path / name, small_set, plans, model=model, weights=name, kinds=["sort"])
+        for name, model in (("a", "hf:x/one"), ("b", "hf:y/one"))
     ]
     trainings = read_inputs(folders, reported=()).trainings
-    assert {name: [one.label for one in of] for name, of in by_base(trainings).items()} == {
-        "one": ["a"],
-        "one (2)": ["b"],
-    }
-    made = made_of(Inputs((), trainings))
-    assert {"Figure 18, one", "Figure 18, one (2)", "Figure 19, one"} <= set(made)
+    named = {name: [one.label for one in of] for name, of in by_base(trainings).items()}
+    assert named == {"one": ["a"], "one (2)": ["b"]}
+    assert {"Figure 18, one", "Figure 18, one (2)", "Figure 19, one"} <= set(made_of(Inputs((), trainings)))
 
 
 def test_what_a_training_lacks_is_said(tmp_path, small_set):
@@ -207,37 +215,42 @@ def test_what_a_training_lacks_is_said(tmp_path, small_set):
 
     values = {0: {"segments": 5.0, "books": None}, 1: {"segments": 4.0, "books": None}}
     folder = make_training(tmp_path / "t", small_set, {0: unlabelled, 1: unlabelled}, kinds=["sort"], perplexity=values)
-    inputs = read_inputs([folder], reported=())
-    made = made_of(inputs)
+    (training,) = read_inputs([folder], reported=()).trainings
+    made = made_of(Inputs((), [training]))
     assert [row[4:] for row in made["Figure 16"].table.rows] == [["5.00", "–"], ["4.00", "–"]]
     assert made["Figure 18"].records[0]["p"] == 1.0
     assert made["Figure 19"].needs == "a training of tiny whose answers have probabilities"
     assert "whose answers have probabilities" in made["Figure 20"].needs and "read-out" in made["Figure 15"].needs
     pictures(made)
-    (training,) = inputs.trainings
     alone = made_of(Inputs((), [replace(training, runs=training.runs[:1])]))
     assert alone["Figure 18"].needs == "at least two measured checkpoints of tiny"
     assert isinstance(made_of(Inputs((), [replace(training, epochs=())]))["Figure 17"], Missing)
 
 
 def test_cells_of_the_matrix_are_marked_by_the_corrected_p(found):
-    with drawing():
-        picture = svg(found["Figure 18"].plot())
     below = sum(record["p_holm"] < 0.05 for record in found["Figure 18"].records)
-    assert picture.count("*</text>") == 2 * below and 0 < below < len(found["Figure 18"].records)
+    assert pictures({"it": found["Figure 18"]})["it"].count("*</text>") == 2 * below
+    assert 0 < below < len(found["Figure 18"].records)
 
 
-def test_runs_in_both_orders_are_tested_by_pairs(given):
-    (run,) = read_inputs([given.runs[2].folder], reported=()).runs
-    (first, *_) = made_of(Inputs([run]))["Table 1"].records
-    assert run.label == "both" and first["units"] < first["n"] / 2
+# Leaderboards
 
 
-def test_runs_of_several_configs_show_each_choice(chosen, tmp_path, small_set):
-    import shutil
+def test_reported_rows_alone_make_a_leaderboard():
+    (board,) = leaderboards(Inputs([], reported=reported_numbers()))
+    assert {record["source"] for record in board.records} == {"reported"}
+    assert all(record["accuracy_floor"] in (0.5, None) for record in board.records)
+    values = [record["accuracy_mean"] for record in board.records if record["accuracy_mean"] is not None]
+    assert values == sorted(values, reverse=True)
 
-    shutil.copytree(chosen["prompt"][0], tmp_path / "m/e120")
-    make_run(tmp_path / "m/e250", small_set, mostly_right(0.5), memory="in-context", model="m/x", configs=["e250_s20"])
-    made = made_of(read_inputs([tmp_path / "m"], reported=()))
-    assert [row[2] for row in made["Table 7"].table.rows] == ["e120_s20"]
-    assert made["Table 10"].needs.startswith("runs with retrieval")
+
+def test_an_own_row_is_the_share_of_right_answers_and_ranked_apart(given, journals):
+    records = [r for board in leaderboards(given) for r in board.records if r["source"] == "own"]
+    assert len(records) >= len(given.runs)
+    for label, rows in journals.rows.items():
+        (record,) = [one for one in records if one["label"] == label]
+        right = [row.right for row in rows]
+        lost = None in right
+        assert record["accuracy_mean"] == (None if lost else sum(right) / len(right))
+        assert (record["accuracy_lowest"] is not None) == lost
+        assert record["accuracy_floor"] >= 0.5 and record["about"] == "these pairs"

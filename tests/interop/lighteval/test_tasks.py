@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from epbench.booksort.dataset.load import load_pairs
-from epbench.tulving.context.reading import Reading
+from epbench.tulving.context.requests import Reading
 from epbench.tulving.dataset.load import load_book
 from tests.booksort.sort_set import write_set
 from tests.interop.lighteval.conftest import TASKS

@@ -5,8 +5,8 @@ import pytest
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_pairs
-from epbench.booksort.scores.question_files import record_of, table_of
 from epbench.booksort.scores.results import scored_pairs
+from epbench.booksort.scores.run_files import record_of, table_of
 from epbench.booksort.scores.scoring import score_run
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal

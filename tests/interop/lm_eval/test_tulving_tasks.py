@@ -6,7 +6,7 @@ import pytest
 
 from epbench.errors import BadInput
 from epbench.models.hf.prompt_tokens import PromptTokens
-from epbench.tulving.context.reading import Reading
+from epbench.tulving.context.requests import Reading
 from epbench.tulving.dataset.load import load_book
 from tests.interop.lm_eval.scripted_model import Scripted, manager, run
 from tests.interop.scripted_answers import scripted_answers

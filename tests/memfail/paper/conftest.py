@@ -14,6 +14,9 @@ from tests.memfail.made_results import write_results
 
 K = 4
 CONFIGS = ("coexisting_facts", "long_hop", "persona_retrieval")
+LABELS = {
+    "floor": "none (baseline)", "bm25": "verbatim-bm25 (baseline)", "all": "oracle (baseline)", "flaky": "flaky.py:Flaky",
+}  # fmt: skip
 SYSTEMS = {"floor": "none", "bm25": "verbatim-bm25", "all": "oracle", "flaky": "flaky.py:Flaky"}
 
 _FLAKY = """

@@ -1,4 +1,4 @@
-"""What became of each question, computed from the journals of a run at one k in the plainest way."""
+"""Every number that an exhibit may show, computed from the files of a run or of a paper in the plainest way."""
 
 from __future__ import annotations
 
@@ -8,15 +8,24 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 STAGES = ("storage", "summary", "retrieval")
+ERRORS = (*STAGES, "reasoning")
+Question = dict[str, Any]
+"""A row of questions.parquet."""
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
+def questions_of(folder: Path) -> list[Question]:
+    return pq.read_table(folder / "questions.parquet").to_pylist()
+
+
 def labels(folder: Path, rows: list[dict[str, Any]]) -> dict[str, str]:
-    """By id of a question, `correct`, the first stage that failed, or `failed`; for configs whose rows ask one question."""
+    """From the journals, by id of a question, its label; for configs whose rows ask one question."""
     answers = {record["id"].split("@")[0]: record for record in lines_of(folder / "answers.jsonl")}
     verdicts: dict[tuple[str, str], bool] = {}
     for record in lines_of(folder / "judgements.jsonl"):
@@ -31,16 +40,13 @@ def labels(folder: Path, rows: list[dict[str, Any]]) -> dict[str, str]:
         if "correct_choice" in row and answer is not None:
             right = json.loads(answer)["choice"] == row["correct_choice"]
         lost = [stage for stage in STAGES if stage in facts]
-        found[row["id"]] = "failed" if answer is None else lost[0] if lost else "correct" if right else "reasoning"
+        label = f"{lost[0]}_error" if lost else "correct" if right else "reasoning_error"
+        found[row["id"]] = "failed" if answer is None else label
     return found
 
 
 def _stage(fact: str, verdicts: dict[tuple[str, str], bool]) -> str:
     return next((stage for stage in STAGES if not verdicts.get((stage, fact), False)), "")
-
-
-def counts(found: dict[str, str], ids: list[str] | None = None) -> Counter[str]:
-    return Counter(label for id_, label in found.items() if ids is None or id_ in ids)
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:
@@ -49,3 +55,94 @@ def wilson(right: int, n: int) -> tuple[float, float]:
     middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = ((middle + sign * half) / (1 + z * z / n) for sign in (-1, 1))
     return low, high
+
+
+def share(right: int, n: int, failed: int, prefix: str = "") -> dict[str, Any]:
+    """The columns of a share: without a mean, but with its range, where questions failed."""
+    found: dict[str, Any] = dict.fromkeys(("mean", "low", "high", "lowest", "highest"))
+    if n and failed:
+        found |= {"lowest": right / (n + failed), "highest": (right + failed) / (n + failed)}
+    elif n:
+        found |= {"mean": right / n, "low": wilson(right, n)[0], "high": wilson(right, n)[1]}
+    return {prefix + name: value for name, value in found.items()}
+
+
+def cell(questions: list[Question]) -> dict[str, Any]:
+    """The numbers of a run at one k, or of a part of its questions; the lexical reader counts words as tokens."""
+    found = Counter(question["label"] for question in questions)
+    failed, right = found["failed"], found["correct"]
+    n, vacuous = len(questions) - failed, sum(question["vacuous"] for question in questions)
+    answers = [question["answer_right"] for question in questions if question["answer_right"] is not None]
+    memories = [memory for question in questions for memory in question["retrieved"]]
+    words = sum(len(memory.split()) for memory in memories) / len(memories) if memories else None
+    return {
+        **share(right, n, failed), "n": n, "n_failed": failed, "n_right": right,
+        **{f"{error}_error": found[f"{error}_error"] / n for error in ERRORS},
+        "success_earned": (right - vacuous) / (n - vacuous) if n > vacuous else None, "vacuous": vacuous,
+        "vacuous_wrong": sum(question["vacuous"] and question["answer_right"] is False for question in questions),
+        "answer_accuracy": sum(answers) / len(answers), "memories": len(memories) / len(questions),
+        "words_per_memory": words, "tokens_per_memory": words, "tokens_per_question": None,
+    }  # fmt: skip
+
+
+def stages(questions: list[Question]) -> dict[str, Any]:
+    """What became of the questions, in numbers and as shares."""
+    found = cell(questions)
+    counts = {f"n_{error}_error": round(found[f"{error}_error"] * found["n"]) for error in ERRORS}
+    return found | counts | {"n_success": found["n_right"], "success_rate": found["n_right"] / found["n"]}
+
+
+def beside(questions: list[Question]) -> dict[str, Any]:
+    """What success alone does not say."""
+    found, answers = cell(questions), Counter(question["answer_right"] for question in questions)
+    earned, of = found["n_right"] - found["vacuous"], found["n"] - found["vacuous"]
+    return {
+        **found, "n_earned": earned, "n_not_vacuous": of, **share(earned, of, found["n_failed"], "earned_"),
+        "n_answers_right": answers[True], "n_answers_wrong": answers[False], "n_answers_unknown": answers[None],
+        **share(answers[True], answers[True] + answers[False], answers[None], "answers_"),
+    }  # fmt: skip
+
+
+_KINDS = {"persona_retrieval_nonmisleading": "direct", "persona_retrieval_misleading": "misleading"}
+
+
+class Reported:
+    """The numbers of a paper, by config, system, internal model, k, and for errors the kind of question or `all`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.rates, self.counts = {}, {}
+        configs = {"Conditional-Facts": "conditional_facts_easy", "Conditional-Facts (Hard)": "conditional_facts_hard"}
+        for row in json.loads((folder / "paper_results.json").read_text("utf-8"))["rows"]:
+            config = configs.get(row["dataset"], row["dataset"].lower().replace("-", "_"))
+            self.rates[config, row["system"], row["internal_model"], row["k"]] = row
+        for row in json.loads((folder / "paper_error_breakdown.json").read_text("utf-8"))["rows"]:
+            config = {
+                "conditional": "conditional_facts_easy",
+                "conditional_hard": "conditional_facts_hard",
+                "coexisting": "coexisting_facts",
+                "long_hop": "long_hop",
+            }.get(row["dataset"], "persona_retrieval")
+            place = config, row["system"], row["internal_model"], row["k"]
+            for kind in {"all", _KINDS.get(row["dataset"], "all")}:
+                of = self.counts.setdefault((*place, kind), Counter())
+                of.update({name: row[name] for name in (*ERRORS, "correct_or_unanalysed", "n")})
+
+    def cell(self, place: tuple[Any, ...], kind: str = "all") -> dict[str, Any]:
+        """The same numbers as of a run; what a paper does not report is None."""
+        counts = self.counts[(*place, kind)]
+        rate = self.rates[place]["success_rate"] if kind == "all" and place in self.rates else None
+        n, right = counts["n"], counts["correct_or_unanalysed"]
+        unknown = dict.fromkeys((
+            "success_earned", "vacuous", "vacuous_wrong", "answer_accuracy", "memories", "words_per_memory",
+            "tokens_per_memory", "tokens_per_question",
+        ))  # fmt: skip
+        return {
+            **unknown, **share(right, n, 0), **({} if rate is None else {"mean": rate}), "n": n, "n_failed": 0, "n_right": right,
+            **{f"{error}_error": counts[error] / n for error in ERRORS},
+        }  # fmt: skip
+
+    def stages(self, place: tuple[Any, ...], kind: str) -> dict[str, Any]:
+        """What became of the questions."""
+        counts, found = self.counts[(*place, kind)], self.cell(place, kind)
+        numbers = {f"n_{error}_error": counts[error] for error in ERRORS}
+        return found | numbers | {"n_success": found["n_right"], "success_rate": found["mean"]}

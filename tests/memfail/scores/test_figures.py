@@ -2,8 +2,11 @@
 
 import pytest
 
-from epbench.memfail.scores.figures import errors_by_model, figures, success_by_model
-from epbench.reports.figures import drawing
+from epbench.memfail.scores.figures import STAGES, figures, stacked
+from epbench.memfail.scores.scoring import ERRORS
+from epbench.reports.figures import drawing, new_figure
+
+BY_MODEL, ERRORS_BY_MODEL = "Success by the model inside the memory system", "What became of the questions, by system"
 
 
 def run(system, model, *, reported=False, ks=(5,), errors=True):
@@ -20,9 +23,9 @@ def run(system, model, *, reported=False, ks=(5,), errors=True):
     return about | ({"system_model": model} if model else {}) | ({"reported": True} if reported else {})
 
 
-def drawn(make, runs):
-    with drawing():
-        return make(runs)
+def drawn(runs, caption):
+    """The figure with this caption as HTML; empty without one."""
+    return next((html for html in figures(runs) if caption in html), "")
 
 
 def test_a_line_for_each_system_over_the_models_in_the_order_of_the_paper():
@@ -35,7 +38,7 @@ def test_a_line_for_each_system_over_the_models_in_the_order_of_the_paper():
         "f": run("lonely", "zeta"),
         "g": run("without", ""),
     }
-    html = drawn(success_by_model, runs)
+    html = drawn(runs, BY_MODEL)
     order = [html.index(f">{model}<") for model in ("gpt-4.1-mini", "gemini-3.1", "zeta")]
     assert order == sorted(order)
     assert ">mem0<" in html and ">Mem0, reported<" in html and "at k = 5" in html
@@ -44,7 +47,7 @@ def test_a_line_for_each_system_over_the_models_in_the_order_of_the_paper():
 
 def test_two_runs_of_one_system_and_model_are_told_apart_by_their_labels():
     runs = {"first": run("mem0", "a"), "second": run("mem0", "a"), "third": run("mem0", "b")}
-    html = drawn(errors_by_model, runs)
+    html = drawn(runs, ERRORS_BY_MODEL)
     assert ">mem0<" in html and ">second<" in html
 
 
@@ -52,21 +55,34 @@ def test_errors_have_a_panel_for_each_model():
     runs = {
         "a": run("mem0", "small", ks=(3, 5)),
         "b": run("mem0", "large", ks=(5,)),
-        "c": run("x", "large", errors=False),
+        "c": run("x", "large", errors=False, reported=True),
     }
-    html = drawn(errors_by_model, runs)
+    html = drawn(runs, ERRORS_BY_MODEL)
     for text in (">small<", ">large<", "storage error", "reasoning error", "at k = 5"):
         assert text in html, text
-    assert ">x<" not in html
+    assert ">x, reported<" not in html
 
 
-@pytest.mark.parametrize("make", [success_by_model, errors_by_model])
-def test_without_internal_models_there_is_nothing_to_show(make):
-    assert drawn(make, {"a": run("mine", ""), "b": run("mine", "")}) == ""
-    assert drawn(make, {"a": run("mine", "one")}) == ""
+@pytest.mark.parametrize("caption", [BY_MODEL, ERRORS_BY_MODEL])
+def test_without_internal_models_there_is_nothing_to_show(caption):
+    assert drawn({"a": run("mine", ""), "b": run("mine", "")}, caption) == ""
+    assert drawn({"a": run("mine", "one")}, caption) == ""
+    assert drawn({"a": run("mem0", "small"), "b": run("mem0", "large")}, caption)
 
 
-def test_they_are_among_the_figures_of_a_config():
-    runs = {"a": run("mem0", "small"), "b": run("mem0", "large")}
-    page = "".join(figures(runs))
-    assert "Success by the model inside the memory system" in page and "What became of the questions, by system" in page
+def test_stages_have_hatches_of_their_own_and_reach_one():
+    assert list(STAGES) == ["success_rate", *ERRORS]
+    assert len({hatch for _, _, hatch in STAGES.values()}) == len(STAGES)
+    cell = dict(zip(STAGES, (0.5, 0.2, 0.1, 0.1, 0.1), strict=True)) | {"n": 10, "failed": 0, "vacuous": 2}
+    with drawing():
+        axes = new_figure(4, 3)[1]
+        stacked(axes, [0, 1], [cell, cell])
+    assert len(axes.patches) == 2 * (len(STAGES) + 1)
+    top = max(patch.get_y() + patch.get_height() for patch in axes.patches)
+    assert top == pytest.approx(1.0) and axes.patches[-1].get_height() == pytest.approx(0.2)
+
+
+def test_a_long_label_loses_its_middle_in_the_legend():
+    runs = {"a/" * 40 + "z": run("mem0", "", ks=(3, 5)), "b": run("mem0", "", ks=(3, 5))}
+    html = drawn(runs, "Success by the number of memories asked for")
+    assert f">{'a/' * 12}…" in html and html.count("a/" * 20) == 0

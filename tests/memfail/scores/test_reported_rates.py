@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 
 from epbench.errors import BadInput
-from epbench.memfail.scores.breakdown import breakdown_tables
 from epbench.memfail.scores.reported_rates import read_reported
 from epbench.memfail.scores.scoring import ERRORS
+from epbench.memfail.scores.tables import breakdown_tables
 
 RATE = {
     "dataset": "Coexisting-Facts", "system": "Mem0", "internal_model": "tiny", "k": 5, "success_rate": 0.35, "n": 100,

@@ -66,7 +66,6 @@ def test_what_is_stored_is_retrieved_and_listed_and_any_text_comes_back(open_lan
     assert langmem.usage() == {"unparsable": 0, "swallowed": 0}
     embedded = [body["input"] for path, body in endpoint.requests if path.endswith("embeddings")]
     assert all(isinstance(text, str) for texts in embedded for text in texts)  # and not numbers of tokens
-    langmem.close()
     assert langmem.end() == 0
 
 
@@ -88,9 +87,6 @@ def test_everything_is_still_there_after_a_kill(open_langmem, endpoint):
     langmem = open_langmem(endpoint)
     assert sorted(langmem.get_all_memories()) == sorted((*FACTS, FACTS[0]))
     assert langmem.retrieve_memories("I fear moths", [], 1) == ["I fear moths"]
-    requests = len(endpoint.requests)
-    langmem.store_conversation(told(FACTS[0], 50))  # whoever stored it may not know that it was
-    assert len(endpoint.requests) == requests and len(langmem.get_all_memories()) == len(FACTS) + 1
 
 
 def test_a_kill_in_the_middle_of_a_conversation_leaves_nothing_of_it(open_langmem):

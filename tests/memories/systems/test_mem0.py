@@ -3,7 +3,6 @@
 import ast
 import json
 import re
-from threading import Event
 
 import pytest
 
@@ -75,18 +74,6 @@ def test_nothing_but_the_endpoint_is_reached_whatever_the_environment_says(open_
     assert mem0.end() == 0
 
 
-def test_the_same_conversation_is_stored_once_and_a_later_one_again(open_mem0, endpoint):
-    mem0 = open_mem0(endpoint)
-    mem0.store_conversation(told(FACTS[0]))
-    requests = len(endpoint.requests)
-    mem0.store_conversation(told(FACTS[0]))
-    assert mem0.get_all_memories() == [FACTS[0]] and len(endpoint.requests) == requests
-    mem0.store_conversation(told(FACTS[0], 1))
-    assert len(endpoint.requests) > requests
-    # 2.x recognises what it holds; 1.x leaves that to the model, and this one adds it
-    assert mem0.get_all_memories() == [FACTS[0]] * (1 if open_mem0.system == "mem0" else 2)
-
-
 def test_any_text_comes_back_as_it_was(open_mem0, endpoint):
     texts = ("Ich trinke 🍵 mit Zoë", "أنا أشرب الشاي", "עברית ו-English", "a\u2028b \u0000 c", "喝绿茶")
     mem0 = open_mem0(endpoint)
@@ -102,39 +89,8 @@ def test_everything_is_still_there_after_a_kill(open_mem0, endpoint):
         mem0.store_conversation(told(fact, second))
     mem0.kill()
     mem0 = open_mem0(endpoint)
-    mem0.store_conversation(told(FACTS[-1], len(FACTS) - 1))  # whoever stored it may not know that it was
     assert sorted(mem0.get_all_memories()) == sorted(FACTS)
     assert mem0.retrieve_memories("moths", [], 1) == ["I fear moths"]
-
-
-def test_a_kill_in_the_middle_of_a_conversation_leaves_nothing_of_it(open_mem0):
-    reached = Event()
-
-    class Stops(ScriptedEndpoint):
-        """When an embedding is asked for at which the process is to be killed; 1.x has stored a memory before."""
-
-        def answer(self, path, body):
-            if "here it ends" in str(body.get("input")) and not reached.is_set():
-                reached.set()
-                Event().wait(2)
-            return super().answer(path, body)
-
-    def two(body):
-        memories = [
-            {"id": "0", "event": "ADD", "text": "I drink tea"},
-            {"id": "1", "event": "ADD", "text": "here it ends"},
-        ]
-        return json.dumps({"facts": ["I drink tea"], "memory": memories})
-
-    with Stops(two) as endpoint:
-        mem0 = open_mem0(endpoint)
-        mem0.start("store_conversation", told("tea"))
-        assert reached.wait(60)
-        mem0.kill()
-        mem0 = open_mem0(endpoint)
-        assert mem0.get_all_memories() == []
-        mem0.store_conversation(told("tea"))
-        assert sorted(mem0.get_all_memories()) == ["I drink tea", "here it ends"]
 
 
 def test_a_reply_that_cannot_be_parsed_is_counted(open_mem0):

@@ -103,15 +103,6 @@ def test_the_listing_is_complete_at_a_thousand_memories(open_store, endpoint):
     assert sorted(store.get_all_memories()) == sorted(many)
 
 
-def test_a_conversation_that_was_stored_is_not_stored_again(open_store):
-    store = open_store()
-    store.store_conversation(fact(FACTS[0], 0))
-    store.store_conversation(fact(FACTS[0], 0))
-    assert store.get_all_memories() == [FACTS[0]]
-    store.store_conversation(fact(FACTS[0], 7))  # said again later
-    assert store.get_all_memories() == [FACTS[0]] * 2
-
-
 def test_stores_are_apart(open_store):
     one, other = open_store("one"), open_store("other")
     one.store_conversation(fact(FACTS[0], 0))
@@ -129,38 +120,6 @@ def test_everything_is_there_after_a_kill(open_store):
     assert again.retrieve_memories("barn", [], 2) == found
     again.store_conversation(fact("One more.", 9))
     assert len(again.get_all_memories()) == 4
-
-
-def test_a_kill_while_storing_stores_nothing_twice(open_store, endpoint):
-    store = open_store()
-    store.store_conversation(fact("Earlier.", 0))
-    conversation = [turn("user", f"Fact number {minute}.", minute) for minute in range(1, 46)]
-    endpoint.reply = lambda body: store.kill() if "Fact number 45." in body["messages"][1]["content"] else script(body)
-    with pytest.raises(AssertionError, match="the process ended"):
-        store.store_conversation(conversation)
-    endpoint.reply = script
-    again = open_store()
-    assert again.get_all_memories() == ["Earlier."]  # of 45 turns, 40 had been stored
-    again.store_conversation(conversation)
-    assert sorted(again.get_all_memories()) == sorted(["Earlier."] + [one["content"] for one in conversation])
-
-
-def test_a_conversation_that_fails_leaves_nothing(open_store, endpoint):
-    store = open_store()
-    conversation = [turn("user", f"Fact number {minute}.", minute) for minute in range(25)]
-    answer = endpoint.answer
-
-    def break_second_window(path, body):
-        refused = path.endswith("/embeddings") and "Fact number 24." in body["input"]
-        return (400, {"error": {"message": "no"}}) if refused else answer(path, body)
-
-    endpoint.answer = break_second_window
-    with pytest.raises(Raised, match="EmbeddingsFailed"):
-        store.store_conversation(conversation)
-    assert store.get_all_memories() == [] and store.usage()["swallowed"] == 0
-    endpoint.answer = answer
-    store.store_conversation(conversation)
-    assert len(store.get_all_memories()) == 25
 
 
 @pytest.mark.parametrize("reply", ["I would rather not.", '{"lossless_restatement": "no list"}', '[{"text": "?"}]', ""])

@@ -133,15 +133,6 @@ def test_the_listing_is_complete_at_a_thousand_memories(open_store, endpoint):
     assert sorted(store.get_all_memories()) == sorted(listed(text, 0) for text in many)
 
 
-def test_a_conversation_that_was_stored_is_not_stored_again(open_store):
-    store = open_store()
-    store.store_conversation(fact(FACTS[0], 0))
-    store.store_conversation(fact(FACTS[0], 0))
-    assert store.get_all_memories() == [LISTED[0]]
-    store.store_conversation(fact(FACTS[0], 7))  # said again later
-    assert sorted(store.get_all_memories()) == [LISTED[0], listed(FACTS[0], 7)]
-
-
 def test_near_entries_are_consolidated(open_store, endpoint):
     endpoint.reply = lambda body: '{"action": "delete"}' if "Target memory:" in str(body) else script(body)
     store = open_store()
@@ -197,21 +188,6 @@ for name in "one", "other", "one":
 """
     environ = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     subprocess.run([environment("structmem"), "-c", code], check=True, cwd=tmp_path, env=environ)
-
-
-def test_a_kill_while_storing_stores_nothing_twice(open_store, endpoint):
-    store = open_store()
-    store.store_conversation(fact(FACTS[0], 0))
-    conversation = [turn("user", FACTS[1], 1), turn("user", FACTS[2], 2)]
-    endpoint.reply = lambda body: store.kill() if "Summarize" in str(body["messages"]) else script(body)
-    with pytest.raises(AssertionError, match="the process ended"):
-        store.store_conversation(conversation)
-    endpoint.reply = script
-    again = open_store()
-    assert len(again.get_all_memories()) > 1
-    again.store_conversation(conversation)
-    said = [memory for memory in again.get_all_memories() if memory.split(" ", 2)[2]]
-    assert sorted(said) == LISTED
 
 
 @pytest.mark.parametrize("reply", ["I would rather not.", "", '{"facts": []}'])

@@ -11,6 +11,7 @@ from epbench.models.hf.prefix_batches import Prompt
 from epbench.models.hf.prefix_rows import Forward, Rows
 from epbench.models.hf.prompt_tokens import common_prefix
 from epbench.models.hf.shared_prefix import SharedPrefix
+from epbench.progress import Tally, bar
 from tests.models.hf.tiny_models import MODELS, alone, biased, tiny
 
 torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
@@ -374,3 +375,12 @@ def test_common_prefix():
     assert common_prefix([[1, 2, 3], [1, 2, 4], [1, 2]]) == 2
     assert common_prefix([[1], [2]]) == 0
     assert common_prefix([[1, 2]]) == 2
+
+
+def test_progress_tells_how_much_of_what_the_prompts_share_has_been_read(monkeypatch):
+    told, tell = [], Tally.tell
+    monkeypatch.setattr(Tally, "tell", lambda tally, doing: (told.append(doing), tell(tally, doing)))
+    reader = SharedPrefix(tiny("Llama")[0], [2], chunk=64)
+    assert len(list(bar(reader.answer([Prompt(ids, 4) for ids in prompts(5)]), "answers", 5))) == 5
+    read = [f"reading: {n} of 200 tokens" for n in (0, 64, 128, 192)]
+    assert told == [*read, "", *[""] * 5]  # nothing once it has been read, nor when an answer is done

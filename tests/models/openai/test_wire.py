@@ -10,8 +10,8 @@ import pytest
 
 from epbench.models.openai.wire import Dialect, chat_body
 from epbench.models.protocol import Request, Sampling, Usage
-from epbench.tulving.judging.prompts import load_judge_prompts
-from epbench.tulving.judging.protocol import JudgeInput
+from epbench.tulving.judging.load import load_judge_prompts
+from epbench.tulving.judging.verdicts import JudgeInput
 from tests.models.endpoint_asks import book, key, model_of, replies  # noqa: F401
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 

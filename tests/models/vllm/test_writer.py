@@ -11,7 +11,8 @@ import pytest
 pytest.importorskip("vllm", reason="vLLM is not installed here; `make test-vllm` has an environment for it")
 
 from epbench.progress import no_progress
-from epbench.tulving.chapters.loop import Candidate, first_tasks
+from epbench.tulving.chapters.chapter import Candidate
+from epbench.tulving.chapters.loop import first_tasks
 from epbench.tulving.chapters.model_writer import ModelWriter
 from epbench.tulving.dataset.build import Recipe, draw_outline
 from tests.models.vllm.conftest import ENGINE_ENV, WINDOW

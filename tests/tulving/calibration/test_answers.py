@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
-from epbench.tulving.calibration.kinds import KINDS, TRAPS, paraphrases
+from epbench.tulving.calibration.answers import KINDS, TRAPS, fingerprint_of_set, make_calibration_set, paraphrases
 from epbench.tulving.events.dates import from_words
 from epbench.tulving.events.universe import load_universe, secondary_names
-from epbench.tulving.judging.protocol import JudgeInput
+from epbench.tulving.judging.verdicts import JudgeInput
 from epbench.tulving.questions.generate import bin_of
 from epbench.tulving.questions.templates import TEMPLATES
 

@@ -11,18 +11,25 @@ from epbench import BadInput
 from epbench.judges.protocol import PastJudge
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run
-from epbench.tulving.calibration.answers import make_calibration_set
-from epbench.tulving.calibration.kinds import KINDS
-from epbench.tulving.calibration.passport import is_right, make_passport
-from epbench.tulving.calibration.store import find_passport, passport_path, read_passport, store_passport
+from epbench.tulving.calibration.answers import KINDS, make_calibration_set
+from epbench.tulving.calibration.passport import (
+    corrected,
+    find_passport,
+    is_right,
+    judge_scores,
+    make_passport,
+    one_score,
+    passport_path,
+    read_passport,
+    store_passport,
+    with_passport,
+)
 from epbench.tulving.judging import load
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.own_answers import record_answers
-from epbench.tulving.judging.protocol import ScoredAnswer
-from epbench.tulving.judging.verdicts import judge_answers
+from epbench.tulving.judging.verdicts import ScoredAnswer, judge_answers
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import score_published_runs
-from epbench.tulving.scores.correction import corrected, judge_scores, one_score, with_passport
 from epbench.tulving.scores.results import finish
 from epbench.tulving.scores.tables import judge_lines
 from tests.tulving.biased_judges import (

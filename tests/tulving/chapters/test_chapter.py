@@ -5,13 +5,12 @@ from dataclasses import replace
 import pytest
 
 from epbench import BadInput
-from epbench.tulving.chapters.chapter import Draft, assemble, fill_secondary, in_chronological_order
-from epbench.tulving.chapters.exact_checks import check_chapter
-from epbench.tulving.chapters.loop import MOST_ATTEMPTS, write_chapters
+from epbench.tulving.chapters.chapter import Candidate, Task, assemble, fill_secondary, in_chronological_order
+from epbench.tulving.chapters.checks import check_chapter
+from epbench.tulving.chapters.loop import MOST_ATTEMPTS, first_tasks, write_chapters
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.dataset.build import Recipe, make_book
-from epbench.tulving.events.events import draw_events
-from epbench.tulving.events.layouts import draw_layouts
+from epbench.tulving.events.events import draw_events, draw_layouts
 from epbench.tulving.events.universe import load_universe, secondary_names
 from tests.reference_cases import SECONDARY, with_published
 
@@ -27,7 +26,7 @@ def long_book():
 
 
 def drafts(*texts):
-    return [Draft(i, EVENTS[0], LAYOUTS[0], text) for i, text in enumerate(texts)]
+    return [Candidate(Task(i, EVENTS[0], LAYOUTS[0], 0), text) for i, text in enumerate(texts)]
 
 
 def test_side_characters_get_names_of_their_own():
@@ -81,10 +80,10 @@ class Stubborn(TemplateWriter):
         super().__init__()
         self.right_at, self.asked = right_at, []
 
-    def write(self, event, layout, *, number, attempt):
-        self.asked.append((number, attempt))
-        right = attempt >= self.right_at.get(number, 0)
-        return super().write(event, layout, number=number, attempt=attempt) if right else "no"
+    def write(self, task):
+        self.asked.append((task.number, task.attempt))
+        right = task.attempt >= self.right_at.get(task.number, 0)
+        return super().write(task) if right else "no"
 
 
 def test_candidates_are_written_anew_and_dropped_after_ten():
@@ -114,11 +113,11 @@ def test_template_chapters_are_exact_at_the_first_attempt(name):
     writer = TemplateWriter(universe.kind)
     layouts = draw_layouts(400, list(universe.styles))
     assert {layout.style for layout in layouts} == set(universe.styles)
-    for number, (event, layout) in enumerate(zip(draw_events(universe, 400), layouts, strict=True)):
-        text = writer.write(event, layout, number=number, attempt=0)
-        assert check_chapter(text, event, layout) == []
-        assert writer.write(event, layout, number=number, attempt=0) == text
-        assert event.content in text
+    for task in first_tasks(draw_events(universe, 400), layouts):
+        text = writer.write(task)
+        assert check_chapter(text, task.event, task.layout) == []
+        assert writer.write(task) == text
+        assert task.event.content in text
         assert not re.search(r"\{\w+\}|  | ,|\.\.", text.replace("...", "")), text
 
 

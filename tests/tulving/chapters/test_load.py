@@ -23,9 +23,9 @@ class OwnWriter(TemplateWriter):
     name = "own"
     description: Description | None = None
 
-    def write(self, event, layout, *, number, attempt):
-        text = super().write(event, layout, number=number, attempt=attempt)
-        return "no" if number == 1 else f"{text} So it went."
+    def write(self, task):
+        text = super().write(task)
+        return "no" if task.number == 1 else f"{text} So it went."
 
 
 @pytest.fixture(autouse=True)

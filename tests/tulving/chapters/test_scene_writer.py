@@ -4,7 +4,7 @@ import pytest
 
 from epbench.draws import RandomStream
 from epbench.tulving.chapters.scene_writer import HIM, HIMSELF, HIS, WHO, resolve
-from epbench.tulving.scenes.people import HE, SHE
+from epbench.tulving.scenes.patterns import HE, SHE
 
 
 class Always(RandomStream):

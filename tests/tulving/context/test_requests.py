@@ -1,16 +1,25 @@
+"""A reading: the requests, the memory system and the identity of a run, without a script."""
+
+import json
+
 import pytest
 
-from epbench import BadInput
+from epbench import BadInput, load_book
+from epbench.models.protocol import Sampling
+from epbench.progress import no_progress
 from epbench.retrieval.load import Bm25, terms
-from epbench.tulving.context.requests import MEMORIES, QuestionView, chunks_of, published_top_k, requests_for
+from epbench.tulving.context.requests import MEMORIES, Reading, load_prompts, published_top_k, requests_for
+from epbench.tulving.context.retrieved import chunks_of
 from epbench.tulving.dataset.load import Book
+from epbench.tulving.reader.lexical import NOTHING, LexicalReader
+from tests.tulving.context.rows import asked
 
 TEXT = "Chapter 1\n\nred cat\n\nblue dog\n\n\nChapter 2\n\nred fox"
 BOOK = Book(TEXT, [(1, "red cat\n\nblue dog"), (2, "red fox")], "Animals")
 ASKED = [
-    QuestionView("a", "Where is the red fox?", 2),
-    QuestionView("b", "A blue dog?", 1),
-    QuestionView("c", "Zebra?", 0),
+    asked("a", "Where is the red fox?", 2),
+    asked("b", "A blue dog?", 1),
+    asked("c", "Zebra?", 0),
 ]
 
 
@@ -58,3 +67,157 @@ def test_unknown_memory_and_bad_top_k_are_refused():
         context("human")
     with pytest.raises(BadInput, match="top-k: expected at least 1, got 0"):
         context("rag-chapter", top_k=0)
+
+
+@pytest.fixture(scope="module")
+def data(short_book):
+    return load_book(str(short_book))
+
+
+def test_a_part_of_the_questions_gets_as_many_passages_as_the_whole(data):
+    reading = Reading(memory="rag-chapter", repeats=2, sampling=Sampling(9, 0.5, 3))
+    some = [row for row in data.rows if row["n_chapters"] <= 1][:3]
+    requests = reading.requests(data, some)
+    assert [(request.id, request.repeat) for request in requests] == [(row["id"], n) for row in some for n in (0, 1)]
+    k = reading.identity(data)["top_k"]
+    assert k == max(row["n_chapters"] for row in data.rows) > 1
+    assert {request.context.count("Chapter ") for request in requests} == {k}
+    assert published_top_k("none", []) is None and Reading(memory="none").identity(data)["top_k"] is None
+
+
+def test_identities_tell_readings_apart(data):
+    plain = Reading(memory="rag-chapter")
+    others = [
+        Reading(memory="none"), Reading(memory="rag-chapter", top_k=2), Reading(memory="rag-chapter", keep_order=True),
+        Reading(memory="rag-chapter", repeats=2), Reading(memory="rag-chapter", sampling=Sampling(9)),
+    ]  # fmt: skip
+    identities = [reading.identity(data) for reading in (plain, *others)]
+    assert all(identity not in identities[:place] for place, identity in enumerate(identities))
+    assert plain.identity(data) == Reading(memory="rag-chapter", request_timeout=1.0).identity(data)
+
+
+def test_a_memory_system_reads_the_book_and_its_memories_are_shown(data, tmp_path):
+    reading = Reading(memory="oracle")
+    system = reading.system(data)
+    assert system is not None and system.baseline
+    row = next(row for row in data.rows if row["n_chapters"] == 2)
+    requests, warnings = reading.requests_of_system(tmp_path, system, data, [row], no_progress)
+    (request,) = requests
+    texts = dict(data.book.chapters)
+    assert all(texts[number] in request.context for number in row["chapters"]) and not warnings
+
+
+def test_what_does_not_go_together_is_refused(data):
+    assert Reading(memory="none").system(data) is None
+    with pytest.raises(BadInput, match="unknown memory 'human'; there are: in-context, rag-paragraph"):
+        Reading(memory="human").system(data)
+    with pytest.raises(BadInput, match="not with a memory system"):
+        Reading(memory="oracle", keep_order=True).system(data)
+
+
+@pytest.mark.parametrize(("repeats", "expected"), [(0, "at least 1, got 0"), (10**12, "at most 10,000, got 1,000,000")])
+def test_a_number_of_repeats_out_of_range_is_refused(repeats, expected):
+    with pytest.raises(BadInput, match=f"repeats: expected {expected}"):
+        Reading(memory="none", repeats=repeats)
+
+
+PACK = {
+    "system": "", "book": "<\n{book}\n>", "passages": "[{passages}]", "passage": "'{passage}'", "nothing": "",
+    "question": "## Question:\n\n{question}\n\nPlease answer, {{and}} do not invent anything that is not stated.",
+}  # fmt: skip
+RAIN = "On May 07, 2024 it rained at High Line."
+RAINY = Book(f"Chapter 1\n\n{RAIN}", [(1, RAIN)], "Rain")
+
+
+def write(tmp_path, pack, name="pack.json"):
+    (tmp_path / name).write_text(json.dumps(pack))
+    return tmp_path / name
+
+
+def test_our_pack_is_valid():
+    prompts = load_prompts()
+    assert prompts.book.count("{book}") == 1 and not prompts.question.startswith("\n")
+
+
+def test_another_pack_shapes_the_requests_and_the_reader_understands_it(tmp_path):
+    prompts = load_prompts(write(tmp_path, PACK))
+    request = next(
+        iter(
+            requests_for(
+                "rag-chapter", RAINY, [asked("1", "On which dates did it rain at High Line?", 1)], prompts=prompts
+            )
+        )
+    )
+    assert request.context == "['Chapter 1\n\nOn May 07, 2024 it rained at High Line.']"
+    assert "{and}" in request.question and request.system == ""
+    whole = next(
+        iter(
+            requests_for(
+                "in-context", RAINY, [asked("1", "On which dates did it rain at High Line?", 1)], prompts=prompts
+            )
+        )
+    )
+    assert "May 07, 2024" in next(iter(LexicalReader().answer([whole]))).text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"book": "no place"}, "key 'book': expected the placeholders {book}, each once, found none"),
+        ({"book": "{book}{book}"}, "{book}, each once, found {book}, {book}"),
+        ({"system": "{book}"}, "key 'system': expected no placeholders, found {book}"),
+        ({"system": "{title}"}, "key 'system': expected no placeholders, found {title}"),
+        ({"nothing": "{book}, {title}"}, "key 'nothing': expected no placeholders but {title}, found {book}, {title}"),
+        ({"nothing": "{title:9}"}, "expected {title} without a format, found {title:9}"),
+        ({"question": "{question} {"}, "key 'question'"),
+        ({"question": "{question:>99999999}"}, "expected {question} without a format, found {question:>99999999}"),
+        ({"question": "{question!r}"}, "expected {question} without a format, found {question!r}"),
+        ({"question": "{question.__class__}"}, "found {question.__class__}"),
+        ({"question": 3}, "key 'question': expected a text, found a whole number"),
+        ({"extra": "x"}, "found the unknown key 'extra', expected only"),
+    ],
+)
+def test_a_bad_pack_is_refused(tmp_path, change, message):
+    with pytest.raises(BadInput) as error:
+        load_prompts(write(tmp_path, PACK | change))
+    assert message in str(error.value)
+
+
+def nothing_of(tmp_path, nothing, title="Rain"):
+    """What stands before a question about a book that is not shown."""
+    prompts = load_prompts(write(tmp_path, PACK | {"nothing": nothing}))
+    (request,) = requests_for("none", Book("", [], title), [asked("1", "Who?", 1)], prompts=prompts)
+    return request.context
+
+
+def test_a_pack_names_the_book_that_is_not_shown_or_leaves_it_out(tmp_path):
+    assert nothing_of(tmp_path, "About {title}: {{sic}}, {title}.") == "About Rain: {sic}, Rain."
+    assert nothing_of(tmp_path, "From memory.") == "From memory."
+    assert nothing_of(tmp_path, "{title}", "Rain {book} {0}") == "Rain {book} {0}"
+    (own,) = requests_for("none", RAINY, [asked("1", "Who?", 1)])
+    assert '"Rain"' in own.context and RAIN not in own.user
+
+
+@pytest.mark.parametrize("title", [f"Chapter 1\n\n{RAIN}", f"Chapter 1, Paragraph 1\r\n{RAIN}", RAIN, "Chapter 1"])
+def test_a_title_that_tells_the_answer_does_not_help_the_rules(tmp_path, title):
+    rows = [asked("1", "On which dates did it rain at High Line?", 1)]
+    for prompts in (load_prompts(), load_prompts(write(tmp_path, PACK | {"nothing": "{title}"}))):
+        (request,) = requests_for("none", Book("", [], title), rows, prompts=prompts)
+        assert next(iter(LexicalReader().answer([request]))).text == NOTHING
+
+
+def test_a_missing_key_or_file_is_named(tmp_path):
+    with pytest.raises(BadInput, match="the key 'nothing' is missing"):
+        load_prompts(write(tmp_path, {k: v for k, v in PACK.items() if k != "nothing"}))
+    with pytest.raises(BadInput, match="no such file"):
+        load_prompts(tmp_path / "absent.toml")
+    with pytest.raises(BadInput, match="not TOML"):
+        load_prompts(write(tmp_path, PACK, "pack.toml"))
+    with pytest.raises(BadInput, match="expected an object with the prompts, found a list"):
+        load_prompts(write(tmp_path, []))
+
+
+def test_repeats_are_requests_of_their_own():
+    requests = list(requests_for("none", RAINY, [asked("1", "Who?", 1)], repeats=3))
+    assert [r.repeat for r in requests] == [0, 1, 2]
+    assert len({r.key("m") for r in requests}) == 3

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.tulving.events.events import draw_events
-from epbench.tulving.events.layouts import draw_layouts
+from epbench.tulving.events.events import draw_events, draw_layouts
 from epbench.tulving.events.universe import load_universe
 
 UNIVERSE = load_universe()

@@ -5,9 +5,8 @@ import pytest
 
 from epbench import BadInput
 from epbench.tulving.events import universe_files as module
-from epbench.tulving.events.names import check_names
 from epbench.tulving.events.universe import load_universe, secondary_names
-from epbench.tulving.events.universe_files import universe_names
+from epbench.tulving.events.universe_files import check_names, universe_names
 
 
 @pytest.mark.parametrize("name", universe_names())

@@ -10,8 +10,7 @@ import pytest
 from epbench import BadInput, load_book
 from epbench.finetuning.texts.tokens import SampleTokens
 from epbench.models.hf.model import TransformersModel
-from epbench.tulving.context.prompts import load_prompts
-from epbench.tulving.context.reading import Reading
+from epbench.tulving.context.requests import Reading, load_prompts
 from epbench.tulving.finetuning.material import held_out_samples, question_samples, training_questions
 from tests.tulving.finetuning.tiny_book import N_TRAINED, TITLE, write_tiny_book, write_tiny_model
 

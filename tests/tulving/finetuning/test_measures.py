@@ -12,7 +12,7 @@ from epbench.finetuning.ranks import Ranks
 from epbench.finetuning.texts.tokens import SampleTokens
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Sampling
-from epbench.tulving.context.reading import Reading
+from epbench.tulving.context.requests import Reading
 from epbench.tulving.finetuning.material import TulvingPlan, question_samples, training_questions
 from epbench.tulving.finetuning.measures import measure, summary_of
 from epbench.tulving.judging.lexical import LexicalJudge

@@ -1,8 +1,8 @@
 import pytest
 
-from epbench.tulving.judging import rules
+from epbench.tulving.judging import lexical
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.judging.protocol import JudgeInput
+from epbench.tulving.judging.verdicts import JudgeInput
 
 JUDGE = LexicalJudge()
 
@@ -117,7 +117,7 @@ def test_an_account_of_a_chapter_without_words_tells_nothing():
 @pytest.mark.parametrize(("text", "pieces"), [("On May 07, 2024 Anna Smith was there. ", 3), ("Anna Smith, ", 2)])
 def test_an_answer_in_circles_is_normalised_no_more_often_for_more_rounds(monkeypatch, text, pieces):
     calls = []
-    monkeypatch.setattr(rules, "normal", lambda words, real=rules.normal: calls.append(words) or real(words))
+    monkeypatch.setattr(lexical, "normal", lambda words, real=lexical.normal: calls.append(words) or real(words))
     LexicalJudge().verdict(
         JudgeInput("a", "Who was there?", "entities", "all", ("Jane Doe", "Bob Miller"), text * 1_000)
     )

@@ -1,7 +1,5 @@
 """The judge of meanings, with an embedder that knows a few synonyms, and with the real one where it is installed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -16,8 +14,9 @@ from epbench.judges.protocol import is_free
 from epbench.retrieval.embedders import SentenceTransformerEmbedder
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge
-from epbench.tulving.judging.protocol import JudgeInput
-from epbench.tulving.judging.similarity import SimilarityJudge
+from epbench.tulving.judging.phrases import phrases_of
+from epbench.tulving.judging.similarity import SimilarityJudge, without_denials
+from epbench.tulving.judging.verdicts import JudgeInput
 from tests.tulving.judging.concepts import ConceptEmbedder
 
 EMBEDDER = ConceptEmbedder()
@@ -205,3 +204,100 @@ def test_the_real_model_tells_paraphrases_from_other_items(real_judge, trace, tr
 def real_judge():
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
     return load_judge("minilm")
+
+
+@pytest.mark.parametrize(
+    ("answer", "denied", "kept"),
+    [
+        ("It was not Ann Lee, but Bob Ray.", "Ann Lee", "Bob Ray"),
+        ("It was Bob Ray rather than Ann Lee.", "Ann Lee", "Bob Ray"),
+        ("Bob Ray came instead of Ann Lee.", "Ann Lee", "Bob Ray"),
+        ("It wasn't on May 07, 2024; it was on June 1, 2025.", "May 07, 2024", "June 1, 2025"),
+        ("It was not a puppet show but a magic show.", "puppet show", "magic show"),
+        ("Ann Lee was not present, and Bob Ray was.", "Ann Lee", "Bob Ray"),
+        ("It was neither Ann Lee nor Kim Fox, but Bob Ray.", "Kim Fox", "Bob Ray"),
+        ("You could think of Ann Lee here, but it was Bob Ray.", "Ann Lee", "Bob Ray"),
+        ("Not St. John Rivers: Bob Ray.", "Rivers", "Bob Ray"),
+    ],
+)
+def test_what_is_denied_goes_and_the_rest_stays(answer, denied, kept):
+    left = without_denials(answer)
+    assert denied not in left and kept in left
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Not only Ann Lee but also Bob Ray.",
+        "It did not begin until May 07, 2024.",
+        "I am not sure, but it was Ann Lee.",
+        "I do not know. Ann Lee?",
+        "I would guess Ann Lee, but I cannot say for certain.",
+        "Ann Lee, Bob Ray and St. John Rivers.",
+        "",
+    ],
+)
+def test_what_denies_nothing_stays_as_it_is(answer):
+    assert without_denials(answer) == answer
+
+
+@pytest.mark.parametrize("answer", [" " * 200_000 + "but", "not the " * 20_000, "." * 200_000, "not" + " " * 200_000])
+def test_a_long_answer_is_read_once(answer):
+    """A search that began anew at each blank would take an hour."""
+    assert len(without_denials(answer)) <= len(answer)
+
+
+def texts(answer, question="?"):
+    return {phrase.text for phrase in phrases_of(answer, question)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "phrase"),
+    [
+        ("The text puts it at the zoo with two pandas.", "the zoo with two pandas"),
+        ("I believe the answer is a show of small trees, rocks and moss.", "a show of small trees, rocks and moss"),
+        ("1. **a walk among birds**", "a walk among birds"),
+        ("I remember a walk among birds from the book.", "a walk among birds"),
+        ("- the animal park on Staten Island (Chapter 4)", "the animal park on Staten Island"),
+    ],
+)
+def test_a_description_is_found_without_what_leads_to_it(answer, phrase):
+    assert phrase in texts(answer)
+
+
+def test_a_name_stands_alone_whatever_leads_to_it():
+    assert texts("According to the text, that would be Film Festival.") & {"Film Festival"}
+    assert not any("would" in text for text in texts("According to the text, that would be Film Festival."))
+    assert texts("They met at High Line, Wave Hill and Bryant Park.") == {"High Line", "Wave Hill", "Bryant Park"}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_name"),
+    [("Dog Show", True), ("dog show", True), ("Museum of Modern Art", True), ("a show of dogs", False), ("a hurricane", False)],
+)  # fmt: skip
+def test_names_are_told_from_descriptions(text, is_name):
+    assert next(phrase.is_name for phrase in phrases_of(text, "?")) == is_name
+
+
+def test_of_a_list_only_its_lines_are_taken():
+    assert texts("I come up with these:\n\n- Dog Show\n- a walk\n\nThat is everything there is.") == {
+        "Dog Show",
+        "a walk",
+    }
+
+
+def test_what_the_question_names_is_left_out():
+    assert texts("For High Line, it was Dog Show.", "What happened at High Line?") == {"Dog Show"}
+
+
+def test_phrases_overlap_if_they_share_a_clause():
+    whole, *parts = sorted(phrases_of("a walk, a swim", "?"), key=lambda phrase: phrase.start - phrase.end)
+    assert all(whole.overlaps(part) and part.overlaps(whole) for part in parts)
+    assert not parts[0].overlaps(parts[1])
+    above, below = phrases_of("a walk\na walk", "?")
+    assert not above.overlaps(below)
+
+
+@pytest.mark.parametrize("answer", ["(" * 200_000, " " * 200_000 + "x", "it " * 60_000])
+def test_a_long_answer_is_cut_into_phrases_once(answer):
+    assert len(phrases_of(answer, "?")) <= 1

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from epbench.tulving.context.memory_system import gold_texts
-from epbench.tulving.context.requests import QuestionView
+from epbench.tulving.context.retrieved import gold_texts
 from epbench.tulving.dataset.load import Book, load_book
-from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
+from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer
 from epbench.tulving.scores.scoring import score_run
 from tests.scripts.in_process import script
+from tests.tulving.context.rows import asked
 from tests.tulving.levels.books import UNIVERSE
 
 
@@ -48,8 +48,8 @@ def test_the_oracle_shows_the_paragraphs_of_the_evidence(tmp_path):
 
 def test_what_the_oracle_shows_are_the_paragraphs_of_the_evidence_in_the_order_of_the_book():
     book = Book("", [(1, "One.\n\nTwo."), (2, "Three.")], "t")
-    views = [QuestionView("a", "who?", 1), QuestionView("b", "where?", 0), QuestionView("c", "who?", 1)]
-    gold = gold_texts(book, views, {}, {"a": [(2, 1), (1, 2)], "b": [], "c": [(1, 1)]})
+    rows = [asked("a", "who?", 1), asked("b", "where?", 0), asked("c", "who?", 1)]
+    gold = gold_texts(book, rows, {"a": [(2, 1), (1, 2)], "b": [], "c": [(1, 1)]})
     first, second, third = (
         "Chapter 1, Paragraph 1\n\nOne.",
         "Chapter 1, Paragraph 2\n\nTwo.",

@@ -6,11 +6,11 @@ from collections import Counter
 import pytest
 
 from epbench.errors import BadInput
-from epbench.tulving.chapters.plan_checks import Vocabulary
+from epbench.tulving.chapters.checks import Vocabulary
 from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
 from epbench.tulving.dataset.schema import configs_of
 from epbench.tulving.events.dates import FORMATS, find_dates, in_words
-from epbench.tulving.scenes.people import HE, SHE, pronouns_of
+from epbench.tulving.scenes.patterns import HE, SHE, pronouns_of
 from tests.tulving.levels.books import LEVELS, UNIVERSE, book, outline
 
 levels = pytest.mark.parametrize("level", LEVELS)

@@ -1,14 +1,15 @@
 """A model that writes a book of a higher level, on loopback: it gets the plan, and what it writes goes through the same checks."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from epbench.models.openai.model import EndpointModel
+from epbench.tulving.chapters.checks import Vocabulary, check_chapter
 from epbench.tulving.chapters.load import load_writer
-from epbench.tulving.chapters.loop import Candidate, first_tasks
+from epbench.tulving.chapters.loop import first_tasks
 from epbench.tulving.chapters.model_writer import ModelWriter
-from epbench.tulving.chapters.plan_checks import checks_of
 from epbench.tulving.dataset.build import Recipe, make_book
 from tests.models.loopback_endpoint import LoopbackEndpoint
 from tests.tulving.levels.books import UNIVERSE, outline
@@ -24,13 +25,11 @@ class Author:
         writer = load_writer("template", drawn.universe, level=LEVEL)
         self.tasks = first_tasks(drawn.events, drawn.layouts, drawn.plans)
         self.spoil, self.prompts = spoil, []
-        self.texts = {}
+        self.texts, vocabulary = {}, Vocabulary(drawn.universe)
         for task in self.tasks:  # the first candidate that passes, as the writer would find it
-            attempts = (
-                writer.write(task.event, task.layout, task.plan, number=task.number, attempt=n) for n in range(9)
-            )
+            attempts = (writer.write(replace(task, attempt=n)) for n in range(9))
             self.texts[task.number] = next(
-                one for one in attempts if not checks_of(drawn.universe)(Candidate(task, one))
+                one for one in attempts if not check_chapter(one, task.event, task.layout, task.plan, vocabulary)
             )
 
     def task_of(self, prompt):

@@ -1,9 +1,6 @@
-"""Runs on short books, own and released, of which some questions failed; and what estimates of them must hold, computed plainly."""
+"""Runs on short books, own and released, of which some questions failed."""
 
-import statistics
 from dataclasses import dataclass, field, replace
-
-import pytest
 
 from epbench.journals.answers import ANSWERS, ask
 from epbench.models.protocol import Reply, Request
@@ -21,6 +18,11 @@ from tests.tulving.plain_questions import plain_questions
 
 FINGERPRINT = "f" * 16
 GPT_BOOK, CLAUDE_BOOK = "short by gpt-4o-2024-05-13", "short by claude-3-5-sonnet-20240620"
+RATINGS = {
+    number: ("Realistic", "Somewhat realistic", "Impossible", "Moderately realistic")[number % 4]
+    for number in range(1, 20)
+}
+"""How realistic chapters of the short book are; the last one has no rating."""
 RELEASED_RUNS = (
     "answered_by_kind_prompting_model_gpt-4o-2024-08-06",
     "answered_by_kind_prompting_model_claude-3-haiku-20240307",
@@ -99,23 +101,3 @@ def given(root, short_book):
     asked_rows = dict.fromkeys(own, rows)
     asked_rows |= {folder: read_published_run(archive.files, run).rows for folder, run in folders.items()}
     return Given(Inputs([*read_runs(own), *read_runs(list(folders), "released")]), asked_rows)
-
-
-def plain(questions, column="f1"):
-    """What an estimate of some questions must be; None stands for one that failed."""
-    known = [question[column] for question in questions if question is not None]
-    n, n_failed = len(known), len(questions) - len(known)
-    found = dict.fromkeys(("mean", "sd", "lowest", "highest")) | {"n": n, "n_failed": n_failed}
-    if n_failed:
-        return found | {"lowest": sum(known) / len(questions), "highest": (sum(known) + n_failed) / len(questions)}
-    if known:
-        found |= {"mean": sum(known) / n, "sd": statistics.stdev(known) if n > 1 else None}
-    return found
-
-
-def check(row, expected, prefix=""):
-    """The numbers of a row of a frame are those expected."""
-    for name, value in expected.items():
-        name = name if name in ("n", "n_failed") else f"{prefix}{name}"
-        if name in row:
-            assert row[name] == (value if value is None else pytest.approx(value, abs=1e-9)), (name, row)

@@ -14,7 +14,8 @@ from epbench.tulving.dataset.load import load_book
 from epbench.tulving.events.universe import load_universe
 from epbench.tulving.paper.books import length_counter, originals, read_books
 from tests.published_data import OURS
-from tests.tulving.paper.given_books import MISTAKES, built, published, rows, written
+from tests.tulving.paper import plain_books
+from tests.tulving.paper.plain_books import MISTAKES, built, published, rows, written
 
 
 def retitled(folder, out, title):
@@ -29,14 +30,8 @@ def retitled(folder, out, title):
 
 def test_a_book_by_templates(short_book):
     (book,) = read_books([str(short_book)])
-    assert (book.label, book.name, book.source, book.length, book.universe) == (
-        "short",
-        "short",
-        "own",
-        "short",
-        "default",
-    )
-    assert (book.order, book.writer, book.seed) == ("narrative", "template", 0)
+    assert (book.label, book.name, book.source, book.length) == ("short", "short", "own", "short")
+    assert (book.universe, book.order, book.writer, book.seed) == ("default", "narrative", "template", 0)
     assert book.fingerprint == load_book(str(short_book)).fingerprint and book.marked == "short"
     (text,) = rows(short_book, "book")
     assert (book.tokens, book.tokenizer) == (len(text["text"].split()), "words")
@@ -69,8 +64,7 @@ def test_a_book_by_a_model_has_its_rounds_and_its_dropped_event(once):
 
 
 def test_names_tell_universe_length_and_order(once, tmp_path, short_book):
-    ordered = built(once, "paper-ordered", "--book", "short", "--order", "chronological")
-    scifi = built(once, "paper-scifi", "--book", "short", "--universe", "scifi", "--events", 8, "--universe-size", 30)
+    ordered, scifi = plain_books.ordered(once), plain_books.scifi(once)
     titles = {
         "The days of very-long, seed 7": ("default", "very-long", "narrative", "template", 7),
         "The days of news-very-long-ordered, seed 1, written by hf:a, b": ("news", "very-long", "chronological", "hf:a, b", 1),
@@ -146,12 +140,8 @@ def test_labels_tell_books_apart(once, short_book, tmp_path):
     shutil.copytree(short_book, tmp_path / "short")
     again = str(tmp_path / "short")
     found = read_books([str(short_book), str(written(once)), str(other)], OURS)
-    assert [book.label for book in found] == [
-        "short by template, seed 0",
-        "short by openai:tiny",
-        "short, seed 3",
-        "short",
-    ]
+    labels = ["short by template, seed 0", "short by openai:tiny", "short, seed 3", "short"]
+    assert [book.label for book in found] == labels
     assert found[3].marked == "short (released)"
     assert [book.label for book in read_books([str(short_book), again])] == [str(short_book), again]
     with pytest.raises(BadInput, match="is given twice"):
@@ -159,7 +149,7 @@ def test_labels_tell_books_apart(once, short_book, tmp_path):
 
 
 def test_reordered_books_are_not_counted_beside_their_originals(once, short_book):
-    ordered = str(built(once, "paper-ordered", "--book", "short", "--order", "chronological"))
+    ordered = str(plain_books.ordered(once))
     both = read_books([ordered, str(short_book)])
     assert originals(both) == both[1:] and originals(both[:1]) == both[:1]
 

@@ -36,11 +36,8 @@ def reported(recall=0.67, dataset="long"):
 
 def test_own_released_and_reported_rows_stand_in_one_table_and_are_told_apart():
     (board,) = leaderboards(Inputs([run("a", 0.5), run("b", 0.7, source="released")], [reported()]))
-    assert [(row[0], row[1]) for row in board.table.rows] == [
-        ("1", "m (released)"),
-        ("2", "gpt (reported)"),
-        ("3", "m"),
-    ]
+    ranked = [("1", "m (released)"), ("2", "gpt (reported)"), ("3", "m")]
+    assert [(row[0], row[1]) for row in board.table.rows] == ranked
     assert board.table.rows[1][-1] == "A paper, ranking" and "without a passport" in board.table.rows[1][-2]
     assert board.name == "Leaderboard, long"
 
@@ -94,11 +91,8 @@ def test_harsh_recall_and_items_stand_beside_and_a_run_that_names_too_much_is_po
 
 
 def test_the_ceiling_is_the_same_model_with_the_whole_book():
-    runs = [
-        run("rag", 0.5, memory="rag-chapter"),
-        run("whole", 0.9),
-        run("alone", 0.4, memory="rag-chapter", model="n"),
-    ]
+    rag, alone = run("rag", 0.5, memory="rag-chapter"), run("alone", 0.4, memory="rag-chapter", model="n")
+    runs = [rag, run("whole", 0.9), alone]
     (board,) = leaderboards(Inputs(runs))
     ceilings = {record["label"]: record["simple_recall_score_ceiling"] for record in board.records}
     assert ceilings == {"rag": 0.9, "whole": 1.0, "alone": 1.0}

@@ -5,8 +5,7 @@ from epbench.models.load import Options, load_reader
 from epbench.models.protocol import Request
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.questions.templates import TEMPLATES
-from epbench.tulving.reader.lexical import NOTHING, LexicalReader, answer_question
-from epbench.tulving.reader.story import read_story
+from epbench.tulving.reader.lexical import NOTHING, LexicalReader, answer_question, read_story
 
 STORY = """Chapter 1
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from epbench.tulving.judging.protocol import ScoredAnswer
+from epbench.tulving.judging.verdicts import ScoredAnswer
 from epbench.tulving.questions.generate import bin_of
-from epbench.tulving.released.reference_numbers import reference_numbers, unclipped_f1
+from epbench.tulving.released.verdicts import reference_numbers, unclipped_f1
 from tests.published_data import published_cases
 from tests.reference_cases import SCORING, with_published
 

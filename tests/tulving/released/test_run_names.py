@@ -1,6 +1,6 @@
 import pytest
 
-from epbench.tulving.released.run_names import reader_of, writer_of
+from epbench.tulving.released.archive import reader_of, writer_of
 
 
 @pytest.mark.parametrize(

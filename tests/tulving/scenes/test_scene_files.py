@@ -11,9 +11,18 @@ from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.tulving.events.universe import load_universe
 from epbench.tulving.scenes.patterns import Sentence, with_right_articles
-from epbench.tulving.scenes.scene_files import read_places, read_scenes, read_sentence
-from epbench.tulving.scenes.scenery import load_scenery
-from epbench.tulving.scenes.tale_files import FACTS, STYLE_PARTS, TALES, facts_bank, style_bank, tale_styles
+from epbench.tulving.scenes.scene_files import (
+    FACTS,
+    STYLE_PARTS,
+    TALES,
+    facts_bank,
+    load_scenery,
+    read_places,
+    read_scenes,
+    read_sentence,
+    style_bank,
+    tale_styles,
+)
 from tests.tulving.own_universe import write_universe
 
 TOLD = (

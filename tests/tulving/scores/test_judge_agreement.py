@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench import RunFailed
-from epbench.tulving.judging.protocol import ScoredAnswer
+from epbench.tulving.judging.verdicts import ScoredAnswer
 from epbench.tulving.scores.judge_agreement import SHOWN, agreement_screen, agreement_table, judge_agreement
 
 

@@ -21,12 +21,10 @@ from epbench.tulving.benchmark import BENCHMARK
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.judging.protocol import Verdict
-from epbench.tulving.judging.verdicts import judge_answers
+from epbench.tulving.judging.verdicts import Verdict, judge_answers
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import published_runs, read_published_run, score_published_runs
-from epbench.tulving.scores.question_files import COLUMNS, NOT_ASKED, NOT_JUDGED
-from epbench.tulving.scores.results import finish
+from epbench.tulving.scores.results import COLUMNS, NOT_ASKED, NOT_JUDGED, finish
 from epbench.tulving.scores.scoring import harsh_f1
 from tests.published_data import ARCHIVES
 from tests.tulving.plain_questions import plain_questions

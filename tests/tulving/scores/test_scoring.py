@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from epbench import RunFailed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
-from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
+from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.scores.scoring import chronological_awareness, score_run, scores_or_bounds
 

@@ -5,7 +5,8 @@ Paper: Section 3.2 (LangChain's recursive splitter, about 1,024 characters, no o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -44,15 +45,32 @@ class Passage:
 
 
 def split_books(books: Sequence[BookText]) -> list[Passage]:
-    """Return all passages, in the order of the books."""
-    from langchain_text_splitters import RecursiveCharacterTextSplitter
+    """Return all passages, in the order of the books, as LangChain's recursive splitter makes them of these texts.
 
-    splitter = RecursiveCharacterTextSplitter(chunk_size=CHARACTERS, chunk_overlap=0, add_start_index=True)
+    Each passage takes words as long as it holds at most `CHARACTERS` characters, with the space before its first word. A
+    word that is as long as a passage stands alone, in as many passages as it needs.
+    """
     return [
-        Passage(book.book_idx, piece.metadata["start_index"], piece.page_content)
+        Passage(book.book_idx, start + text[start:end].startswith(" "), text[start:end].strip())
         for book in books
-        for piece in splitter.create_documents([spaced(book.text)])
+        for text in [spaced(book.text)]
+        for start, end in _cuts(text)
+        if start < end
     ]
+
+
+def _cuts(text: str) -> Iterator[tuple[int, int]]:
+    """Where the passages of a text begin and end; some are empty."""
+    start = 0
+    for word in re.finditer(" ?[^ ]+", text):
+        is_long = len(word[0]) >= CHARACTERS
+        if is_long or word.end() - start > CHARACTERS:
+            yield start, word.start()
+            start = word.start()
+        while is_long and start < word.end():
+            yield start, min(start + CHARACTERS, word.end())
+            start = min(start + CHARACTERS, word.end())
+    yield start, len(text)
 
 
 def spaced(text: str) -> str:

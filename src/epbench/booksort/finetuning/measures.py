@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.booksort.dataset.load import Pair, group_of
 from epbench.booksort.evaluate import Prepared
-from epbench.booksort.scores.question_files import read_questions
 from epbench.booksort.scores.results import finish
+from epbench.booksort.scores.run_files import read_questions
 from epbench.errors import BadInput
 from epbench.finetuning.measuring import ask_together, check_texts, text_perplexity
 from epbench.finetuning.packing import Sample
@@ -105,13 +105,17 @@ def measure(
         perplexity: of all tokens of both segments of all pairs in their prompts without context (segments), and of the
         learned tokens of each text of the plan, by its name; None for a text without any.
         pearson: how the log perplexity of a pair's segments goes with its log ratio without context; see `correlation`.
-        readout: what a layer reads out of the last hidden states; see `readout_of`.
+        readout: what a layer that was trained on the other books reads out of the last hidden states (Figure 15): the
+        fields of `epbench.statistics.readout.Readout`, and by_group with the accuracy of each book by its number as a text.
+        None if nothing can be tested.
         seconds: how long each part took, by the names sort, sort_in_context, perplexity and readout.
 
     Raises:
         BadInput: A folder holds something else, or what is to be measured does not fit the model; see `SortPlan.check`.
         RunFailed: No question has an answer, or memory does not suffice for a single text.
     """
+    from epbench.models.hf.likelihood import perplexity
+
     plan.check(model)
     seconds: dict[str, float] = {}
     sort: dict[str, Any] = {"sort": None, "sort_in_context": None}
@@ -119,13 +123,14 @@ def measure(
         name = run.replace("-", "_")
         with _timed(seconds, name):
             shown = progress if ranks.main else no_progress
-            sort[name] = sort_run(model, folder / run, plan, memory, ranks, about, shown)
+            sort[name] = _sort_run(model, folder / run, plan, memory, ranks, about, shown)
     model.reader.forget()  # the last context is not needed again
 
     with _timed(seconds, "perplexity"):
         asked = share_of_pairs(model, plan, ranks)
-        segments = segment_likelihoods(model, asked, ranks)
-        perplexities = _perplexities(model, plan, segments, ranks)
+        segments = _segment_likelihoods(model, asked, ranks)
+        texts = {name: text_perplexity(model, samples, ranks) for name, samples in plan.texts.items()}
+        perplexities = {SEGMENTS: perplexity(segments.values()), **texts}
     with _timed(seconds, "readout"):
         readout = _readout(model, plan.run.pairs, asked, ranks)
     if not ranks.main:
@@ -134,7 +139,7 @@ def measure(
     return {**sort, "perplexity": perplexities, "pearson": pearson, "readout": readout, "seconds": seconds}
 
 
-def sort_run(
+def _sort_run(
     model: Model,
     folder: Path,
     plan: SortPlan,
@@ -143,27 +148,11 @@ def sort_run(
     about: Mapping[str, Any],
     progress: Progress = no_progress,
 ) -> dict[str, Any] | None:
-    """Ask a model the questions of a plan, and score its answers; called in every process.
+    """Ask a model the questions of a plan in every process; in the main one, return `summary_of` the run, else None.
 
     The folder becomes that of a run like any other. What was answered is not asked again, whatever number of processes
-    asked it.
-
-    Args:
-        model: The model; each process has its own copy.
-        folder: The run's folder, the same for all processes.
-        plan: The questions.
-        memory: `none` or `in-context`.
-        ranks: This process among those that work together.
-        about: What else run.json says. A `label`, if there is one, names the checkpoint in tables; else its name does.
-        progress: Shows a progress bar.
-
-    Returns:
-        In the main process what `summary_of` returns, in the others None.
-
-    Raises:
-        BadInput: The folder holds another run or other files, or another process is at work in it. Only the main process
-            finds this out; whoever has started the others has to end them.
-        RunFailed: There is no answer.
+    asked it. Only the main process finds out that a folder holds something else; whoever has started the others has to
+    end them.
     """
     run, label = plan.prepared(memory, model), f"{memory}, {about.get('label', model.name)}"
     with ExitStack() as opened:
@@ -206,15 +195,6 @@ def summary_of(folder: Path, scores: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _perplexities(
-    model: TransformersModel, plan: SortPlan, segments: Mapping[str, SpanLikelihood], ranks: Ranks
-) -> dict[str, float | None]:
-    from epbench.models.hf.likelihood import perplexity
-
-    texts = {name: text_perplexity(model, samples, ranks) for name, samples in plan.texts.items()}
-    return {SEGMENTS: perplexity(segments.values()), **texts}
-
-
 def correlation(segments: Mapping[str, SpanLikelihood], folder: Path) -> dict[str, Any] | None:
     """Correlate how surprising the segments of a pair are to a model with how sure it is of their order.
 
@@ -238,25 +218,14 @@ def _readout(
     model: TransformersModel, pairs: Sequence[Pair], asked: Sequence[AskedPair], ranks: Ranks
 ) -> dict[str, Any] | None:
     """Collect the states of all pairs, and read out of them; None in the other processes, and if nothing can be tested."""
+    from epbench.statistics.readout import cross_validated_readout
+
     for book in {pair.book_idx for pair in pairs}:
         if len({pair.answer for pair in pairs if pair.book_idx != book}) < 2:  # no other book, or only one answer there
             return None
     features = states_before_answers(model, asked, pairs, ranks)
-    return readout_of(features, pairs) if ranks.main else None
-
-
-def readout_of(features: NDArray[np.floating], pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Read the right answers out of a model's states, by a layer that was trained on the other books (Figure 15).
-
-    Args:
-        features: A state for each pair, of shape (pairs, dimensions).
-        pairs: Pairs of at least two books.
-
-    Returns:
-        The fields of `epbench.statistics.readout.Readout`; by_group has the accuracy of each book, by its number as a text.
-    """
-    from epbench.statistics.readout import cross_validated_readout
-
+    if not ranks.main:
+        return None
     found = cross_validated_readout(features, [pair.answer for pair in pairs], [pair.book_idx for pair in pairs])
     by_group = {str(book): accuracy for book, accuracy in found.by_group.items()}
     return {**asdict(found), "interval": list(found.interval), "by_group": by_group}
@@ -291,16 +260,10 @@ def share_of_pairs(model: TransformersModel, plan: SortPlan, ranks: Ranks) -> li
     return asked
 
 
-def segment_likelihoods(
+def _segment_likelihoods(
     model: TransformersModel, asked: Sequence[AskedPair], ranks: Ranks
 ) -> dict[str, SpanLikelihood]:
-    """Return how probable the tokens of both segments of each pair are, by the id of the pair; in every process.
-
-    Args:
-        model: The model.
-        asked: The pairs that this process reads.
-        ranks: This process among those that work together.
-    """
+    """How probable the tokens of both segments of each pair are, by the id of the pair; in every process."""
     rows, spans = [one.ids for one in asked], [{"segments": one.segments} for one in asked]
     found = model.likelihoods.of_spans(rows, spans)
     return _gathered({one.id: likelihood["segments"] for one, likelihood in zip(asked, found, strict=True)}, ranks)

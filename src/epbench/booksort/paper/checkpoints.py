@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun, Training
-from epbench.booksort.paper.rates import N, difference
+from epbench.booksort.paper.rates import N
 from epbench.booksort.paper.training import CONTROL, TRAINING
 from epbench.booksort.scores.comparison import compare_runs, pair_differences
 from epbench.reports.comparison import p_matrix_figure
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, p_value, slug
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, difference, p_value, slug
 from epbench.statistics.estimate import framed
 from epbench.statistics.paired import Comparison, notes_on
 from epbench.statistics.smallest_difference import smallest_difference_of_means

@@ -22,15 +22,13 @@ from epbench.booksort.paper.rates import (
     about,
     accuracies,
     by,
-    counted,
-    difference,
     paired_with,
     share_of_excerpts,
     tested,
 )
 from epbench.booksort.paper.results import TABLE_11
 from epbench.booksort.scores.middle_effect import middle_effect
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, mean_half, p_value
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, counted, difference, interval, mean_half, p_value
 from epbench.reports.plots import points
 from epbench.statistics.estimate import Estimate, Value, corrected, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean

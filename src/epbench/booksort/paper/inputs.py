@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.scores.question_files import read_questions
-from epbench.booksort.scores.run_files import IDENTITY, read_scores
+from epbench.booksort.scores.run_files import IDENTITY, read_questions, read_scores
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
 from epbench.files.typed import typed
@@ -49,7 +48,7 @@ class PaperRun:
         fingerprint: The fingerprints of the dataset's pairs, one for each part, joined by `+`. Runs that share it were
             about the same pairs.
         identity: The field identity of run.json; of several, that of the first.
-        questions: The questions of all parts; see `epbench.booksort.scores.question_files.read_questions`.
+        questions: The questions of all parts; see `epbench.booksort.scores.run_files.read_questions`.
         training: The label of the training that this run measures; None for other runs.
         epoch: The number of epochs after which it measures the model, 0 for the model before training; None for others.
     """

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
+from epbench.booksort.scores.scoring import against_guessing
 from epbench.metric_folders import metric_module
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, mean_half, of_source, p_value, plain
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_half, of_source, p_value, plain
 from epbench.reports.plots import Plot
-from epbench.reports.reported import ReportedRow
-from epbench.statistics.estimate import TESTED, Estimate, Value, corrected, estimate, framed, stars
+from epbench.reports.reported import ReportedRow, sources
+from epbench.statistics.estimate import TESTED, Estimate, Value, corrected, estimate, framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,23 +73,11 @@ def accuracy_of(questions: pd.DataFrame, *, pooled: bool = False) -> Estimate:
     """The accuracy of some questions, with its test against chance.
 
     Args:
-        questions: As `epbench.booksort.scores.question_files.read_questions` returns them.
+        questions: As `epbench.booksort.scores.run_files.read_questions` returns them.
         pooled: Whether `right` is a mean over models, 0 to 1.
     """
-    test = _test_of_means if pooled else _test
+    test = _test_of_means if pooled else against_guessing
     return share_of_excerpts(questions, "right", test=test, smallest=smallest_above_chance)
-
-
-def _test(answered: pd.DataFrame) -> tuple[float, int]:
-    """The two-sided binomial test against chance, and the number of questions or pairs that it counts."""
-    from scipy.stats import binomtest
-
-    right, units = int(answered["right"].sum()), len(answered)
-    if answered["swapped"].any():  # the two askings of a pair are not independent
-        times = answered.groupby("pair")["right"].agg(["sum", "size"])
-        both = times[times["size"] == 2]["sum"]
-        right, units = int((both == 2).sum()), int((both != 1).sum())
-    return (float(binomtest(right, units, CHANCE).pvalue) if units else 1.0), units
 
 
 def _test_of_means(answered: pd.DataFrame) -> tuple[float, int]:
@@ -195,23 +184,6 @@ def distance(row: Row) -> str:
     return f"{row['over']:,}–{row['up_to']:,}"
 
 
-def counted(show: Show) -> Show:
-    """What a cell shows, and the number of questions."""
-    return lambda row: show(row) if row["n"] is None else f"{show(row)}, n = {row['n']:,}"
-
-
-def difference(prefix: str, digits: int = 3, *, starred: bool = True) -> Show:
-    """`+0.410 [0.360, 0.450]**`: a difference, its interval, and stars by its corrected p-value."""
-
-    def show(row: Row) -> str:
-        mean, low, high = (row[f"{prefix}{name}"] for name in ("mean", "low", "high"))
-        interval = "" if low is None else f" [{low:.{digits}f}, {high:.{digits}f}]"
-        mark = stars(row[f"{prefix}p_holm"]) if starred else ""
-        return "–" if mean is None else f"{mean:+.{digits}f}{interval}{mark}"
-
-    return show
-
-
 @dataclass(frozen=True, kw_only=True)
 class Rates:
     """A table or figure of accuracies, as it is declared.
@@ -304,13 +276,6 @@ def _reported_row(row: ReportedRow, score: str) -> Row:
     names = {"source": "reported", "label": row.model, "model": row.model, "memory": row.memory}
     _, is_book, book = row.dataset.partition("book ")
     return {**names, **({"book_idx": int(book)} if is_book else {}), **numbers}
-
-
-def sources(rows: Sequence[ReportedRow]) -> list[str]:
-    """A note that says where reported rows come from, and what is said of a single one; none without rows."""
-    named = dict.fromkeys(f"{row.source}, {row.table}" for row in rows)
-    said = f" {rows[0].note.rstrip('.')}." if len(rows) == 1 and rows[0].note else ""
-    return [f"Rows marked (reported): {'; '.join(named)}.{said}"] if rows else []
 
 
 def _what_is_shown(rows: Sequence[Row]) -> list[str]:

@@ -19,11 +19,10 @@ from epbench.booksort.paper.rates import (
     P,
     Rates,
     by,
-    counted,
     distance,
 )
-from epbench.booksort.scores.question_files import EXTEND, LONG_EXCERPT, SORT
-from epbench.reports.exhibit import Column, Row, mean_half, p_value
+from epbench.booksort.scores.run_files import EXTEND, LONG_EXCERPT, SORT
+from epbench.reports.exhibit import Column, counted, mean_half, p_value
 from epbench.reports.plots import line_panels
 
 if TYPE_CHECKING:
@@ -121,21 +120,10 @@ def _is_long(run: PaperRun) -> bool:
     return bool((run.questions["excerpt_length"] >= LONG_EXCERPT).any())
 
 
-def _label(row: Row) -> str:
-    return str(row["label"])
-
-
-def _segments(row: Row) -> str:
-    return f"segments of {row['segment_length']} words"
-
-
-def _excerpts(row: Row) -> str:
-    return f"excerpts of {row['excerpt_length']:,} words"
-
-
 # What several of them share
 
 SEGMENTS, EXCERPT = Column("segments", "segment_length"), Column("excerpt", "excerpt_length")
+_SEGMENTS, _EXCERPTS = "segments of {segment_length} words", "excerpts of {excerpt_length:,} words"
 BOOK, DISTANCE = Column("book", lambda row: str(row["book_idx"])), Column("distance", distance)
 _IN_CONTEXT = ("in-context",)
 _IN_DATA = "p, n and failed questions of all groups are in the data."
@@ -146,7 +134,7 @@ _BY_WORDS: dict[str, Any] = {
         "Distance: words from the start of the earlier segment to the start of the later one. A bin that lost questions is a "
         "range.",
     ),
-    "plot": line_panels("mean_distance", _label, "distance in words", panel=_segments, beside="segment_length"),
+    "plot": line_panels("mean_distance", "{label}", "distance in words", panel=_SEGMENTS, beside="segment_length"),
 }
 _BINS = "Bins of distance are those that the pairs were drawn from, named by their right edges in words."
 _BY_BINS: dict[str, Any] = {
@@ -154,18 +142,12 @@ _BY_BINS: dict[str, Any] = {
     "split": by("segment_length", "excerpt_length", "distance_bin"),
     "columns": (RUN, MODEL, SEGMENTS, EXCERPT, Column("distance up to", "distance_bin"), *SCORED),
 }
+_BOOKS = "book (number at Project Gutenberg, or of the set)"
 _BY_BOOK: dict[str, Any] = {
     "split": by("book_idx"),
     "columns": (RUN, MODEL, BOOK, *SCORED),
     "notes": ("All lengths of excerpts and segments together. The paper shows standard deviations instead.",),
-    "plot": line_panels(
-        "book_idx",
-        _label,
-        "book (number at Project Gutenberg, or of the set)",
-        scale="names",
-        joined=False,
-        starred=False,
-    ),
+    "plot": line_panels("book_idx", "{label}", _BOOKS, scale="names", joined=False, starred=False),
 }
 _GREEDY = (
     "greedy: the accuracy of what the model would have written; label mass: the probability that its first token is A or B. "
@@ -176,9 +158,7 @@ _BY_LENGTH: dict[str, Any] = {
     "memories": _IN_CONTEXT,
     "split": by("excerpt_length", "segment_length", more=labels),
     "columns": (RUN, MODEL, EXCERPT, Column("segment", "segment_length"), ACCURACY, P, *_LABELS, N, FAILED),
-    "plot": line_panels(
-        "excerpt_length", lambda row: f"{row['label']}, {row['segment_length']} words", "length of the excerpt (words)"
-    ),
+    "plot": line_panels("excerpt_length", "{label}, {segment_length} words", "length of the excerpt (words)"),
     "together": True,
 }
 
@@ -218,12 +198,12 @@ DECLARED = (
         name="Figure 3a", title="In-context accuracy by the length of the excerpt", memories=_IN_CONTEXT,
         split=by("excerpt_length"), columns=(RUN, MODEL, Column("words of the excerpt", "excerpt_length"), *SCORED),
         notes=("Both lengths of segments together, as far as they were asked.",),
-        plot=line_panels("excerpt_length", _label, "length of the excerpt in words", starred=False),
+        plot=line_panels("excerpt_length", "{label}", "length of the excerpt in words", starred=False),
     ),
     Rates(
         name="Figure 3b", title="In-context accuracy by distance for each length of excerpts, mean over the runs",
         pooled=True, notes=(_BINS,), **_BY_BINS,
-        plot=line_panels("distance_bin", _excerpts, "distance up to, in words", panel=_segments),
+        plot=line_panels("distance_bin", _EXCERPTS, "distance up to, in words", panel=_SEGMENTS),
     ),
     Rates(name="Figure 4a", title="Accuracy with retrieved passages by distance", memories=("rag",), told=_passages,
           **_BY_WORDS),
@@ -243,7 +223,7 @@ DECLARED = (
             needs=f"at least one run with memory in-context on a config of segments of {words} words",
             where={"segment_length": words}, **_BY_BINS,
             notes=(_BINS, "The paper's Figures 8 and 9 divide the models; here they divide the lengths of segments."),
-            plot=line_panels("distance_bin", _excerpts, "distance up to, in words", panel=_label, columns=3),
+            plot=line_panels("distance_bin", _EXCERPTS, "distance up to, in words", panel="{label}", columns=3),
         )
         for name, words in (("Figure 8", 20), ("Figure 9", 50))
     ),
@@ -253,8 +233,7 @@ DECLARED = (
         split=by("book_idx", edges=EDGES[2:], more=labels), columns=(RUN, BOOK, DISTANCE, *SCORED), together=True,
         notes=("Distances are words from the start of one segment to that of the other. Bins without a pair are left out.",),
         plot=line_panels(
-            "mean_distance", lambda row: "accuracy", "distance in words",
-            panel=lambda row: f"{row['label']}, book {row['book_idx']}", beside="book_idx",
+            "mean_distance", "accuracy", "distance in words", panel="{label}, book {book_idx}", beside="book_idx",
         ),
         reported=lambda row: row.memory == "read-once",
         scores={
@@ -271,8 +250,8 @@ DECLARED = (
             "with one another, not with the last column.",
         ),
         plot=lambda rows: line_panels(
-            "position", lambda row: f"{row['excerpt_length']:,} words", "third of the excerpt", panel=_label,
-            scale="names", order=THIRDS, columns=3,
+            "position", "{excerpt_length:,} words", "third of the excerpt", panel="{label}", scale="names", order=THIRDS,
+            columns=3,
         )([row for row in rows if row["position"] in THIRDS]),
     ),
     Rates(

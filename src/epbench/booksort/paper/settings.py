@@ -8,15 +8,16 @@ from typing import Any
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.retrieval import DEPTH, RETRIEVED, recall_at
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.rates import ACCURACY, FAILED, MEMORY, OF_MODEL, UNTESTED, Group, N, about, sources
+from epbench.booksort.paper.rates import ACCURACY, FAILED, MEMORY, OF_MODEL, UNTESTED, N, about
 from epbench.booksort.prompt_selection import CHOICE, CHOSEN
 from epbench.files.json_files import read_json
 from epbench.journals.journal import read_journal
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_half
+from epbench.reports.reported import sources
 from epbench.runs.folder import read_run
 from epbench.runs.several import runs_in
 from epbench.safe_text import one_line
-from epbench.statistics.estimate import Estimate, estimate, framed
+from epbench.statistics.estimate import Estimate, Value, estimate, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 
 _RECALL = "recall_at_10."
@@ -26,12 +27,14 @@ _RECALL = "recall_at_10."
 def table_5(inputs: Inputs) -> Exhibit | Missing:
     """The models of the paper, and those of the runs (Appendix C.1)."""
     reported = [row for row in inputs.reported if "mmlu" in row.scores]
-    rows = [_model("reported", row.model, row.note, mmlu=row.scores["mmlu"]) for row in reported]
+    rows: list[tuple[Value, ...]] = [
+        ("reported", row.model, row.note, None, None, None, row.scores["mmlu"]) for row in reported
+    ]
     models = dict.fromkeys((run.model, run.identity.get("weights")) for run in inputs.runs)
     for model, weights in models:
         runs = [run for run in inputs.runs if (run.model, run.identity.get("weights")) == (model, weights)]
         memories = ", ".join(sorted({run.memory for run in runs}))
-        rows.append(_model("own", model, model.partition(":")[2] or model, weights, memories, len(runs)))
+        rows.append(("own", model, model.partition(":")[2] or model, weights, memories, len(runs), None))
     if not rows:
         return Missing("Table 5", "The models", "at least one run")
     notes = [
@@ -42,20 +45,9 @@ def table_5(inputs: Inputs) -> Exhibit | Missing:
     texts = [Column(name, name, text=True) for name in ("name", "weights", "memories")]
     mmlu = Column("MMLU", lambda row: "–" if row["mmlu"] is None else f"{row['mmlu']:.2f}")
     columns = [OF_MODEL, *texts, Column("runs", "n_runs"), mmlu]
-    return Exhibit("Table 5", "The models", framed(rows), columns, notes, sections="source")
-
-
-def _model(
-    source: str,
-    model: str,
-    name: str,
-    weights: str | None = None,
-    memories: str | None = None,
-    n_runs: int | None = None,
-    mmlu: float | None = None,
-) -> Group:
-    names = {"source": source, "model": model, "name": name, "weights": weights}
-    return {**names, "memories": memories, "n_runs": n_runs, "mmlu": mmlu}
+    names = ("source", "model", "name", "weights", "memories", "n_runs", "mmlu")
+    frame = framed(dict(zip(names, row, strict=True)) for row in rows)
+    return Exhibit("Table 5", "The models", frame, columns, notes, sections="source")
 
 
 def chosen_tables(inputs: Inputs, what: str) -> list[Exhibit | Missing]:

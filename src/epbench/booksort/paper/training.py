@@ -16,13 +16,12 @@ from epbench.booksort.paper.rates import (
     Group,
     N,
     accuracy_of,
-    sources,
 )
 from epbench.booksort.paper.results import labels
 from epbench.booksort.scores.scoring import LOW_MASS
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, mean_interval
 from epbench.reports.plots import Plot, bars, legend, line_panels, lines, panels, rates
-from epbench.reports.reported import ReportedRow
+from epbench.reports.reported import ReportedRow, sources
 from epbench.statistics.estimate import Estimate, framed
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _of_reported(row: ReportedRow, trained: str, epoch: int | None) -> Group:
 
 
 def _by_epoch(**more: Any) -> Plot:
-    return line_panels("epoch", lambda row: str(row["training"]), _EPOCH, scale="epochs", **more)
+    return line_panels("epoch", "{training}", _EPOCH, scale="epochs", **more)
 
 
 def _figure_15(trainings: Sequence[Training]) -> Exhibit | Missing:
@@ -128,10 +127,8 @@ def _readout(training: Training, record: Any) -> list[Row]:
 
 def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -> Exhibit | Missing:
     """How surprising texts are to a model after each epoch: the segments, the books, and what was never trained."""
-    name, title = (
-        "Figure 16",
-        "Perplexity of the segments in their prompts without context, and of other texts, by epoch",
-    )
+    name = "Figure 16"
+    title = "Perplexity of the segments in their prompts without context, and of other texts, by epoch"
     if not trainings:
         return Missing(name, title, _MEASURED)
     texts = list(dict.fromkeys(text for one in trainings for record in one.epochs for text in record["perplexity"]))
@@ -155,7 +152,7 @@ def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -
     def plot() -> Figure:
         from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-        draw = _by_epoch(panel=lambda row: str(row["text"]), y_label="perplexity", guess=None)
+        draw = _by_epoch(panel="{text}", y_label="perplexity", guess=None)
         figure = draw([{**row, "low": None, "high": None} for row in rows if row["text"] in ("segments", "books")])
         for axes in figure.axes:
             axes.set_yscale("log")

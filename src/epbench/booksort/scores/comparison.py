@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.dataset.load import pair_id
-from epbench.booksort.scores.question_files import read_questions
-from epbench.booksort.scores.run_files import SCORES, read_run
+from epbench.booksort.scores.run_files import SCORES, read_questions, read_run
 from epbench.runs.folder import read_scores
 from epbench.runs.several import check_same
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean

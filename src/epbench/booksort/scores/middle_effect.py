@@ -12,10 +12,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 FEWEST_IN_A_CELL = 5
 """The fewest right, and wrong, answers on pairs in the middle, and on other pairs, for which the model is estimated."""
+
+_MOST_STEPS, _SMALL_STEP = 35, 1e-8  # of Newton's method
 
 
 def both_in_the_middle(rows: pd.DataFrame) -> pd.Series[bool]:
@@ -85,8 +89,7 @@ def _why_not(parts: dict[str, pd.DataFrame]) -> str | None:
 
 def _fit(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
     import numpy as np
-    import statsmodels.api as sm
-    from statsmodels.tools.sm_exceptions import PerfectSeparationError
+    from scipy.stats import norm
 
     inside = middle.to_numpy(float)
     length, distance = (np.log(rows[name].to_numpy(float)) for name in ("excerpt_length", "distance"))
@@ -97,28 +100,59 @@ def _fit(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
     columns["distance"] = distance
     if rows["distance"].nunique() == 1:
         del columns["distance"]
-    design = sm.add_constant(np.column_stack(list(columns.values())), has_constant="add")
+    design: NDArray[np.float64] = np.column_stack([np.ones(len(rows)), *columns.values()])
     if np.linalg.matrix_rank(design) < design.shape[1]:
         return {"not_estimable": "middle, length and distance determine one another in these questions"}
     clusters = np.unique(rows["excerpt"].tolist(), return_inverse=True)[1]
-    try:
-        with np.errstate(all="ignore"):
-            model = sm.Logit(rows["right"].to_numpy(float), design)
-            fit = model.fit(disp=0, warn_convergence=False, cov_type="cluster", cov_kwds={"groups": clusters})
-    except (PerfectSeparationError, np.linalg.LinAlgError) as error:
-        return {"not_estimable": f"the regression has no finite solution ({error})"}
-    bounds = fit.conf_int()
-    if not fit.mle_retvals["converged"] or not np.isfinite(bounds).all():
+    fit = _clustered_logit(design, rows["right"].to_numpy(float), clusters)
+    if fit is None:
         return {"not_estimable": "the regression did not converge; right answers may follow one column exactly"}
+    coefficients, errors = fit
     return {
         "terms": {
             name: {
-                "coefficient": float(fit.params[i]),
-                "low": float(bounds[i][0]),
-                "high": float(bounds[i][1]),
-                "odds_ratio": math.exp(float(fit.params[i])),
-                "p": float(fit.pvalues[i]),
+                "coefficient": float(coefficients[i]),
+                "low": float(coefficients[i] - norm.ppf(0.975) * errors[i]),
+                "high": float(coefficients[i] + norm.ppf(0.975) * errors[i]),
+                "odds_ratio": math.exp(float(coefficients[i])),
+                "p": float(2 * norm.sf(abs(coefficients[i] / errors[i]))),
             }
             for i, name in enumerate(columns, 1)
         }
     }
+
+
+def _clustered_logit(
+    design: NDArray[np.float64], right: NDArray[np.float64], clusters: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """The coefficients of a logistic regression and their standard errors by cluster; None if there are no finite ones.
+
+    Newton's method, and the sandwich estimator with the correction for few clusters (Cameron & Miller, 2015, Section II.B).
+    """
+    import numpy as np
+    from scipy.special import expit
+
+    coefficients, step = np.zeros(design.shape[1]), np.full(design.shape[1], np.inf)
+    n, k, n_clusters = *design.shape, clusters.max() + 1
+    try:
+        with np.errstate(all="ignore"):
+            for _ in range(_MOST_STEPS):
+                expected = expit(design @ coefficients)
+                information = (design.T * (expected * (1 - expected))) @ design
+                if np.abs(step).max() < _SMALL_STEP:
+                    break
+                step = np.linalg.solve(information, design.T @ (right - expected))
+                coefficients = coefficients + step
+            if (
+                np.linalg.matrix_rank(information) < k
+            ):  # right answers follow a column: its coefficient grows without end
+                return None
+            inverse = np.linalg.inv(information)
+            by_cluster = np.zeros((n_clusters, k))
+            np.add.at(by_cluster, clusters, design * (right - expected)[:, None])
+            correction = np.float64(n_clusters) / (n_clusters - 1) * (n - 1) / (n - k)
+            errors = np.sqrt(np.diag(correction * inverse @ by_cluster.T @ by_cluster @ inverse))
+    except np.linalg.LinAlgError:
+        return None
+    finite = np.isfinite(errors).all() and np.isfinite(coefficients).all() and np.abs(step).max() < _SMALL_STEP
+    return (coefficients, errors) if finite else None

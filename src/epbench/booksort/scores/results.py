@@ -1,22 +1,28 @@
-"""From the journals of a run to its rows, its scores and its report."""
+"""From the journals of a run to its rows, its scores and its report, with a card for each question.
+
+A card shows segments, probabilities, what was found, and the excerpt around them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from epbench.booksort.context.retrieval import RECALL, RETRIEVED, recall_at
-from epbench.booksort.dataset.load import Pair
+from epbench.booksort.dataset.load import Pair, group_of, is_swapped
 from epbench.booksort.judging.answers import CUT_OFF, Record, ScoredPair, failure_of, scored_pair
-from epbench.booksort.scores.cards import questions_html
-from epbench.booksort.scores.question_files import COLUMNS, record_of, table_of
 from epbench.booksort.scores.report import html_report
+from epbench.booksort.scores.run_files import COLUMNS, record_of, table_of
 from epbench.booksort.scores.scoring import score_run
 from epbench.booksort.scores.tables import markdown_table
 from epbench.files.json_files import read_json
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
+from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
+from epbench.reports.tables import cell
 from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import token_usage
 
@@ -60,7 +66,7 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
     cut_off = sum(failure_of(record) == CUT_OFF for record in records)
     if cut_off:
         usage["failed"][CUT_OFF] = cut_off
-    explorer = questions_html(pairs, questions, found)
+    explorer = _questions_html(pairs, questions, found)
     report = html_report(label, read_json(folder / "run.json"), scores, table, usage, explorer)
     write_questions(folder, COLUMNS, questions)
     write_results(folder, scores=scores, usage=usage, table=markdown_table({label: scores}), report=report)
@@ -70,3 +76,110 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
 def _retrieved(folder: Path) -> dict[str, Record]:
     """What was retrieved for each pair; nothing with other memories than `rag`."""
     return {record["id"]: record for record in read_journal(folder / RETRIEVED).values()}
+
+
+# The card of a question
+
+_ABOUT = (
+    "Of two segments of an excerpt the reader says which comes first; A is the one that is shown first. Distance, lengths and "
+    "positions are in words."
+)
+_NO_EXCERPTS = "The dataset has no texts of excerpts, so the segments are not shown within theirs."
+_YES_NO = {True: "yes", False: "no", None: "–"}
+
+
+def _questions_html(pairs: Sequence[Pair], rows: Sequence[Record], found: Mapping[str, Record]) -> str:
+    """Question by question, as HTML for the page of a run; `found` has what was retrieved for a pair by its id."""
+    excerpts, swapped = _Excerpts(), any(is_swapped(pair.id) for pair in pairs)
+    cards = [_card(pair, row, found, excerpts, swapped) for pair, row in zip(pairs, rows, strict=True)]
+    return explorer_html(cards, excerpts.texts, [_ABOUT] if excerpts.texts else [_ABOUT, _NO_EXCERPTS])
+
+
+@dataclass
+class _Excerpts:
+    """The texts of excerpts, each once, and where their words are."""
+
+    texts: list[str] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+    words: list[list[tuple[int, int]]] = field(default_factory=list)
+
+    def number_of(self, pair: Pair) -> int | None:
+        """The number of the text of a pair's excerpt; None if the set does not have it."""
+        if pair.excerpt is None:
+            return None
+        group = group_of(pair)
+        if group not in self.numbers:
+            self.numbers[group] = len(self.texts)
+            self.texts.append(pair.excerpt)
+            self.words.append([match.span() for match in re.finditer(r"\S+", pair.excerpt)])
+        return self.numbers[group]
+
+    def span_of(self, number: int, segment: str, position: int) -> tuple[int, int] | None:
+        """The characters of a segment: at its position in words, or else where its text is found; None if nowhere."""
+        wanted, words, text = segment.split(), self.words[number], self.texts[number]
+        here = words[position : position + len(wanted)]
+        if [text[start:end] for start, end in here] == wanted and here:
+            return here[0][0], here[-1][1]
+        start = text.find(segment) if wanted else -1
+        return None if start < 0 else (start, start + len(segment))
+
+
+def _card(pair: Pair, row: Record, found: Mapping[str, Record], excerpts: _Excerpts, swapped: bool) -> QuestionCard:
+    facets = {
+        "distance, bin up to": f"{pair.distance_bin}",
+        "excerpt": f"{pair.excerpt_length} words",
+        "segment": f"{pair.segment_length} words",
+        "book": pair.title,
+        "answered": row["predicted"] or "–",
+    }
+    if found:
+        facets["both segments retrieved"] = _YES_NO[row["retrieved_both"]]
+    if swapped:
+        facets["order"] = "swapped" if is_swapped(pair.id) else "as it is"
+    first, second = pair.shown
+    return QuestionCard(
+        id=pair.id,
+        facets=facets,
+        outcome=row["outcome"],
+        question=f"Which comes first?\n\nA: {first}\n\nB: {second}",
+        reference=[pair.answer],
+        answer=None if row["outcome"] == "failed" else row["greedy"] or row["predicted"],
+        verdict=_verdict(pair, row),
+        reason=row["failure"] or "",
+        evidence=list(_evidence(pair, excerpts)),
+        retrieved=_passages(found.get(pair.id)) if found else None,
+    )
+
+
+def _verdict(pair: Pair, row: Record) -> str:
+    """What the answer counts as, the probabilities, and where the segments are."""
+    lines = [f"distance {pair.distance:,} words: from {pair.positions[0]:,} to {pair.positions[1]:,}"]
+    if row["outcome"] != "failed":
+        named = "neither segment" if row["predicted"] == "X" else row["predicted"]
+        lines.insert(0, f"counts as {named}; right is {pair.answer}")
+    if row["p_a"] is not None:
+        lines.append(
+            f"probability of A {cell(row['p_a'])}, of B {cell(row['p_b'])}, of either {cell(row['label_mass'])}"
+        )
+    return "\n".join(lines)
+
+
+def _evidence(pair: Pair, excerpts: _Excerpts) -> Iterable[Evidence]:
+    number = excerpts.number_of(pair)
+    if number is not None:
+        marks = []
+        for label, segment in zip("AB", pair.shown, strict=True):
+            earlier = label == pair.answer
+            span = excerpts.span_of(number, segment, pair.positions[0 if earlier else 1])
+            if span:
+                marks.append(Mark(span, f"{label}, {'first' if earlier else 'second'} in the book"))
+        yield Evidence(f"Excerpt {pair.excerpt_idx} of {pair.title}", number, marks)
+
+
+def _passages(record: Record | None) -> list[str]:
+    """The passages that were shown, best first or in the order of the prompt, as numbers: the run does not keep texts."""
+    if record is None:
+        return []
+    shown = [f"book {book}, from character {start:,}" for book, start in record.get("passages", [])]
+    ranks = ["not found" if rank is None else f"rank {rank + 1}" for rank in record["ranks"]]
+    return [*shown, f"best passage with the earlier segment: {ranks[0]}; with the later one: {ranks[1]}"]

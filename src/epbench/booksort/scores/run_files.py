@@ -1,12 +1,25 @@
-"""Reading run.json and scores.json of Book-SORT runs; other tools' files and damaged ones are refused."""
+"""The files of a run of Book-SORT, as they are read: run.json, scores.json, and questions.parquet with a row for each question.
+
+Files of other tools and damaged ones are refused.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from epbench.booksort.dataset.load import SWAPPED
+from epbench.booksort.judging.answers import ScoredPair
 from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.runs import folder as runs
+from epbench.runs import question_table
+from epbench.runs.results import Columns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 IDENTITY = fields(
     {"fingerprint": str},
@@ -49,3 +62,84 @@ SCORES = fields(
 
 read_run = partial(runs.read_run, identity=IDENTITY)
 read_scores = partial(runs.read_scores_to_show, kind=SCORES)
+
+
+# questions.parquet
+
+LONG_EXCERPT = 5000  # words; longer excerpts have other bins of distance, and the paper calls them SORT-extend
+SORT, EXTEND = "SORT", "SORT-extend"
+"""The two parts of the paper: excerpts of up to 2,500 words, and longer ones."""
+
+COLUMNS: Columns = {
+    "id": "string",
+    **dict.fromkeys(("book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length"), "int32"),
+    **dict.fromkeys(("seg1_pos", "seg2_pos"), "int32"),
+    **dict.fromkeys(("answer", "predicted", "outcome", "failure"), "string"),
+    **dict.fromkeys(("p_a", "p_b", "label_mass"), "double"), **dict.fromkeys(("greedy", "written"), "string"),
+    **dict.fromkeys(("retrieved_both", "retrieved_order"), "bool"),
+}  # fmt: skip
+"""The columns, with the meanings that they have in `ScoredPair`.
+
+id ends in `/swapped` where a pair is asked a second time with its segments swapped. distance, distance_bin, excerpt_length,
+segment_length, seg1_pos and seg2_pos are words. answer is the right label and predicted the model's: `A`, `B`, or `X` for an
+answer that names neither, which is wrong. outcome is `right`, `wrong` or `failed`; failure is the reason of a failed
+question, and predicted and written are null there. p_a and p_b are the probabilities of the labels as the first token, 0 to
+1, label_mass is their sum, and all three are null where they are unknown. greedy is the text that was written, null if there
+is none, and written the label that it names. retrieved_both and retrieved_order are null unless passages were searched.
+"""
+
+_SAME = (
+    "id", "book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length", "seg1_pos", "seg2_pos",
+    "answer", "p_a", "p_b", "label_mass", "retrieved_both", "retrieved_order", "failure",
+)  # fmt: skip
+"""The columns that hold what the fields of `ScoredPair` of that name hold."""
+
+
+def record_of(row: ScoredPair) -> dict[str, Any]:
+    """The row of questions.parquet about one question, with the fields of `COLUMNS`."""
+    return {name: getattr(row, name) for name in _SAME} | {
+        "predicted": None if row.failed else row.predicted,
+        "outcome": "failed" if row.failed else "right" if row.correct else "wrong",
+        "greedy": row.greedy or None,
+        "written": None if row.failed else row.written,
+    }
+
+
+def table_of(records: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """The table of questions with these rows, as `read_questions` returns it."""
+    import pandas as pd
+
+    return _measured(pd.DataFrame(list(records), columns=list(COLUMNS)))
+
+
+def read_questions(folder: Path) -> pd.DataFrame:
+    """Read questions.parquet of a run.
+
+    Returns:
+        The columns of `COLUMNS`, and: part (of the paper: `SORT` or `SORT-extend`), excerpt (which excerpt the question is
+        about; its questions share one reading, and so their errors), pair (the id of the pair; with both orders, two questions
+        ask about each), swapped (whether it is the second asking of its pair), right (1, 0, or NaN if the question failed),
+        share (the part of p(A) + p(B) that the right segment has), and log_ratio (its logarithm; NaN if that is unknown, or the
+        question failed).
+
+    Raises:
+        BadInput: There is no such file and it cannot be made, it is no Parquet file, or it lacks a column.
+    """
+    return _measured(question_table.read_questions(folder, COLUMNS))
+
+
+def _measured(table: pd.DataFrame) -> pd.DataFrame:
+    p_a, p_b = (table[label].astype("float64") for label in ("p_a", "p_b"))
+    share, failed = p_a.where(table["answer"] == "A", p_b) / (p_a + p_b), table["outcome"] == "failed"
+    places = zip(
+        *(table[name] for name in ("book_idx", "excerpt_length", "segment_length", "excerpt_idx")), strict=True
+    )
+    return table.assign(
+        part=(table["excerpt_length"] >= LONG_EXCERPT).map({False: SORT, True: EXTEND}),
+        excerpt=[" ".join(map(str, place)) for place in places],
+        pair=table["id"].str.removesuffix(SWAPPED),
+        swapped=table["id"].str.endswith(SWAPPED),
+        right=(table["outcome"] == "right").astype("float64").mask(failed),
+        share=share,
+        log_ratio=[math.log(part) if part > 0 else math.nan for part in share.mask(failed)],
+    )

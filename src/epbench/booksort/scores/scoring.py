@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.scores.middle_effect import middle_effect
-from epbench.booksort.scores.question_files import LONG_EXCERPT
+from epbench.booksort.scores.run_files import LONG_EXCERPT
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.runs.usage import commonest
@@ -31,7 +31,7 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
     """The content of scores.json.
 
     Args:
-        rows: All questions, as `epbench.booksort.scores.question_files.read_questions` returns them. Those whose request
+        rows: All questions, as `epbench.booksort.scores.run_files.read_questions` returns them. Those whose request
             failed are neither right nor wrong.
 
     Returns:
@@ -59,12 +59,12 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
     whole = summary(rows)
     ends = {"accuracy": (whole.pop("ci_low"), whole.pop("ci_high")), "greedy_accuracy": (None, None)}
     if n_answered == len(rows):
-        ends["greedy_accuracy"] = interval_of(rows["written"] == rows["answer"], rows) or (None, None)
+        ends["greedy_accuracy"] = _interval_of(rows["written"] == rows["answer"], rows) or (None, None)
     scores: dict[str, Any] = {"accuracy": whole["accuracy"], "greedy_accuracy": whole["greedy_accuracy"]}
     scores |= {"n_questions": whole.pop("n"), "n_failed": whole.pop("n_failed")} | whole
     if rows["swapped"].any():
-        pairs, askings = both_orders_scores(rows), pairs_of(rows)
-        ends["consistency"] = interval_of(askings["same"], askings) or (None, None)
+        pairs, askings = both_orders_scores(rows), _pairs_of(rows)
+        ends["consistency"] = _interval_of(askings["same"], askings) or (None, None)
         scores |= {"consistency": pairs.pop("consistency"), "both_orders": pairs}
     scores["intervals"] = {name: [low, high] for name, (low, high) in ends.items() if low is not None}
     scores["warnings"] = mass_warnings(scores)
@@ -91,7 +91,8 @@ def summary(rows: pd.DataFrame) -> Summary:
 
     Returns:
         accuracy, ci_low and ci_high (95 %, drawing excerpts), share_a, n (answered questions), n_invalid and p_value: as
-        the metric `sort_accuracy` computes them; with both orders p_value is that of `sign_test`.
+        the metric `sort_accuracy` computes them; with both orders p_value is that of `against_guessing`, one-sided, and
+        None if no pair has two answers.
         greedy_accuracy, greedy_invalid, label_mass, n_label_mass and low_mass: see `label_scores`.
         n_failed: the number of failed questions. If there are any, accuracy, its interval, p_value and greedy_accuracy
         are None, and incomplete has [low, high] for accuracy and greedy_accuracy: their values if all failed answers were
@@ -105,7 +106,8 @@ def summary(rows: pd.DataFrame) -> Summary:
         predicted, answer, excerpt = (answered[name].tolist() for name in ("predicted", "answer", "excerpt"))
         found = metric_module("sort_accuracy").sort_accuracy(predicted, answer, None, excerpt)
     if rows["swapped"].any():
-        found["p_value"] = sign_test(rows)
+        twice = answered["pair"].duplicated().any()
+        found["p_value"] = against_guessing(answered, "greater")[0] if twice else None
     found |= label_scores(answered) | {"n_failed": n_failed}
     if n_failed:
         found["incomplete"] = {
@@ -122,7 +124,7 @@ def _bounds(right: pd.Series[Any], n_failed: int) -> list[float]:
     return [n_right / n, (n_right + n_failed) / n]
 
 
-def interval_of(values: pd.Series[bool], rows: pd.DataFrame) -> tuple[float, float] | None:
+def _interval_of(values: pd.Series[bool], rows: pd.DataFrame) -> tuple[float, float] | None:
     """95 % interval of a share, drawing excerpts; None with a single excerpt or without questions."""
     if values.empty:
         return None
@@ -181,7 +183,7 @@ from 1 (nearest) to 4, for any length of the excerpt. part is that of the paper:
 `SORT-extend` with longer ones."""
 
 
-def pairs_of(rows: pd.DataFrame) -> pd.DataFrame:
+def _pairs_of(rows: pd.DataFrame) -> pd.DataFrame:
     """The pairs that were answered both times: as in the dataset, and with their segments swapped.
 
     Returns:
@@ -209,7 +211,7 @@ def both_orders_scores(rows: pd.DataFrame) -> dict[str, Any]:
         pair_accuracy: the accuracy if each pair is decided once, by the mean of p(segment) / (p(A) + p(B)) over its two
         askings (equal means count as wrong); None unless all probabilities are known.
     """
-    pairs = pairs_of(rows)
+    pairs = _pairs_of(rows)
     n, shares = len(pairs), pairs["share"] + pairs["share_again"]
     always = {
         label: int(((pairs["predicted"] == label) & (pairs["predicted_again"] == label)).sum()) / n if n else None
@@ -225,22 +227,24 @@ def both_orders_scores(rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def sign_test(rows: pd.DataFrame) -> float | None:
-    """Test pairs that were asked twice against guessing: right both times against wrong both times, one-sided.
+def against_guessing(answered: pd.DataFrame, alternative: str = "two-sided") -> tuple[float, int]:
+    """The p-value of the binomial test of right answers against guessing, and the number of units that it counts.
 
-    The two askings of a pair are not independent, so a test over all askings would take chance for skill.
+    The two askings of a pair are not independent, so a test over all askings would take chance for skill. Where pairs were
+    asked twice, those that are right both times are tested against those that are wrong both times.
 
-    Returns:
-        The p-value; None if no pair has two answers.
+    Args:
+        answered: The questions that did not fail.
+        alternative: `two-sided`, or `greater` for more right answers than by guessing.
     """
     from scipy.stats import binomtest
 
-    pairs = pairs_of(rows)
-    if pairs.empty:
-        return None
-    times = pairs["right"] + pairs["right_again"]
-    right, wrong = int((times == 2).sum()), int((times == 0).sum())
-    return float(binomtest(right, right + wrong, 0.5, alternative="greater").pvalue) if right + wrong else 1.0
+    right, units = int(answered["right"].sum()), len(answered)
+    if answered["swapped"].any():
+        times = answered.groupby("pair")["right"].agg(["sum", "size"])
+        both = times[times["size"] == 2]["sum"]
+        right, units = int((both == 2).sum()), int((both != 1).sum())
+    return (float(binomtest(right, units, 0.5, alternative=alternative).pvalue) if units else 1.0), units
 
 
 def label_scores(answered: pd.DataFrame) -> dict[str, Any]:

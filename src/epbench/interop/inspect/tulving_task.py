@@ -19,8 +19,7 @@ from epbench.interop import tulving_questions as questions
 from epbench.interop.inspect.contexts import in_a_thread, messages_of, refusing, reply_in, task_of
 from epbench.judges.protocol import Judgement
 from epbench.tulving.judging.load import load_judge
-from epbench.tulving.judging.protocol import QuestionToScore, Verdict
-from epbench.tulving.judging.verdicts import judge_input, judged
+from epbench.tulving.judging.verdicts import QuestionToScore, Verdict, judge_input, judged
 from epbench.tulving.scores import scoring
 from epbench.tulving.scores.scoring import question_f1
 

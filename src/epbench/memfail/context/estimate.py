@@ -13,7 +13,7 @@ from epbench.memfail.dataset.load import Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import left_out_checks
 from epbench.memfail.judging.lexical import Check, Judge, every_check
 from epbench.memfail.judging.memories import Memories
-from epbench.memories.spec import SystemSpec
+from epbench.memories.protocol import SystemSpec
 from epbench.models.estimate import estimate
 from epbench.models.protocol import Request
 

@@ -22,9 +22,9 @@ from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
 from epbench.memfail.dataset.load import Fact, Question, QuestionRecord
 from epbench.memories.guard import CALL_LIMIT, MEMORY_LIMIT, Limits
+from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import Recall
 from epbench.memories.session import Conversation, Query
-from epbench.memories.spec import SystemSpec
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.progress import Progress
 from epbench.prompt_packs import load_pack

@@ -160,13 +160,16 @@ def overlaps(texts: Sequence[str]) -> tuple[float, int]:
         The largest index, from 0 to 1, and the number of pairs that reach `NEAR_DUPLICATE`.
     """
     import numpy as np
-    from sklearn.feature_extraction.text import CountVectorizer
+    from scipy.sparse import csr_array
 
-    if max((len(text.split()) for text in texts), default=0) < 3:
-        return 0.0, 0
-    counter = CountVectorizer(binary=True, token_pattern=r"\S+", ngram_range=(3, 3), dtype=np.int32)
-    found = counter.fit_transform(texts)
-    sizes = np.asarray(found.sum(axis=1)).ravel()
+    trigrams = [
+        set(zip(words, words[1:], words[2:], strict=False)) for words in (text.lower().split() for text in texts)
+    ]
+    numbers: dict[tuple[str, ...], int] = {}
+    columns = [numbers.setdefault(trigram, len(numbers)) for of in trigrams for trigram in of]
+    sizes = np.array([len(of) for of in trigrams])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    found = csr_array((np.ones(len(columns), np.int32), columns, starts), shape=(len(texts), len(numbers)))
     largest, near = 0.0, 0
     for start in range(0, len(texts), 500):  # block by block, to limit the memory
         shared = (found[start : start + 500] @ found.T).toarray()

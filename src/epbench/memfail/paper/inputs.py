@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
-from epbench.judges.protocol import noted_judge
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import read_journal
+from epbench.judges.protocol import PastJudge, noted_judge
+from epbench.memfail.calibration.passport import passport_note
 from epbench.memfail.dataset.load import CONFIGS, Loaded, load_memfail
-from epbench.memfail.scores.breakdown import with_tokens
 from epbench.memfail.scores.cost import Prices, Spent, spent, usage_of
 from epbench.memfail.scores.question_files import COLUMNS
 from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
-from epbench.reports.exhibit import Source
+from epbench.memfail.scores.tables import with_baseline
+from epbench.reports.exhibit import Source, marked
+from epbench.reports.tables import Scores
 from epbench.runs.question_table import read_questions
 
 if TYPE_CHECKING:
@@ -43,11 +50,11 @@ class PaperRun:
         baseline: Whether it is a baseline.
         system_model: The model inside the system; empty for none.
         model: Who read the memories and answered.
-        judge: Name and hash of the prompts of the judge; empty if the run names none.
+        judge: The judge; None if the run names none.
         fingerprint: That of the rows.
-        scores: The content of scores.json, with tokens_per_question where the reader's usage is known.
+        scores: The content of scores.json, with tokens_per_question where the reader's usage is known, and with `baseline` and
+            `system_model` where run.json says so.
         spent: What each stage took.
-        questions: questions.parquet: a row for each question at each k.
     """
 
     label: str
@@ -58,11 +65,28 @@ class PaperRun:
     baseline: bool
     system_model: str
     model: str
-    judge: str
+    judge: PastJudge | None
     fingerprint: str
-    scores: Mapping[str, Any]
+    scores: Scores
     spent: Mapping[str, Spent]
-    questions: pd.DataFrame = field(repr=False)
+
+    @cached_property
+    def questions(self) -> pd.DataFrame:
+        """questions.parquet, which is read at its first use: a row for each question at each k.
+
+        Raises:
+            BadInput: There is none, or it cannot be read.
+        """
+        return read_questions(self.folder, COLUMNS)
+
+    def at(self, k: int) -> pd.DataFrame:
+        """The questions at one k."""
+        return self.questions[self.questions["k"] == k]
+
+    @property
+    def name(self) -> str:
+        """The label, with a mark unless the run is one's own."""
+        return marked(self.label, self.source)
 
     @property
     def on_published_rows(self) -> bool:
@@ -90,7 +114,7 @@ class Inputs:
 
 
 def read_runs(folders: Iterable[Path], prices: Prices | None = None, source: Source = "own") -> list[PaperRun]:
-    """Read runs of MemFail.
+    """Read runs of MemFail, and name each by its system, and by its reader or its folder where that is not enough.
 
     Args:
         folders: The folders of runs, or of runs of several configs.
@@ -98,40 +122,40 @@ def read_runs(folders: Iterable[Path], prices: Prices | None = None, source: Sou
         source: Where the numbers of these runs come from.
 
     Raises:
-        BadInput: A folder holds no run of MemFail, a run did not end or has no questions.parquet, runs of one config are
-            on different rows, or two runs of one config cannot be told apart.
+        BadInput: A folder holds no run of MemFail, a run did not end, runs of one config are on different rows, or two
+            runs of one config cannot be told apart.
     """
-    found = [(folder, _read(run, prices, source)) for folder, run in run_folders(folders)]
-    for name in _NAMES:
-        labels = [name(folder, run) for folder, run in found]
-        if len({(label, run.config) for label, (_, run) in zip(labels, found, strict=True)}) == len(found):
-            return [replace(run, label=label) for label, (_, run) in zip(labels, found, strict=True)]
-    raise BadInput("two runs of one config are alike, down to the names of their folders; rename one of the folders")
+    found = read_folders(folders, prices, source)
+    for names in zip(*(_names(folder, run) for folder, run in found), strict=True):
+        if len({(name, run.config) for name, (_, run) in zip(names, found, strict=True)}) == len(found):
+            return [replace(run, label=name) for name, (_, run) in zip(names, found, strict=True)]
+    if found:
+        raise BadInput(
+            "two runs of one config are alike, down to the names of their folders; rename one of the folders"
+        )
+    return []
 
 
-def _system(_: Path, run: PaperRun) -> str:
-    """A class of the user's own is called by its file, without the folders that this is in."""
-    system = run.system.rpartition("/")[2] if ".py:" in run.system else run.system
-    return system + (f", {run.system_model}" if run.system_model else " (baseline)" if run.baseline else "")
+def _names(folder: Path, run: PaperRun) -> tuple[str, str, str]:
+    """Names of a run, from the shortest to the longest; a class of the user's own is called by its file, without folders."""
+    name = run.system.rpartition("/")[2] if ".py:" in run.system else run.system
+    name += f", {run.system_model}" if run.system_model else " (baseline)" if run.baseline else ""
+    return name, f"{name}, read by {run.model}", f"{name} [{folder.resolve().name}]"
 
 
-def _with_reader(folder: Path, run: PaperRun) -> str:
-    return f"{_system(folder, run)}, read by {run.model}"
-
-
-def _with_folder(folder: Path, run: PaperRun) -> str:
-    return f"{_system(folder, run)} [{folder.resolve().name}]"
-
-
-_NAMES: Sequence[Callable[[Path, PaperRun], str]] = (_system, _with_reader, _with_folder)
-"""Names of a run, from the shortest to the longest."""
+def read_folders(
+    folders: Iterable[Path], prices: Prices | None = None, source: Source = "own"
+) -> list[tuple[Path, PaperRun]]:
+    """Read the runs in some folders as `read_runs` does; each comes after the folder that was given, and is its system's."""
+    return [(folder, _read(run, prices, source)) for folder, run in run_folders(folders)]
 
 
 def _read(folder: Path, prices: Prices | None, source: Source) -> PaperRun:
     about, scores = read_run(folder), read_scores(folder)
-    identity, judge = about["identity"], about.get("judge", {})
+    identity, judge = about["identity"], about.get("judge")
     usage = usage_of(folder) if (folder / "usage.json").is_file() else {}
     system = str(scores.get("system") or identity.get("system") or "unnamed")
+    model = str(identity.get("system_model") or "")
     return PaperRun(
         label=system,
         source=source,
@@ -139,14 +163,45 @@ def _read(folder: Path, prices: Prices | None, source: Source) -> PaperRun:
         config=scores["config"],
         system=system,
         baseline=bool(identity.get("control")),
-        system_model=str(identity.get("system_model") or ""),
+        system_model=model,
         model=str(identity.get("model") or ""),
-        judge=str(noted_judge(judge)) if judge else "",
+        judge=noted_judge(judge) if judge else None,
         fingerprint=str(identity.get("fingerprint") or ""),
-        scores=with_tokens(scores, folder),
+        scores=_with_tokens(with_baseline(scores, about), folder) | ({"system_model": model} if model else {}),
         spent=spent(about, usage, prices),
-        questions=read_questions(folder, COLUMNS),
     )
+
+
+def _with_tokens(scores: Scores, folder: Path) -> dict[str, Any]:
+    """Add tokens_per_question to each k: the mean of prompt and reply of the reader, as the paper counts them.
+
+    A reader that reports no usage, as one that follows rules, adds nothing.
+    """
+    tokens = defaultdict(list)
+    for record in read_journal(folder / ANSWERS).values():
+        usage = record.get("usage")
+        if usage and record.get("failure") is None:
+            tokens[str(record.get("id", "")).rpartition("@")[2]].append(usage["prompt"] + usage["completion"])
+    by_k = {
+        k: {**cell, **({"tokens_per_question": fmean(tokens[k])} if tokens[k] else {})}
+        for k, cell in scores["by_k"].items()
+    }
+    return {**scores, "by_k": by_k}
+
+
+_DIFFERENT = "The runs have different judges, and scores from different judges are not comparable."
+
+
+def judge_notes(runs: Iterable[PaperRun]) -> list[str]:
+    """What is known of the judges of some runs, each once: that they differ, and their passports, or that they have none."""
+    judges = dict.fromkeys(run.judge for run in runs if run.judge)
+    notes = [passport_note(judge) or _unchecked(judge) for judge in judges]
+    return [_DIFFERENT, *notes] if len(judges) > 1 else notes
+
+
+def _unchecked(judge: PastJudge) -> str:
+    how = f"epbench judge-check --benchmark memfail --judge {judge.name.partition('@')[0]} --out runs/judge"
+    return f"judge {judge} has no passport yet; to check it: {how}"
 
 
 def read_datasets(names: Iterable[str]) -> dict[str, list[Loaded]]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from epbench.judges.protocol import noted_judge
 from epbench.memfail.calibration.passport import passport_in_words
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.paper.inputs import Inputs, PaperRun
-from epbench.memfail.scores.run_files import read_run
+from epbench.memfail.paper.rows import cells_of, share_of
+from epbench.metric_folders import metric_module
 from epbench.reports.exhibit import Exhibit
 from epbench.reports.leaderboard import Standing, bounded, leaderboard, score_of
 from epbench.statistics.estimate import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TITLES = {
     "conditional_facts_easy": "conditional, easy", "conditional_facts_hard": "conditional, hard",
@@ -32,7 +36,7 @@ _REPORTED = "Reported rows are about the published rows of the paper, read and j
 
 def leaderboards(inputs: Inputs) -> list[Exhibit]:
     """One leaderboard of all configs that are given; none without a run or a reported rate."""
-    standings = [*_own(inputs.runs), *_reported(inputs.reported, ", ".join(inputs.sources))]
+    standings = [*_own(inputs.runs), *_reported(inputs)]
     configs = [config for config in CONFIGS if any(config in row.scores for row in standings)]
     if not standings:
         return []
@@ -47,34 +51,31 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
 
 def _own(runs: Sequence[PaperRun]) -> Iterator[Standing]:
     """A row for each system, reader, judge and k, with all of its configs."""
-    groups: dict[tuple[str, str, str, str, str], list[PaperRun]] = {}
+    groups: dict[tuple[Any, ...], list[tuple[PaperRun, pd.DataFrame]]] = defaultdict(list)
     for run in runs:
-        for k in run.scores["by_k"]:
-            groups.setdefault((run.label, run.source, run.model, run.judge, k), []).append(run)
-    for (label, _, model, judge, k), of_group in groups.items():
-        origins = dict.fromkeys(str(run.folder.parent if len(of_group) > 1 else run.folder) for run in of_group)
+        for k, questions in run.questions.groupby("k"):
+            groups[run.label, run.source, run.model, run.judge, k].append((run, questions))
+    for (*_, k), at_k in groups.items():
+        of_group, run, several = [run for run, _ in at_k], at_k[0][0], len(at_k) > 1
+        judge = passport_in_words(run.judge) if run.judge else None
+        origins = dict.fromkeys(str(run.folder.parent if several else run.folder) for run in of_group)
         yield Standing(
-            label=label, source=of_group[0].source, origin=", ".join(origins), model=model, memory=f"{label}, k = {k}",
-            judge=_judge(of_group[0], judge), scores={run.config: _success(run.scores["by_k"][k]) for run in of_group},
+            label=run.label, source=run.source, origin=", ".join(origins), model=run.model, memory=f"{run.label}, k = {k}",
+            judge=judge or f"{run.judge or 'not named'}, without a passport", baseline=run.system,
+            scores={run.config: _success(questions) for run, questions in at_k},
             floors={run.config: float(run.scores.get("floor", {}).get("success_rate", 0.0)) for run in of_group},
             about=_PUBLISHED if all(run.on_published_rows for run in of_group) else "these rows",
-            n_asked=sum(run.questions["id"].nunique() for run in of_group), baseline=of_group[0].system,
+            n_asked=sum(run.questions["id"].nunique() for run in of_group),
             alike={run.config: (run.fingerprint, run.model, run.judge, k) for run in of_group},
         )  # fmt: skip
 
 
-def _success(scores: Mapping[str, Any]) -> Estimate:
-    """The success rate with its interval, or its bounds where questions failed."""
-    if not scores.get("failed"):
-        return score_of(scores["success_rate"], scores.get("intervals", {}).get("success_rate"))
-    total, right = scores["n"] + scores["failed"], (scores["success_rate"] or 0.0) * scores["n"]
-    return score_of(None, bounds=(right / total, (right + scores["failed"]) / total))
-
-
-def _judge(run: PaperRun, name: str) -> str:
-    judge = read_run(run.folder).get("judge")
-    words = passport_in_words(noted_judge(judge)) if judge else None
-    return words or f"{name or 'not named'}, without a passport"
+def _success(questions: pd.DataFrame) -> Estimate:
+    """The success rate with the interval of scores.json, or its bounds where questions failed."""
+    found = metric_module("memory_failures").rates(questions["label"].tolist())
+    if found["n_failed"]:
+        return share_of(questions["success"])[1]
+    return score_of(found["success_rate"], (found["ci_low"], found["ci_high"]))
 
 
 def _about_reported(inputs: Inputs) -> list[str]:
@@ -82,32 +83,34 @@ def _about_reported(inputs: Inputs) -> list[str]:
     return [_REPORTED, *told] if inputs.reported else []
 
 
-def _reported(reported: Mapping[str, Mapping[str, Any]], origin: str) -> Iterator[Standing]:
+def _reported(inputs: Inputs) -> Iterator[Standing]:
     """A row for each reported system, internal model and k."""
-    found: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
-    for run in reported.values():
-        for k, scores in run["by_k"].items():
-            found.setdefault((run["system"], run["system_model"], k), {})[run["config"]] = scores
-    for (system, model, k), at_k in found.items():
+    groups: dict[tuple[str, str, int], dict[str, Estimate]] = defaultdict(dict)
+    for row in cells_of(replace(inputs, runs=())):
+        rate, interval = row["scores"]["success_rate"], row["scores"]["intervals"].get("success_rate")
+        groups[row["system"], row["system_model"], row["k"]][row["config"]] = score_of(rate, interval)
+    for (system, model, k), scores in groups.items():
         yield Standing(
-            label=f"{system}, {model}", source="reported", origin=origin or "a paper", model="the paper's reader",
-            memory=f"{system}, {model}, k = {k}", judge="the paper's, without a passport", about=_PUBLISHED,
-            scores={config: _success(scores) for config, scores in at_k.items()}, floors=dict.fromkeys(at_k, 0.0),
+            label=f"{system}, {model}", source="reported", origin=", ".join(inputs.sources) or "a paper",
+            model="the paper's reader", memory=f"{system}, {model}, k = {k}", judge="the paper's, without a passport",
+            about=_PUBLISHED, scores=scores, floors=dict.fromkeys(scores, 0.0),
         )  # fmt: skip
 
 
 def _with_mean(row: Standing, configs: Sequence[str]) -> Standing:
     """The same row with means over all configs; one that lacks a config, or answers to one, has no mean score."""
-    score = score_of(_mean([row.mean(config) for config in configs]))
-    floor, ceiling = (_mean([of.get(config) for config in configs]) for of in (row.floors, row.ceilings))
+    floors, ceilings = (_mean(of.get(config) for config in configs) for of in (row.floors, row.ceilings))
+    score = _mean(row.mean(config) for config in configs).get("mean")
     return replace(
         row,
-        scores={**row.scores, "mean": score},
-        floors={**row.floors, **({} if floor is None else {"mean": floor})},
-        ceilings={**row.ceilings, **({} if ceiling is None else {"mean": ceiling})},
+        scores={**row.scores, "mean": score_of(score)},
+        floors={**row.floors, **floors},
+        ceilings={**row.ceilings, **ceilings},
     )
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if len(known) == len(values) else None
+def _mean(values: Iterable[float | None]) -> dict[str, float]:
+    """The mean by its name; empty if a value is missing."""
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return {"mean": fmean(known)} if len(known) == len(found) else {}

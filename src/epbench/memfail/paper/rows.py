@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epbench.memfail.dataset.load import CONFIGS
-from epbench.memfail.paper.inputs import Inputs, PaperRun
-from epbench.memfail.paper.side_by_side import judge_notes
+from epbench.memfail.paper.inputs import Inputs, PaperRun, judge_notes
 from epbench.memfail.scores.scoring import ERRORS
-from epbench.memfail.scores.tables import CEILINGS, FLOOR
+from epbench.memfail.scores.tables import CEILINGS, FLOOR, count_of, judged
 from epbench.reports.exhibit import marked, mean_interval
-from epbench.reports.tables import cell as text
-from epbench.statistics.estimate import Estimate
+from epbench.reports.tables import Scores, cell
+from epbench.statistics.estimate import Estimate, framed
 from epbench.statistics.intervals import wilson
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Row = dict[str, Any]
 """A row of a frame: config, label, source, system, system_model, model, k, the estimate of success and what stands beside."""
@@ -27,74 +29,85 @@ TITLES: Mapping[str, str] = {
 }
 """What a config is called above a panel."""
 
-ESTIMATE = ("mean", "low", "high", "lowest", "highest", "n", "n_failed")
 SUCCESS = mean_interval()
 """How success is shown: `0.350 (0.26–0.45)`."""
-
+ABOUT = ("config", "label", "source", "system", "system_model", "model", "k")
+ENDS = ("mean", "low", "high", "lowest", "highest")
 _BESIDE = (
     *ERRORS, "success_earned", "vacuous", "vacuous_wrong", "answer_accuracy", "memories", "words_per_memory",
-    "tokens_per_memory", "tokens_per_question", "by_group",
+    "tokens_per_memory", "tokens_per_question",
 )  # fmt: skip
+_HIDDEN = ("scores", "run")
 
 
-def share(right: int, n: int, failed: int) -> Estimate:
+def share(right: int, n: int, failed: int = 0, level: float = 0.95) -> Estimate:
     """The share of right questions, with its interval by Wilson; a range where questions failed.
 
     Args:
         right: The number of questions that count.
         n: The number of questions that did not fail.
         failed: The number of those that did.
+        level: Of the interval.
     """
-    if failed or not n:
-        return (
-            Estimate(n, failed, lowest=right / (n + failed), highest=(right + failed) / (n + failed))
-            if n
-            else Estimate()
-        )
-    low, high = wilson(right, n) or (None, None)
+    if not n:
+        return Estimate()
+    if failed:
+        return Estimate(n, failed, lowest=right / (n + failed), highest=(right + failed) / (n + failed))
+    low, high = wilson(right, n, level=level) or (None, None)
     return Estimate(n, 0, right / n, None, low, high)
 
 
-def scored(about: Mapping[str, Any], scores: Mapping[str, Any]) -> Row:
+def share_of(outcomes: pd.Series) -> tuple[int, Estimate]:
+    """How many of some outcomes are true, and their share; those that are null have failed."""
+    known = outcomes.dropna()
+    right = int(known.sum())
+    return right, share(right, len(known), len(outcomes) - len(known))
+
+
+def scored(about: Mapping[str, Any], scores: Scores) -> Row:
     """A row of scores as in by_k of scores.json, after the columns that say what they are about."""
-    failed = int(scores.get("failed") or 0)
-    n, rate = int(scores["n"]) - failed, scores.get("success_rate")
-    right = round((rate or 0.0) * n)
-    found = share(right, n, failed).columns(*ESTIMATE) | {"n": n, "n_failed": failed}
+    n, failed, rate = judged(scores), int(scores.get("failed", 0)), scores.get("success_rate")
+    right = count_of(scores, "success_rate") or 0
+    found = share(right, n, failed).columns(*ENDS) | {"n": n, "n_failed": failed}
     if found["mean"] is not None and rate is not None:
         found["mean"] = float(rate)  # as a paper reports it, which may not be a count over n
-    return {**about, **found, "n_right": right, **{name: scores.get(name) for name in _BESIDE}}
+    return {**about, **found, "n_right": right, **{name: scores.get(name) for name in _BESIDE}, "scores": scores}
+
+
+def cells_of(inputs: Inputs) -> list[Row]:
+    """A row for each run and k, own and reported, as they were given; `run` has all scores of the run."""
+    found = []
+    for run in inputs.runs:
+        about = (run.config, run.name, run.source, run.system, run.system_model or None, run.model or None)
+        found += _at_each_k(about, run.scores)
+    for rates in inputs.reported.values():
+        system, model = rates["system"], rates["system_model"]
+        label = marked(f"{system}, {model}", "reported")
+        found += _at_each_k((rates["config"], label, "reported", system, model or None, None), rates)
+    return found
+
+
+def _at_each_k(about: Sequence[str | None], run: Scores) -> list[Row]:
+    return [
+        scored(dict(zip(ABOUT, (*about, int(k)), strict=True)), scores) | {"run": run}
+        for k, scores in run["by_k"].items()
+    ]
 
 
 def rows_of(inputs: Inputs) -> list[Row]:
     """All rows: config by config, the run without memory first, then own systems, reported ones, and baselines."""
-    found = [
-        (_place(run.config, run.source, run.system, run.baseline),
-         scored(_about(run.config, marked(run.label, run.source), run.source, run.system, run.system_model, run.model, k), at))
-        for run in inputs.runs
-        for k, at in run.scores["by_k"].items()
-    ]  # fmt: skip
-    for rates in inputs.reported.values():
-        system, model = rates["system"], rates["system_model"]
-        label = marked(f"{system}, {model}", "reported")
-        place = _place(rates["config"], "reported", system, False)
-        found += [
-            (place, scored(_about(rates["config"], label, "reported", system, model, "", k), at))
-            for k, at in rates["by_k"].items()
-        ]
-    return [row for _, row in sorted(found, key=lambda one: one[0])]
+
+    def place(row: Row) -> tuple[int, int]:
+        baseline, system = row["run"].get("baseline"), row["system"]
+        order = 0 if system == FLOOR else 2 if row["source"] != "own" else 3 if baseline else 1
+        return CONFIGS.index(row["config"]), 4 if system in CEILINGS else order
+
+    return sorted(cells_of(inputs), key=place)
 
 
-def _about(config: str, label: str, source: str, system: str, inside: str, model: str, k: str) -> Row:
-    return {
-        "config": config, "label": label, "source": source, "system": system, "system_model": inside or None,
-        "model": model or None, "k": int(k),
-    }  # fmt: skip
-
-
-def _place(config: str, source: str, system: str, baseline: bool) -> tuple[int, int]:
-    order = 0 if system == FLOOR else 2 if source != "own" else 3 if baseline else 1
-    return CONFIGS.index(config), 4 if system in CEILINGS else order
+def frame_of(rows: Iterable[Row]) -> pd.DataFrame:
+    """The frame of an exhibit: the rows without the scores that they come from."""
+    return framed({name: value for name, value in row.items() if name not in _HIDDEN} for row in rows)
 
 
 def values(rows: Iterable[Row], name: str) -> list[Any]:
@@ -116,6 +129,7 @@ _VACUOUS = (
     "A pass is vacuous if a question about somebody unknown is passed because what could mislead was not stored or not "
     "retrieved; an empty memory passes all of these (0.523 of the published persona questions)"
 )
+_NO_CEILING = "No ceiling is known: there is no run with the memory oracle or full-context."
 _MOST = 8
 
 
@@ -133,12 +147,7 @@ def notes_on(inputs: Inputs, rows: Sequence[Row]) -> list[str]:
     notes = [_SUCCESS, *_floors(runs, configs), *_ceilings(rows, runs, configs), *_vacuous(rows)]
     notes += [_LOST] if any(row["n_failed"] for row in rows) else []
     notes += [REPORTED] if any(row["source"] == "reported" for row in rows) else []
-    return [*notes, *_never_stored(rows), *_other_rows(own, rows), *_unnoticed(own), *judges(own)]
-
-
-def judges(runs: Sequence[PaperRun]) -> list[str]:
-    """What is known of the judges of some runs."""
-    return judge_notes([run.folder for run in runs])
+    return [*notes, *_never_stored(rows), *_other_rows(own, rows), *_unnoticed(own), *judge_notes(own)]
 
 
 def _rates(run: PaperRun) -> list[float]:
@@ -153,8 +162,8 @@ def _floors(runs: Sequence[PaperRun], configs: Sequence[str]) -> list[str]:
         of_config = [run for run in runs if run.config == config]
         computed = next((run.scores["floor"]["success_rate"] for run in of_config if "floor" in run.scores), None)
         measured = [rate for run in of_config if run.system == FLOOR for rate in _rates(run)]
-        says = [f"{text(float(computed))} computed"] if computed is not None else []
-        says += [f"{text(max(measured))} measured"] if measured else []
+        says = [f"{cell(float(computed))} computed"] if computed is not None else []
+        says += [f"{cell(max(measured))} measured"] if measured else []
         parts += [f"{config} {', '.join(says)}"] if says else []
     return [f"Floor, success without memory: {'; '.join(parts)}."] if parts else []
 
@@ -163,12 +172,11 @@ def _ceilings(rows: Sequence[Row], runs: Sequence[PaperRun], configs: Sequence[s
     parts = []
     for config in configs:
         ceilings = [run for run in runs if run.config == config and run.system in CEILINGS and _rates(run)]
-        best = [f"{run.label} {text(max(_rates(run)))}" for run in ceilings]
+        best = [f"{run.label} {cell(max(_rates(run)))}" for run in ceilings]
         parts += [f"{config} {', '.join(best)}"] if best else []
     if parts:
         return [f"Ceilings, the best success at any k: {'; '.join(parts)}."]
-    own = any(row["source"] == "own" for row in rows)
-    return ["No ceiling is known: there is no run with the memory oracle or full-context."] if own else []
+    return [_NO_CEILING] if any(row["source"] == "own" for row in rows) else []
 
 
 def _vacuous(rows: Sequence[Row]) -> list[str]:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import write_json
 from epbench.files.writing import write_text
-from epbench.judges.protocol import PastJudge, noted_judge
-from epbench.memfail.calibration.passport import passport_note
-from epbench.memfail.paper.claims import CLAIMS
-from epbench.memfail.paper.evidence import LEVEL, MARGIN, Case, Evidence, cells_of
-from epbench.memfail.scores.breakdown import breakdown_tables, with_tokens
-from epbench.memfail.scores.cost import Prices, Spent, cost_tables, read_prices, spent, usage_of
-from epbench.memfail.scores.report import comparison_report
+from epbench.memfail.paper.claims import claims
+from epbench.memfail.paper.evidence import LEVEL, MARGIN, Case, Evidence, comparable
+from epbench.memfail.paper.inputs import Inputs, PaperRun, judge_notes, read_folders
+from epbench.memfail.paper.rows import cells_of
+from epbench.memfail.scores.cost import cost_tables, read_prices
 from epbench.memfail.scores.reported_rates import beside, read_reported
-from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
-from epbench.memfail.scores.tables import markdown_table, with_baseline
-from epbench.reports.tables import Runs, Table, markdown_list
+from epbench.memfail.scores.results import section_of
+from epbench.memfail.scores.tables import breakdown_tables, by_config, markdown_table
+from epbench.reports.page import page, warning_paragraphs
+from epbench.reports.tables import Runs, Table, markdown_list, warnings_of
 from epbench.safe_text import html_text
-
-_DIFFERENT = "The runs have different judges, and scores from different judges are not comparable."
 
 
 def write_side_by_side(
@@ -44,74 +42,56 @@ def write_side_by_side(
         BadInput: A folder holds no run of MemFail, a run did not end, two runs have one label, runs of one config are on
             different rows, or a file cannot be used.
     """
-    found = run_folders(folders)
-    runs: dict[str, dict[str, Any]] = {}
-    usage: dict[str, dict[str, Spent]] = {}
     priced = read_prices(prices) if prices else None
-    for folder, run in found:
-        about, scores = read_run(run), read_scores(run)
-        label = folder.resolve().name if run == folder else f"{folder.resolve().name} ({scores['config']})"
+    runs: dict[str, PaperRun] = {}
+    for folder, run in read_folders(folders, priced):
+        label = folder.resolve().name + ("" if run.folder == folder else f" ({run.config})")
         if label in runs:
             raise BadInput(f"two runs are called {label!r}; rename a folder, its name is the label")
-        model = about["identity"].get("system_model") or ""
-        runs[label] = with_tokens(with_baseline(scores, about), run) | ({"system_model": model} if model else {})
-        if (run / "usage.json").is_file():
-            usage[label] = spent(about, usage_of(run), priced)
+        runs[label] = run
     rates = read_reported(*reported)
-    claims = judge_claims(runs, rates)
-    joined = beside(runs, rates)
-    more = _sections(joined, usage, priced, claims_table(claims))
-    notes = judge_notes([run for _, run in found])
-    write_text(out / "table.md", "\n".join([markdown_table(joined), *_in_markdown(notes, more)]))
-    write_text(out / "report.html", comparison_report(joined, _in_html(notes, more)))
-    write_json(out / "claims.json", as_json(claims))
-    return joined, notes
-
-
-def judge_notes(runs: Sequence[Path]) -> list[str]:
-    """What is known of the judges of some runs, each once: that they differ, and their passports, or that they have none.
-
-    Args:
-        runs: The folders of runs; one that names no judge is passed over.
-    """
-    named = [read_run(run).get("judge") for run in runs]
-    judges = dict.fromkeys(noted_judge(judge) for judge in named if judge)
-    notes = [passport_note(judge) or _unchecked(judge) for judge in judges]
-    return [_DIFFERENT, *notes] if len(judges) > 1 else notes
-
-
-def _unchecked(judge: PastJudge) -> str:
-    how = f"epbench judge-check --benchmark memfail --judge {judge.name.partition('@')[0]} --out runs/judge"
-    return f"judge {judge} has no passport yet; to check it: {how}"
-
-
-def _sections(
-    runs: Mapping[str, Any], usage: Mapping[str, Mapping[str, Spent]], prices: Prices | None, claims: Table
-) -> dict[str, list[Table]]:
-    """The tables that follow those of success, by their heading."""
-    found = {"Questions by stage, and their tokens": breakdown_tables(runs)}
-    if usage:
-        found["What the runs took"] = cost_tables(usage, prices)
-    return found | {"Claims of the paper": [claims]}
-
-
-def _in_markdown(notes: Sequence[str], sections: Mapping[str, Sequence[Table]]) -> list[str]:
+    found = judge_claims(Inputs([*runs.values()], rates))
+    joined = beside({label: run.scores for label, run in runs.items()}, rates)
+    usage = {label: run.spent for label, run in runs.items() if (run.folder / "usage.json").is_file()}
+    sections = {
+        "Questions by stage, and their tokens": breakdown_tables(joined),
+        **({"What the runs took": cost_tables(usage, priced)} if usage else {}),
+        "Claims of the paper": [claims_table(found)],
+    }
+    notes = judge_notes(runs.values())
     parts = [f"Judges:\n\n{markdown_list(notes)}"] if notes else []
     for heading, tables in sections.items():
         parts += [f"## {heading}\n", *(table.markdown() for table in tables)]
-    return parts
+    write_text(out / "table.md", "\n".join([markdown_table(joined), *parts]))
+    write_text(out / "report.html", comparison_report(joined, notes, sections))
+    write_json(out / "claims.json", as_json(found))
+    return joined, notes
 
 
-def _in_html(notes: Sequence[str], sections: Mapping[str, Sequence[Table]]) -> list[str]:
+def comparison_report(
+    runs: Runs, notes: Sequence[str] = (), sections: Mapping[str, Sequence[Table]] | None = None
+) -> str:
+    """The page of several runs.
+
+    Args:
+        runs: The scores by the run's label; reported rates may be among them, see `reported_rates.beside`.
+        notes: What is known of the judges.
+        sections: The tables that follow those of the configs, by their heading.
+    """
     listed = "".join(f"<li>{html_text(note)}</li>" for note in notes)
-    parts = [f"<h2>Judges</h2>\n<ul>{listed}</ul>"] if notes else []
-    for heading, tables in sections.items():
+    parts = [
+        warning_paragraphs(warnings_of(runs)),
+        *(f"<h2>{html_text(config)}</h2>\n{section_of(of_config)}" for config, of_config in by_config(runs).items()),
+        *([f"<h2>Judges</h2>\n<ul>{listed}</ul>"] if notes else []),
+    ]
+    for heading, tables in (sections or {}).items():
         parts += [f"<h2>{html_text(heading)}</h2>", *(table.html() for table in tables)]
-    return parts
+    n_own = sum(not scores.get("reported") for scores in runs.values())
+    return page(f"MemFail: {n_own} runs", "\n".join(parts))
 
 
-Found = Mapping[str, Evidence]
-"""The evidence for each claim, by where it comes from: `your runs`, `reported`."""
+Found = Mapping[str, Mapping[str, Evidence]]
+"""The evidence for each claim by its name, and by where it comes from: `your runs`, `reported`."""
 
 RUNS, REPORTED = "your runs", "reported"
 _HOW = (
@@ -121,44 +101,36 @@ _HOW = (
 )
 
 
-def judge_claims(runs: Runs, reported: Runs) -> dict[str, Found]:
-    """What runs and reported numbers say about each claim, by its name.
-
-    Args:
-        runs: The scores of runs by label, with `system_model`; baselines may be among them.
-        reported: Reported numbers in the same form, with all their k; may be empty.
-    """
-    sources = {RUNS: cells_of(runs)} | ({REPORTED: cells_of(reported)} if reported else {})
-    return {claim.name: {source: claim.of(cells) for source, cells in sources.items()} for claim in CLAIMS}
+def judge_claims(inputs: Inputs) -> Found:
+    """What runs and reported numbers, with all their k, say about each claim; baselines are left out."""
+    parts = {RUNS: Inputs(inputs.runs)} | ({REPORTED: Inputs(reported=inputs.reported)} if inputs.reported else {})
+    cells = {source: comparable(cells_of(part)) for source, part in parts.items()}
+    return {claim.name: {source: claim.of(of_source) for source, of_source in cells.items()} for claim in claims()}
 
 
-def as_json(found: Mapping[str, Found]) -> dict[str, Any]:
+def as_json(found: Found) -> dict[str, Any]:
     """The content of claims.json: for each claim its section and text, and by source the decision and all cases."""
-    claims = []
-    for claim in CLAIMS:
+    shown = []
+    for claim in claims():
         sources = {source: _evidence(evidence) for source, evidence in found[claim.name].items()}
-        claims.append({"name": claim.name, "section": claim.section, "claim": claim.text, **sources})
-    return {"level": LEVEL, "margin": MARGIN, "claims": claims}
+        shown.append({"name": claim.name, "section": claim.section, "claim": claim.text, **sources})
+    return {"level": LEVEL, "margin": MARGIN, "claims": shown}
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
-    cases = [
-        {
-            "case": case.name, "value": case.value, "low": case.low, "high": case.high, "side": case.side,
-            "counts": [list(count) for count in case.counts],
-        }
-        for case in evidence.cases
-    ]  # fmt: skip
-    found: dict[str, Any] = {"decision": evidence.decision, "about": evidence.rule, **evidence.numbers}
+    cases = [{"case": case.pop("name"), **case} for case in map(asdict, evidence.cases)]
+    found: dict[str, Any] = {"decision": evidence.decision, "about": evidence.rule} | evidence.numbers
     if evidence.missing:
         found["missing"] = evidence.missing
     return found | {"cases": cases}
 
 
-def claims_table(found: Mapping[str, Found]) -> Table:
+def claims_table(found: Found) -> Table:
     """A row for each claim: what decides it, and by source the decision, the numbers of cases, and the strongest case."""
     sources = list(next(iter(found.values())))
-    rows = [[claim.text, claim.section, *(_cell(found[claim.name][source]) for source in sources)] for claim in CLAIMS]
+    rows = [
+        [claim.text, claim.section, *(_cell(found[claim.name][source]) for source in sources)] for claim in claims()
+    ]
     return Table(["claim of the paper", "section", *sources], rows, notes=_HOW, text_columns=2 + len(sources))
 
 

@@ -1,8 +1,6 @@
 """Scores of MemFail runs, and what shows them.
 
-Read `scoring` first (from outcomes to scores), then `results` (what a run writes at its end, and the cards of its page) with
-`question_files` (what became of each question and each fact that it needs), `tables`, `report` and its `figures`, which
-`panels` draws so that they can be read in black and white. `comparison` takes the folders of several runs: `breakdown` shows
-them in numbers of questions, and `cost` by what they took. `reported_rates` reads what a paper reports, and `run_files` checks
-the files of a run as they are read.
+Read `scoring` first (from outcomes to scores), then `question_files` (what became of each question and each fact that it needs,
+and the cards of a run's page) and `results` (what a run writes at its end), with its `tables` and `figures`. `run_files` checks
+the files of runs as they are read, and compares runs; `cost` says what they took, and `reported_rates` what a paper reports.
 """

@@ -18,8 +18,8 @@ cost, which is not the same as a cost of zero. Prompt tokens that an endpoint to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,7 +30,9 @@ from epbench.files.json_files import read_json
 from epbench.files.text import parse_json, parse_toml
 from epbench.files.typed import Number, fields, typed
 from epbench.models.load import is_model_name
+from epbench.reports.exhibit import Column, Exhibit, Show
 from epbench.reports.tables import Table
+from epbench.statistics.estimate import Value, framed
 
 _STAGES = ("storing", "retrieving", "replying", "answering", "judging")
 _COUNTED = (
@@ -122,16 +124,14 @@ def spent(run: Mapping[str, Any], usage: Mapping[str, Any], prices: Prices | Non
     embedder = (identity.get("embedder") or "").removeprefix("openai:")
     reader = identity.get("model") or ""
     models = {"replying": reader, "answering": reader, "judging": run.get("judge", {}).get("name", "")}
-    found = {}
-    for stage in _STAGES:
-        if stage == "replying" and stage not in usage:
-            continue
-        of_stage = usage.get(stage, {})
-        if stage in models:
-            found[stage] = _of_model(of_stage, models[stage], prices)
-        else:
-            found[stage] = _of_system(of_stage, system, embedder, bool(identity.get("control")), prices)
-    return found
+    baseline = bool(identity.get("control"))
+    return {
+        stage: _of_model(usage.get(stage, {}), models[stage], prices)
+        if stage in models
+        else _of_system(usage.get(stage, {}), system, embedder, baseline, prices)
+        for stage in _STAGES
+        if stage in usage or stage != "replying"
+    }
 
 
 def _of_model(usage: Mapping[str, Any], model: str, prices: Prices | None) -> Spent:
@@ -171,9 +171,8 @@ def _cost(sent: int | None, received: int | None, model: str, prices: Prices | N
 
 def total(stages: Mapping[str, Spent]) -> float | None:
     """The cost of all stages; None if that of one is unknown."""
-    costs = [stage.cost for stage in stages.values()]
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None
+    known = [stage.cost for stage in stages.values() if stage.cost is not None]
+    return sum(known) if len(known) == len(stages) else None
 
 
 def cost_tables(runs: Mapping[str, Mapping[str, Spent]], prices: Prices | None) -> list[Table]:
@@ -183,9 +182,8 @@ def cost_tables(runs: Mapping[str, Mapping[str, Spent]], prices: Prices | None) 
         runs: What `spent` returns, by the label of the run.
         prices: As it was given to `spent`.
     """
-    rows = [[label, stage, *_cells(of_stage)] for label, run in runs.items() for stage, of_stage in run.items()]
-    head = ["usage", "stage", "calls", "retries", "tokens in", "tokens out", "embedded", "seconds"]
-    found = [Table(head, rows, text_columns=2)]
+    rows = [row for label, run in runs.items() for row in usage_rows({"label": label}, run)]
+    found = [Exhibit("", "", framed(rows), [Column("usage", "label", text=True), *USAGE_COLUMNS]).table]
     if prices:
         stages = [stage for stage in _STAGES if any(stage in run for run in runs.values())]
         body = [
@@ -197,10 +195,26 @@ def cost_tables(runs: Mapping[str, Mapping[str, Spent]], prices: Prices | None) 
     return found
 
 
-def _cells(stage: Spent) -> Sequence[str]:
-    numbers = (stage.calls, stage.retries, stage.tokens_in, stage.tokens_out, stage.embedding)
-    seconds = "–" if stage.seconds is None else f"{stage.seconds:,.1f}"
-    return [*("–" if number is None else f"{number:,}" for number in numbers), seconds]
+def usage_rows(about: Mapping[str, Value], run: Mapping[str, Spent]) -> list[dict[str, Value]]:
+    """A row for each stage of a run, after the columns that say which run it is."""
+    return [{**about, "stage": stage, **asdict(of_stage)} for stage, of_stage in run.items()]
+
+
+def fixed(name: str, digits: int) -> Show:
+    """How an amount is shown, with so many digits; a dash for what is unknown."""
+    return lambda row: "–" if row[name] is None else f"{row[name]:,.{digits}f}"
+
+
+USAGE_COLUMNS = (
+    Column("stage", "stage", text=True),
+    Column("calls", "calls"),
+    Column("retries", "retries"),
+    Column("tokens in", "tokens_in"),
+    Column("tokens out", "tokens_out"),
+    Column("embedded", "embedding"),
+    Column("seconds", fixed("seconds", 1)),
+)
+"""How people see what a stage took."""
 
 
 def _money(cost: float | None) -> str:

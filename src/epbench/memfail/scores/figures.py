@@ -1,236 +1,230 @@
-"""The figures of MemFail's reports (paper: Figures 1 to 9), for the runs of one config.
+"""The figures of MemFail's reports (paper: Figures 1 to 9), for the runs of one config, and what becomes of questions as bars.
 
-The first figure holds floor, ceiling, system and diagnosis together; without the floor no success rate means anything.
+The first figure holds floor, ceiling, system and diagnosis together; without the floor no success rate means anything. Stages
+differ by hatch as well as by colour, so that a figure can be read in black and white.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from epbench.memfail.scores.panels import line, stacked, success_intervals
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR, floor_of_runs
-from epbench.reports.figures import COLOURS, INK, colour_of, drawing, figure_html, new_figure
+from epbench.reports.figures import COLOURS, INK, drawing, error_bars, figure_html
+from epbench.reports.plots import ends, grouped, legend, lines, panels
 from epbench.reports.tables import Runs, Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Row = Mapping[str, Any]
+"""The scores of a point or a bar with what `epbench.reports.plots` takes: label, source, k, mean, low and high."""
 
-Bar = tuple[str, str, Scores]
-"""Label, k, and the scores at this k."""
+STAGES: Mapping[str, tuple[str, str, str]] = {
+    "success_rate": ("correct", "#54a24b", ""),
+    "storage_error": ("storage error", "#c03538", "xxx"),
+    "summary_error": ("summary error", "#f58518", "\\\\\\"),
+    "retrieval_error": ("retrieval error", "#f6dc7a", "..."),
+    "reasoning_error": ("reasoning error", "#d5c3e0", "---"),
+}
+"""Title, colour and hatch by the name of a rate in scores.json, in the order of stacking."""
+MODELS = ("gpt-4.1-mini", "haiku-4.5", "gpt-5.4-mini", "gemini-3.1")
+"""The paper's internal models in the order of its tables; others follow by name."""
+_USUAL_K = 5
+_WIDTH = 9.0  # inches
+_MODEL = "model inside the memory system"
+_K = "k, memories asked for"
+_TOKENS = "tokens per retrieved memory"
 
 _DIAGNOSIS = f"""What became of the questions at each k: the label of a question is the first stage that failed
 ({", ".join(error.removesuffix("_error") for error in ERRORS)}). Whiskers are 95 % Wilson intervals of success.
 Questions that failed for technical reasons are left out."""
 
 
+_BY_K = "Success by the number of memories asked for, with 95 % Wilson intervals; reported rates are dotted."
+_BY_TOKENS = (
+    "Success against the mean length of a retrieved memory in tokens, as the run's reader counts them (the lexical one counts "
+    "words); the numbers at the points are k."
+)
+
+
+def in_order(models: Iterable[str]) -> list[str]:
+    """Different internal models in the order of the paper's tables; others follow by name."""
+    return sorted({*models}, key=lambda model: (MODELS.index(model) if model in MODELS else len(MODELS), model))
+
+
+def stacked(axes: Axes, places: Sequence[float], cells: Sequence[Scores], *, width: float = 0.75) -> None:
+    """Stack what became of the questions on one another, with the vacuous part of the correct ones marked.
+
+    Args:
+        axes: Where to draw.
+        places: The places of the bars.
+        cells: The scores of each bar, as in by_k of scores.json; all of them have the rate of each stage.
+        width: The width of a bar.
+    """
+    base = [0.0] * len(cells)
+    for name, (title, colour, hatch) in STAGES.items():
+        heights = [scores[name] for scores in cells]
+        axes.bar(
+            places, heights, width, bottom=base, color=colour, label=title, hatch=hatch, edgecolor=INK, linewidth=0.4
+        )
+        base = [low + height for low, height in zip(base, heights, strict=True)]
+    vacuous = [scores.get("vacuous", 0) / max(1, scores["n"] - scores.get("failed", 0)) for scores in cells]
+    if any(vacuous):
+        axes.bar(places, vacuous, width, color="none", edgecolor=INK, hatch="///", linewidth=0.4, label="of it vacuous")
+
+
+def scatter(axes: Axes, rows: Sequence[Row], field: str, by: str, order: Sequence[Any]) -> None:
+    """Draw success against tokens, with k at each point.
+
+    Args:
+        axes: Where to draw.
+        rows: The points, at least one.
+        field: The column of the tokens.
+        by: The column whose values look alike.
+        order: All values of `by` in the figure.
+    """
+    lines(axes, rows, field, by, order=order, joined=False, starred=False)
+    for row in rows:
+        if row["mean"] is not None:
+            at = row[field], row["mean"]
+            axes.annotate(str(row["k"]), at, textcoords="offset points", xytext=(4, 4), fontsize=7)
+    axes.set_xlim(0, 1.12 * max(row[field] for row in rows))
+
+
 def figures(runs: Runs) -> list[str]:
     """All figures that have something to show, as HTML; the runs are those of one config."""
+    rows = _rows(runs, lambda run: run["by_k"])
+    several = any(len(run["by_k"]) > 1 for run in runs.values())
     with drawing():
         drawn = [
-            _diagnosis(runs), success_by_model(runs), errors_by_model(runs), _success_by_k(runs), _success_by_tokens(runs),
+            _diagnosis(runs, rows),
+            _success_by_model(runs, rows),
+            _errors_by_model(runs, rows),
+            _curves(rows if several else [], lambda row: row["k"], _K, _BY_K),
+            _success_by_tokens(rows),
             _success_by_group(runs),
-        ]  # fmt: skip
+        ]
     return [figure for figure in drawn if figure]
 
 
-def _diagnosis(runs: Runs) -> str:
+def _rows(runs: Runs, cells_of: Callable[[Scores], Mapping[str, Scores]]) -> list[Row]:
+    """A row for each cell of each run in which a question was judged, if cells go by numbers: its scores, and what about."""
+    found: list[Row] = []
+    for label, run in runs.items():
+        source = "reported" if run.get("reported") else "own"
+        about = {"label": label, "source": source, "system": run.get("system"), "model": run.get("system_model")}
+        cells = cells_of(run)
+        for k, scores in cells.items() if all(name.isdigit() for name in cells) else ():
+            if (mean := scores.get("success_rate")) is not None:
+                low, high = scores.get("intervals", {}).get("success_rate") or (None, None)
+                found.append({**scores, **about, "k": int(k), "mean": mean, "low": low, "high": high})
+    return found
+
+
+def _diagnosis(runs: Runs, rows: Sequence[Row]) -> str:
     """Stacked bars of what became of the questions, with lines for floor and ceilings."""
-    lines = {label: scores for label, scores in runs.items() if scores.get("system") in (FLOOR, *CEILINGS)}
-    bars = [
-        (label, k, scores)
-        for label, run in runs.items()
-        if (label not in lines or len(lines) == len(runs)) and not run.get("reported")
-        for k, scores in run["by_k"].items()
-        if scores["success_rate"] is not None
-    ]
-    if not bars:
+    known = {label: scores for label, scores in runs.items() if scores.get("system") in (FLOOR, *CEILINGS)}
+    shown = [row for row in rows if row["source"] == "own" and (row["label"] not in known or len(known) == len(runs))]
+    if not shown:
         return ""
-    figure, axes = new_figure(max(7.0, 4.0 + 0.9 * len(bars)), 4.2)
-    stacked(axes, range(len(bars)), [scores for _, _, scores in bars])
-    success_intervals(axes, range(len(bars)), [scores for _, _, scores in bars])
-    _floor_and_ceilings(axes, runs, lines)
-    axes.set_xticks(range(len(bars)), [f"{_short(label)}\nk = {k}" for label, k, _ in bars], fontsize=8)
-    axes.set(ylim=(0, 1.02), ylabel="share of questions")
-    return _with_legend(figure, _DIAGNOSIS)
-
-
-def _floor_and_ceilings(axes: Axes, runs: Runs, lines: Runs) -> None:
+    figure, (axes,) = panels([""], width=max(7.0, 4.0 + 0.9 * len(shown)), height=4.6)
+    places = range(len(shown))
+    stacked(axes, places, shown)
+    error_bars(axes, places, [row["mean"] for row in shown], [ends(row) for row in shown])
     floor = floor_of_runs(runs, "", "success_rate")
     if floor is not None:
         axes.axhline(floor, color=INK, linestyle="--", label=f"floor, no memory ({floor:.2f})")
-    ceilings = [(label, scores) for label, scores in lines.items() if scores.get("system") in CEILINGS]
+    ceilings = [(label, scores) for label, scores in known.items() if scores.get("system") in CEILINGS]
     for (label, scores), style in zip(ceilings, ("-.", ":", (0, (5, 1))), strict=False):
         best = max((at_k["success_rate"] or 0.0 for at_k in scores["by_k"].values()), default=0.0)
         axes.axhline(best, color=COLOURS[0], linestyle=style, label=f"ceiling, {label} ({best:.2f})")
+    names = [row["label"] if len(row["label"]) <= 18 else f"{row['label'][:17]}…" for row in shown]
+    ticks = [f"{name}\nk = {row['k']}" for name, row in zip(names, shown, strict=True)]
+    axes.set_xticks(places, ticks, fontsize=8)
+    return _finished(figure, axes, "", _DIAGNOSIS, "share of questions")
 
 
-def _success_by_k(runs: Runs) -> str:
-    if max(len(run["by_k"]) for run in runs.values()) < 2:
-        return ""
-    return _curves(
-        {label: {int(k): scores for k, scores in run["by_k"].items()} for label, run in runs.items()},
-        runs,
-        "k, memories asked for",
-        "Success by the number of memories asked for, with 95 % Wilson intervals; reported rates are dotted.",
+def _success_by_model(runs: Runs, rows: Sequence[Row]) -> str:
+    """A line for each system over the internal models that it was run with; empty if none was run with two."""
+    k = _common_k(runs)
+    of_system = grouped(_by_model(rows, k), "label")
+    shown = [row for own in of_system.values() if len(own) > 1 for row in own]
+    models = in_order(row["model"] for row in shown)
+    caption = f"Success by the {_MODEL} at k = {k}, with 95 % Wilson intervals; reported rates are dotted."
+    return _curves(shown, lambda row: models.index(row["model"]) + 1.0, _MODEL, caption, models)
+
+
+def _errors_by_model(runs: Runs, rows: Sequence[Row]) -> str:
+    """A panel for each internal model, with a bar for each system; empty without two bars."""
+    k = _USUAL_K if any(str(_USUAL_K) in run["by_k"] for run in runs.values()) else _common_k(runs)
+    of_model = grouped(
+        [row for row in _by_model(rows, k) if all(row.get(error) is not None for error in ERRORS)], "model"
     )
+    if sum(map(len, of_model.values())) < 2:
+        return ""
+    models = in_order(of_model)
+    figure, grid = panels(models, columns=len(models), width=max(2.4, 7.0 / len(models)), height=4.2)
+    for axes, model in zip(grid, models, strict=True):
+        own = of_model[model]
+        stacked(axes, range(len(own)), own, width=0.7)
+        axes.set_xticks(range(len(own)), [row["label"] for row in own], rotation=45, ha="right", fontsize=8)
+    caption = f"What became of the questions, by system and the model inside it, at k = {k}."
+    return _finished(figure, grid[0], "", caption, "share of questions")
+
+
+def _by_model(rows: Sequence[Row], k: int | None) -> list[Row]:
+    """The rows at a k with a model inside, named by their systems; a second run of one system and model keeps its label."""
+    found: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        if row["model"] and row["k"] == k:
+            name = f"{row['system']}{', reported' if row['source'] == 'reported' else ''}"
+            name = row["label"] if (name, row["model"]) in found else name
+            found[name, row["model"]] = {**row, "label": name}
+    return list(found.values())
+
+
+def _common_k(runs: Runs) -> int | None:
+    """The largest k that most of the runs with an internal model have."""
+    ks = [int(k) for run in runs.values() if run.get("system_model") for k in run["by_k"]]
+    return max(ks, key=lambda k: (ks.count(k), k), default=None)
+
+
+def _success_by_tokens(rows: Sequence[Row]) -> str:
+    """What success costs (paper: Figure 3)."""
+    known = [row for row in rows if row.get("tokens_per_memory") is not None]
+    labels = list(grouped(known, "label"))
+    if len(labels) < 2:
+        return ""
+    figure, (axes,) = panels([""], width=_WIDTH, height=3.6)
+    scatter(axes, known, "tokens_per_memory", "label", labels)
+    return _finished(figure, axes, _TOKENS, _BY_TOKENS)
 
 
 def _success_by_group(runs: Runs) -> str:
     """By the number of preferences or hops, at the largest k of each run."""
-    by_group: dict[str, dict[int, Scores]] = {}
-    for label, run in runs.items():
-        of_run = next(reversed(run["by_k"].values())).get("by_group", {})
-        if of_run and all(group.isdigit() for group in of_run):
-            by_group[label] = {int(group): scores for group, scores in of_run.items()}
-    if not by_group:
-        return ""
+    rows = _rows(runs, lambda run: next(reversed(run["by_k"].values())).get("by_group", {}))
     config = next(iter(runs.values()))["config"]
     what = "preferences to name" if config == "coexisting_facts" else "hops of the chain"
-    return _curves(by_group, runs, what, f"Success by the number of {what}, at the largest k of each run.")
+    return _curves(rows, lambda row: row["k"], what, f"Success by the number of {what}, at the largest k of each run.")
 
 
-def _curves(curves: Mapping[str, Mapping[int, Scores]], runs: Runs, what: str, caption: str) -> str:
-    if all(scores["success_rate"] is None for curve in curves.values() for scores in curve.values()):
+def _curves(
+    rows: Sequence[Row], x: Callable[[Row], float], what: str, caption: str, names: Sequence[str] | None = None
+) -> str:
+    """A line for each label; empty without rows. The places on the x axis are named 1, 2, 3 by `names`, if given."""
+    if not rows:
         return ""
-    figure, axes = new_figure(9, 3.6)
-    ticks: set[int] = set()
-    for number, (label, curve) in enumerate(curves.items()):
-        ticks |= {x for x, scores in curve.items() if scores["success_rate"] is not None}
-        line(
-            axes,
-            {float(x): scores for x, scores in curve.items()},
-            number,
-            label,
-            reported=bool(runs[label].get("reported")),
-        )
-    axes.set_xticks(sorted(ticks))
-    axes.set(ylim=(0, 1.02), xlabel=what, ylabel="success")
-    return _with_legend(figure, caption)
+    figure, (axes,) = panels([""], width=_WIDTH, height=3.6)
+    lines(axes, rows, x, "label", dodge=1.02 if names else 1.0, starred=False)
+    places = sorted({x(row) for row in rows})
+    axes.set_xticks(places, names or [f"{place:g}" for place in places])
+    return _finished(figure, axes, what, caption)
 
 
-def _success_by_tokens(runs: Runs) -> str:
-    """What success costs (paper: Figure 3)."""
-    points = [
-        (label, k, scores)
-        for label, run in runs.items()
-        for k, scores in run["by_k"].items()
-        if scores.get("tokens_per_memory") is not None and scores["success_rate"] is not None
-    ]
-    if len({label for label, _, _ in points}) < 2:
-        return ""
-    figure, axes = new_figure(9, 3.6)
-    for number, label in enumerate(dict.fromkeys(label for label, _, _ in points)):
-        own = [(k, scores) for name, k, scores in points if name == label]
-        tokens, success = [s["tokens_per_memory"] for _, s in own], [s["success_rate"] for _, s in own]
-        axes.plot(tokens, success, "o", color=colour_of(number), label=label)
-        for (k, _), x, y in zip(own, tokens, success, strict=True):
-            axes.annotate(k, (x, y), textcoords="offset points", xytext=(4, 4), fontsize=8)
-    axes.set(ylim=(0, 1.02), xlabel="tokens per retrieved memory", ylabel="success")
-    axes.set_xlim(0, 1.1 * max(scores["tokens_per_memory"] for _, _, scores in points))
-    return _with_legend(
-        figure,
-        "Success against the mean length of a retrieved memory in tokens, as the run's reader counts them (the lexical "
-        "one counts words); the numbers at the points are k.",
-    )
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= 18 else label[:17] + "…"
-
-
-def _fitting(label: str, most: int = 48) -> str:
-    """A label that leaves room for the figure beside it: of a long one, such as a path, the beginning and the end."""
-    return label if len(label) <= most else f"{label[: most // 2]}…{label[-most // 2 + 1 :]}"
-
-
-def _with_legend(figure: Figure, caption: str) -> str:
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, [_fitting(label) for label in labels], loc="outside right upper", frameon=False, fontsize=8)
+def _finished(figure: Figure, axes: Axes, x: str, caption: str, y: str = "success") -> str:
+    axes.set(ylim=(0, 1.02), xlabel=x, ylabel=y)
+    legend(figure, long=True)
     return figure_html(figure, caption)
-
-
-MODELS = ("gpt-4.1-mini", "haiku-4.5", "gpt-5.4-mini", "gemini-3.1")
-"""The paper's internal models in the order of its tables; others follow by name."""
-_DEFAULT_K = "5"
-
-Line = dict[str, Scores]
-"""Scores by internal model."""
-
-
-def success_by_model(runs: Runs) -> str:
-    """A line for each system over the internal models that it was run with; empty if none was run with two."""
-    k = _common_k(runs)
-    lines = {name: line for name, line in _lines(runs, k).items() if len(line) > 1}
-    if not lines:
-        return ""
-    models = in_order({model for line in lines.values() for model in line})
-    figure, axes = new_figure(9, 3.6)
-    for number, (name, of_system) in enumerate(lines.items()):
-        shift = 0.06 * (number - (len(lines) - 1) / 2)  # or the intervals would lie on one another
-        points = {models.index(model) + shift: scores for model, scores in of_system.items()}
-        line(axes, points, number, name, reported=name.endswith(_REPORTED))
-    axes.set_xticks(range(len(models)), models)
-    axes.set(ylim=(0, 1.02), xlabel="model inside the memory system", ylabel="success")
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
-    return figure_html(
-        figure,
-        f"Success by the model inside the memory system at k = {k}, with 95 % Wilson intervals; reported rates are dotted.",
-    )
-
-
-def errors_by_model(runs: Runs) -> str:
-    """A panel for each internal model, with a bar for each system; empty without two bars."""
-    k = _DEFAULT_K if any(_DEFAULT_K in run["by_k"] for run in runs.values()) else _common_k(runs)
-    lines = {
-        name: with_errors
-        for name, line in _lines(runs, k).items()
-        if (with_errors := {m: s for m, s in line.items() if all(s.get(error) is not None for error in ERRORS)})
-    }
-    models = in_order({model for line in lines.values() for model in line})
-    if sum(map(len, lines.values())) < 2:
-        return ""
-    figure, first = new_figure(2.0 + 2.4 * len(models), 3.8)
-    first.remove()
-    panels = figure.subplots(1, len(models), sharey=True, squeeze=False)[0]
-    for panel, model in zip(panels, models, strict=True):
-        shown = {name: line[model] for name, line in lines.items() if model in line}
-        stacked(panel, range(len(shown)), list(shown.values()), width=0.7, labelled=panel is panels[0])
-        panel.set_xticks(range(len(shown)), list(shown), rotation=45, ha="right", fontsize=8)
-        panel.set_title(model, fontsize=9)
-        panel.set_ylim(0, 1.02)
-        panel.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel("share of questions")
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
-    return figure_html(figure, f"What became of the questions, by system and the model inside it, at k = {k}.")
-
-
-_REPORTED = ", reported"
-
-
-def _lines(runs: Runs, k: str) -> dict[str, Line]:
-    """By system, the scores at this k by internal model. Two runs of one system and model are told apart by their labels."""
-    lines: dict[str, Line] = {}
-    for label, run in runs.items():
-        model, scores = run.get("system_model"), run["by_k"].get(k)
-        if not model or not scores or scores.get("success_rate") is None:
-            continue
-        name = str(run.get("system")) + (_REPORTED if run.get("reported") else "")
-        if model in lines.get(name, {}):
-            name = label
-        lines.setdefault(name, {})[str(model)] = scores
-    return lines
-
-
-def _common_k(runs: Runs) -> str:
-    """The largest k that most of the runs with an internal model have."""
-    ks = [k for run in runs.values() if run.get("system_model") for k in run["by_k"]]
-    return max(ks, key=lambda k: (ks.count(k), int(k)), default="")
-
-
-def in_order(models: set[str]) -> Sequence[str]:
-    """Internal models in the order of the paper's tables; others follow by name."""
-    return sorted(models, key=lambda model: (MODELS.index(model) if model in MODELS else len(MODELS), model))

@@ -1,4 +1,4 @@
-"""questions.parquet of a run of MemFail: what became of each question.
+"""What became of each question of a run of MemFail: questions.parquet, and the cards on the run's page.
 
 A row is one question at one k:
 
@@ -7,8 +7,9 @@ A row is one question at one k:
 - outcome: `right` (every stage passed), `wrong` or `failed`; success: the same as a truth value, null if it failed.
 - label: `correct`, the first stage that failed, or `failed`; vacuous: passed without merit.
 - answer_right: whether the answer is right, whatever the stages say; null without an answer or a verdict.
-- needs: for each needed fact its id (fact), its text (told), stage, the nearest memory of the store and of those that came
-  back (stored, retrieved; null where the label says that there is none) and the judge's words (reason); see `Trace`.
+- needs: for each needed fact its id (fact), its text (told), stage (`correct`, the first that it did not pass, or `failed`), the
+  nearest memory of the store and of those that came back (stored, retrieved; null where it was not stored or did not come back,
+  or no verdict says so) and the judge's words at the last stage that was judged (reason).
 - question, reference, answer: what the reader was asked, the true answer, and what the reader wrote (null without one).
 - retrieved: the memories that the reader was shown, best first; n_stored: how many memories the store held.
 - reason: the judge's words on the check that decided the label; failure: why the question failed.
@@ -21,14 +22,14 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from math import log
 from typing import Any
 
 from epbench.memfail.dataset.load import GoldMemory, QuestionRecord
 from epbench.memfail.dataset.word_rules import content_of
-from epbench.memfail.judging.diagnosis import Label, Outcome
+from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.judging.memories import Memories, memories_of
+from epbench.reports.explorer import QuestionCard, Step, Trail, explorer_html
 from epbench.runs.results import Columns
 
 _NEED = dict.fromkeys(("fact", "told", "stage", "stored", "retrieved", "reason"), "string")
@@ -62,71 +63,40 @@ def question_rows(
 
 
 def _row(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories]) -> dict[str, Any]:
-    result = {"correct": "right", "failed": "failed"}.get(outcome.label, "wrong")
+    result, question = {"correct": "right", "failed": "failed"}.get(outcome.label, "wrong"), record.question
+    same = ("k", "row", "kind", "group", "label", "vacuous", "answer_right", "reason", "failure")
     return {
+        **{name: getattr(outcome, name) for name in same},
         "id": outcome.question,
-        "k": outcome.k,
-        "row": outcome.row,
-        "kind": outcome.kind,
-        "group": outcome.group,
         "success": None if result == "failed" else result == "right",
-        "label": outcome.label,
-        "vacuous": outcome.vacuous,
-        "answer_right": outcome.answer_right,
-        "config": record.question.config,
+        "config": question.config,
         "outcome": result,
-        "needs": [asdict(trace) for trace in traces_of(outcome, record, stores)],
-        "question": record.question.text,
-        "reference": record.question.reference,
+        "needs": _needs(outcome, record, stores),
+        "question": question.text,
+        "reference": question.reference,
         "answer": None if record.failure is not None else record.answer,
         "retrieved": list(record.memories),
         "n_stored": len(stores.get(record.store, ())),
-        "reason": outcome.reason,
-        "failure": outcome.failure,
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """A needed fact on its way.
-
-    Attributes:
-        fact: Id of the fact.
-        told: Its text, as it was told.
-        stage: `correct`, the first stage that it did not pass, or `failed`.
-        stored: The memory of the store that is nearest to it; None if it was not stored, or no verdict says so.
-        retrieved: The nearest of the memories that came back; None if it was not retrieved.
-        reason: The judge's words at the last stage that was judged.
-    """
-
-    fact: str
-    told: str
-    stage: Label
-    stored: str | None
-    retrieved: str | None
-    reason: str | None
-
-
-def traces_of(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Sequence[str]]) -> list[Trace]:
-    """The way of each fact that a question needs.
-
-    Args:
-        outcome: What became of the question at one k.
-        record: What the system did for it.
-        stores: By name of a store, all memories that it held when the questions were asked.
-    """
+def _needs(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories]) -> list[dict[str, str | None]]:
+    """The way of each fact that a question needs."""
     gold = record.question.gold
-    unknown: Label = "failed"
-    labels = outcome.facts or (unknown,) * len(gold)
+    labels = outcome.facts or ("failed",) * len(gold)
     reasons = outcome.reasons or (None,) * len(gold)
-    held = stores.get(record.store, ())
-    store, back = memories_of(held if isinstance(held, tuple) else tuple(held)), memories_of(record.memories)
-    found = []
-    for memory, label, reason in zip(gold, labels, reasons, strict=True):
-        stored = nearest(memory, store) if label in ("summary_error", "retrieval_error", "correct") else None
-        retrieved = nearest(memory, back) if label == "correct" else None
-        found.append(Trace(memory.fact, memory.text, label, stored, retrieved, reason))
-    return found
+    store, back = memories_of(stores.get(record.store, ())), memories_of(record.memories)
+    return [
+        {
+            "fact": memory.fact,
+            "told": memory.text,
+            "stage": label,
+            "stored": nearest(memory, store) if label in ("summary_error", "retrieval_error", "correct") else None,
+            "retrieved": nearest(memory, back) if label == "correct" else None,
+            "reason": reason,
+        }
+        for memory, label, reason in zip(gold, labels, reasons, strict=True)
+    ]
 
 
 def nearest(gold: GoldMemory, texts: tuple[str, ...]) -> str | None:
@@ -159,3 +129,90 @@ def nearest(gold: GoldMemory, texts: tuple[str, ...]) -> str | None:
             best = [memory for memory, of_memory in shared.items() if of_memory == most]
             return max(best, key=lambda memory: (common(memory, text), -len(memory), memory))
     return None
+
+
+_STAGES = ("storage", "summary", "retrieval")
+_ASKED = {
+    "storage": "1 storage: is it in the store?",
+    "summary": "2 summary: has it kept its details?",
+    "retrieval": "3 retrieval: did it come back?",
+}
+_ANSWER = "4 reasoning: is the answer right?"
+_NOT_JUDGED = "not judged"
+_ABOUT = (
+    "A question is right if every needed fact passed every stage and the answer is right; its label is the first stage that "
+    "failed.",
+    "The judge looks at all memories together and names none. So the memory that stands beside a stage is the one that has "
+    "most words in common with the fact: it illustrates the verdict and does not decide it.",
+)
+
+
+def questions_html(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Question by question, as HTML for the page of a run.
+
+    Args:
+        rows: What `question_rows` returns.
+    """
+    return explorer_html(cards_of(rows), notes=_ABOUT)
+
+
+def cards_of(rows: Sequence[Mapping[str, Any]]) -> list[QuestionCard]:
+    """A card for each question at each k.
+
+    Args:
+        rows: The rows of questions.parquet.
+    """
+    several = len({row["k"] for row in rows}) > 1
+    kinds, groups = any(row["kind"] for row in rows), any(row["group"] for row in rows)
+    return [_card(row, several, kinds, groups) for row in rows]
+
+
+def _card(row: Mapping[str, Any], several: bool, kinds: bool, groups: bool) -> QuestionCard:
+    facets = {"label": _in_words(row["label"])}
+    if several:
+        facets["memories asked for (k)"] = str(row["k"])
+    if kinds:
+        facets["kind"] = row["kind"] or "–"
+    if groups:
+        facets["group"] = row["group"] or "–"
+    return QuestionCard(
+        id=f"{row['id']}, k = {row['k']}" if several else row["id"],
+        facets=facets,
+        outcome=row["outcome"],
+        question=row["question"],
+        reference=[row["reference"]],
+        answer=row["answer"],
+        verdict=_verdict(row),
+        reason=row["failure"] or row["reason"] or "",
+        retrieved=row["retrieved"],
+        trails=[_trail(number, need, row) for number, need in enumerate(row["needs"], 1)],
+    )
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    """The label, what is special about it, and the answer by itself."""
+    right = {True: "right", False: "wrong", None: _NOT_JUDGED}[row["answer_right"]]
+    lines = [f"label: {_in_words(row['label'])}", f"the answer by itself, whatever the stages say: {right}"]
+    if row["vacuous"]:
+        lines.append("vacuous: passed without merit, as what could mislead was not stored or not retrieved")
+    return "\n".join([*lines, f"the store held {row['n_stored']:,} memories"])
+
+
+def _trail(number: int, need: Mapping[str, Any], row: Mapping[str, Any]) -> Trail:
+    """The steps of one needed fact. A stage after the first that failed was not judged."""
+    failed = need["stage"].removesuffix("_error")
+    last = _STAGES.index(failed) if failed in _STAGES else len(_STAGES) - 1
+    steps = [Step("told", "as it was told", need["told"])]
+    for place, stage in enumerate(_STAGES):
+        if failed == "failed" or place > last:
+            steps.append(Step(_ASKED[stage], _NOT_JUDGED))
+            continue
+        text = need["retrieved" if stage == "retrieval" else "stored"]
+        note = f"judge: {need['reason']}" if place == last and need["reason"] else ""
+        steps.append(Step(_ASKED[stage], "not passed" if stage == failed else "passed", text, note))
+    result = {True: "passed", False: "not passed", None: _NOT_JUDGED}[row["answer_right"]]
+    return Trail(f"Needed fact {number}: {need['fact']}", [*steps, Step(_ANSWER, result, row["answer"])])
+
+
+def _in_words(label: str) -> str:
+    return label.replace("_", " ")

@@ -76,69 +76,57 @@ def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:
     Raises:
         BadInput: There is no such file, it is not JSON, or a row lacks one of these values.
     """
-    rates: dict[Place, dict[str, Any]] = {}
-    parts: dict[Place, dict[str, dict[str, Any]]] = {}
+    cells: dict[
+        Place, dict[str, dict[str, Any]]
+    ] = {}  # by `rate`, or the kind of the questions whose errors are counted
     for path in paths:
         for where, row in _rows(path):
-            if "success_rate" in row:
-                place = _place(_CONFIGS[row["dataset"]], row)
-                if place in rates:
-                    raise BadInput(f"{where}: {_label(place)} has two rates at k = {row['k']} on {row['dataset']}")
-                rates[place] = _rate(row)
-            else:
-                config, kind = _PANELS[row["dataset"]]
-                of_place = parts.setdefault(_place(config, row), {})
-                if kind in of_place:
-                    raise BadInput(f"{where}: {row['dataset']} has two rows of {row['system']} at k = {row['k']}")
-                of_place[kind] = _shares({name: row[name] for name in _STAGES})
+            of_rate, who = "success_rate" in row, (row["system"], row["internal_model"])
+            config, kind = (_CONFIGS[row["dataset"]], "rate") if of_rate else _PANELS[row["dataset"]]
+            cell = cells.setdefault((config, *who, str(row["k"])), {})
+            if kind in cell and of_rate:
+                raise BadInput(f"{where}: {_label(*who)} has two rates at k = {row['k']} on {row['dataset']}")
+            if kind in cell:
+                raise BadInput(f"{where}: {row['dataset']} has two rows of {row['system']} at k = {row['k']}")
+            cell[kind] = _rate(row) if of_rate else _shares({name: row[name] for name in _STAGES})
     runs: dict[str, dict[str, Any]] = {}
-    for place in sorted({**rates, **parts}, key=lambda place: (*place[:3], int(place[3]))):
+    for place in sorted(cells, key=lambda place: (*place[:3], int(place[3]))):
         config, system, model, k = place
         about = {"config": config, "system": system, "system_model": model, "reported": True, "by_k": {}}
-        run = runs.setdefault(f"{_label(place)} ({config})", about)
-        run["by_k"][k] = _together(rates.get(place), parts.get(place, {}))
+        run = runs.setdefault(f"{_label(system, model)} ({config})", about)
+        run["by_k"][k] = _together(cells[place].pop("rate", None), cells[place])
     return runs
 
 
 def sources_of(*paths: Path) -> dict[str, str]:
     """What files of reported numbers say of their source, by the name of the file; empty for one that says nothing."""
-    found = {}
-    for path in map(_file, paths):
-        content = read_json(path)
-        found[path.name] = str(content.get("source", ""))
-    return found
+    return {path.name: str(read_json(path).get("source", "")) for path in map(_file, paths)}
 
 
 def _file(path: Path) -> Path:
     return packaged("epbench.memfail", "reported_rates.json") if path == PAPER else path
 
 
-def _place(config: str, row: Row) -> Place:
-    return config, row["system"], row["internal_model"], str(row["k"])
-
-
-def _label(place: Place) -> str:
-    return f"{place[1]}, {place[2]}, reported"
+def _label(system: str, model: str) -> str:
+    return f"{system}, {model}, reported"
 
 
 def _rate(row: Row) -> dict[str, Any]:
     rate, n = float(row["success_rate"]), row["n"]
-    intervals = {"success_rate": list(interval)} if (interval := wilson(round(rate * n), n)) else {}
-    scores: dict[str, Any] = {"success_rate": rate, "n": n, "intervals": intervals}
-    return scores | ({"tokens_per_question": float(row[_TOKENS])} if row.get(_TOKENS) is not None else {})
+    scores = {"success_rate": rate, "n": n, "intervals": _intervals({"success_rate": round(rate * n)}, n)}
+    return scores | ({} if row.get(_TOKENS) is None else {"tokens_per_question": float(row[_TOKENS])})
 
 
 def _shares(counts: Mapping[str, int]) -> dict[str, Any]:
     """The scores of a number of questions with these counts."""
     n = sum(counts.values())
     named = {"success_rate": counts[_CORRECT], **{error: counts[name] for error, name in _COUNTS.items()}}
-    intervals = {name: list(interval) for name, count in named.items() if (interval := wilson(count, n))}
-    return {
-        **{name: count / n for name, count in named.items()},
-        "n": n,
-        "counts": dict(counts),
-        "intervals": intervals,
-    }
+    rates = {name: count / n for name, count in named.items()}
+    return {**rates, "n": n, "counts": dict(counts), "intervals": _intervals(named, n)}
+
+
+def _intervals(counts: Mapping[str, int], n: int) -> dict[str, list[float]]:
+    return {name: list(interval) for name, count in counts.items() if (interval := wilson(count, n))}
 
 
 def _together(rate: Mapping[str, Any] | None, parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

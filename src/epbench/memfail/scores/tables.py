@@ -7,7 +7,7 @@ stands beside it. What is below the floor is marked, and for that the run withou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from epbench.memfail.scores.scoring import ERRORS
@@ -85,59 +85,77 @@ def note(runs: Runs, scores: Scores, k: str) -> str:
     return ", ".join(words)
 
 
-def main_table(config: str, runs: Runs) -> Table:
-    """A row for each run and k; the runs are those of one config."""
-    with_vacuous = any(scores.get("vacuous") for run in runs.values() for scores in run["by_k"].values())
-    shown = ["success_rate", *(["success_earned"] if with_vacuous else []), "answer_accuracy", *ERRORS]
-    head = [config, "k", *(_TITLES[name] for name in shown), *(_VACUOUS.values() if with_vacuous else [])]
-    head += ["failed", "words/memory", "note"]
-    rows = [_computed_floor(runs, head)]
-    for label, k, scores in _lines(runs):
-        values = [with_interval(scores, name) if name == "success_rate" else cell(scores.get(name)) for name in shown]
-        more = [cell(scores.get(name)) for name in _VACUOUS] if with_vacuous else []
-        words = scores.get("words_per_memory")
-        last = [cell(scores.get("failed")), "–" if words is None else f"{words:.1f}", note(runs, runs[label], k)]
-        rows.append([label, k, *values, *more, *last])
-    return Table(head, [row for row in rows if row])
-
-
+COUNTED = ("success_rate", *ERRORS)
+"""The rates that add up to all questions that did not fail."""
+_VACUOUS = {"success_earned": "earned", "vacuous": "vacuous", "vacuous_wrong": "vacuous, wrong"}
 _TITLES = {
     "success_rate": "success",
     "success_earned": "earned",
     "answer_accuracy": "answers right",
-} | {error: error.removesuffix("_error") for error in ERRORS}
+    **{error: error.removesuffix("_error") for error in ERRORS},
+    **_VACUOUS,
+    "failed": "failed",
+}
 
 
-_VACUOUS = {"vacuous": "vacuous", "vacuous_wrong": "vacuous, wrong"}
+def _main_table(config: str, runs: Runs) -> Table:
+    """A row for each run and k, after that of the computed floor; the runs are those of one config."""
+    with_vacuous = any(scores.get("vacuous") for _, _, scores in _lines(runs))
+    shown = {name: title for name, title in _TITLES.items() if with_vacuous or name not in _VACUOUS}
+    head = [config, "k", *shown.values(), "words/memory", "note"]
+    lines = []
+    if floor := next((scores["floor"] for scores in runs.values() if "floor" in scores), None):
+        rates = {"success": cell(float(floor["success_rate"])), "answers right": cell(floor["answer_accuracy"])}
+        lines.append({config: "floor", "note": "computed", **rates})
+    for label, k, scores in _lines(runs):
+        line = {title: cell(scores.get(name)) for name, title in shown.items()}
+        if interval := scores.get("intervals", {}).get("success_rate"):
+            line["success"] += f" ({interval_cell(interval, digits=2)})"
+        words = scores.get("words_per_memory")
+        about = {config: label, "k": k, "note": note(runs, runs[label], k)}
+        lines.append({**line, **about, "words/memory": "–" if words is None else f"{words:.1f}"})
+    return Table(head, [[line.get(title, "–") for title in head] for line in lines])
 
 
-def _computed_floor(runs: Runs, head: Sequence[str]) -> list[str]:
-    floor = next((scores["floor"] for scores in runs.values() if "floor" in scores), None)
-    if floor is None:
-        return []
-    success, answers = cell(float(floor["success_rate"])), cell(floor["answer_accuracy"])
-    shown = {head[0]: "floor", "success": success, "answers right": answers, "note": "computed"}
-    return [shown.get(title, "–") for title in head]
+def judged(scores: Scores) -> int:
+    """The number of questions that a cell of by_k is about, without those that failed."""
+    return int(scores["n"] - scores.get("failed", 0))
 
 
-def group_table(config: str, runs: Runs) -> Table | None:
+def count_of(scores: Scores, name: str) -> int | None:
+    """How many questions a rate stands for, such as `storage_error`; None where the cell does not have it."""
+    rate = scores.get(name)
+    return None if rate is None else round(rate * judged(scores))
+
+
+def breakdown_tables(runs: Runs) -> list[Table]:
+    """For each config what became of the questions in numbers (paper: Figures 6 to 9), and the tokens that a question took.
+
+    A config of which no run has errors by stage, or tokens of a question, has no table.
+    """
+    found = []
+    for config, of_config in by_config(runs).items():
+        rows = []
+        for label, k, scores in _lines(of_config):
+            counts, tokens = [count_of(scores, name) for name in COUNTED], scores.get("tokens_per_question")
+            if tokens is not None or any(count is not None for count in counts[1:]):
+                shown = [cell(count) for count in (judged(scores), *counts)]
+                rows.append([label, k, *shown, "–" if tokens is None else f"{tokens:,.0f}"])
+        head = [f"{config}: questions by stage", "k", "n", "correct", *(_TITLES[error] for error in ERRORS)]
+        found += [Table([*head, "tokens/question"], rows)] if rows else []
+    return found
+
+
+def _group_table(config: str, runs: Runs) -> Table | None:
     """Success by group (number of preferences, of hops, or kind of question); None if there are no groups."""
     lines = [(label, k, scores["by_group"]) for label, k, scores in _lines(runs) if scores.get("by_group")]
-    groups = sorted({group for _, _, of_run in lines for group in of_run})
-    if not groups:
-        return None
-    sizes = {group: scores["n"] for _, _, of_run in lines for group, scores in of_run.items()}
-    head = [f"{config}: success by group", "k", *(f"{group} ({sizes[group]})" for group in groups)]
+    sizes = {group: scores["n"] for _, _, by_group in lines for group, scores in by_group.items()}
+    head = [f"{config}: success by group", "k", *(f"{group} ({sizes[group]})" for group in sorted(sizes))]
     rows = [
-        [label, k, *(cell(of_run.get(group, {}).get("success_rate")) for group in groups)] for label, k, of_run in lines
+        [label, k, *(cell(by_group.get(group, {}).get("success_rate")) for group in sorted(sizes))]
+        for label, k, by_group in lines
     ]
-    return Table(head, rows)
-
-
-def with_interval(scores: Scores, name: str) -> str:
-    """A rate with its 95 % interval, such as `0.350 (0.26–0.45)`."""
-    interval = scores.get("intervals", {}).get(name)
-    return cell(scores.get(name)) + (f" ({interval_cell(interval, digits=2)})" if interval else "")
+    return Table(head, rows) if sizes else None
 
 
 def _lines(runs: Runs) -> Iterator[tuple[str, str, Scores]]:
@@ -148,8 +166,8 @@ def tables(runs: Runs) -> list[Table]:
     """All tables, config by config."""
     found: list[Table] = []
     for config, of_config in by_config(runs).items():
-        found.append(main_table(config, of_config))
-        if groups := group_table(config, of_config):
+        found.append(_main_table(config, of_config))
+        if groups := _group_table(config, of_config):
             found.append(groups)
     return found
 

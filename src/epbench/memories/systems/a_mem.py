@@ -12,13 +12,12 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from epbench.memories.protocol import Conversation
-from epbench.memories.systems.sentence_embeddings import EmbeddingsFailed, stand_in
+from epbench.memories.systems.adapter import EmbeddingsFailed, Watch, stand_in
 
 DEFAULTS: dict[str, Any] = {"evo_threshold": 100}
 """`evo_threshold`: after how many evolutions the notes are consolidated. Version 0.2.6 writes every change at once."""
@@ -52,13 +51,15 @@ class AMem:
         self._evolutions = folder / "evolutions"  # the system itself counts them in memory only
         if self._evolutions.exists():
             self._memory.evo_cnt = int(self._evolutions.read_text())
-        self._chat_errors = self._unparsable = self._swallowed = 0
+        self._watch = Watch()
+        self.usage = self._watch.usage
         controller = self._memory.llm_controller.llm
-        self._ask, controller.get_completion = controller.get_completion, self._completion
+        self._ask = self._watch.counting_errors_of(controller.get_completion)
+        controller.get_completion = self._completion
 
     def store_conversation(self, conversation: Conversation) -> None:
         """Make a note of each turn of the user and the reply to it. A note that is there already is kept."""
-        with self._counting_errors():
+        with self._watch.watching():
             for time, text in _turns(conversation):
                 if not self._notes(where={"timestamp": time}):
                     self._memory.add_note(text, time=time)
@@ -81,10 +82,6 @@ class AMem:
         """List all notes."""
         return list(self._notes().values())
 
-    def usage(self) -> dict[str, int]:
-        """Return how many errors the system kept to itself, and how many replies were not the JSON it asked for."""
-        return {"swallowed": self._swallowed, "unparsable": self._unparsable}
-
     def _notes(self, **which: Any) -> dict[str, str]:
         """Return the text of notes by their ids, read from Chroma.
 
@@ -101,21 +98,10 @@ class AMem:
 
     def _completion(self, prompt: str, response_format: dict[str, Any], **options: Any) -> Any:
         """Ask the model as the system does, and count what it will swallow."""
-        try:
-            reply = self._ask(prompt, response_format, **options)
-        except Exception:
-            self._chat_errors += 1
-            raise
+        reply = self._ask(prompt, response_format, **options)
         if not _has(reply, response_format["json_schema"]["schema"].get("required", ())):
-            self._unparsable += 1
+            self._watch.unparsable += 1
         return reply
-
-    @contextmanager
-    def _counting_errors(self) -> Iterator[None]:
-        """Count errors that do not leave the block. If one leaves it, it is not swallowed but raised."""
-        before = self._chat_errors + self._embedder.failures
-        yield
-        self._swallowed += self._chat_errors + self._embedder.failures - before
 
 
 def _turns(conversation: Conversation) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from epbench.memories.systems.adapter import Watch
+
 DEFAULTS: dict[str, Any] = {"temperature": 0.0, "max_tokens": 16384}
 
 _DATASET = "memories"
@@ -34,8 +36,8 @@ class Cognee:
         import cognee  # type: ignore[import-not-found]
 
         self._cognee = cognee
-        self._watch = _Watch()
-        logging.getLogger().addHandler(self._watch)
+        self._watch = _Watch("", logging.ERROR)
+        self.usage = self._watch.usage
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         self._stored = folder / "stored"  # cognee raises an error if a search comes before the first text
@@ -50,13 +52,9 @@ class Cognee:
         if not conversation:
             return
         text = "\n".join(f"{turn['role']}: {turn['content']}" for turn in conversation)
-        before = self._watch.swallowed
-        try:
+        with self._watch.watching():
             self._run(self._cognee.add(text, dataset_name=_DATASET))
             self._run(self._cognee.cognify(datasets=[_DATASET]))
-        except BaseException:
-            self._watch.swallowed = before  # what was logged is raised, and not swallowed
-            raise
         self._stored.touch()
 
     def retrieve_memories(self, query: str, conversation: list[dict[str, str]], k: int) -> list[str]:
@@ -74,10 +72,6 @@ class Cognee:
         chunks = [node for _, node in self._run(self._graph()) if node.get("type") == "DocumentChunk"]
         chunks.sort(key=lambda chunk: (chunk["created_at"], chunk["chunk_index"]))
         return [chunk["text"] for chunk in chunks]
-
-    def usage(self) -> dict[str, int]:
-        """Return how many replies could not be parsed, and how many errors were logged and not raised."""
-        return {"unparsable": self._watch.unparsable, "swallowed": self._watch.swallowed}
 
     def close(self) -> None:
         """Close the event loop; the databases are closed with the process."""
@@ -128,15 +122,8 @@ def _variables(folder: Path, settings: dict[str, Any]) -> dict[str, str]:
     }
 
 
-class _Watch(logging.Handler):
-    """Counts what goes wrong inside cognee, from its log."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.unparsable = self.swallowed = 0
-
-    def emit(self, record: logging.LogRecord) -> None:
-        words = record.getMessage()
+class _Watch(Watch):
+    def count(self, words: str) -> None:
         if any(sign in words for sign in _NO_JSON):
             self.unparsable += 1
         else:

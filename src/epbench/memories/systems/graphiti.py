@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from epbench.memories.systems.adapter import Watch
+
 DEFAULTS: dict[str, Any] = {
     "temperature": 1.0,
     "max_tokens": 16384,
@@ -50,8 +52,8 @@ class Graphiti:
         )
 
         self._settings = settings
-        self._watch = _Watch()
-        logging.getLogger("graphiti_core").addHandler(self._watch)
+        self._watch = _Watch("graphiti_core", logging.ERROR)
+        self.usage = self._watch.usage
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         database = folder / "graph.kuzu"
@@ -84,8 +86,7 @@ class Graphiti:
             return
         lines = "\n".join(f"{turn['role']}: {turn['content']}" for turn in conversation)
         when = datetime.fromisoformat(conversation[0]["timestamp"])
-        before = self._watch.swallowed
-        try:
+        with self._watch.watching():
             self._run(
                 self._graphiti.add_episode(
                     name=f"conversation of {when.isoformat()}",
@@ -95,9 +96,6 @@ class Graphiti:
                     group_id=_GROUP,
                 )
             )
-        except BaseException:
-            self._watch.swallowed = before  # what was logged is raised, and not swallowed
-            raise
         self._run(self._driver.execute_query("CHECKPOINT;"))  # so that the file alone, without its log, holds all of it
 
     def retrieve_memories(self, query: str, conversation: list[dict[str, str]], k: int) -> list[str]:
@@ -117,10 +115,6 @@ class Graphiti:
         query = "MATCH (e:RelatesToNode_) RETURN e.fact AS fact ORDER BY e.created_at, e.uuid"
         records, _, _ = self._run(self._driver.execute_query(query))
         return [record["fact"] for record in records]
-
-    def usage(self) -> dict[str, int]:
-        """Return how many replies could not be parsed, and how many errors were logged and not raised."""
-        return {"unparsable": self._watch.unparsable, "swallowed": self._watch.swallowed}
 
     def close(self) -> None:
         """Close the database and the connections."""
@@ -159,15 +153,8 @@ def _no_cross_encoder() -> Any:
     return NoCrossEncoder()
 
 
-class _Watch(logging.Handler):
-    """Counts what goes wrong inside Graphiti, from its log."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.unparsable = self.swallowed = 0
-
-    def emit(self, record: logging.LogRecord) -> None:
-        words = record.getMessage()
+class _Watch(Watch):
+    def count(self, words: str) -> None:
         if "LLM response" in words and any(sign in words for sign in _NO_JSON):
             self.unparsable += 1
         else:

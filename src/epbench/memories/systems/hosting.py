@@ -12,17 +12,25 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 from epbench.cache import cache_folder
 from epbench.errors import BadInput
 from epbench.files.secrets import without_secrets
 from epbench.memories.guard import Limits
-from epbench.memories.isolation import clean_environment, sandbox
-from epbench.memories.process import PACKAGE, Home, ProcessGuard, command_elsewhere, own_home
+from epbench.memories.process import (
+    PACKAGE,
+    Home,
+    ProcessGuard,
+    clean_environment,
+    command_elsewhere,
+    own_home,
+    sandbox,
+)  # fmt: skip
+from epbench.memories.protocol import Setting, SystemSpec
 from epbench.memories.relay import Relay
 from epbench.memories.relay_calls import Operation
-from epbench.memories.spec import Setting, SystemSpec
 from epbench.progress import counter
 
 
@@ -80,10 +88,11 @@ class Hosting:
 def process_guard(system: SystemSpec, limits: Limits, log: Path, hosting: Hosting | None) -> ProcessGuard:
     """Return what keeps a system in a process of its own: in its own environment if it is installed, else in ours."""
     if system.installation is None or hosting is None:
-        home = partial(own_home, system.name, system.isolation, system.variables)
-        return ProcessGuard(system.name, limits, log, home, shared=system.isolation != "bwrap")
+        return ProcessGuard(
+            system.name, limits, log, partial(own_home, system.name, system.isolation, system.variables)
+        )
     limits = replace(limits, gigabytes=limits.gigabytes + system.installation.reserves)
-    return ProcessGuard(system.installation.class_name, limits, log, hosting.home, shared=False)
+    return ProcessGuard(system.installation.class_name, limits, log, hosting.home)
 
 
 _FOR_PYTHON = re.compile(r"^# python: (\d+)\.(\d+) to (\d+)\.(\d+)$", re.M)
@@ -91,12 +100,6 @@ _REQUIREMENT = re.compile(r"^[A-Za-z0-9]", re.M)
 # Wheels run nothing when they are installed. langdetect, which cognee needs, has none: its source is known by its hash.
 _INSTALL = "-m pip install --no-deps --require-hashes --only-binary :all: --no-binary langdetect --no-input -r"
 _FOR_PIP = re.compile(r"PIP_\w+|(https?|all|no)_proxy", re.I)  # how it reaches its index
-
-
-def environment_folder(lock: Path) -> Path:
-    """Return the folder of the environment of a lock, whether it exists or not."""
-    digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
-    return cache_folder("systems") / f"{lock.stem}-{digest}-py{sys.version_info[0]}{sys.version_info[1]}"
 
 
 def environment_python(lock: Path) -> Path:
@@ -119,7 +122,8 @@ def environment_python(lock: Path) -> Path:
                 f"{lock}: it is for Python {low[0]}.{low[1]} to {high[0]}.{high[1]}, this is "
                 f"{sys.version_info[0]}.{sys.version_info[1]}; run epbench with one of these"
             )
-    folder = environment_folder(lock)
+    digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
+    folder = cache_folder("systems") / f"{lock.stem}-{digest}-py{sys.version_info[0]}{sys.version_info[1]}"
     if not folder.exists():
         _build(lock, folder)
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -158,24 +162,12 @@ def _install(lock: Path, environment: Path) -> None:
     python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     command = [str(python), *shlex.split(_INSTALL), str(lock)]
     n = len(_REQUIREMENT.findall(lock.read_text("utf-8")))
-    with counter(f"packages of {lock.stem}", n) as show:
-        _run(command, lock, show_line=_collected(show))
+    with counter(f"packages of {lock.stem}", n) as reach:
+        collected = count(1)
+        _run(command, lock, lambda line: reach(next(collected), 0) if line.startswith("Collecting ") else None)
 
 
-def _collected(show: Callable[[int, int], None]) -> Callable[[str], None]:
-    """Return a function that counts the packages of which pip's lines tell."""
-    done = 0
-
-    def see(line: str) -> None:
-        nonlocal done
-        if line.startswith("Collecting "):
-            done += 1
-            show(done, 0)
-
-    return see
-
-
-def _run(command: list[str], lock: Path, show_line: Callable[[str], None] | None = None) -> None:
+def _run(command: list[str], lock: Path, see: Callable[[str], None] = lambda line: None) -> None:
     """Run a command of the build; what it prints last explains a failure."""
     lines: list[str] = []
     with subprocess.Popen(
@@ -186,8 +178,7 @@ def _run(command: list[str], lock: Path, show_line: Callable[[str], None] | None
         for line in process.stdout:
             if line.strip():
                 lines.append(line.strip())
-            if show_line:
-                show_line(line)
+            see(line)
     if process.returncode:
         said = next((line for line in reversed(lines) if "ERROR" in line), lines[-1] if lines else "it printed nothing")
         raise BadInput(

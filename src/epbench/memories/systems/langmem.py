@@ -8,12 +8,12 @@ back, which embeds it once more, when the folder is opened again.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import logging
 import os
 from pathlib import Path
 from typing import Any
+
+from epbench.memories.systems.adapter import Watch
 
 DEFAULTS: dict[str, Any] = {
     "temperature": None,  # None leaves it to the model
@@ -46,8 +46,8 @@ class LangMem:
             check_embedding_ctx_length=False,  # its check sends numbers of tokens instead of texts
             **api,
         )
-        self._watch = _Watch()
-        logging.getLogger("extraction").addHandler(self._watch)
+        self._watch = Watch("extraction")
+        self.usage = self._watch.usage
         model = ChatOpenAI(
             model=settings["model"],
             temperature=settings["temperature"],
@@ -64,35 +64,26 @@ class LangMem:
             enable_deletes=settings["enable_deletes"],
         )
         self._file = folder / "memories.json"
-        self._last = ""
         if self._file.exists():
-            kept = json.loads(self._file.read_text("utf-8"))
-            self._last = kept["last_conversation"]
-            memories = kept["memories"]
+            memories = json.loads(self._file.read_text("utf-8"))
             while memories:  # more than once where a text occurs twice, with which the store fails
                 keys = {json.dumps(value): key for key, value in memories.items()}.values()
                 self._store.batch([PutOp(_NAMESPACE, key, memories.pop(key)) for key in keys])
 
     def store_conversation(self, conversation: list[dict[str, str]]) -> None:
-        """Give the conversation to the manager, unless it was the last one to be stored.
+        """Give the conversation to the manager.
 
         Raises:
             Exception: the model gave no answer, also when it was asked again. Nothing of the conversation is stored.
         """
-        place = hashlib.sha256(json.dumps(conversation, sort_keys=True).encode()).hexdigest()
-        if place == self._last:
-            return
         messages = [{"role": turn["role"], "content": turn["content"]} for turn in conversation]
-        self._watch.failed = 0
-        puts = self._manager.invoke({"messages": messages})
-        self._watch.swallowed += self._watch.failed  # requests that failed, although this call did not
+        with self._watch.watching():
+            puts = self._manager.invoke({"messages": messages})
         for put in puts:  # the manager does not look whether the store has taken them
             found = self._store.get(put["namespace"], put["key"])
             self._watch.swallowed += found is None or found.value != put["value"]
-        self._last = place
-        memories = {item.key: item.value for item in self._items()}
         draft = self._file.with_suffix(".draft")
-        draft.write_text(json.dumps({"last_conversation": place, "memories": memories}), "utf-8")
+        draft.write_text(json.dumps({item.key: item.value for item in self._items()}), "utf-8")
         draft.replace(self._file)
 
     def retrieve_memories(self, query: str, conversation: list[dict[str, str]], k: int) -> list[str]:
@@ -103,32 +94,11 @@ class LangMem:
         """Return all memories."""
         return [_text(item) for item in self._items()]
 
-    def usage(self) -> dict[str, int]:
-        """Return how many replies called no tool in valid JSON, and how many errors the manager went on from."""
-        return {"unparsable": self._watch.unparsable, "swallowed": self._watch.swallowed}
-
-    def close(self) -> None:
-        """Stop counting."""
-        logging.getLogger("extraction").removeHandler(self._watch)
-
     def _items(self) -> list[Any]:
         return list(self._store.search(_NAMESPACE, limit=_ALL))
 
 
-class _Watch(logging.StreamHandler[Any]):
-    """Counts what goes wrong inside the manager, and prints its log."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setLevel(logging.WARNING)
-        self.unparsable = self.swallowed = self.failed = 0
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.swallowed += 1
-        super().emit(record)
-
-
-def _callbacks(watch: _Watch) -> Any:
+def _callbacks(watch: Watch) -> Any:
     """Have LangChain report each reply and each error of the model."""
     from langchain_core.callbacks import BaseCallbackHandler  # type: ignore[import-not-found]
 
@@ -138,7 +108,7 @@ def _callbacks(watch: _Watch) -> Any:
             watch.unparsable += bool(message.invalid_tool_calls) or not message.tool_calls
 
         def on_llm_error(self, error: BaseException, **named: Any) -> None:
-            watch.failed += 1
+            watch.errors += 1
 
     return Callbacks()
 

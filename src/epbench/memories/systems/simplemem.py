@@ -8,14 +8,12 @@ this order decides which memories the cut to k keeps. Version 0.1.0 can search f
 from __future__ import annotations
 
 import importlib
-import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from epbench.memories.protocol import Conversation
-from epbench.memories.systems.sentence_embeddings import EmbeddingsFailed, stand_in
+from epbench.memories.systems.adapter import EmbeddingsFailed, Watch, stand_in
 
 DEFAULTS: dict[str, Any] = {
     "window_size": 20,
@@ -28,11 +26,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 class SimpleMem:
-    """One store of SimpleMem, in a folder of LanceDB.
-
-    A conversation can take several writes. `progress.json` tells which conversation was stored last, or which version
-    the table had before the one that has begun; what was stopped in between is undone.
-    """
+    """One store of SimpleMem, in a folder of LanceDB."""
 
     durable = True
 
@@ -54,30 +48,16 @@ class SimpleMem:
             )
         )
         self._system = importlib.import_module("simplemem.system").SimpleMemSystem()
-        self._table = self._system.vector_store.table
-        self._progress_file = folder / "progress.json"
-        self._progress: dict[str, Any] = {"last": None, "version": None}
-        if self._progress_file.exists():
-            self._progress = json.loads(self._progress_file.read_text())
-            self._undo()
-        self._chat_errors = self._unparsable = self._swallowed = 0
+        self._watch = Watch()
+        self.usage = self._watch.usage
         self._count_failures()
 
     def store_conversation(self, conversation: Conversation) -> None:
         """Give all turns to SimpleMem, and have it process those that fill no window."""
-        first = conversation[0]["timestamp"]
-        if first == self._progress["last"]:
-            return
-        self._note(version=self._table.version)
-        try:
-            with self._counting_errors():
-                for turn in conversation:
-                    self._system.add_dialogue(turn["role"].capitalize(), turn["content"], turn["timestamp"])
-                self._system.finalize()
-        except BaseException:
-            self._undo()
-            raise
-        self._note(last=first, version=None)
+        with self._watch.watching():
+            for turn in conversation:
+                self._system.add_dialogue(turn["role"].capitalize(), turn["content"], turn["timestamp"])
+            self._system.finalize()
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
         """Find up to k memories by each planned search, and keep the first k of all, as in the published evaluation.
@@ -88,7 +68,7 @@ class SimpleMem:
         retriever = self._system.hybrid_retriever
         retriever.semantic_top_k = retriever.keyword_top_k = retriever.structured_top_k = k
         failures = self._embedder.failures
-        with self._counting_errors():
+        with self._watch.watching():
             entries = retriever.retrieve(query)
             if self._embedder.failures > failures:
                 raise EmbeddingsFailed("a search could not be embedded")
@@ -98,56 +78,26 @@ class SimpleMem:
         """List all restatements."""
         return [str(entry.lossless_restatement) for entry in self._system.get_all_memories()]
 
-    def usage(self) -> dict[str, int]:
-        """Return how many errors the system kept to itself, and how many replies were not the JSON it asked for."""
-        return {"swallowed": self._swallowed, "unparsable": self._unparsable}
-
-    def _note(self, **changes: Any) -> None:
-        self._progress |= changes
-        new = self._progress_file.with_suffix(".new")
-        new.write_text(json.dumps(self._progress))
-        new.replace(self._progress_file)
-
-    def _undo(self) -> None:
-        """Take back what was stored of a conversation that has not come to its end."""
-        self._system.memory_builder.dialogue_buffer.clear()
-        if (version := self._progress["version"]) is not None:
-            self._table.restore(version)
-            self._note(version=None)
-
     def _count_failures(self) -> None:
         """Count replies without usable JSON, and requests that fail after SimpleMem's retries."""
         client, builder = self._system.llm_client, self._system.memory_builder
-        chat, extract, parse = client.chat_completion, client.extract_json, builder._parse_llm_response
-
-        def chat_completion(*args: Any, **options: Any) -> Any:
-            try:
-                return chat(*args, **options)
-            except Exception:
-                self._chat_errors += 1
-                raise
+        extract, parse = client.extract_json, builder._parse_llm_response
 
         def extract_json(text: str) -> Any:
             try:
                 return extract(text)
             except ValueError:
-                self._unparsable += 1
+                self._watch.unparsable += 1
                 raise
 
         def parse_llm_response(*args: Any) -> Any:
-            before = self._unparsable
+            before = self._watch.unparsable
             try:
                 return parse(*args)
             except Exception:  # JSON, but not a list of memories; what is no JSON has been counted
-                self._unparsable = before + 1
+                self._watch.unparsable = before + 1
                 raise
 
-        client.chat_completion, client.extract_json = chat_completion, extract_json
+        client.chat_completion = self._watch.counting_errors_of(client.chat_completion)
+        client.extract_json = extract_json
         builder._parse_llm_response = parse_llm_response
-
-    @contextmanager
-    def _counting_errors(self) -> Iterator[None]:
-        """Count errors that do not leave the block. If one leaves it, it is not swallowed but raised."""
-        before = self._chat_errors + self._embedder.failures
-        yield
-        self._swallowed += self._chat_errors + self._embedder.failures - before

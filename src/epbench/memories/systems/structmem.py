@@ -15,15 +15,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
 from epbench.memories.protocol import Conversation
-from epbench.memories.systems.sentence_embeddings import stand_in
+from epbench.memories.systems.adapter import Watch, stand_in
 
 DEFAULTS: dict[str, Any] = {
     "source": "",  # folder of the checkout
@@ -59,17 +58,13 @@ class StructMem:
             raise BadInput(f"source of structmem: {settings['source']!r} is LightMem from before it had StructMem")
         self._settings = settings
         self._summarised: float | None = None  # until when, in simulated time; LightMem finds it out after a restart
-        self._replies = _Replies(self._memory.manager)
-        self._swallowed = 0
+        self._watch = Watch()
+        self.usage = self._watch.usage
+        _watch_replies(self._memory.manager, self._watch)
 
     def store_conversation(self, conversation: Conversation) -> None:
-        """Have LightMem extract what the conversation says, summarise it and consolidate all entries.
-
-        What an interrupted attempt has left of the conversation, which its timestamps tell, is deleted before.
-        """
-        for interrupted in self._entries_of(conversation):
-            self._memory.embedding_retriever.delete(interrupted)
-        with self._counting_errors():
+        """Have LightMem extract what the conversation says, summarise it and consolidate all entries."""
+        with self._watch.watching():
             self._add(conversation)
             if self._settings["summarize"]:
                 self._summarize()
@@ -89,10 +84,6 @@ class StructMem:
     def get_all_memories(self) -> list[str]:
         """List all entries."""
         return [_text(entry["payload"]) for entry in self._entries()]
-
-    def usage(self) -> dict[str, int]:
-        """Return how many errors the system kept to itself, and how many replies were not the JSON it asked for."""
-        return {"swallowed": self._swallowed, "unparsable": len(self._replies.unparsable)}
 
     def close(self) -> None:
         """Release the two folders of Qdrant."""
@@ -134,34 +125,21 @@ class StructMem:
         )
         self._summarised = self._module.GLOBAL_LAST_SUMMARY_TIME
 
-    @contextmanager
-    def _counting_errors(self) -> Iterator[None]:
-        """Count errors that do not leave the block. If one leaves it, it is not swallowed but raised."""
-        before = len(self._replies.errors) + self._embedder.failures
-        yield
-        self._swallowed += len(self._replies.errors) + self._embedder.failures - before
 
+def _watch_replies(manager: Any, watch: Watch) -> None:
+    """Count what LightMem will swallow.
 
-class _Replies:
-    """Asks the model as LightMem does, and keeps what LightMem will swallow; in lists, because several threads ask.
-
-    It knows nothing of the store: Qdrant's folders have to be free as soon as nobody holds the store any more.
+    The wrapper knows nothing of the store: Qdrant's folders have to be free as soon as nobody holds the store any more.
     """
+    ask = watch.counting_errors_of(manager.generate_response)
 
-    def __init__(self, manager: Any) -> None:
-        self.errors: list[str] = []
-        self.unparsable: list[str] = []
-        self._ask, manager.generate_response = manager.generate_response, self._generate_response
-
-    def _generate_response(self, *args: Any, **options: Any) -> Any:
-        try:
-            reply, usage = self._ask(*args, **options)
-        except Exception as error:
-            self.errors.append(str(error))
-            raise
+    def generate_response(*args: Any, **options: Any) -> Any:
+        reply, usage = ask(*args, **options)
         if options.get("response_format") and not _is_expected(reply or ""):
-            self.unparsable.append(reply)
+            watch.unparsable += 1
         return reply, usage
+
+    manager.generate_response = generate_response
 
 
 class _OneSegment:

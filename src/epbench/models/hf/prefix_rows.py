@@ -9,7 +9,7 @@ import copy
 import inspect
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -73,8 +73,14 @@ class Forward:
         """Return the logits after a text that is read at once."""
         return self(self.tensor([list(ids)]), self.empty_cache(), self.tensor([list(range(len(ids)))]))[0]
 
-    def read(self, ids: Sequence[int], chunk: int) -> DynamicCache:
-        """Return the cache of a text, read in pieces of at most `chunk` tokens to limit the memory for activations."""
+    def read(
+        self, ids: Sequence[int], chunk: int, tell: Callable[[int, int], None] = lambda done, total: None
+    ) -> DynamicCache:
+        """Return the cache of a text, read in pieces of at most `chunk` tokens to limit the memory for activations.
+
+        `tell` takes how many tokens have been read, and of how many.
+        """
+        tell(0, len(ids))
         cache = self.empty_cache()
         joint = self.config._attn_implementation == NAME
         growing: Any = own_tokens(len(cache.layers), len(ids)) if joint else cache
@@ -86,6 +92,7 @@ class Forward:
                 earlier = torch.ones(1, 1, n, n, dtype=torch.bool, device=piece.device).tril()
                 more = {"attention_mask": earlier, "n_before": start}
             self(piece, growing, torch.arange(start, start + n, device=piece.device)[None], **more)
+            tell(start + n, len(ids))
         if joint and ids:
             layers: list[Any] = cache.layers
             for layer, own in zip(layers, growing.layers, strict=True):

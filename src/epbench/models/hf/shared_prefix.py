@@ -36,6 +36,7 @@ from epbench.models.hf.prefix_rows import (
     release,
 )
 from epbench.models.hf.prompt_tokens import common_prefix
+from epbench.progress import reading
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ class SharedPrefix:
         chunk = self._chunk(len(prefix))
         while True:
             try:
-                cache = self.forward.read(prefix, chunk)
+                cache = self.forward.read(prefix, chunk, reading)
                 break
             except torch.OutOfMemoryError:
                 if chunk <= 64:

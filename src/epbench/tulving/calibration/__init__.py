@@ -1,5 +1,5 @@
 """Calibrating a judge: how often is it right on answers whose verdict is certain?
 
-Read `questions` and `kinds` first (how calibration answers are made), then `answers` (the calibration set), `passport`
-(how a judge did on it), `store` (where passports are kept) and `check` (the whole check).
+Read `questions` and `answers` first (the calibration set and how it is made), then `passport` (how a judge did on it, where
+that is kept, and scores corrected by it) and `check` (the whole check).
 """

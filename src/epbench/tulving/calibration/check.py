@@ -17,11 +17,9 @@ from epbench.reports.page import how_it_was_run, page, pairs
 from epbench.reports.tables import Table, cell, interval_cell
 from epbench.runs.usage import commonest
 from epbench.tulving.calibration.answers import CalibrationAnswer
-from epbench.tulving.calibration.passport import PASSPORT, SHARES, Passport, is_right, make_passport
-from epbench.tulving.calibration.store import store_passport
+from epbench.tulving.calibration.passport import PASSPORT, SHARES, Passport, is_right, make_passport, store_passport
 from epbench.tulving.judging.own_answers import record_answers
-from epbench.tulving.judging.protocol import Judge, Verdict
-from epbench.tulving.judging.verdicts import judge_answers, judge_failures
+from epbench.tulving.judging.verdicts import Judge, Verdict, judge_answers, judge_failures
 from epbench.tulving.questions.generate import bin_of
 
 _SOURCE = "made answers"  # the keys of the answers in stored journals depend on it

@@ -1,22 +1,37 @@
 """A judge's passport: how often it is right on the calibration set, by kind (paper: Section 4.3, Appendix B.4).
 
 It is shown beside every score that the judge gives, since whatever the judge misses or wrongly accepts is in the score
-too.
+too. Passports are kept by judge, for the reports of later runs; there the headline score is corrected for what the judge
+misses and wrongly accepts.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from epbench import __version__
-from epbench.judges.protocol import JudgeIdentity, about_judge
+from epbench.cache import cache_folder
+from epbench.errors import BadInput
+from epbench.files.json_files import read_json, write_json
+from epbench.files.typed import Interval, Number, Whole, fields
+from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, is_free, noted_judge
 from epbench.metric_folders import metric_module
+from epbench.models.load import is_model_name
 from epbench.statistics.intervals import wilson
-from epbench.tulving.calibration.answers import CalibrationAnswer, fingerprint_of_set
-from epbench.tulving.calibration.kinds import KINDS, TRAPS
-from epbench.tulving.judging.protocol import Verdict
+from epbench.tulving.calibration.answers import (
+    KINDS,
+    TRAPS,
+    CalibrationAnswer,
+    fingerprint_of_set,
+    make_calibration_set,
+)
+from epbench.tulving.judging.load import load_judge
+from epbench.tulving.judging.similarity import SimilarityJudge
+from epbench.tulving.judging.verdicts import ScoredAnswer, Verdict
 
 PASSPORT = "passport.json"
 SHARES = ("sensitivity", "specificity", "order")
@@ -50,7 +65,7 @@ def make_passport(
         their order;
         each with `_interval` (95 %, Wilson, items taken as independent); None where there is nothing to count;
         kinds: for each its name, n, right, rate, low, high, failed, and sensitivity, specificity where defined;
-        f1_when_right, f1_when_wrong: see `correction.corrected`; versions.
+        f1_when_right, f1_when_wrong: see `corrected`; versions.
     """
     judged = [
         (answer, verdicts[answer.judge_input.id]) for answer in calibration_set if answer.judge_input.id in verdicts
@@ -152,3 +167,171 @@ def _f1(n_items: int, scores: Mapping[str, float]) -> float:
 def _first_scores(reference: Sequence[str], scores: Sequence[float]) -> dict[str, float]:
     """The score of each different item; if one is repeated its first score counts, as in the metric."""
     return dict(reversed(list(zip(reference, scores, strict=True))))
+
+
+_log = logging.getLogger(__name__)
+
+_FIGURES = fields(dict.fromkeys(("nothing_true", "something_true"), Number | None))
+_PASSPORT = fields(
+    {
+        **dict.fromkeys(SHARES, Number | None), **{f"{share}_interval": Interval | None for share in SHARES},
+        **dict.fromkeys(("f1_when_right", "f1_when_wrong"), _FIGURES), "kinds": list[dict[str, Any]],
+        "made_answers": str, **dict.fromkeys(("seed", "n", "failed"), Whole),
+    }
+)  # fmt: skip
+
+
+def passport_path(judge: JudgeIdentity) -> Path:
+    """Return where a passport is kept: folder `passports` of `$EPBENCH_CACHE`, or of `~/.cache/epbench`."""
+    return cache_folder("passports") / f"{file_name_of(judge)}.json"
+
+
+def store_passport(judge: JudgeIdentity, passport: Passport) -> Path:
+    """Keep a passport for the reports of later runs, in place of an older one of the same judge."""
+    path = passport_path(judge)
+    write_json(path, passport)
+    return path
+
+
+def find_passport(judge: JudgeIdentity) -> Passport | None:
+    """Return the stored passport of this judge, with its prompts and setup; a judge that costs nothing gets a new one.
+
+    The new passport is stored if the judge has weights, which take seconds to load.
+
+    A stored file that is not a passport is ignored with a warning.
+    """
+    path = passport_path(judge)
+    if path.is_file():
+        try:
+            return read_passport(path, judge)
+        except BadInput as error:
+            _log.warning("%s; the passport is ignored until this judge is checked again", error)
+    return _passport_by_rules(judge)
+
+
+def _passport_by_rules(judge: JudgeIdentity) -> Passport | None:
+    """A new passport of a judge that follows rules; None for a model, and for rules that we do not have."""
+    if is_model_name(judge.name):  # loading it would import its libraries
+        return None
+    try:
+        rules = load_judge(judge.name)
+        if not is_free(rules) or rules.prompt_hash != judge.prompt_hash:
+            return None
+    except BadInput:  # there is no such judge, or its weights are not installed
+        return None
+    calibration_set = make_calibration_set()
+    inputs = [answer.judge_input for answer in calibration_set]
+    found = {judgement.key: judgement.verdict for judgement in rules.judge(inputs)}
+    verdicts = {given.id: verdict for given in inputs if (verdict := found.get(given.key(rules))) is not None}
+    passport = make_passport(rules, calibration_set, verdicts, 0)
+    if isinstance(rules, SimilarityJudge):
+        store_passport(rules, passport)
+    return passport
+
+
+def read_passport(path: Path, judge: JudgeIdentity) -> Passport:
+    """Read a passport from a file.
+
+    Raises:
+        BadInput: The file is not a passport, or it is that of another judge.
+    """
+    passport = read_json(path, _PASSPORT)
+    for field, expected in (about_judge(judge, "judge") | {"setup": judge.setup}).items():
+        if passport.get(field, "") != expected:
+            raise BadInput(f"{path}, field {field!r}: expected {expected!r}, got {passport.get(field)!r}")
+    return passport
+
+
+FEWEST_ANSWERS = 20  # with one score from the judge, before readers are warned; fewer may all be right or all wrong
+SMALLEST_DIFFERENCE = 0.05  # between the F1 of right and of wrong answers; nothing can be corrected below it
+
+
+def corrected(f1_by_bin: Mapping[str, float], passport: Passport) -> dict[str, Any]:
+    """Return the scores that a judge without error would have given, after Rogan and Gladen, on the scale of F1.
+
+    A judge gives the mean F1 `r` to answers that are wholly right and `w` to wholly wrong ones; a true F1 of `f` is
+    then observed as w + (r − w)·f, from which f follows. This assumes that errors on half-right answers lie in between,
+    and that real answers are worded like those of the calibration set. `r` is taken from the calibration answers with a
+    true F1 of 1, `w` from those with 0; for bin 0, from those to questions without a true item. Traps (paraphrases,
+    guesses, denials, instructions) are left out: how often they occur in real answers is unknown, and an assumed share
+    would move every score.
+
+    Args:
+        f1_by_bin: Observed mean F1, in [0, 1].
+        passport: The judge's passport.
+
+    Returns:
+        f1_by_bin, clipped to [0, 1], and simple_recall_score, their mean. A bin is None if the F1 of right and of wrong
+        answers differs by 0.05 or less, since the judge then hardly tells them apart; the mean is None if any bin is.
+    """
+    bins: dict[str, float | None] = {}
+    for bin_, observed in f1_by_bin.items():
+        where = "nothing_true" if bin_ == "0" else "something_true"
+        right, wrong = passport["f1_when_right"][where], passport["f1_when_wrong"][where]
+        if right is None or wrong is None or right - wrong <= SMALLEST_DIFFERENCE:
+            bins[bin_] = None
+        else:
+            bins[bin_] = min(1.0, max(0.0, (observed - wrong) / (right - wrong)))
+    known = [value for value in bins.values() if value is not None]
+    recall = math.fsum(known) / len(known) if known and len(known) == len(bins) else None
+    return {"simple_recall_score": recall, "f1_by_bin": bins}
+
+
+def judge_scores(judge: JudgeIdentity, f1_by_bin: Mapping[str, float] | None) -> dict[str, Any]:
+    """Return what scores.json says about the judge.
+
+    Args:
+        judge: The judge.
+        f1_by_bin: Observed mean F1, in [0, 1]; None if the headline is incomplete, so that nothing is corrected.
+
+    Returns:
+        judge: name, prompt_hash, setup (not of rules), sensitivity, specificity, order and their intervals, and passport: the
+        calibration set that it was checked with (fingerprint, seed, n per kind, failed without a verdict), None without one;
+        corrected: the recall corrected for the judge, None without a passport or for an incomplete headline.
+    """
+    passport = find_passport(judge)
+    about: dict[str, Any] = {**about_judge(judge), "passport": None}
+    if passport is None:
+        return {"judge": about, "corrected": None}
+    about["passport"] = {name: passport[name] for name in ("made_answers", "seed", "n", "failed")}
+    for share in SHARES:
+        about |= {name: passport[name] for name in (share, f"{share}_interval")}
+    return {"judge": about, "corrected": None if f1_by_bin is None else corrected(f1_by_bin, passport)}
+
+
+def one_score(rows: Sequence[ScoredAnswer]) -> dict[str, Any] | None:
+    """Return the one score that a judge gave to every true item of every answer, or None if its scores differ.
+
+    Such verdicts do not show that the judge reads the answers: a stuck judge gives the same ones. Questions without a true
+    item say nothing about that, and neither do the missing answers of a file, which no judge has read.
+
+    Args:
+        rows: The judged answers.
+
+    Returns:
+        score (1 or 0) and answers, their number; None also for fewer than `FEWEST_ANSWERS`.
+    """
+    given = [row.scores for row in rows if row.scores and not row.missing]
+    found = {score for scores in given for score in scores}
+    if len(given) < FEWEST_ANSWERS or found not in ({0}, {1}):
+        return None
+    return {"score": int(found.pop()), "answers": len(given)}
+
+
+def recall_to_correct(scores: Mapping[str, Any]) -> Mapping[str, float] | None:
+    """Return f1_by_bin of a run's scores; None if a bin has lost questions."""
+    f1_by_bin: Mapping[str, float] = scores["f1_by_bin"]
+    return None if scores["failed_by_bin"] else f1_by_bin
+
+
+def with_passport(scores: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a run's scores with what is now known about its judge, as the passport may have been made after the run.
+
+    Args:
+        scores: Content of scores.json; what it says about the judge stays if the user's cache has no passport.
+    """
+    judge = scores.get("judge")
+    if judge is None or judge["prompt_hash"] is None:  # no judge, or a published one
+        return dict(scores)
+    found = judge_scores(noted_judge(judge), recall_to_correct(scores))
+    return dict(scores) | (found if found["judge"]["passport"] else {})

@@ -2,5 +2,5 @@
 
 In reading order: `chapter` (from accepted drafts to a book), `loop` (the protocol of writers, and the rounds), `load`
 (from names to writers), `template_writer`, `model_writer` with its `prompts`, `scene_writer` (chapters
-with a plan, without a model), `exact_checks`, `plan_checks`, and `report` (how a book was written).
+with a plan, without a model), `checks`, and `report` (how a book was written).
 """

@@ -1,4 +1,7 @@
-"""From accepted drafts to a book: names of side characters, headings, order (paper: Appendices B.1.8, B.1.9)."""
+"""From what is to be written to a book: candidates, names of side characters, headings, order.
+
+Paper: Appendices B.1.8 and B.1.9.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +11,50 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from epbench.errors import BadInput
-from epbench.tulving.chapters.exact_checks import PLACEHOLDER, split_paragraphs
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.layouts import Layout
+from epbench.tulving.chapters.checks import PLACEHOLDER, split_paragraphs
+from epbench.tulving.events.events import Event, Layout
 from epbench.tulving.levels.plan import ChapterPlan, Evidence, Outcome, Spot
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """An accepted candidate, with numbered paragraphs and with placeholders for side characters.
+class Task:
+    """One candidate to write.
 
     Attributes:
         number: The number of the event, from 0.
-        event: The event that it tells.
-        layout: How it is built.
-        text: Its text.
-        plan: In which words it tells it; None at level 1.
+        event: What the chapter tells.
+        layout: How the chapter is built.
+        attempt: 0 for the first candidate for this event, then 1, 2, …
+        failed: The checks that the previous candidate failed; empty for the first one.
+        previous: The text of the previous candidate; "" for the first one.
+        plan: In which words the chapter tells it, for books of level 2 and higher; None at level 1.
     """
 
     number: int
     event: Event
     layout: Layout
-    text: str
+    attempt: int
+    failed: tuple[str, ...] = ()
+    previous: str = ""
     plan: ChapterPlan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The result of a task.
+
+    Attributes:
+        task: What was to be written.
+        text: Numbered paragraphs, `(1) …`, with `$entity_1`, `$entity_2` for side characters, and nothing around them.
+        fault: Why there is no complete chapter, whatever the text: `cut_off` (the writer ran out of tokens), `empty` or
+            `refused`; None otherwise.
+        why: The reason for a fault that the model or its backend gave; "" if there is none.
+    """
+
+    task: Task
+    text: str
+    fault: str | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +84,22 @@ class Chapter:
     outcomes: Sequence[Outcome] = ()
 
 
-def fill_secondary(drafts: list[Draft], names: Iterable[str]) -> list[Chapter]:
+def event_values(event: Event) -> dict[str, str]:
+    """Return the parts of an event under the names that the config `chapters` gives them."""
+    return {
+        "date": event.time.isoformat(),
+        "location": event.space,
+        "entity": event.entity,
+        "content": event.content,
+        "detail": event.detail,
+    }
+
+
+def fill_secondary(drafts: list[Candidate], names: Iterable[str]) -> list[Chapter]:
     """Replace every `$entity_<i>` by a full name that no other chapter has, and remove the numbers of paragraphs.
 
     Args:
-        drafts: The drafts in the order of the book. The list is emptied, so that a long book is not held twice.
+        drafts: The accepted candidates in the order of the book. The list is emptied, so that a long book is not held twice.
         names: The names to use. Within a chapter they go to the placeholders in the order of their numbers, whether or
             not the numbers have gaps.
 
@@ -72,13 +107,14 @@ def fill_secondary(drafts: list[Draft], names: Iterable[str]) -> list[Chapter]:
         BadInput: There are fewer names than side characters.
     """
     supply = _Supply(names)
-    number_of = {draft.number: number for number, draft in enumerate(drafts, 1)}
+    number_of = {draft.task.number: number for number, draft in enumerate(drafts, 1)}
     chapters: list[Chapter] = []
     drafts.reverse()
     while drafts:
         draft = drafts.pop()
+        task, plan = draft.task, draft.task.plan
         numbers = sorted({int(found) for found in PLACEHOLDER.findall(draft.text)})
-        given = dict(zip(numbers, supply.take(len(numbers), draft.event.first_name), strict=False))
+        given = dict(zip(numbers, supply.take(len(numbers), task.event.first_name), strict=False))
         if len(given) < len(numbers):
             where = f"chapter {len(chapters) + 1}"
             raise BadInput(f"{where}: expected {len(numbers)} names for its side characters, found {len(given)}")
@@ -87,14 +123,14 @@ def fill_secondary(drafts: list[Draft], names: Iterable[str]) -> list[Chapter]:
         chapters.append(
             Chapter(
                 number=len(chapters) + 1,
-                event=draft.event,
-                style=draft.layout.style,
+                event=task.event,
+                style=task.layout.style,
                 n_paragraphs=len(paragraphs),
                 text="\n\n".join(paragraphs),
                 secondary=tuple(given.values()),
-                told=draft.plan.words(draft.event) if draft.plan else None,
-                evidence=renumbered(draft.plan.evidence, number_of) if draft.plan else {},
-                outcomes=_moved(draft.plan.outcomes, number_of) if draft.plan else (),
+                told=plan.words(task.event) if plan else None,
+                evidence=renumbered(plan.evidence, number_of) if plan else {},
+                outcomes=_moved(plan.outcomes, number_of) if plan else (),
             )
         )
     return chapters

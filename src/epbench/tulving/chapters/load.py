@@ -10,19 +10,19 @@ from epbench.errors import BadInput
 from epbench.models.estimate import Estimate, check_window, estimate
 from epbench.models.load import MODELS, Options, is_model_name, load_model, refuse_variant
 from epbench.models.protocol import Model, Request
-from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Candidate, Task, Writer
+from epbench.tulving.chapters.chapter import Candidate, Task
+from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Writer
 from epbench.tulving.chapters.model_writer import CHECK_ATTEMPTS, MAX_TOKENS, ModelWriter
 from epbench.tulving.chapters.scene_writer import SceneWriter
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import FACTS
 
-
-def _template_writer(universe: Universe, seed: int, level: int) -> Writer:
-    return TemplateWriter.of(universe, seed=seed) if level == 1 else SceneWriter.of(universe, seed=seed)
-
-
-RULE_WRITERS: Mapping[str, Callable[[Universe, int, int], Writer]] = {TemplateWriter.name: _template_writer}
+RULE_WRITERS: Mapping[str, Callable[[Universe, int, int], Writer]] = {
+    TemplateWriter.name: lambda universe, seed, level: (TemplateWriter if level == 1 else SceneWriter).of(
+        universe, seed=seed
+    )
+}
 """The writers that follow rules, from a universe, a seed and a level: no model is asked, and nothing is paid for."""
 
 

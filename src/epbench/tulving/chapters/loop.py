@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any, Protocol
@@ -11,11 +12,10 @@ from typing import Any, Protocol
 from epbench.errors import BadInput
 from epbench.files.typed import Whole
 from epbench.progress import Progress, no_progress
-from epbench.tulving.chapters.chapter import Chapter, Draft, fill_secondary
-from epbench.tulving.chapters.exact_checks import check_chapter
+from epbench.tulving.chapters.chapter import Candidate, Chapter, Task, fill_secondary
+from epbench.tulving.chapters.checks import Vocabulary, check_chapter
 from epbench.tulving.chapters.prompts import load_writing_prompts
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.layouts import Layout
+from epbench.tulving.events.events import Event, Layout
 from epbench.tulving.levels.plan import ChapterPlan
 
 MOST_ATTEMPTS = 10
@@ -24,47 +24,6 @@ MOST_ATTEMPTS = 10
 # fail by bad luck. If some were accepted, more failures are tolerated, because one hard event may fail several times.
 FEWEST_CANDIDATES = 5
 BARREN_ROUNDS, BARREN_CANDIDATES = 2, 20
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One candidate to write.
-
-    Attributes:
-        number: The number of the event, from 0.
-        event: What the chapter tells.
-        layout: How the chapter is built.
-        attempt: 0 for the first candidate for this event, then 1, 2, …
-        failed: The checks that the previous candidate failed; empty for the first one.
-        previous: The text of the previous candidate; "" for the first one.
-        plan: In which words the chapter tells it, for books of level 2 and higher; None at level 1.
-    """
-
-    number: int
-    event: Event
-    layout: Layout
-    attempt: int
-    failed: tuple[str, ...] = ()
-    previous: str = ""
-    plan: ChapterPlan | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """The result of a task.
-
-    Attributes:
-        task: What was to be written.
-        text: Numbered paragraphs, `(1) …`, with `$entity_1`, `$entity_2` for side characters, and nothing around them.
-        fault: Why there is no complete chapter, whatever the text: `cut_off` (the writer ran out of tokens), `empty` or
-            `refused`; None otherwise.
-        why: The reason for a fault that the model or its backend gave; "" if there is none.
-    """
-
-    task: Task
-    text: str
-    fault: str | None = None
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +37,6 @@ class Description:
 
     made: str
     limits: str
-
-
-ChapterCheck = Callable[[Candidate], list[str]]
-"""Returns the names of the exact checks that a candidate fails."""
 
 
 class Writer(Protocol):
@@ -119,6 +74,35 @@ class Writer(Protocol):
         A model names its `checker`. A writer that follows rules has none, which is how the two are told apart.
         """
         ...
+
+
+class RuleWriter(ABC):
+    """A writer that follows rules: no model is asked, and its sentences have no second date, location, person or event.
+
+    Args:
+        seed: The seed of all draws.
+    """
+
+    name = "template"
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    @abstractmethod
+    def write(self, task: Task) -> str:
+        """Return the text of one candidate."""
+
+    def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
+        """See `Writer.candidates`."""
+        return [Candidate(task, self.write(task)) for task in progress(tasks, "chapters", len(tasks))]
+
+    def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
+        """Return no doubts: there is nothing that a model would have to look at."""
+        return [[] for _ in candidates]
+
+    def about(self) -> Mapping[str, Any]:
+        """Return nothing: there are no prompts and no tokens."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +158,7 @@ def write_chapters(
     secondary_names: Iterable[str],
     *,
     plans: Sequence[ChapterPlan] = (),
-    check: ChapterCheck | None = None,
+    vocabulary: Vocabulary | None = None,
     progress: Progress = no_progress,
 ) -> tuple[list[Chapter], Writing]:
     """Write a chapter for every event, in at most ten rounds with one candidate for every event without a chapter.
@@ -188,7 +172,7 @@ def write_chapters(
         writer: The template writer or a model.
         secondary_names: Full names for side characters; each is used in one chapter only.
         plans: The plan of each chapter, for books of level 2 and higher.
-        check: Returns the names of the exact checks that a candidate fails; by default those of level 1.
+        vocabulary: The names of the universe, with which chapters with a plan are checked.
         progress: Shows how far a round is.
 
     Returns:
@@ -199,7 +183,7 @@ def write_chapters(
         BadInput: No event got a chapter; the message says which checks failed and shows one candidate.
         RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters.
     """
-    drafts, writing = _accepted_drafts(events, layouts, writer, plans, check, progress)
+    drafts, writing = _accepted_drafts(events, layouts, writer, plans, vocabulary, progress)
     return fill_secondary(drafts, secondary_names), writing
 
 
@@ -208,31 +192,33 @@ def _accepted_drafts(
     layouts: Sequence[Layout],
     writer: Writer,
     plans: Sequence[ChapterPlan],
-    check: ChapterCheck | None,
+    vocabulary: Vocabulary | None,
     progress: Progress,
-) -> tuple[list[Draft], Writing]:
+) -> tuple[list[Candidate], Writing]:
     """All rounds: the drafts in the order of their events, and how they were written."""
-    accepted: dict[int, Draft] = {}
+    accepted: dict[int, Candidate] = {}
     last: dict[int, Candidate] = {}
     failed: dict[int, list[str]] = {}
     iterations: list[Iteration] = []
     while len(iterations) < MOST_ATTEMPTS and not _hopeless(iterations):
-        tasks = [
-            _next_task(task, len(iterations), failed, last)
-            for task in first_tasks(events, layouts, plans)
-            if task.number not in accepted
-        ]
+        tasks = [task for task in first_tasks(events, layouts, plans) if task.number not in accepted]
+        if iterations:  # then the writer is told what was wrong with the previous candidates
+            tasks = [
+                replace(
+                    task, attempt=len(iterations), failed=tuple(failed[task.number]), previous=last[task.number].text
+                )
+                for task in tasks
+            ]
         if not tasks:
             break
         candidates = writer.candidates(tasks, progress)
         last = {candidate.task.number: candidate for candidate in candidates}
-        failed = {number: _exact_faults(candidate, check) for number, candidate in last.items()}
+        failed = {number: _exact_faults(candidate, vocabulary) for number, candidate in last.items()}
         exact = [candidate for number, candidate in last.items() if not failed[number]]
         for candidate, doubts in zip(exact, writer.doubts(exact, progress), strict=True):
-            task = candidate.task
-            failed[task.number] = doubts
+            failed[candidate.task.number] = doubts
             if not doubts:
-                accepted[task.number] = Draft(task.number, task.event, task.layout, candidate.text, task.plan)
+                accepted[candidate.task.number] = candidate
         iterations.append(_iteration(failed, len(exact)))
     if not accepted:
         raise BadInput(_no_chapter(writer, iterations, failed, last))
@@ -243,14 +229,14 @@ def _accepted_drafts(
     return drafts, Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
 
 
-def _left_in_the_air(accepted: Mapping[int, Draft]) -> set[int]:
+def _left_in_the_air(accepted: Mapping[int, Candidate]) -> set[int]:
     """The chapters that refer to a chapter which does not exist, or to one that falls with it."""
     fallen: set[int] = set()
     while more := {
         number
         for number, draft in accepted.items()
-        if draft.plan and number not in fallen
-        for evidence in draft.plan.evidence.values()
+        if draft.task.plan and number not in fallen
+        for evidence in draft.task.plan.evidence.values()
         if any(spot.number not in accepted or spot.number in fallen for spot in evidence.spots)
     }:
         fallen |= more
@@ -265,19 +251,11 @@ def first_tasks(events: Sequence[Event], layouts: Sequence[Layout], plans: Seque
     ]
 
 
-def _next_task(task: Task, attempt: int, failed: Mapping[int, list[str]], last: Mapping[int, Candidate]) -> Task:
-    """The task with the number of the attempt, and with what was wrong with the previous candidate."""
-    if attempt == 0:
-        return task
-    return replace(task, attempt=attempt, failed=tuple(failed[task.number]), previous=last[task.number].text)
-
-
-def _exact_faults(candidate: Candidate, check: ChapterCheck | None) -> list[str]:
+def _exact_faults(candidate: Candidate, vocabulary: Vocabulary | None) -> list[str]:
     if candidate.fault is not None:  # the checks of a broken text would add nothing
         return [candidate.fault]
-    if check is not None:
-        return check(candidate)
-    return check_chapter(candidate.text, candidate.task.event, candidate.task.layout)
+    task = candidate.task
+    return check_chapter(candidate.text, task.event, task.layout, task.plan, vocabulary)
 
 
 def _iteration(failed: Mapping[int, list[str]], n_exact: int) -> Iteration:
@@ -310,15 +288,12 @@ def _no_chapter(
     fault = load_writing_prompts().fault(commonest, candidate.text, event, task.layout, task.plan)
     beginning = " ".join(candidate.text[:120].split())
     shown = f' Its text begins: "{beginning}".' if beginning else f" ({candidate.why})" if candidate.why else ""
+    advice = f"choose another {'checker or ' * commonest.startswith('llm_')}writer"
+    if commonest == "cut_off":
+        advice = "raise the limit of tokens, or choose another writer"
     rounds = f"{len(iterations)} round{'s' * (len(iterations) > 1)}"
     return (
         f"writer {writer.name}: no chapter for any of {len(failed)} events in {rounds}, so the writing stops. "
         f"The candidates failed {listed}. An example of {commonest}: event {task.number} ({event.content}, {event.day}, "
-        f"{event.space}, {event.entity}): {fault}{shown} All candidates are kept; {_advice(commonest)}"
+        f"{event.space}, {event.entity}): {fault}{shown} All candidates are kept; {advice}"
     )
-
-
-def _advice(check: str) -> str:
-    if check == "cut_off":
-        return "raise the limit of tokens, or choose another writer"
-    return f"choose another {'checker or ' * check.startswith('llm_')}writer"

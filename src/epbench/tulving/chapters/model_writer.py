@@ -30,7 +30,7 @@ from epbench.models.json_replies import all_objects_in
 from epbench.models.protocol import Model, Request, Sampling, variant_of
 from epbench.progress import Progress
 from epbench.runs.usage import commonest, token_usage
-from epbench.tulving.chapters.loop import Candidate, Task
+from epbench.tulving.chapters.chapter import Candidate, Task
 from epbench.tulving.chapters.prompts import load_writing_prompts
 from epbench.tulving.events.universe import Universe
 

@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from functools import cache
 
 from epbench.files.packaged import packaged
-from epbench.tulving.chapters.exact_checks import (
-    excerpt_at_fault,
+from epbench.tulving.chapters.checks import (
     facts_in_words,
+    fault_of_form,
     paragraphs_by_fact,
     paragraphs_with,
     split_paragraphs,
 )
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.layouts import Layout
+from epbench.tulving.events.events import Event, Layout
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import ChapterPlan
-from epbench.tulving.scenes.people import pronouns_of
+from epbench.tulving.scenes.patterns import pronouns_of
 
 OWN = packaged("epbench.tulving", "writing.toml")
 
@@ -118,11 +117,12 @@ class WritingPrompts:
             "what": plan.what if plan else "",
         }
         if kind not in ("has", "single", "correct"):
+            form = fault_of_form(text, layout.n_paragraphs)
             return self.faults[check].format(
                 **told,
                 n_found=len(paragraphs),
                 n_paragraphs=layout.n_paragraphs,
-                excerpt=excerpt_at_fault(check, text),
+                excerpt=form[1] if form else "",
             )
         return self.faults[kind].format(
             fact=self.facts[fact].format(**told, deed=event.detail_in_sentence),

@@ -10,10 +10,9 @@ from typing import Any
 
 from epbench.reports.figures import COLOURS, drawing, svg
 from epbench.reports.tables import Table
-from epbench.tulving.chapters.chapter import Chapter, assemble
-from epbench.tulving.chapters.exact_checks import facts_in_words, split_paragraphs
+from epbench.tulving.chapters.chapter import Chapter, assemble, event_values
+from epbench.tulving.chapters.checks import facts_in_words, split_paragraphs
 from epbench.tulving.chapters.loop import Writing
-from epbench.tulving.events.events import Event
 from epbench.tulving.levels.plan import FACTS
 
 
@@ -48,17 +47,6 @@ def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> d
     }
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     return {"writing.json": text, "positions.svg": positions_figure(positions)}
-
-
-def event_values(event: Event) -> dict[str, str]:
-    """Return the parts of an event under the names that the config `chapters` gives them."""
-    return {
-        "date": event.time.isoformat(),
-        "location": event.space,
-        "entity": event.entity,
-        "content": event.content,
-        "detail": event.detail,
-    }
 
 
 def _counts(values: Iterable[Any]) -> dict[str, int]:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Self
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.progress import Progress
-from epbench.tulving.chapters.loop import Candidate, Description, Task
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.layouts import Layout
+from epbench.tulving.chapters.chapter import Candidate, Task
+from epbench.tulving.chapters.loop import Description, RuleWriter
+from epbench.tulving.events.events import Event, Layout
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import ChapterPlan
-from epbench.tulving.scenes.patterns import TRIES, Spread, capitalised
-from epbench.tulving.scenes.people import Pronouns, pronouns_of
-from epbench.tulving.scenes.scene_files import PlaceKind, Scene, Told
-from epbench.tulving.scenes.scenery import Scenery, load_scenery
-from epbench.tulving.scenes.tale_files import facts_bank, style_bank, tale_styles
+from epbench.tulving.scenes.patterns import TRIES, Pronouns, Spread, capitalised, pronouns_of
+from epbench.tulving.scenes.scene_files import (
+    PlaceKind,
+    Scene,
+    Scenery,
+    Told,
+    facts_bank,
+    load_scenery,
+    style_bank,
+    tale_styles,
+)
 
 # The length to reach, in words; a chapter of one paragraph is shorter than one of ten, as at level 1.
 WORDS_PER_CHAPTER = 120
@@ -35,10 +41,9 @@ STAYS_WITH_HERO = 0.5
 _TONES: Mapping[str, str] = {"novel": "gathering", "news": "emergency", "scifi": "emergency"}
 
 
-class SceneWriter:
+class SceneWriter(RuleWriter):
     """Composes chapters from scenes; the same seed gives the same chapters on any machine."""
 
-    name = "template"
     description = Description(
         made="told from the scene of its kind of event (what happens at its beginning, in its middle and at its end) by the "
         "template writer, without a language model",
@@ -53,7 +58,8 @@ class SceneWriter:
             kind: The kind of the universe, which sets the tone of the facts.
             seed: The seed of all draws.
         """
-        self._scenery, self._seed = scenery, seed
+        super().__init__(seed)
+        self._scenery = scenery
         self._facts = facts_bank(_TONES[kind])
         self._spread = Spread(1)
 
@@ -77,23 +83,13 @@ class SceneWriter:
         """See `Writer.candidates`; what later chapters may say depends on what earlier ones have said."""
         if tasks and tasks[0].attempt == 0:
             self._spread = Spread(len(tasks))
-        return [Candidate(task, self._write(task)) for task in progress(tasks, "chapters", len(tasks))]
+        return super().candidates(tasks, progress)
 
-    def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """Return no doubts: the sentences have no second date, location, person or event but those of the plan."""
-        return [[] for _ in candidates]
-
-    def about(self) -> Mapping[str, Any]:
-        """Return nothing: there are no prompts and no tokens."""
-        return {}
-
-    def _write(self, task: Task) -> str:
-        assert task.plan is not None, "books of level 2 and higher have plans"
-        return self.write(task.event, task.layout, task.plan, number=task.number, attempt=task.attempt)
-
-    def write(self, event: Event, layout: Layout, plan: ChapterPlan, *, number: int, attempt: int) -> str:
-        """Return the text of one candidate; see `Task` for the arguments."""
-        draws = RandomStream("scene writer", self._seed, number, attempt)
+    def write(self, task: Task) -> str:
+        """Return the text of one candidate."""
+        event, layout, plan = task.event, task.layout, task.plan
+        assert plan is not None, "books of level 2 and higher have plans"
+        draws = RandomStream("scene writer", self._seed, task.number, task.attempt)
         scene, place = self._scenery.scenes[event.content], self._scenery.places[event.space]
         teller = Teller(
             scene, place, {**self._facts, **style_bank(layout.style)}, self._spread, draws, detail=event.detail

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, Self
+from typing import Self
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
-from epbench.progress import Progress
-from epbench.tulving.chapters.loop import Candidate, Description, Task
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.layouts import Layout
+from epbench.tulving.chapters.chapter import Task
+from epbench.tulving.chapters.loop import Description, RuleWriter
+from epbench.tulving.events.events import Layout
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import SIDE_CHARACTER_WEIGHTS, SIDE_CHARACTERS
 
@@ -75,10 +74,9 @@ def _bank(name: str) -> Bank:
     return Bank(name)
 
 
-class TemplateWriter:
+class TemplateWriter(RuleWriter):
     """Composes chapters from the banks; the same seed gives the same chapters on any machine."""
 
-    name = "template"
     description = Description(
         made="composed from banks of sentences by the template writer, without a language model",
         limits="The prose is composed from templates. It is plainer and less varied than a model's, so facts are easier to "
@@ -93,7 +91,7 @@ class TemplateWriter:
             seed: The seed of all draws.
         """
         self._facts = _bank("facts_novel" if kind == "novel" else "facts_emergency")
-        self._seed = seed
+        super().__init__(seed)
 
     @classmethod
     def of(cls, universe: Universe, *, seed: int = 0) -> Self:
@@ -111,24 +109,10 @@ class TemplateWriter:
                 )
         return cls(universe.kind, seed=seed)
 
-    def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
-        """See `Writer.candidates`."""
-        return [
-            Candidate(task, self.write(task.event, task.layout, number=task.number, attempt=task.attempt))
-            for task in progress(tasks, "chapters", len(tasks))
-        ]
-
-    def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """Return no doubts: the banks have no second date, location, person or event."""
-        return [[] for _ in candidates]
-
-    def about(self) -> Mapping[str, Any]:
-        """Return nothing: there are no prompts and no tokens."""
-        return {}
-
-    def write(self, event: Event, layout: Layout, *, number: int, attempt: int) -> str:
-        """Return the text of one candidate; see `Task` for the arguments."""
-        draws = RandomStream("template writer", self._seed, number, attempt)
+    def write(self, task: Task) -> str:
+        """Return the text of one candidate."""
+        event, layout = task.event, task.layout
+        draws = RandomStream("template writer", self._seed, task.number, task.attempt)
         known = {
             "date": event.day,
             "place": event.space,

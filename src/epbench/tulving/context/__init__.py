@@ -1,5 +1,5 @@
 """What a reader gets to see of a book.
 
-`requests` puts the whole book, retrieved passages or nothing before each question, `memory_system` what a memory system
-remembers; `prompts` holds the words around both, and `passages` notes what was retrieved.
+`retrieved` has what of the book is retrieved for a question: passages, or the memories of a system. `requests` puts these,
+the whole book or nothing before each question, in the words of a prompt pack.
 """

@@ -1,53 +1,235 @@
-"""What a reader gets to see of the book: the whole book, passages retrieved for the question, or nothing.
+"""What a reader of a Tulving book is asked: with which memory, in which words, and how its answers are sampled.
+
+It gets to see the whole book, passages retrieved for the question, the memories of a system, or nothing. Everything that is
+said to it stands in a prompt pack, one file that can be replaced (`data/prompts.toml` is ours).
 
 Paper: Section 5.1 and Appendix D.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 from epbench.errors import BadInput
-from epbench.models.protocol import Request, Sampling
-from epbench.retrieval.load import Bm25
-from epbench.retrieval.protocol import MakeSearcher
-from epbench.tulving.context.prompts import Prompts, load_prompts
-from epbench.tulving.dataset.load import Book
+from epbench.files.packaged import packaged
+from epbench.files.secrets import without_login
+from epbench.hub.rows import Row
+from epbench.journals.answers import fingerprint_of
+from epbench.memories.guard import Limits
+from epbench.memories.load import BASELINES, BRING_YOUR_OWN, SYSTEMS, load_memory
+from epbench.memories.protocol import SystemSpec
+from epbench.models.protocol import Model, Request, Sampling, weights_of
+from epbench.progress import Progress
+from epbench.prompt_packs import load_pack
+from epbench.retrieval.load import Bm25, load_retriever
+from epbench.retrieval.protocol import MakeSearcher, Searcher
+from epbench.tulving.context.retrieved import chunks_of, gold_texts, remember
+from epbench.tulving.dataset.load import Book, Loaded
+from epbench.tulving.reader.everything import EVERYTHING
 
 MEMORIES = ("in-context", "rag-paragraph", "rag-chapter", "none")
 PARAGRAPHS_PER_CHAPTER = 4
 """How many paragraphs are retrieved for each chapter: the published book has 68 paragraphs and 17 chapters."""
 
 
-@dataclass(frozen=True)
-class QuestionView:
-    """What the memories see of a question.
+OWN = packaged("epbench.tulving", "prompts.toml")
+
+# The placeholders that each prompt must have once, and those that it may have; the other prompts have none.
+_HOLDS = {"book": ["book"], "passages": ["passages"], "passage": ["passage"], "question": ["question"]}
+_MAY_HOLD = {"nothing": ["title"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """A pack of prompts. One of `book`, `passages` and `nothing` is followed by a blank line and `question`.
 
     Attributes:
-        id: of the question.
-        question: its text.
-        n_chapters: number of the chapters that match it.
+        system: the system message; it may be empty.
+        book: the words around the whole book, `{book}`.
+        passages: the words around everything that was retrieved, `{passages}`.
+        passage: the words around each retrieved passage, `{passage}`.
+        nothing: the words in place of a book, which may name it by its `{title}`; they may be empty.
+        question: the words around the question, `{question}`.
     """
 
-    id: str
+    system: str
+    book: str
+    passages: str
+    passage: str
+    nothing: str
     question: str
-    n_chapters: int
 
 
-def published_top_k(memory: str, questions: Sequence[QuestionView]) -> int | None:
+def load_prompts(path: Path | None = None) -> Prompts:
+    """Load our pack, or that of a TOML or JSON file with the same keys.
+
+    Raises:
+        BadInput: the file is missing or is neither TOML nor JSON, or a key or a placeholder is missing or unknown.
+    """
+    return load_pack(path or OWN, Prompts, _HOLDS, _MAY_HOLD)
+
+
+MOST_REPEATS = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a reader is shown and asked.
+
+    Attributes:
+        memory: One of `MEMORIES`, `everything` (nothing is shown, as for `none`), or the name of a memory system.
+        top_k: The number of passages or memories for a question; None for the published number.
+        keep_order: Whether passages appear in the order of the book instead of best first.
+        retriever: The name of the retriever, as `load_retriever` takes it.
+        retriever_url: The address of an embeddings endpoint, or None.
+        request_timeout: How many seconds one attempt at one request to that endpoint may take.
+        prompts: The prompt pack.
+        sampling: How answers are sampled.
+        repeats: How often each question is asked, 1 to `MOST_REPEATS`.
+        limits: What one call to a memory system, and its process, may take.
+        installed: What else `load_memory` takes: isolation, and for an installed system endpoint, settings and source.
+
+    Raises:
+        BadInput: repeats is out of its range.
+    """
+
+    memory: str
+    top_k: int | None = None
+    keep_order: bool = False
+    retriever: str = "bm25"
+    retriever_url: str | None = None
+    request_timeout: float = 300.0
+    prompts: Prompts = field(default_factory=load_prompts)
+    sampling: Sampling = field(default_factory=Sampling)
+    repeats: int = 1
+    limits: Limits = field(default_factory=Limits)
+    installed: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.repeats < 1:
+            raise BadInput(f"repeats: expected at least 1, got {self.repeats}")
+        if self.repeats > MOST_REPEATS:
+            raise BadInput(f"repeats: expected at most {MOST_REPEATS:,}, got {self.repeats:,}")
+
+    def system(self, data: Loaded) -> SystemSpec | None:
+        """Find the memory system; None if the memory is one of `MEMORIES`, or `everything`.
+
+        Raises:
+            BadInput: There is no such memory or system, or retrieval is set up for a memory system, which has its own.
+        """
+        if self.memory in (*MEMORIES, EVERYTHING):
+            return None
+        names = dict.fromkeys([*MEMORIES, EVERYTHING, *BASELINES, *SYSTEMS])
+        if self.memory not in names and ":" not in self.memory:
+            raise BadInput(f"unknown memory {self.memory!r}; there are: {', '.join(names)}; {BRING_YOUR_OWN}")
+        if self.keep_order or self.retriever != "bm25":
+            raise BadInput(
+                "a retriever and the order of passages go with rag-paragraph and rag-chapter, not with a memory system"
+            )
+        gold = gold_texts(data.book, data.rows, data.evidence)
+        return load_memory(self.memory, gold, limits=self.limits, **self.installed)
+
+    def requests(self, data: Loaded, rows: Sequence[Row], memory: str | None = None) -> list[Request]:
+        """Build the requests about some questions of a book.
+
+        Args:
+            data: The dataset. The published number of passages depends on all of its questions, so that a part of them
+                is asked in the same way as the whole.
+            rows: The questions to ask.
+            memory: Another memory than that of this reading, one of `MEMORIES`: for comparison, or to stand for that of a
+                memory system, whose memories are not known yet (see `stand_in`).
+        """
+        memory = memory or ("none" if self.memory == EVERYTHING else self.memory)
+        return list(
+            requests_for(
+                memory, data.book, rows, top_k=self._k(data, memory), keep_order=self.keep_order,
+                search=self._search, prompts=self.prompts, sampling=self.sampling, repeats=self.repeats,
+            )
+        )  # fmt: skip
+
+    def requests_of_system(
+        self, folder: Path, system: SystemSpec, data: Loaded, rows: Sequence[Row], progress: Progress
+    ) -> tuple[list[Request], Sequence[str]]:
+        """Have a memory system read the book and retrieve; what the folder's journals hold is not done again.
+
+        Returns:
+            The requests with what it remembers, and what a reader of the results has to know.
+        """
+        k = self._k(data, "rag-chapter")
+        assert k
+        remembered = remember(folder, system, data.book, rows, k, progress, self.limits)
+        requests = [
+            _request(row, _passages(remembered.found[row["id"]], self.prompts), self.prompts, self.sampling)
+            for row in rows
+            if row["id"] in remembered.found
+        ]
+        return repeated(requests, self.repeats), remembered.warnings
+
+    def identity(self, data: Loaded) -> dict[str, Any]:
+        """What tells readings of a book apart, under the names of run.json."""
+        memory = self.memory if self.memory in (*MEMORIES, EVERYTHING) else "rag-chapter"
+        return {
+            "memory": self.memory,
+            "top_k": self._k(data, memory),
+            "keep_order": self.keep_order,
+            "retriever": self.retriever,
+            "temperature": self.sampling.temperature,
+            "max_tokens": self.sampling.max_tokens,
+            "seed": self.sampling.seed,
+            "repeats": self.repeats,
+            "prompts": fingerprint_of(self.prompts),
+        }
+
+    def run_identity(
+        self, data: Loaded, model: Model, base_url: str | None = None, system: SystemSpec | None = None
+    ) -> dict[str, Any]:
+        """The field `identity` of run.json: a folder is resumed only by a run of the same identity.
+
+        Args:
+            data: The dataset.
+            model: The model that reads.
+            base_url: The address of the model's endpoint, if it is behind one; a login in it is left out.
+            system: The memory system, if there is one.
+        """
+        about_system = system.identity if system else {}
+        identity = {"benchmark": "tulving", **data.identity, "model": model.name}
+        return (
+            identity
+            | self.identity(data)
+            | {"base_url": without_login(base_url or "")}
+            | weights_of(model)
+            | about_system
+        )
+
+    def _k(self, data: Loaded, memory: str) -> int | None:
+        return published_top_k(memory, data.rows) if self.top_k is None else self.top_k
+
+    def _search(self, chunks: Sequence[str]) -> Searcher:
+        """Build an index; the retriever is loaded only now, as most memories search nothing, and serves all books."""
+        return self._indexes(chunks)
+
+    @cached_property
+    def _indexes(self) -> MakeSearcher:
+        return load_retriever(self.retriever, base_url=self.retriever_url, request_timeout=self.request_timeout)
+
+
+def published_top_k(memory: str, rows: Sequence[Row]) -> int | None:
     """Return how many passages the paper retrieves: as many chapters as match any of the questions, at the most.
 
     Of paragraphs it is four times as many. Memories without a search have None.
     """
-    most = max([1, *(question.n_chapters for question in questions)])
+    most = max([1, *(row["n_chapters"] for row in rows)])
     return {"rag-chapter": most, "rag-paragraph": PARAGRAPHS_PER_CHAPTER * most}.get(memory)
 
 
 def requests_for(
     memory: str,
     book: Book,
-    questions: Sequence[QuestionView],
+    rows: Sequence[Row],
     *,
     top_k: int | None = None,
     keep_order: bool = False,
@@ -61,7 +243,7 @@ def requests_for(
     Args:
         memory: one of `MEMORIES`.
         book: what is remembered.
-        questions: in the order in which they are asked.
+        rows: the questions in the order in which they are asked.
         top_k: number of chunks for a question, at least 1; by default as published.
         keep_order: whether the chunks are shown in the order of the book instead of best first.
         search: builds the index over the chunks; by default BM25.
@@ -77,17 +259,21 @@ def requests_for(
     if top_k is not None and top_k < 1:
         raise BadInput(f"top-k: expected at least 1, got {top_k}")
     prompts, sampling = prompts or load_prompts(), sampling or Sampling()
+    contexts: Iterable[str]
     if memory == "none":
         # On one line: a title is no place for a heading, and thus for a chapter.
-        contexts = iter([prompts.nothing.format(title=" ".join(book.title.split()))] * len(questions))
+        contexts = [prompts.nothing.format(title=" ".join(book.title.split()))] * len(rows)
     elif memory == "in-context":
-        contexts = iter([prompts.book.format(book=book.text)] * len(questions))
+        contexts = [prompts.book.format(book=book.text)] * len(rows)
     else:
-        k = top_k or published_top_k(memory, questions) or 1
-        contexts = _retrieved(chunks_of(book, memory), questions, k, keep_order, search, prompts)
-    for question, context in zip(questions, contexts, strict=True):
-        text = prompts.question.format(question=question.question)
-        yield from repeated([Request(question.id, prompts.system, context, text, sampling)], repeats)
+        chunks, k = chunks_of(book, memory), top_k or published_top_k(memory, rows) or 1
+        retrieved = search(chunks).search([row["question"] for row in rows], k)
+        contexts = (
+            _passages([chunks[place] for place in (sorted(found) if keep_order else found)], prompts)
+            for found in retrieved
+        )
+    for row, context in zip(rows, contexts, strict=True):
+        yield from repeated([_request(row, context, prompts, sampling)], repeats)
 
 
 def repeated(requests: Iterable[Request], repeats: int) -> list[Request]:
@@ -95,36 +281,9 @@ def repeated(requests: Iterable[Request], repeats: int) -> list[Request]:
     return [replace(request, repeat=repeat) for request in requests for repeat in range(repeats)]
 
 
-def chunks_of(book: Book, memory: str) -> list[str]:
-    """Split the book into chapters or paragraphs, each under a line with its numbers."""
-    if memory == "rag-chapter":
-        return [chapter_passage(number, text) for number, text in book.chapters]
-    return list(paragraphs_of(book).values())
+def _request(row: Row, context: str, prompts: Prompts, sampling: Sampling) -> Request:
+    return Request(row["id"], prompts.system, context, prompts.question.format(question=row["question"]), sampling)
 
 
-def paragraphs_of(book: Book) -> dict[tuple[int, int], str]:
-    """Return the paragraphs by chapter and number, each under a line with both."""
-    return {
-        (number, i): f"Chapter {number}, Paragraph {i}\n\n{paragraph}"
-        for number, text in book.chapters
-        for i, paragraph in enumerate(filter(str.strip, text.split("\n")), 1)
-    }
-
-
-def chapter_passage(number: int, text: str) -> str:
-    """Put the line `Chapter N` before the text of a chapter, as memories store it and searches find it."""
-    return f"Chapter {number}\n\n{text}"
-
-
-def _retrieved(
-    chunks: Sequence[str],
-    questions: Sequence[QuestionView],
-    k: int,
-    keep_order: bool,
-    search: MakeSearcher,
-    prompts: Prompts,
-) -> Iterator[str]:
-    for found in search(chunks).search([question.question for question in questions], k):
-        positions = sorted(found) if keep_order else found
-        passages = [prompts.passage.format(passage=chunks[position]) for position in positions]
-        yield prompts.passages.format(passages="\n\n\n".join(passages))
+def _passages(passages: Iterable[str], prompts: Prompts) -> str:
+    return prompts.passages.format(passages="\n\n\n".join(prompts.passage.format(passage=one) for one in passages))

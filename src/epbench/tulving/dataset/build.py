@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal
@@ -10,17 +9,15 @@ from typing import Literal
 from epbench.errors import BadInput
 from epbench.progress import Progress, no_progress
 from epbench.tulving.chapters.chapter import Chapter, in_chronological_order
+from epbench.tulving.chapters.checks import Vocabulary
 from epbench.tulving.chapters.load import load_writer
 from epbench.tulving.chapters.loop import Writer, write_chapters
-from epbench.tulving.chapters.plan_checks import checks_of
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.dataset.schema import BookData
-from epbench.tulving.events.events import Event, draw_events
-from epbench.tulving.events.layouts import Layout, draw_layouts
+from epbench.tulving.events.events import Event, Layout, draw_events, draw_layouts
 from epbench.tulving.events.universe import PUBLISHED_SIZE, Universe, as_texts, load_universe, secondary_names
 from epbench.tulving.events.universe_files import universe_name, universe_names
-from epbench.tulving.levels.level import check_level
-from epbench.tulving.levels.plan import ChapterPlan
+from epbench.tulving.levels.plan import ChapterPlan, check_level
 from epbench.tulving.levels.plot import draw_plans
 from epbench.tulving.questions.evidence import outcome_questions
 from epbench.tulving.questions.generate import Question, Selection, all_questions, cue_values, select, unused_values
@@ -43,7 +40,7 @@ class Recipe:
         universe: One of ours (`events.universe.universe_names`), or the path of a folder with a universe of the user's own.
         events: The number of events; by default that of the published book.
         universe_size: The number of values per element; 100 in the paper. The geometric parameter is 10 / size.
-        level: What the book takes to be understood: 1 (the template) to 5; see `levels.level`. The events are those of level 1.
+        level: What the book takes to be understood: 1 (the template) to 5; see `LEVELS`. The events are those of level 1.
         seed: The seed of all draws.
         order: `narrative`, or `chronological` for chapters sorted by date.
         selection: The rule by which questions are selected.
@@ -145,14 +142,16 @@ def make_book(
     """
     outline = outline or draw_outline(recipe)
     universe, events = outline.universe, outline.events
+    # From level 2 on, a first name alone does not tell a side character from a main character of another chapter.
+    also = [name.split()[0] for name in universe.entities] if recipe.level > 1 else []
     writer = writer or load_writer(recipe.writer, universe, seed=recipe.seed, level=recipe.level)
     chapters, writing = write_chapters(
         events,
         outline.layouts,
         writer,
-        _side_names(recipe, universe),
+        secondary_names(recipe.seed, also),
         plans=outline.plans,
-        check=checks_of(universe) if outline.plans else None,
+        vocabulary=Vocabulary(universe) if outline.plans else None,
         progress=progress,
     )
 
@@ -164,25 +163,15 @@ def make_book(
         questions += outcome_questions(chapters, seed=recipe.seed)
     if recipe.order == "chronological":
         chapters, questions = _reordered(chapters, questions)
+    by = "" if writing.writer == TemplateWriter.name else f", written by {writing.writer}"
     return BookData(
-        title=_title(recipe, writing.writer),
+        title=f"The days of {recipe.name}, seed {recipe.seed}{by}",
         chapters=chapters,
         questions=questions,
         selected=select(questions, rule=recipe.selection, seed=recipe.seed),
         writing=writing,
         universe_hash=universe.files_hash,
     )
-
-
-def _side_names(recipe: Recipe, universe: Universe) -> Iterator[str]:
-    """From level 2 on, a first name alone does not tell a side character from a main character of another chapter."""
-    also = [name.split()[0] for name in universe.entities] if recipe.level > 1 else []
-    return secondary_names(recipe.seed, also)
-
-
-def _title(recipe: Recipe, writer: str) -> str:
-    by = "" if writer == TemplateWriter.name else f", written by {writer}"
-    return f"The days of {recipe.name}, seed {recipe.seed}{by}"
 
 
 def _reordered(chapters: list[Chapter], questions: list[Question]) -> tuple[list[Chapter], list[Question]]:

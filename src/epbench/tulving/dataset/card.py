@@ -14,7 +14,7 @@ from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Iteration, Writing
 from epbench.tulving.dataset.build import Recipe
 from epbench.tulving.dataset.schema import BookData
 from epbench.tulving.events.universe_files import universe_name
-from epbench.tulving.levels.level import LEVELS
+from epbench.tulving.levels.plan import LEVELS
 from epbench.tulving.questions.generate import BINS
 
 _PARTS = ("time", "space", "entity", "content")

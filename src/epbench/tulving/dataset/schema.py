@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from epbench.hub.dataset_folder import Column, Config, columns_of
-from epbench.tulving.chapters.chapter import Chapter, assemble
+from epbench.tulving.chapters.chapter import Chapter, assemble, event_values
 from epbench.tulving.chapters.loop import Writing
 from epbench.tulving.levels.plan import Evidence
 from epbench.tulving.questions.evidence import evidence_of
 from epbench.tulving.questions.generate import Question, single_event
-
-if TYPE_CHECKING:
-    from datasets import Features
 
 NO_ANSWER = "Nothing in the book answers that."
 
@@ -54,45 +51,42 @@ class BookData:
 
 
 def configs_of(data: BookData) -> list[Config]:
-    """Return the five configs of the dataset, the default first."""
+    """Return the five configs of the dataset, the default first.
+
+    From level 2 on, `qa` also has the paragraphs that answer each question, and over how many links; and `chapters` has how
+    each fact is told, and the paragraphs that prove it.
+    """
+    from datasets import Features, List, Value
+
+    text, number = Value("string"), Value("int32")
+    question = dict.fromkeys(Question._fields, text) | dict.fromkeys(("template", "n_chapters"), number)
+    question |= {"answer": List(text), "chapters": List(number)}
+    chapter = dict.fromkeys(_CHAPTER_COLUMNS, text) | dict.fromkeys(("chapter", "n_paragraphs"), number)
+    chapter |= {"secondary_entities": List(text)}
+    asked, extra = columns_of(data.selected, Question._fields), dict[str, Any]()
+    told, facts = columns_of(list(map(_chapter_row, data.chapters)), _CHAPTER_COLUMNS), dict[str, Any]()
+    if any(chapter.evidence for chapter in data.chapters):
+        extra = {"links": number, "evidence": List({"chapter": number, "paragraph": number})}
+        facts = {"facts": List({"fact": text, "words": text, **extra})}
+        chapters = {chapter.number: chapter for chapter in data.chapters}
+        evidence = [evidence_of(one, chapters) for one in data.selected]
+        asked |= {"links": [one.links for one in evidence], "evidence": [_spots(one) for one in evidence]}
+        told |= {"facts": [_fact_rows(chapter) for chapter in data.chapters]}
     tuning = single_event(data.questions)
+    messages = {"id": text, "messages": List({"role": text, "content": text})}
+    book = {"title": text, "text": Value("large_string")}
     return [
-        _qa(data),
-        Config("all_questions", "test", question_features(), columns_of(data.questions, Question._fields)),
+        Config("qa", "test", Features(question | extra), asked),
+        Config("all_questions", "test", Features(question), columns_of(data.questions, Question._fields)),
         Config(
             "finetune",
             "train",
-            _finetune_features(),
+            Features(messages),
             {"id": Column(tuning, attrgetter("id")), "messages": Column(tuning, chat)},
         ),
-        _chapters(data),
-        Config("book", "test", _book_features(), {"title": [data.title], "text": Column([data], BookData.book)}),
+        Config("chapters", "test", Features(chapter | facts), told),
+        Config("book", "test", Features(book), {"title": [data.title], "text": Column([data], BookData.book)}),
     ]
-
-
-def _qa(data: BookData) -> Config:
-    """The selected questions; from level 2 on with the paragraphs that answer each, and over how many links."""
-    features, columns = question_features(), columns_of(data.selected, Question._fields)
-    if has_evidence(data):
-        chapters = {chapter.number: chapter for chapter in data.chapters}
-        evidence = [evidence_of(question, chapters) for question in data.selected]
-        features |= _evidence_features()
-        columns |= {"links": [one.links for one in evidence], "evidence": [_spots(one) for one in evidence]}
-    return Config("qa", "test", _features(features), columns)
-
-
-def _chapters(data: BookData) -> Config:
-    """The chapters with their events; from level 2 on with how each fact is told, and the paragraphs that prove it."""
-    features, columns = _chapter_features(), columns_of(list(map(_chapter_row, data.chapters)), _CHAPTER_COLUMNS)
-    if has_evidence(data):
-        features |= {"facts": _fact_features()}
-        columns |= {"facts": [_fact_rows(chapter) for chapter in data.chapters]}
-    return Config("chapters", "test", _features(features), columns)
-
-
-def has_evidence(data: BookData) -> bool:
-    """Whether the chapters come with the evidence of their facts, as they do from level 2 on."""
-    return any(chapter.evidence for chapter in data.chapters)
 
 
 def _fact_rows(chapter: Chapter) -> list[dict[str, Any]]:
@@ -128,64 +122,5 @@ _CHAPTER_COLUMNS = (
 
 
 def _chapter_row(chapter: Chapter) -> tuple[Any, ...]:
-    event = chapter.event
-    return (
-        chapter.number,
-        event.time.isoformat(),
-        event.space,
-        event.entity,
-        event.content,
-        event.detail,
-        chapter.style,
-        chapter.n_paragraphs,
-        chapter.text,
-        list(chapter.secondary),
-    )
-
-
-def _features(columns: Mapping[str, Any]) -> Features:
-    from datasets import Features
-
-    return Features(dict(columns))
-
-
-def _evidence_features() -> dict[str, Any]:
-    from datasets import List, Value
-
-    return {"links": Value("int32"), "evidence": List({"chapter": Value("int32"), "paragraph": Value("int32")})}
-
-
-def _fact_features() -> Any:
-    from datasets import List, Value
-
-    return List({"fact": Value("string"), "words": Value("string"), **_evidence_features()})
-
-
-def question_features() -> Features:
-    """Return the types of the columns of `all_questions`, and of `qa` at level 1; `Question` describes them."""
-    from datasets import Features, List, Value
-
-    text, number = Value("string"), Value("int32")
-    columns = dict.fromkeys(Question._fields, text)
-    columns |= {"template": number, "n_chapters": number, "answer": List(text), "chapters": List(number)}
-    return Features(columns)
-
-
-def _finetune_features() -> Features:
-    from datasets import Features, List, Value
-
-    return Features({"id": Value("string"), "messages": List({"role": Value("string"), "content": Value("string")})})
-
-
-def _chapter_features() -> Features:
-    from datasets import Features, List, Value
-
-    columns = dict.fromkeys(_CHAPTER_COLUMNS, Value("string"))
-    columns |= {"chapter": Value("int32"), "n_paragraphs": Value("int32"), "secondary_entities": List(Value("string"))}
-    return Features(columns)
-
-
-def _book_features() -> Features:
-    from datasets import Features, Value
-
-    return Features({"title": Value("string"), "text": Value("large_string")})
+    told = event_values(chapter.event).values()
+    return chapter.number, *told, chapter.style, chapter.n_paragraphs, chapter.text, list(chapter.secondary)

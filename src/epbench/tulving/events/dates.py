@@ -39,7 +39,8 @@ def from_words(text: str) -> date:
     return date(int(year), MONTHS.index(month) + 1, int(day))
 
 
-def _numbered(day: int) -> str:
+def numbered(day: int) -> str:
+    """Turn 22 into `22nd`."""
     ending = "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
     return f"{day}{ending}"
 
@@ -47,10 +48,10 @@ def _numbered(day: int) -> str:
 FORMATS: tuple[Callable[[date], str], ...] = (
     in_words,
     lambda day: f"{day.day} {MONTHS[day.month - 1]} {day.year}",
-    lambda day: f"the {_numbered(day.day)} of {MONTHS[day.month - 1]} {day.year}",
+    lambda day: f"the {numbered(day.day)} of {MONTHS[day.month - 1]} {day.year}",
     lambda day: f"the {_ORDINALS[day.day - 1]} of {MONTHS[day.month - 1]}, {day.year}",
-    lambda day: f"{WEEKDAYS[day.weekday()]}, {MONTHS[day.month - 1]} {_numbered(day.day)}, {day.year}",
-    lambda day: f"{WEEKDAYS[day.weekday()]} the {_numbered(day.day)} of {MONTHS[day.month - 1]} {day.year}",
+    lambda day: f"{WEEKDAYS[day.weekday()]}, {MONTHS[day.month - 1]} {numbered(day.day)}, {day.year}",
+    lambda day: f"{WEEKDAYS[day.weekday()]} the {numbered(day.day)} of {MONTHS[day.month - 1]} {day.year}",
     lambda day: day.isoformat(),
 )
 """How a day may be written, after `on`; the first is how questions and answers write it."""

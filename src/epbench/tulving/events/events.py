@@ -1,16 +1,19 @@
 """Events (time, space, entity, content, detail), drawn so that a cue may match none, one, a few or many of them.
 
-Paper: Appendix B.1.3.
+And layouts: how the chapter of each event must be built, so that the position of each fact is known.
+
+Paper: Appendices B.1.3 and B.1.4.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
-from epbench.draws import UnitStream
+from epbench.draws import RandomStream, UnitStream
 from epbench.errors import BadInput
 from epbench.tulving.events.dates import in_words
 from epbench.tulving.events.universe import Universe
@@ -145,3 +148,47 @@ def _cumulative(size: int, distribution: Distribution, p: float) -> NDArray[np.f
         weights = list(accumulate([1.0] * size, lambda weight, _: weight * (1 - p)))
     total = list(accumulate(weights))
     return np.array([bound / total[-1] for bound in total[:-1]])
+
+
+MOST_PARAGRAPHS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How one chapter must be built.
+
+    Attributes:
+        n_paragraphs: The number of paragraphs, 1 to 10.
+        space: The paragraph, from 1, that alone names the location.
+        time: The paragraph that alone names the date.
+        entity: The paragraph that alone has the full name.
+        content: The paragraph that alone tells the detail.
+        style: The style of the chapter, one of the universe's.
+    """
+
+    n_paragraphs: int
+    space: int
+    time: int
+    entity: int
+    content: int
+    style: str
+
+
+def draw_layouts(n: int, styles: Sequence[str], *, seed: int = 0) -> list[Layout]:
+    """Draw the layouts of the first n chapters.
+
+    Each depends only on its number, so the first n of any longer list are the same.
+
+    Args:
+        n: The number of chapters.
+        styles: The styles to draw from, in any order.
+        seed: The same seed gives the same layouts on any machine.
+    """
+    return [_draw_layout(RandomStream("plan", seed, i), sorted(styles)) for i in range(n)]
+
+
+def _draw_layout(draws: RandomStream, styles: Sequence[str]) -> Layout:
+    k = draws.between(1, MOST_PARAGRAPHS)
+    return Layout(
+        k, draws.between(1, k), draws.between(1, k), draws.between(1, k), draws.between(1, k), draws.pick(styles)
+    )

@@ -16,8 +16,7 @@ from typing import Any
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.tulving.events.dates import in_words
-from epbench.tulving.events.names import NAMES, check_names, words_in
-from epbench.tulving.events.universe_files import UniverseFiles, read_universe_files
+from epbench.tulving.events.universe_files import NAMES, UniverseFiles, check_names, read_universe_files, words_in
 
 PUBLISHED_SIZE = 100
 N_SECONDARY = 100_000

@@ -18,10 +18,9 @@ from epbench.finetuning.texts.tokens import SampleTokens
 from epbench.hub.rows import Row, all_checked_rows
 from epbench.models.estimate import check_window
 from epbench.models.protocol import Model, Request
-from epbench.tulving.context.prompts import Prompts
-from epbench.tulving.context.reading import Reading
+from epbench.tulving.context.requests import Prompts, Reading
 from epbench.tulving.dataset.load import Loaded
-from epbench.tulving.judging.protocol import Judge
+from epbench.tulving.judging.verdicts import Judge
 
 CONFIG, SPLIT = "finetune", "train"
 MEMORY = "none"

@@ -24,12 +24,11 @@ from epbench.runs.judge import check_judge, judge_of_scores
 from epbench.runs.question_table import read_questions
 from epbench.runs.usage import token_usage
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+from epbench.tulving.calibration.passport import judge_scores
 from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.finetuning.material import MEMORY, TulvingPlan
 from epbench.tulving.judging.verdicts import judge_failures, lost_questions
-from epbench.tulving.scores.correction import judge_scores
-from epbench.tulving.scores.question_files import COLUMNS
-from epbench.tulving.scores.run_files import read_scores
+from epbench.tulving.scores.results import COLUMNS, read_scores
 from epbench.tulving.scores.scoring import mean, scores_or_bounds
 
 if TYPE_CHECKING:

@@ -4,26 +4,154 @@ A true item scores 1 if it is in the answer (after case, punctuation and dates a
 (month and year of a date, a first or last name, half of the words), and 0 otherwise, as in the published judge's examples
 (paper: Appendix B.4). A part that belongs to another true item counts only for that item. What the question itself names
 is not an item of the answer. An abstention followed by a guess is not an abstention.
+
+The judge of meanings takes the rules for dates, people and abstentions from here. A change of a rule changes the verdicts,
+and needs a new version of each judge that follows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+import re
+from collections.abc import Callable, Generator, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 
 from epbench.judges.protocol import Judgement
+from epbench.metric_folders import metric_module
 from epbench.models.estimate import Estimate
-from epbench.tulving.judging.protocol import JudgeInput, Verdict
-from epbench.tulving.judging.rules import (
-    entries_of,
-    guesses,
-    is_abstention,
-    is_half_in,
-    is_in,
-    judge_account,
-    normal,
-    position,
+from epbench.tulving.events.dates import MONTHS
+from epbench.tulving.judging.verdicts import JudgeInput, Verdict
+from epbench.tulving.reader.lexical import NAME
+
+_ABSTAINS = re.compile(
+    r"\b(?:no (?:information|mention|record|evidence|answer|one|such|events?|dates?|locations?|details?)|nobody|nothing|"
+    r"none|cannot|can ?not|can['’]t|unable|unknown|unsure|not (?:mentioned|stated|specified|given|sure|know|aware|find|"
+    r"found|say|recall|remember|contain|provide|appear|answerable)|(?:don|doesn|didn|isn|wasn)['’]t (?:know|say|mention|"
+    r"find|recall|remember|contain|provide|specify|appear|have|mentioned|stated))\b",
+    re.IGNORECASE,
 )
+_GUESSES = re.compile(
+    r"\b(?:guess|perhaps|maybe|possibly|probably|likely|might|could (?:have been|be)|may have been|would (?:say|be))\b",
+    re.IGNORECASE,
+)
+_SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b")
+_MYSELF = re.compile(r"I(?:['’]\w+)?")
+MARKER = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
+# Between two sentences of an answer; `St.` is the only abbreviation that names have.
+SENTENCE_GAP = r"(?<=[.!?])(?<!\bSt\.)\s"
+_MONTH_ALONE = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{4}})\b", re.IGNORECASE)
+_MONTH_YEAR = re.compile(r"\b(\d{4} \d{2}) \d{2}\b")
+_DATE = re.compile(r"\b\d{4} \d{2}(?: \d{2})?\b")  # normalised, of a day or of a month
+SMALL_WORDS = frozenset(["a", "an", "the", "of", "and", "in", "at", "on", "for", "to", "with", "de", "del", "da", "do"])
+
+FULL, PARTIAL = 0.8, 0.3  # share of a chapter's words that a full account must contain for 1, and for 0.5
+
+
+def judge_account(judge_input: JudgeInput) -> Verdict:
+    """A full account is one item; its score depends on how many of the chapter's words it contains."""
+    if not judge_input.reference:
+        empty = is_abstention(judge_input.answer)
+        return Verdict([] if empty else [judge_input.answer], [], [], "nothing happened that could be told")
+    chapter = set(normal(judge_input.reference[0]).split()) - SMALL_WORDS
+    told = chapter & set(normal(judge_input.answer).split())
+    share = len(told) / len(chapter) if chapter else 0.0  # nothing can be told of a chapter without words
+    score = 1.0 if share >= FULL else 0.5 if share >= PARTIAL else 0.0
+    items = [] if score == 0 and is_abstention(judge_input.answer) else ["account"]
+    order = list(judge_input.reference) if score else []
+    return Verdict(items, [score], order, f"{share:.0%} of the words of the chapter")
+
+
+@cache
+def _normaliser() -> Callable[[str], str]:
+    normalise: Callable[[str], str] = metric_module("episodic_f1").words_of
+    return normalise
+
+
+def normal(text: str) -> str:
+    """Words and dates as the metric compares them, with slashed dates (month first) and months written like its dates."""
+    return _MONTH_ALONE.sub(_month_number, _normaliser()(_SLASHED.sub(r"\3-\1-\2", text)))
+
+
+def _month_number(match: re.Match[str]) -> str:
+    return f"{match[2]} {MONTHS.index(match[1].capitalize()) + 1:02}"
+
+
+def is_in(item: str, words: str) -> bool:
+    """Whether all words of the item stand in a row in these normalised words."""
+    return f" {_normal_item(item)} " in f" {words} "
+
+
+def position(item: str, words: str) -> int:
+    """Where the item begins in these normalised words, in characters; -1 if it is not in them."""
+    return f" {words} ".find(f" {_normal_item(item)} ")
+
+
+def is_abstention(answer: str) -> bool:
+    """Whether the first sentence says, outside brackets, that there is no answer."""
+    outside = re.sub(r"\([^()]*\)", "", answer).strip() or answer.strip()  # the whole answer may be in brackets
+    first = re.split(rf"{SENTENCE_GAP}|\n", outside, maxsplit=1)[0]
+    return not first or _ABSTAINS.search(first) is not None
+
+
+def guesses(judge_input: JudgeInput) -> bool:
+    """Whether an answer that begins as an abstention goes on to name something that the question does not."""
+    if not _GUESSES.search(judge_input.answer):
+        return False
+    if judge_input.trace == "times":
+        return not set(_DATE.findall(normal(judge_input.answer))) <= set(_DATE.findall(normal(judge_input.question)))
+    return any(holds_name(piece, judge_input.question) for piece in pieces_of(judge_input.answer))
+
+
+def entries_of(judge_input: JudgeInput, missing: Sequence[str]) -> list[str]:
+    """What the answer lists, normalised: dates, or else the lines of a list, or the pieces of sentences that hold names.
+
+    A piece that says a part of a missing item counts too, since a first name alone may begin a sentence.
+    """
+    if judge_input.trace == "times":
+        words = normal(judge_input.answer)
+        return list(dict.fromkeys(_DATE.findall(words))) or ([words] if words else [])
+    listed = [MARKER.sub("", line) for line in judge_input.answer.splitlines() if MARKER.match(line)]
+    named = listed or [
+        piece
+        for piece in dict.fromkeys(pieces_of(judge_input.answer))  # an answer in circles has few different ones
+        if holds_name(piece, judge_input.question)
+        or any(is_half_in(item, normal(piece), judge_input.trace) for item in missing)
+    ]
+    return list(dict.fromkeys(filter(None, map(normal, named or [judge_input.answer]))))
+
+
+def pieces_of(answer: str) -> list[str]:
+    """The answer cut at commas, semicolons, `and`, and the ends of sentences and lines."""
+    return re.split(rf"[,;\n]|\band\b|{SENTENCE_GAP}", answer)
+
+
+def holds_name(piece: str, question: str) -> bool:
+    """Whether the piece has a name that is not in the question; its first word may be capitalised without being a name."""
+    asked = _words_of(question)
+    names = [match[0].split()[match.start() == 0 :] for match in NAME.finditer(piece.strip())]
+    return any(word.casefold() not in asked for name in names for word in name if not _MYSELF.fullmatch(word))
+
+
+@lru_cache(maxsize=64)
+def _words_of(question: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[\w'’-]+", question.casefold()))
+
+
+@lru_cache(maxsize=512)
+def _normal_item(item: str) -> str:
+    return normal(item)
+
+
+def is_half_in(item: str, entry: str, trace: str) -> bool:
+    """Whether the entry says a part of the item."""
+    words = _normal_item(item)
+    if trace == "times":
+        month = _MONTH_YEAR.match(words)
+        return month is not None and f" {month[1]} " in f" {entry} "
+    if trace in ("entities", "other_entities"):
+        return any(word in entry.split() for word in words.split())
+    content: Sequence[str] = [word for word in words.split() if word not in SMALL_WORDS]
+    return sum(word in entry.split() for word in content) * 2 >= len(content) > 0
 
 
 class LexicalJudge:

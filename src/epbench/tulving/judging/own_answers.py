@@ -117,11 +117,7 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Split the file at line feeds only, as JSON may hold the other characters that Python takes for ends of lines.
-
-    Raises:
-        BadInput: A line has more than `MAX_LINE_BYTES` bytes; no more than that is read.
-    """
+    """Split the file at line feeds only, as JSON may hold the other characters that Python takes for ends of lines."""
     with path.open("rb") as file:
         number = 0
         while line := file.readline(MAX_LINE_BYTES + 1):

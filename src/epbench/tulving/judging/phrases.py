@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from epbench.tulving.judging.rules import MARKER, SENTENCE_GAP, SMALL_WORDS, normal
+from epbench.tulving.judging.lexical import MARKER, SENTENCE_GAP, SMALL_WORDS, normal
 
 MOST_CLAUSES = 4  # in one phrase: a description may hold commas and `and`
 MOST_WORDS = 20  # longer phrases tell a story rather than name an item
@@ -67,7 +67,7 @@ class Phrase:
 def phrases_of(answer: str, question: str) -> list[Phrase]:
     """All phrases of an answer, each with what may lead to it (`It took place at …`) and without it.
 
-    Of an answer that is a list only the lines of the list are taken, as in `rules.entries_of`. A phrase whose words all
+    Of an answer that is a list only the lines of the list are taken, as in `lexical.entries_of`. A phrase whose words all
     stand in the question is left out.
     """
     lines = answer.splitlines()

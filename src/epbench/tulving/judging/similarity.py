@@ -27,10 +27,18 @@ from epbench.judges.protocol import Judgement
 from epbench.models.estimate import Estimate
 from epbench.retrieval.dense import batches
 from epbench.retrieval.protocol import Embedder
-from epbench.tulving.judging.lexical import LexicalJudge
+from epbench.tulving.judging.lexical import (
+    SMALL_WORDS,
+    LexicalJudge,
+    entries_of,
+    guesses,
+    is_abstention,
+    is_in,
+    normal,
+    position,
+)
 from epbench.tulving.judging.phrases import Phrase, phrases_of
-from epbench.tulving.judging.protocol import JudgeInput, Verdict
-from epbench.tulving.judging.rules import SMALL_WORDS, entries_of, guesses, is_abstention, is_in, normal, position
+from epbench.tulving.judging.verdicts import JudgeInput, Verdict
 from epbench.tulving.questions.templates import Trace
 
 

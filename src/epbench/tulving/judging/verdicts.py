@@ -1,15 +1,19 @@
-"""Judge the answers of a run: every verdict is journaled as it arrives, and one answer to one question is judged once.
+"""What a judge reads and finds (paper: Appendix B.3), and judging the answers of a run.
 
-One folder may hold the verdicts of several judges: they are in one journal, under keys of their own.
+Every verdict is journaled as it arrives, and one answer to one question is judged once. One folder may hold the verdicts of
+several judges: they are in one journal, under keys of their own.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from epbench.errors import BadInput, RunFailed
 from epbench.hub.rows import Row
@@ -17,12 +21,105 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal, Record, from_journal, read_journal
 from epbench.judges import protocol
 from epbench.judges.model import BaseModelJudge, name_without_weights
-from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, identity_of, judge_open
+from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, identity_of, judge_open, key_parts
 from epbench.judges.replies import with_failures
 from epbench.progress import Progress
 from epbench.runs.judge import judge_of_scores
 from epbench.runs.usage import commonest
-from epbench.tulving.judging.protocol import Judge, JudgeInput, QuestionToScore, ScoredAnswer
+from epbench.tulving.questions.templates import Get, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeInput:
+    """One answer to be judged.
+
+    Attributes:
+        id: Id of the question.
+        question: As the reader was asked.
+        trace: Kind of the items asked for.
+        get: Which of them are asked for.
+        reference: The true items, repeats included; empty where nothing matches the question.
+        answer: As the reader gave it.
+    """
+
+    id: str
+    question: str
+    trace: Trace
+    get: Get
+    reference: tuple[str, ...]
+    answer: str
+
+    @property
+    def distinct_reference(self) -> tuple[str, ...]:
+        """The true items, each once, in the order in which they first appear."""
+        return tuple(dict.fromkeys(self.reference))
+
+    def key(self, judge: JudgeIdentity) -> str:
+        """Hash of everything the verdict depends on, so that one answer to one question is judged once."""
+        parts = (*key_parts(judge), self.question, self.trace, self.get, self.reference, self.answer)
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge found in an answer; the names of the fields are those in the journal.
+
+    Attributes:
+        items: The items of the requested kind in the answer; empty for an abstention.
+        scores: For each true item, repeats included, a number in [0, 1].
+        order: The true items that were found, in the order of the answer.
+        reason: Why, in a few words.
+    """
+
+    items: Sequence[str]
+    scores: Sequence[float]
+    order: Sequence[str]
+    reason: str
+
+
+Judge: TypeAlias = protocol.Judge[JudgeInput, Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionToScore:
+    """What decides which scores a question counts for; all that is known of a question that was lost.
+
+    Attributes:
+        id: The id of the question.
+        get: What the question asks for: all items, the latest, or all in chronological order.
+        bin: The bin of the number of matching chapters.
+        n_chapters: The number of matching chapters.
+        cue: The given values of time, space, entity and content, None where not given. Questions with one cue are one
+            cluster.
+        reference: The true items, repeats included.
+        links: Over how many links from chapter to chapter the answer follows; None at level 1.
+    """
+
+    id: str
+    get: Get
+    bin: str
+    n_chapters: int
+    cue: tuple[str | None, ...]
+    reference: Sequence[str]
+    links: int | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredAnswer(QuestionToScore):
+    """One question with the verdict on its answer.
+
+    Attributes:
+        items: The items found in the answer.
+        scores: The score of each true item, 0 to 1.
+        order: The true items found, in the order of the answer; only used for chronological questions.
+        missing: Whether there was no answer, which is wrong.
+    """
+
+    items: Sequence[str]
+    scores: Sequence[float]
+    order: Sequence[str]
+    missing: bool = False
+
 
 JudgedRecord = tuple[Record, JudgeInput, Record | None]
 """The record of an answer, what the judge was given, and the record of its verdict or its failure, if it read the answer."""
@@ -107,16 +204,6 @@ def _to_score(row: Row) -> dict[str, Any]:
     return plain | {"cue": cue, "reference": row["answer"], "links": row.get("links")}
 
 
-def verdict_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[tuple[JudgeInput, Record]]:
-    """The same as records of the journal: items, scores, order and reason for each answer that has a verdict.
-
-    Raises:
-        BadInput: A verdict has another number of scores than there are true items, or a score outside 0 to 1.
-    """
-    found = judgement_records(folder, rows, judge)
-    return [(given, verdict) for _, given, verdict in found if verdict is not None and verdict.get("failure") is None]
-
-
 def judgement_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[JudgedRecord]:
     """All answers to these rows, as in `given_answers`, with what the journal says of the judge's reading of each.
 
@@ -141,11 +228,7 @@ def judgement_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -
 
 
 def _checked(folder: Path, verdict: Record, given: JudgeInput, *, published: bool) -> Record:
-    """A verdict with scores from 0 to 1; those of a published judge may exceed 1 and are clipped.
-
-    Raises:
-        BadInput: The number of its scores is not that of the true items, or another judge's score is out of range.
-    """
+    """A verdict with scores from 0 to 1; those of a published judge may exceed 1 and are clipped."""
     where, scores = f"{folder / JUDGEMENTS}, record {verdict['key']!r}, field 'scores'", verdict.get("scores", ())
     if len(scores) != (expected := len(given.reference)):
         raise BadInput(

@@ -1,4 +1,7 @@
-"""The plan of a chapter beyond the template: in which words it tells each fact, and which sentences it must have."""
+"""What each level of a book adds, and the plan of a chapter beyond the template.
+
+A plan says in which words the chapter tells each fact, and which sentences it must have.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,41 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from epbench.errors import BadInput
+from epbench.files.json_files import read_typed
+from epbench.files.packaged import packaged
 from epbench.tulving.events.events import Event
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of difficulty.
+
+    Attributes:
+        name: One word for it.
+        adds: What it adds to the level below, as a full sentence.
+    """
+
+    name: str
+    adds: str
+
+
+LEVELS: Mapping[int, Level] = {
+    int(number): level
+    for number, level in read_typed(packaged("epbench.tulving", "levels.json"), dict[str, Level]).items()
+}
+"""The levels by number."""
+
+
+def check_level(level: int) -> None:
+    """Refuse a level that does not exist.
+
+    Raises:
+        BadInput: There is no such level.
+    """
+    if level not in LEVELS:
+        raise BadInput(f"level {level}: expected one of {', '.join(map(str, LEVELS))}")
+
 
 FACTS = ("location", "date", "entity", "content")
 

@@ -9,18 +9,28 @@ from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.files.json_files import read_typed
 from epbench.tulving.events.dates import FORMATS
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.layouts import Layout
+from epbench.tulving.events.events import Event, Layout
 from epbench.tulving.events.universe import Universe
-from epbench.tulving.levels.level import check_level
-from epbench.tulving.levels.outcomes import add_accounts, add_corrections, add_outcomes
-from epbench.tulving.levels.plan import SIDE_CHARACTER_WEIGHTS, SIDE_CHARACTERS, ChapterPlan, Evidence, Fixed, Spot
-from epbench.tulving.levels.references import add_meetings, add_nicknames, add_relations
-from epbench.tulving.scenes.patterns import Spread
-from epbench.tulving.scenes.people import pronouns_of
-from epbench.tulving.scenes.scene_files import SCENE_SLOTS, Told, read_sentence
-from epbench.tulving.scenes.scenery import Scenery, load_scenery, paraphrases
-from epbench.tulving.scenes.tale_files import TALES
+from epbench.tulving.levels.plan import (
+    SIDE_CHARACTER_WEIGHTS,
+    SIDE_CHARACTERS,
+    ChapterPlan,
+    Evidence,
+    Fixed,
+    Spot,
+    check_level,
+)
+from epbench.tulving.levels.references import Book
+from epbench.tulving.scenes.patterns import Spread, pronouns_of
+from epbench.tulving.scenes.scene_files import (
+    SCENE_SLOTS,
+    TALES,
+    Scenery,
+    Told,
+    load_scenery,
+    paraphrases,
+    read_sentence,
+)
 
 NAMED = 0.5
 """How often the kind of event is named at level 3 and higher."""
@@ -51,16 +61,17 @@ def draw_plans(
         _plan(level, number, event, layouts[number], universe, scenery, spread, streams[number])
         for number, event in enumerate(events)
     ]
+    book = Book(events, layouts, plans, universe, spread, seed)
     if level >= 4:
-        add_nicknames(events, layouts, plans, spread, seed)
+        book.add_nicknames()
         if level >= 5:
-            add_accounts(layouts, events, plans, universe, spread, seed)
-        add_meetings(events, layouts, plans, spread, seed)
+            book.add_accounts()
+        book.add_meetings()
         if level >= 5:
-            add_corrections(events, layouts, plans, universe, spread, seed)
-        add_relations(events, layouts, plans, seed)
+            book.add_corrections()
+        book.add_relations()
     if level >= 5:
-        add_outcomes(events, layouts, plans, spread, seed)
+        book.add_outcomes()
     if level >= 3:
         for event, layout, plan, draws in zip(events, layouts, plans, streams, strict=True):
             plan.fixed += draw_asides(event, layout, plan.hero, universe, spread, draws)

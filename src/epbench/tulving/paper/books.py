@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,9 +20,9 @@ from epbench.files.text import shown
 from epbench.files.typed import Whole, fields
 from epbench.hub.rows import all_checked_rows
 from epbench.models.estimate import CL100K, cl100k_tokens
-from epbench.reports.exhibit import Source, marked
+from epbench.reports.exhibit import Column, Exhibit, Missing, Source, marked, of_source
 from epbench.reports.reported import ReportedRow
-from epbench.statistics.estimate import Value
+from epbench.statistics.estimate import Value, framed
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.chapters.loop import Iteration
 from epbench.tulving.chapters.template_writer import TemplateWriter
@@ -33,8 +34,7 @@ from epbench.tulving.events.universe import PUBLISHED_SIZE, load_universe
 from epbench.tulving.events.universe_files import universe_names
 from epbench.tulving.questions.generate import Bin
 from epbench.tulving.released.archive import Archive, ReleasedBook, open_archive
-from epbench.tulving.released.books import read_book
-from epbench.tulving.released.rounds import n_published_events, published_rounds
+from epbench.tulving.released.books import n_published_events, published_rounds, read_book
 
 
 class Asked(NamedTuple):
@@ -47,52 +47,28 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class PaperBook:
-    """A book.
+    """A book: what its dataset or the archive says of it, its chapters, and the questions about them."""
 
-    Attributes:
-        label: How tables name it: the name of the dataset, with its writer or its path where two have one name.
-        name: The name of the dataset, such as `long` or `news-short`.
-        source: `own`, or `released` for a published book.
-        length: `short`, `long` or `very-long`; "" if neither the title nor the archive says so.
-        universe: The name of its universe; "" if unknown. That of a published book is the paper's, even where ours has
-            the same name.
-        order: `narrative`, or `chronological` for chapters sorted by date.
-        writer: `template`, or who else wrote the chapters.
-        seed: The seed of its draws; None if unknown.
-        fingerprint: That of runs on it; see `epbench.tulving.dataset.load`.
-        chapters: The chapters with their events.
-        selected: The questions that are asked.
-        n_answerable: The number of all questions with an answer, before the selection.
-        n_empty: The number of all questions without one.
-        tokens: The length of the text in tokens, or in words.
-        tokenizer: What `tokens` counts: `cl100k_base`, or `words` where that encoding is not at hand.
-        n_events: The number of events that were to be told, with those without a chapter; None if unknown.
-        universe_size: The number of times, of spaces, of entities and of contents in its universe.
-        rounds: The rounds in which a model wrote it; empty if there were none, or if they are unknown.
-        no_rounds: Why `rounds` is empty; "" if it is not.
-        coordinates: Latitude and longitude, in degrees, of the spaces for which they are known.
-    """
-
-    label: str
-    name: str
-    source: Source
-    length: str
-    universe: str
-    order: Order
-    writer: str
-    seed: int | None
-    fingerprint: str
+    label: str  # how tables name it: the name of the dataset, with its writer or its path where two have one name
+    name: str  # the name of the dataset, such as `long` or `news-short`
+    source: Source  # `own`, or `released` for a published book
+    length: str  # `short`, `long` or `very-long`; empty if neither the title nor the archive says so
+    universe: str  # empty if unknown; that of a published book is the paper's, even where ours has the same name
+    order: Order  # `narrative`, or `chronological` for chapters sorted by date
+    writer: str  # `template`, or who else wrote the chapters
+    seed: int | None  # of its draws; None if unknown
+    fingerprint: str  # that of runs on it; see `epbench.tulving.dataset.load`
     chapters: Sequence[Chapter] = field(repr=False)
-    selected: Sequence[Asked] = field(repr=False)
-    n_answerable: int
-    n_empty: int
-    tokens: int
-    tokenizer: str
-    n_events: int | None = None
-    universe_size: int = PUBLISHED_SIZE
-    rounds: Sequence[Iteration] = ()
-    no_rounds: str = ""
-    coordinates: Mapping[str, Point] = field(default_factory=dict, repr=False)
+    selected: Sequence[Asked] = field(repr=False)  # the questions that are asked
+    n_answerable: int  # the number of all questions with an answer, before the selection
+    n_empty: int  # the number of all questions without one
+    tokens: int  # the length of the text in tokens, or in words
+    tokenizer: str  # what `tokens` counts: `cl100k_base`, or `words` where that encoding is not at hand
+    n_events: int | None = None  # the events that were to be told, with those without a chapter; None if unknown
+    universe_size: int = PUBLISHED_SIZE  # the number of times, of spaces, of entities and of contents in its universe
+    rounds: Sequence[Iteration] = ()  # in which a model wrote it; empty if there were none, or if they are unknown
+    no_rounds: str = ""  # why `rounds` is empty
+    coordinates: Mapping[str, Point] = field(default_factory=dict, repr=False)  # latitude and longitude of known spaces
 
     @property
     def marked(self) -> str:
@@ -118,23 +94,42 @@ def originals(books: Sequence[PaperBook]) -> list[PaperBook]:
     return [book for book in books if book.order == "narrative" or texts(book) not in told]
 
 
-def rows_of(table: str, reported: Sequence[ReportedRow], scores: Iterable[str]) -> list[ReportedRow]:
+Reported = Sequence[ReportedRow]
+Record = dict[str, Value]
+
+BOOK, WRITER = Column("book", of_source(), text=True), Column("writer", "writer", text=True)
+
+
+def book_table(
+    name: str, title: str, own: Sequence[Record], reported: Iterable[Record], columns: Sequence[Column],
+    notes: Sequence[str], theirs: Reported, needs: str = "books", **more: Any,
+) -> Exhibit | Missing:  # fmt: skip
+    """A table whose last notes say where the reported rows are from, with the notes of these rows."""
+    if not own:
+        return Missing(name, title, needs)
+    sources = [f"(reported): {source}." for source in sorted({f"{row.source}, {row.table}" for row in theirs})]
+    said = [f"{marked(row.dataset, 'reported')}: {row.note}" for row in theirs if row.note]
+    return Exhibit(name, title, framed([*own, *reported]), columns, [*notes, *sources, *said], **more)
+
+
+def rows_of(table: str, reported: Reported, scores: Iterable[str]) -> list[ReportedRow]:
     """The rows of a table that have at least one of these scores; other papers have tables of this number too."""
     wanted = set(scores)
     return [row for row in reported if row.table == table and not wanted.isdisjoint(row.scores)]
 
 
-def identity_of(row: ReportedRow) -> dict[str, Value]:
+def identity_of(row: ReportedRow) -> Record:
     """What says which book a row is about, as `PaperBook.identity`; the paper names the book and its writer only."""
     return {"source": "reported", "label": row.dataset, "book": row.dataset, "writer": row.model}
 
 
-def sources_of(rows: Sequence[ReportedRow]) -> list[str]:
-    """Where reported rows are from, with the notes of the rows."""
-    sources = sorted({f"{row.source}, {row.table}" for row in rows})
-    return [f"(reported): {source}." for source in sources] + [
-        f"{marked(row.dataset, 'reported')}: {row.note}" for row in rows if row.note
-    ]
+def of_cells(
+    theirs: Reported, names: Sequence[str], cells: Iterable[tuple[str, ...]], *columns: str
+) -> Iterable[Record]:
+    """A record for each cell of each row, whose score is named by the cell, such as `time.3-5`."""
+    for row, cell in product(theirs, cells):
+        score = dict.fromkeys(columns, row.scores.get(".".join(cell)))
+        yield {**identity_of(row), **dict(zip(names, cell, strict=True)), **score}
 
 
 def read_books(datasets: Sequence[str] = (), archive: Path | None = None) -> list[PaperBook]:

@@ -1,4 +1,4 @@
-"""Books, orders and runs on one book compared, each with its test (paper: Tables 20 to 23 and 25, Figures 3, 7 and 8)."""
+"""Books, orders and runs on one book compared, each with its test (paper: Tables 20 to 23, Figures 3, 7 and 8)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,10 @@ from typing import TYPE_CHECKING
 from epbench.reports.exhibit import Column, Exhibit, Missing, Show, of_source, p_value
 from epbench.statistics.estimate import Value, framed
 from epbench.statistics.paired import holm
-from epbench.tulving.paper.inputs import EVENTS, Line, runs_among, size_of
+from epbench.tulving.paper.inputs import EVENTS, Line, grouped_by, runs_among, size_of
 from epbench.tulving.paper.recall import (
     BIN,
-    NEEDS_RATINGS,
-    REALISM_WORDS,
-    Ratings,
-    rated,
     recall_table,
-    unrated_notes,
     with_reported_once,
 )
 from epbench.tulving.paper.rows import ALL_ROWS, POLICY, asked_for_all, for_each, judge_notes
@@ -50,7 +45,7 @@ Contrast = tuple[str, tuple[str, str], "tuple[pd.DataFrame, pd.DataFrame]"]
 """What is held fixed, such as the book; what two samples are; and their questions. The first is expected to be higher."""
 
 
-def _answered(contrast: Contrast) -> tuple[list[float], list[float]]:
+def answered(contrast: Contrast) -> tuple[list[float], list[float]]:
     """F1 of the questions of each sample that have not failed."""
     first, second = (sample["f1"].dropna().astype(float).tolist() for sample in contrast[2])
     return first, second
@@ -59,19 +54,10 @@ def _answered(contrast: Contrast) -> tuple[list[float], list[float]]:
 def contrast_table(
     name: str, title: str, about: str, contrasts: Sequence[Contrast], notes: Sequence[str], lines: Sequence[Line]
 ) -> Exhibit:
-    """One-sided Mann–Whitney tests with Holm's correction over the rows of the table.
-
-    Args:
-        name: The name of the exhibit.
-        title: Its title.
-        about: The title of the first column.
-        contrasts: The rows; every sample has an answered question.
-        notes: Sentences that come first among the notes.
-        lines: Whose judges are named.
-    """
+    """One-sided Mann–Whitney tests with Holm's correction over the rows of the table, whose samples all have answers."""
     from epbench.statistics.smallest_difference import mann_whitney
 
-    tests = [mann_whitney(*_answered(contrast), alternative="greater") for contrast in contrasts]
+    tests = [mann_whitney(*answered(contrast), alternative="greater") for contrast in contrasts]
     rows: list[dict[str, Value]] = [
         {
             about: fixed, "first": names[0], "second": names[1], "alternative": "first > second",
@@ -101,10 +87,13 @@ def books_by_writer(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     title = "Books by different writers: F1 by the number of events that match the cue"
     tests = "Books by different writers: tests between the readers of each book"
     known = [line for line in with_reported_once(lines) if line.writer is not None or line.reported is not None]
-    writers: dict[tuple[str, ...], set[str | None]] = {}  # a reported book without a writer is the paper's
-    for line in known:
-        writers.setdefault((line.source, line.memory, line.model, line.book), set()).add(line.writer)
-    chosen = [line for line in known if len(writers[line.source, line.memory, line.model, line.book]) > 1]
+
+    def reader(line: Line) -> tuple[str, ...]:
+        return line.source, line.memory, line.model, line.book
+
+    # A reported book without a writer is the paper's.
+    several = {who for who, of in grouped_by(known, reader).items() if len({line.writer for line in of}) > 1}
+    chosen = [line for line in known if reader(line) in several]
     ordered = sorted(chosen, key=lambda line: (line.source == "reported", line.book, line.text))
     if not (runs := runs_among(ordered)):
         needs = (
@@ -150,43 +139,22 @@ def books_by_order(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     if not runs:
         needs = "runs of one model and memory on a book and on its ordered version, such as short and short-ordered"
         return [Missing("Table 22", title, needs), Missing("Table 23", tests, needs)]
-    both = list({id(line): line for side in (0, 1) for pair in pairs for line in [pair[side]]}.values())
-    shown = sorted(
-        both,
-        key=lambda line: (line.source == "reported", line.book.removesuffix(ORDERED), not line.book.endswith(ORDERED)),
-    )
-    contrasts: list[Contrast] = [
-        (
-            f"{first.model}, {first.memory}", (f"{first.who} on {first.text}", f"{second.who} on {second.text}"),
-            (asked_for_all(first), asked_for_all(second)),
-        )
-        for first, second in runs
-    ]  # fmt: skip
-    contrasts = [each for each in contrasts if all(_answered(each))]
+    both = {id(line): line for side in (0, 1) for pair in pairs for line in [pair[side]]}.values()
+
+    def place(line: Line) -> tuple[bool, str, bool]:
+        return line.source == "reported", line.book.removesuffix(ORDERED), not line.book.endswith(ORDERED)
+
+    shown = sorted(both, key=place)
+    contrasts: list[Contrast] = []
+    for first, second in runs:
+        names = f"{first.who} on {first.text}", f"{second.who} on {second.text}"
+        contrasts.append((f"{first.model}, {first.memory}", names, (asked_for_all(first), asked_for_all(second))))
+    contrasts = [each for each in contrasts if all(answered(each))]
     readers = [line for pair in runs for line in pair]
     return [
         recall_table("Table 22", title, shown, BIN),
         contrast_table("Table 23", tests, "reader", contrasts, [_GET_ALL, _PAIRED], readers),
     ]
-
-
-def realism_tests(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit | Missing]:
-    """Table 25: whether questions about unrealistic events are answered better, for each book whose chapters are rated."""
-    title = "Questions about realistic and other events: tests by run"
-
-    def make(name: str, title: str, runs: Sequence[Line]) -> Exhibit:
-        groups = ("non-realistic", "realistic")
-        contrasts: list[Contrast] = [
-            (line.who, groups, (of[of["realism"] == groups[0]], of[of["realism"] == groups[1]]))
-            for line in runs
-            for of in [line.questions]
-        ]
-        notes = [ALL_ROWS, f"{REALISM_WORDS} Mixed and empty questions are left out.", *unrated_notes(runs)]
-        return contrast_table(name, title, "run", [each for each in contrasts if all(_answered(each))], notes, runs)
-
-    found = for_each("Table 25", title, NEEDS_RATINGS, rated(lines, realism), make)
-    needs = "answered questions about realistic and about other chapters"
-    return [one if isinstance(one, Missing) or one.records else Missing(one.name, title, needs) for one in found]
 
 
 # Runs on one book, question by question
@@ -203,11 +171,8 @@ def matched(lines: Sequence[Line]) -> dict[str, Matched]:
     """The runs on each text that can be compared question by question."""
     import pandas as pd
 
-    texts: dict[str, list[Line]] = {}
-    for line in runs_among(lines):
-        texts.setdefault(line.fingerprint, []).append(line)
     found: dict[str, Matched] = {}
-    for runs in texts.values():
+    for runs in grouped_by(runs_among(lines), lambda line: line.fingerprint).values():
         answered = [line.questions[line.questions["outcome"] != "failed"] for line in runs]
         columns = [questions.groupby("id", sort=False)["f1"].mean() for questions in answered]
         f1 = pd.concat(columns, axis=1, join="inner", keys=range(len(runs)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.files.json_files import read_json
 from epbench.models.protocol import name_of
@@ -17,14 +17,15 @@ from epbench.runs.folder import dataset_of
 from epbench.runs.question_table import read_questions
 from epbench.runs.several import MEASURES, measured_runs, names_of
 from epbench.statistics.estimate import Value
-from epbench.tulving.released.run_names import reader_of, writer_of
-from epbench.tulving.scores.correction import with_passport
-from epbench.tulving.scores.question_files import COLUMNS
-from epbench.tulving.scores.run_files import read_run, read_scores
+from epbench.tulving.calibration.passport import with_passport
+from epbench.tulving.released.archive import reader_of, writer_of
+from epbench.tulving.scores.results import COLUMNS, read_run, read_scores
 from epbench.tulving.scores.tables import judge_names
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Key = TypeVar("Key")
 
 _KINDS = ("tulving",)
 """The runs that measure an epoch of a training."""
@@ -203,11 +204,17 @@ def runs_among(lines: Iterable[Line]) -> list[Line]:
     return [line for line in lines if not line.reported]
 
 
+def grouped_by(lines: Iterable[Line], key: Callable[[Line], Key]) -> dict[Key, list[Line]]:
+    """The lines by what a function gives for each, in the order in which that comes."""
+    found: dict[Key, list[Line]] = {}
+    for line in lines:
+        found.setdefault(key(line), []).append(line)
+    return found
+
+
 def by_book(lines: Iterable[Line]) -> dict[str, list[Line]]:
     """The lines by the name of the book, for the books of which there is a run."""
-    lines = list(lines)
-    books = dict.fromkeys(line.book for line in runs_among(lines))
-    return {book: [line for line in lines if line.book == book] for book in books}
+    return {book: of for book, of in grouped_by(lines, lambda line: line.book).items() if runs_among(of)}
 
 
 def size_of(book: str) -> str:

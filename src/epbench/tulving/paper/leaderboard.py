@@ -9,7 +9,7 @@ from epbench.models.protocol import name_of
 from epbench.reports.exhibit import Exhibit
 from epbench.reports.leaderboard import Standing, bounded, by_board, leaderboard, score_of
 from epbench.reports.reported import ReportedRow
-from epbench.tulving.judging.protocol import ScoredAnswer
+from epbench.tulving.judging.verdicts import ScoredAnswer
 from epbench.tulving.paper.inputs import Inputs, Line
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.reader.everything import ACCOUNT, names_by_trace

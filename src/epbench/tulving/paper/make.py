@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from epbench.reports.exhibit import Exhibit, Missing, slug
 from epbench.runs.folder import read_run
-from epbench.tulving.paper import book_tables, comparisons, grouping, hallucinations, order, recall
+from epbench.tulving.paper import book_chapters, book_tables, comparisons, groups, order, recall
+from epbench.tulving.paper.books import PaperBook, originals
 from epbench.tulving.paper.inputs import Inputs, lines_of, runs_among
-from epbench.tulving.paper.recall import Ratings
-from epbench.tulving.paper.seeds import seeds
-
-if TYPE_CHECKING:
-    from epbench.tulving.paper.books import PaperBook
+from epbench.tulving.paper.realism import Ratings, by_realism
 
 _ORDER = (
     "Table 2", "Figure 3", "Table 3", "Figure 4", "Table 4", "Table 6", "Table 7", "Table 8", "Figure 5", "Table 9",
@@ -48,16 +44,23 @@ def exhibits(
     """
     about_books = [row for row in inputs.reported if book_tables.is_about_books(row)]
     lines = lines_of(replace(inputs, reported=[row for row in inputs.reported if row not in about_books]))
+    told = originals(books)  # one that only orders the chapters of another one by date stands in Tables 6 and 28 alone
+    tables_of_told = (
+        book_tables.main_books, book_chapters.rounds, book_chapters.composition, book_tables.repetitions,
+        book_tables.widespreadness, book_tables.other_books,
+    )  # fmt: skip
+    tables_of_all = book_tables.expected, book_tables.overview
     found: list[Exhibit | Missing] = [
         *comparisons.ranks(lines), *recall.by_bin(lines), *recall.heat_maps(lines), *order.order_tables(lines),
-        *recall.by_chunks(lines), *recall.by_kind(lines), *comparisons.books_by_writer(lines),
-        *comparisons.books_by_order(lines), *recall.by_realism(lines, realism), *comparisons.realism_tests(lines, realism),
+        *recall.by_kind(lines), *comparisons.books_by_writer(lines),
+        *comparisons.books_by_order(lines), *by_realism(lines, realism),
         *comparisons.estimation_plots(lines), *recall.diverse_books(lines),
-        *book_tables.exhibits(books, entity, reported=about_books),
+        *(table(told, about_books) for table in tables_of_told), *(table(books, about_books) for table in tables_of_all),
+        *book_chapters.positions_figures(told), *book_chapters.path_figures(told, entity),
     ]  # fmt: skip
     if runs := runs_among(lines):
-        found += [*hallucinations.exhibits(lines), *([grouping.grouped(runs, by)] if by else [])]
-        found += [grouping.harsh(runs), seeds(runs)]
+        found += [*groups.hallucinations(lines), *([groups.grouped(runs, by)] if by else [])]
+        found += [groups.harsh(runs), order.seeds(runs)]
     places = {name: place for place, name in enumerate(_ORDER)}
     return sorted(_with_own_files(found), key=lambda one: places.get(one.name.partition(",")[0], len(places)))
 

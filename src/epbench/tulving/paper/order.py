@@ -1,21 +1,44 @@
-"""The latest state of an entity, and its states in chronological order (paper: Table 4)."""
+"""Scores of whole runs: the latest state of an entity and its states in chronological order, and the spread over books.
+
+Table 4 of the paper; and how much the scores of one reader differ from book to book, beside their error on one book.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import variance
+from typing import TYPE_CHECKING
 
-from epbench.reports.exhibit import Column, Exhibit, Missing
+from epbench.judges.protocol import noted_judge
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, marked, of_source
+from epbench.reports.tables import cell, interval_cell
+from epbench.runs.folder import read_run
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
-from epbench.tulving.paper.inputs import Line, by_book
-from epbench.tulving.paper.rows import APART, PLAIN, for_each, notes_on, reported, value, who_columns, with_n
+from epbench.statistics.intervals import Spread, spread_of_groups
+from epbench.tulving.paper.inputs import Line, by_book, grouped_by
+from epbench.tulving.paper.rows import (
+    APART,
+    PLAIN,
+    for_each,
+    forest,
+    judge_notes,
+    notes_on,
+    reported,
+    value,
+    who_columns,
+    with_n,
+)
+from epbench.tulving.questions.generate import BINS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SCORES = {
-    "latest": "latest",
-    "all_matched": "all",
-    "kendall_tau": "Kendall τ",
+    "latest": "latest", "all_matched": "all", "kendall_tau": "Kendall τ",
     "chronological_awareness": "chronological awareness",
-}
+}  # fmt: skip
 """The scores by their names in scores.json, with the titles of their columns."""
 
 _COUNTED = (
@@ -57,33 +80,207 @@ def _rank(scores: dict[str, Estimate]) -> float:
     return -1.0 if latest is None or all_ is None else (latest + max(0.0, all_ * (tau or 0.0))) / 2
 
 
+def counted(questions: pd.DataFrame, score: str) -> pd.DataFrame:
+    """The questions of a run that count for a score, by its name in scores.json; for a bin `f1_by_bin.` and the bin."""
+    latest = (questions["get"] == "latest") & (questions["n_chapters"] >= 2)
+    ordered = (questions["get"] == "chronological") & (questions["reference"].map(lambda items: len(set(items))) >= 2)
+    everything = questions["get"] == "all"
+    named = {
+        "simple_recall_score": everything, "latest": latest, "all_matched": ordered, "chronological_awareness": latest | ordered
+    }  # fmt: skip
+    return questions[named.get(score, everything & (questions["bin"] == score.removeprefix("f1_by_bin.")))]
+
+
+def book_score(line: Line, score: str) -> Estimate:
+    """A score of a run, named as for `counted`, with the interval and the bounds that scores.json has."""
+    scores, questions = line.scores, counted(line.questions, score)
+    of_bin = score.startswith("f1_by_bin.")
+    mean = scores["f1_by_bin"].get(score.removeprefix("f1_by_bin.")) if of_bin else scores[score]
+    (low, high), (lowest, highest) = (
+        scores.get(name, {}).get(score) or (None, None) for name in ("intervals", "incomplete")
+    )
+    n_failed = int((questions["outcome"] == "failed").sum())
+    return Estimate(len(questions) - n_failed, n_failed, mean, None, low, high, lowest, highest)
+
+
 def _scores(line: Line) -> dict[str, Estimate]:
     """The scores of a line; empty if it has neither the latest state nor the order."""
     if line.reported is not None:
         found = {name: reported(line, name) for name in _SCORES}
         return found if found["latest"].mean is not None or found["all_matched"].mean is not None else {}
-    asked, scores = line.questions, line.scores
-    latest = asked[(asked["get"] == "latest") & (asked["n_chapters"] >= 2)]
-    ordered = asked[(asked["get"] == "chronological") & asked["reference"].map(lambda items: len(set(items)) >= 2)]
+    latest, ordered = (counted(line.questions, score) for score in ("latest", "all_matched"))
     if latest.empty and ordered.empty:
         return {}
-    answered = ordered["outcome"] != "failed"
-    matched = ordered.assign(matched=ordered["tau"].notna().astype(float).where(answered))
-    n_failed = len(ordered) - int(answered.sum())
-    tau = estimate(ordered[ordered["tau"].notna()], "tau")
-    n_latest = int((latest["outcome"] != "failed").sum())
-    whole = Estimate(n_latest + int(answered.sum()), len(latest) - n_latest + n_failed)
-    return {
-        "latest": estimate(latest, "f1"),
-        "all_matched": replace(estimate(matched, "matched"), sd=None),  # a share has no deviation of interest
-        # The bounds of scores.json know what the failed questions may have been.
-        "kendall_tau": _known(line, "kendall_tau", replace(tau, n_failed=n_failed)) if n_failed else tau,
-        "chronological_awareness": _known(line, "chronological_awareness", whole, scores.get("chronological_awareness")),
-    }  # fmt: skip
+    matches = ordered["tau"].notna().astype(float).where(ordered["outcome"] != "failed")
+    matched = estimate(ordered.assign(matched=matches), "matched")
+    tau, awareness = estimate(ordered[ordered["tau"].notna()], "tau"), book_score(line, "chronological_awareness")
+    if matched.n_failed:  # the bounds of scores.json know what the failed questions may have been
+        lowest, highest = line.scores.get("incomplete", {}).get("kendall_tau") or (None, None)
+        tau = Estimate(tau.n, matched.n_failed, lowest=lowest, highest=highest)
+    if awareness.mean is None and awareness.lowest is None:
+        awareness = Estimate()
+    # A share has no deviation of interest.
+    scores = estimate(latest, "f1"), replace(matched, sd=None), tau, awareness
+    return dict(zip(_SCORES, scores, strict=True))
 
 
-def _known(line: Line, score: str, counts: Estimate, mean: float | None = None) -> Estimate:
-    """What scores.json says of a score: its value, or its bounds where questions failed."""
-    lowest, highest = line.scores.get("incomplete", {}).get(score) or (None, None)
-    known = Estimate(counts.n, counts.n_failed, mean if lowest is None else None, lowest=lowest, highest=highest)
-    return known if known.mean is not None or lowest is not None or score == "kendall_tau" else Estimate()
+# Books of several seeds
+
+NAME = "Books of several seeds"
+ALL_BOOKS = "all books"
+SCORES = {
+    "simple_recall_score": "simple recall",
+    **{f"f1_by_bin.{bin_}": f"bin {bin_}" for bin_ in BINS},
+    "latest": "latest",
+    "chronological_awareness": "chronological awareness",
+}
+"""The scores that are compared, by their names in scores.json, with their names in the table."""
+
+_NOTES = (
+    "Within a book: the standard error of a score, had other questions been asked about the same book. It is taken from the "
+    "score's 95 % interval, for which cues are drawn with replacement: its width over 3.92. In the row of all books it is the "
+    "root mean square over the books.",
+    "Between books: the standard deviation of the scores that the books would have without that error, by the method of "
+    "moments; it is 0 where the errors alone explain how much the books differ. In parentheses its 95 % interval, from the "
+    "chi-square distribution of the observed variance, cut at 0.5, the largest deviation that scores of many books can have: "
+    "from few books, an estimate of 0 does not show that books are alike.",
+    "The value of all books is the mean of those of the books, each counted once. The 95 % interval beside it is where the "
+    "score on another book like these is expected (Student's t over the books, cut at 0 and 1).",
+    "Books that differ in length, universe or writer differ for that reason too; only books that differ in their seed alone "
+    "show what the seed does.",
+)
+_LEFT_OUT = (
+    "A book is not in the row of all books where its score has no interval: it has lost questions, and is shown as a range, or "
+    "all questions have one cue."
+)
+_OF_BOOK = ("benchmark", "fingerprint", "chapters", "released", "run")  # what runs on two books always differ in
+_WIDTH = 2 * 1.959964  # of a normal 95 % interval, in standard errors
+_MOST = 0.5  # no numbers from 0 to 1 have a larger standard deviation, however many they are
+
+
+def seeds(lines: Sequence[Line]) -> Exhibit | Missing:
+    """The spread of each score over the books of each reader that has run on two or more."""
+    title = "The same reader on several books: spread between books beside the error within one"
+    readers = [runs for runs in _readers(lines).values() if len({line.fingerprint for line in runs}) > 1]
+    if not readers:
+        return Missing(NAME, title, "runs of the same model and memory on books of other seeds")
+    notes: list[str] = [*_NOTES]
+    rows: list[dict[str, Value]] = []
+    for runs in readers:
+        books, left_out = _one_for_each_book(runs)
+        notes += [*left_out, *_other_differences(list(books.values()))]
+        for score in SCORES:
+            found = {book: one for book, line in books.items() if (one := book_score(line, score)).n or one.n_failed}
+            if len(found) > 1:
+                rows += [_row(books[book], score, book, one) for book, one in found.items()]
+                rows.append(all_books(next(iter(books.values())), score, found))
+                if rows[-1]["n_books"] != len(found) and _LEFT_OUT not in notes:
+                    notes.append(_LEFT_OUT)
+
+    def book(row: Row) -> str:
+        return f"{row['book']} ({row['n_books']})" if row["book"] == ALL_BOOKS else str(row["book"])
+
+    def mark(row: Row) -> str:
+        return "mean ± deviation between books" if row["book"] == ALL_BOOKS else str(row["book"])
+
+    columns = [
+        Column("memory", "memory", text=True), Column("model", of_source("model"), text=True),
+        Column("score", lambda row: SCORES[row["score"]], text=True), Column("book", book, text=True),
+        Column("value", value()), Column("95 % interval", interval()), Column("n", "n"), Column("within", "within"),
+        Column("between", _between),
+    ]  # fmt: skip
+    drawn = sorted((_drawn(row) for row in rows), key=lambda row: row["book"] == ALL_BOOKS)
+    plot = forest(drawn, "", lambda row: f"{_who(row)}: {SCORES[row['score']]}", "score", mark)
+    notes += judge_notes([line for runs in readers for line in runs])
+    return Exhibit(NAME, title, framed(rows), columns, notes, plot, sections="score")
+
+
+def _readers(lines: Sequence[Line]) -> dict[tuple[str, ...], list[Line]]:
+    """The runs by who read with which memory and who judged."""
+
+    def judged_by(line: Line) -> str:
+        judge = line.scores.get("judge")
+        return str(noted_judge(judge)) if judge else ""
+
+    return grouped_by(lines, lambda line: (line.source, judged_by(line), line.memory, line.model))
+
+
+def _one_for_each_book(runs: Sequence[Line]) -> tuple[dict[str, Line], list[str]]:
+    """The first run on each book, by the book's name, and a note on each other run."""
+    first: dict[str, Line] = {}
+    notes = []
+    for line in runs:
+        if (one := first.setdefault(line.fingerprint, line)) is not line:
+            notes.append(f"{line.who} is left out: it is on the same book as {one.who}.")
+    unique = len({line.book for line in first.values()}) == len(first)
+    return {line.book if unique else f"{line.book}, {print_[:6]}": line for print_, line in first.items()}, notes
+
+
+def _other_differences(runs: Sequence[Line]) -> list[str]:
+    """A note on what the runs of one reader differ in beside the book."""
+    identities = [read_run(line.folder)["identity"] for line in runs if not line.reported]
+    names = dict.fromkeys(name for identity in identities for name in identity if name not in _OF_BOOK)
+    differ = [name for name in names if len({str(identity.get(name)) for identity in identities}) > 1]
+    who = _who(runs[0].columns())
+    more = f"The runs of {who} differ in more than the book: {', '.join(differ)} (a default may follow from the book)."
+    return [more] if differ else []
+
+
+def _row(line: Line, score: str, book: str, one: Estimate, n_books: int = 1, **more: Value) -> dict[str, Value]:
+    spread: dict[str, Value] = {"within": _error(one), "between": None, "between_low": None, "between_high": None}
+    estimate = one.columns("mean", "low", "high", "lowest", "highest", "n", "n_failed")
+    return {**line.columns(), "book": book, "score": score, "n_books": n_books, **estimate, **spread, **more}
+
+
+def _error(one: Estimate) -> float | None:
+    """The standard error of a score, from its interval."""
+    return None if one.low is None or one.high is None else (one.high - one.low) / _WIDTH
+
+
+def all_books(line: Line, score: str, found: Mapping[str, Estimate]) -> dict[str, Value]:
+    """The row of all books on which a score has an interval: their mean, and how much they differ.
+
+    Args:
+        line: The line of one of the runs.
+        score: The name of the score.
+        found: The score on each book.
+    """
+    errors = {book: error for book, one in found.items() if one.mean is not None and (error := _error(one)) is not None}
+    whole = Estimate(sum(found[book].n or 0 for book in errors), 0)
+    if len(errors) < 2:
+        return _row(line, score, ALL_BOOKS, whole, len(errors), label=ALL_BOOKS)
+    spread = spread_of_groups({book: [found[book].mean or 0.0] for book in errors}, errors)
+    whole = replace(whole, mean=spread.mean)
+    if spread.interval and len(set(spread.means.values())) > 1:
+        whole = replace(whole, low=max(0.0, spread.interval[0]), high=min(1.0, spread.interval[1]))
+    low, high = _interval_between(spread) if spread.within or spread.between else (None, None)
+    between = {"within": spread.within, "between": spread.between, "between_low": low, "between_high": high}
+    return _row(line, score, ALL_BOOKS, whole, len(errors), label=ALL_BOOKS, **between)
+
+
+def _interval_between(spread: Spread) -> tuple[float, float]:
+    """The deviations between books that the observed variance is compatible with, the errors within taken off."""
+    from scipy.stats import chi2
+
+    freedom = spread.n_groups - 1
+    squares = freedom * variance(spread.means.values())
+    low, high = (squares / float(chi2.ppf(share, freedom)) - spread.within**2 for share in (0.975, 0.025))
+    most = max(_MOST, spread.between or 0.0)
+    return math.sqrt(max(0.0, low)), min(most, math.sqrt(max(0.0, high)))
+
+
+def _who(row: Row) -> str:
+    return marked(f"{row['memory']}, {row['model']}", row["source"])
+
+
+def _between(row: Row) -> str:
+    low = row["between_low"]
+    return cell(row["between"]) + ("" if low is None else f" ({interval_cell((low, row['between_high']))})")
+
+
+def _drawn(row: Row) -> dict[str, Value]:
+    """A row as it is drawn: the mean of all books has a bar of one deviation between books to each side."""
+    if row["book"] != ALL_BOOKS or row["mean"] is None:
+        return dict(row)
+    deviation = row["between"] or 0.0
+    return {**row, "low": row["mean"] - deviation, "high": row["mean"] + deviation}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_sd, of_source
@@ -13,14 +14,13 @@ from epbench.reports.figures import INK
 from epbench.reports.plots import grouped
 from epbench.safe_text import printable
 from epbench.statistics.estimate import framed
-from epbench.tulving.judging.realism import Rating
-from epbench.tulving.paper.inputs import ELEMENTS, Line, by_book, is_plain, runs_among, size_of, universe_of
-from epbench.tulving.paper.ratings import realism_of
+from epbench.tulving.paper.inputs import ELEMENTS, Line, by_book, grouped_by, is_plain, runs_among, size_of, universe_of
 from epbench.tulving.paper.rows import (
     ALL_ITEMS,
     APART,
     Side,
     counted,
+    cue_text,
     f1_rows,
     for_each,
     notes_on,
@@ -34,28 +34,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Ratings = Mapping[str, Mapping[int, Rating | None]]
-"""The rating of the event of each chapter of a book, by the book's fingerprint; None where the judge failed."""
-
-
-def cue_text(cue: str) -> str:
-    """A cue as the paper writes it: `te` is `(t, *, ent, *)`."""
-    letters = ({"e": "ent"}.get(letter, letter) if letter in cue else "*" for letter in CUE_LETTERS)
-    return f"({', '.join(letters)})"
-
-
 BIN = Side("bin", {bin_: bin_ for bin_ in BINS})
 CUE = Side("cue", {(cue := "".join(of)): cue_text(cue) for n in range(1, 5) for of in combinations(CUE_LETTERS, n)})
 _ELEMENTS = Side(ELEMENTS, {str(n): str(n) for n in range(1, 5)}, "elements in the cue")
 _NAMES = {"times": "times", "spaces": "spaces", "entities": "entities", "contents": "event contents"}
 _FOUR = Side("trace", _NAMES)
 TRACE = Side("trace", {**_NAMES, "other_entities": "other entities", "full_details": "full event details"})
-REALISM = Side("realism", {name: name for name in ("empty", "non-realistic", "mixed", "realistic")}, "events")
-UNRATED = "not rated"
-REALISM_WORDS = (
-    "Realistic: every matching chapter was rated realistic or moderately realistic; non-realistic: every one somewhat "
-    "realistic, non-realistic or impossible; mixed: both kinds."
-)
 
 
 def recall_table(
@@ -106,24 +90,6 @@ def _by_book(lines: Sequence[Line]) -> dict[str, list[Line]]:
     return {book: each for book, of in by_book(published).items() if runs_among(each := with_reported_once(of))}
 
 
-def by_bin(lines: Sequence[Line]) -> list[Exhibit | Missing]:
-    """Tables 3 and 13: a table for each book that is not a short one, and for each short one."""
-    title = "Recall: mean and standard deviation of F1 by the number of events that match the cue"
-    books = _by_book(lines)
-    made: list[Exhibit | Missing] = []
-    for name, short, kind in (
-        ("Table 3", False, "a book that is not a short one, such as long"),
-        ("Table 13", True, "a short book"),
-    ):
-        found = {book: each for book, each in books.items() if (size_of(book) == "short") == short}
-        made += for_each(name, title, f"runs on {kind}", found, _bin_table)
-    return made
-
-
-def _bin_table(name: str, title: str, lines: Sequence[Line], notes: Sequence[str] = ()) -> Exhibit:
-    return recall_table(name, title, lines, BIN, notes=notes)
-
-
 _WHOLE, _PASSAGES = "in-context", ("rag-paragraph", "rag-chapter")
 _CHUNKS = (
     "How many passages a reader saw is noted in run.json of each run; the paper shows 17 chapters or 68 paragraphs of the long "
@@ -131,38 +97,43 @@ _CHUNKS = (
 )
 
 
-def by_chunks(lines: Sequence[Line]) -> list[Exhibit | Missing]:
-    """Table 14: for each book, the models with at least one kind of passages and the whole book, and all models with both.
+def by_bin(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+    """Tables 3, 13 and 14, for each book: one that is not a short one, a short one, and passages beside the whole book.
 
-    The paper shows the first part for one model on the long book, and the second for all models on the short book.
+    Table 14 has the models with at least one kind of passages and the whole book, and then all models with both kinds; the
+    paper shows the first part for one model on the long book, and the second for all models on the short book.
     """
-    make = partial(_bin_table, notes=[_CHUNKS])
     books = _by_book(lines)
+    short = {book: of for book, of in books.items() if size_of(book) == "short"}
+    others = {book: of for book, of in books.items() if book not in short}
     memories = {book: each for book, of in books.items() if runs_among(each := _with_whole_book(of))}
     chunks = {book: each for book, of in books.items() if (each := _with_both_chunks(of))}
+    title = "Recall: mean and standard deviation of F1 by the number of events that match the cue"
+    of_chunks = "{}: F1 by the number of events that match the cue"
+    whole, passages = map(
+        of_chunks.format, ("The whole book, and passages of it", "Paragraphs or chapters as passages")
+    )
     of_two = "runs of one model with memory in-context and with rag-paragraph or rag-chapter on the same book"
-    title = "{}: F1 by the number of events that match the cue"
-    first = for_each("Table 14, memories", title.format("The whole book, and passages of it"), of_two, memories, make)
-    needs = "runs with memory rag-paragraph and with rag-chapter on the same book"
+    both = "runs with memory rag-paragraph and with rag-chapter on the same book"
+    with_note = partial(_bin_table, notes=[_CHUNKS])
     return [
-        *first,
-        *for_each("Table 14, chunks", title.format("Paragraphs or chapters as passages"), needs, chunks, make),
+        *for_each("Table 3", title, "runs on a book that is not a short one, such as long", others, _bin_table),
+        *for_each("Table 13", title, "runs on a short book", short, _bin_table),
+        *for_each("Table 14, memories", whole, of_two, memories, with_note),
+        *for_each("Table 14, chunks", passages, both, chunks, with_note),
     ]
+
+
+def _bin_table(name: str, title: str, lines: Sequence[Line], notes: Sequence[str] = ()) -> Exhibit:
+    return recall_table(name, title, lines, BIN, notes=notes)
 
 
 def _with_whole_book(lines: Sequence[Line]) -> list[Line]:
     """The lines of models that were asked with the whole book and with passages, model by model."""
-    memories: dict[tuple[str, ...], set[str]] = {}
-    for line in lines:
-        memories.setdefault((line.source, line.model, line.text), set()).add(line.memory)
-    chosen = [
-        line
-        for line in lines
-        if line.memory in (_WHOLE, *_PASSAGES)
-        and _WHOLE in (there := memories[line.source, line.model, line.text])
-        and there.intersection(_PASSAGES)
-    ]
-    return sorted(chosen, key=lambda line: (line.source == "reported", line.source, line.model, line.text))
+    read = [line for line in lines if line.memory in (_WHOLE, *_PASSAGES)]
+    found = grouped_by(read, lambda line: (line.source == "reported", line.source, line.model, line.text))
+    memories = {key: {line.memory for line in of} for key, of in found.items()}
+    return [line for key in sorted(found) if _WHOLE in memories[key] and len(memories[key]) > 1 for line in found[key]]
 
 
 def _with_both_chunks(lines: Sequence[Line]) -> list[Line]:
@@ -237,18 +208,19 @@ def heat_maps(lines: Sequence[Line]) -> list[Exhibit | Missing]:
         "bins 0, 1 and 2 of matching chapters. Runs are ordered by the mean of their cells, the highest first; nothing is "
         "clustered."
     )
-    texts: dict[str, list[tuple[float, Line]]] = {}
-    for line in runs_among(lines):
-        if rows := f1_rows([line], cues, bins):
-            # A cell that lost questions counts with the middle of its range, for the order alone.
-            means = [(row["lowest"] + row["highest"]) / 2 if row["mean"] is None else row["mean"] for row in rows]
-            texts.setdefault(line.text, []).append((-sum(means) / len(means), line))
 
-    def make(name: str, title: str, ranked: Sequence[tuple[float, Line]]) -> Exhibit:
-        ordered = [line for _, line in sorted(ranked, key=lambda one: one[0])]
-        return recall_table(name, title, ordered, cues, bins, selection=selection, plot=partial(_draw, cues, bins))
+    def place(line: Line) -> float:
+        # A cell that lost questions counts with the middle of its range, for the order alone.
+        rows = f1_rows([line], cues, bins)
+        return -fmean((row["lowest"] + row["highest"]) / 2 if row["mean"] is None else row["mean"] for row in rows)
+
+    def make(name: str, title: str, runs: Sequence[Line]) -> Exhibit:
+        ordered, draw = sorted(runs, key=place), partial(_draw, cues, bins)
+        return recall_table(name, title, ordered, cues, bins, selection=selection, plot=draw)
 
     title = "F1 by cue, for questions with no, one and two matching events"
+    asked = [line for line in runs_among(lines) if f1_rows([line], cues, bins)]
+    texts = grouped_by(asked, lambda line: line.text)
     return for_each("Figure 4", title, "runs that asked for all items with a single cue", texts, make)
 
 
@@ -292,37 +264,3 @@ def _panel(axes: Axes, cells: Mapping[tuple[str, str], Row], cues: Side, runs: M
     axes.invert_yaxis()
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
-
-
-def rated(lines: Sequence[Line], realism: Ratings | None) -> dict[str, list[Line]]:
-    """The runs on each book whose chapters are rated, with a column `realism` of their questions; see `REALISM_WORDS`."""
-    found: dict[str, list[Line]] = {}
-    for line in runs_among(lines):
-        if ratings := (realism or {}).get(line.fingerprint):
-            chapters = line.questions["chapters"]
-            groups = [realism_of([int(chapter) for chapter in of], ratings) or UNRATED for of in chapters]
-            found.setdefault(line.text, []).append(replace(line, questions=line.questions.assign(realism=groups)))
-    return found
-
-
-def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit | Missing]:
-    """Table 24: F1 by how realistic the matching events are, for each book whose chapters are rated."""
-
-    def make(name: str, title: str, runs: Sequence[Line]) -> Exhibit:
-        papers = [line for line in lines if line.reported and line.book == runs[0].book and not line.writer]
-        shown = [line for line in (*runs, *papers) if f1_rows([line], REALISM, BIN)]
-        selection = f"{REALISM_WORDS} Only questions that ask for all items count (get = all)."
-        return recall_table(name, title, shown, REALISM, BIN, selection=selection, notes=unrated_notes(shown))
-
-    title = "Questions about realistic and other events: F1 by the number of events that match the cue"
-    return for_each("Table 24", title, NEEDS_RATINGS, rated(lines, realism), make)
-
-
-NEEDS_RATINGS = "ratings of how realistic each chapter of the book of a run is"
-
-
-def unrated_notes(lines: Sequence[Line]) -> list[str]:
-    """How many questions of each run are about a chapter without a rating."""
-    counts = {line.who: int((line.questions[REALISM.name] == UNRATED).sum()) for line in runs_among(lines)}
-    left_out = [f"{n} of {who}" for who, n in counts.items() if n]
-    return [f"Questions about chapters without a rating are left out: {', '.join(left_out)}."] if left_out else []

@@ -12,7 +12,8 @@ from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, mean_sd
 from epbench.reports.plots import points
 from epbench.statistics.estimate import Estimate, estimate
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
-from epbench.tulving.paper.inputs import EVENTS, Line, text_of
+from epbench.tulving.paper.inputs import EVENTS, Line, grouped_by, runs_among, text_of
+from epbench.tulving.questions.templates import CUE_LETTERS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,12 @@ APART = ("source", "label", "fingerprint", "paper")
 """The columns that tell lines apart."""
 
 Group = TypeVar("Group")
+
+
+def cue_text(cue: str, entity: str = "ent") -> str:
+    """A cue as the paper writes it: `te` is `(t, *, ent, *)`."""
+    letters = ({"e": entity}.get(letter, letter) if letter in cue else "*" for letter in CUE_LETTERS)
+    return f"({', '.join(letters)})"
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,8 @@ def for_each(
 
 # How rows are shown
 
+RUN = Column("run", of_source(), text=True)
+
 
 def who_columns(rows: Sequence[Row]) -> list[Column]:
     """The first columns; the run and the book are left out where they tell nothing apart."""
@@ -146,11 +155,10 @@ def counted(rows: Sequence[Row], side: Side) -> dict[str, str]:
     return titles
 
 
-def forest(rows: Sequence[Row], prefix: str, y: str | Show, by: str | Show, title: str) -> Callable[[], Figure]:
-    """A figure of points with intervals: a row for each value of `y`, and a mark for each value of `by`."""
+def forest(rows: Sequence[Row], prefix: str, y: str | Show, title: str, by: Show = RUN.cell) -> Callable[[], Figure]:
+    """A figure of points with intervals: a row for each value of `y`, and a mark for each value of `by`, such as each run."""
     marks = [
-        {"y": Column("", y).cell(row), "by": Column("", by).cell(row)}
-        | {name: row.get(f"{prefix}{name}") for name in SPREAD}
+        {"y": Column("", y).cell(row), "by": by(row)} | {name: row.get(f"{prefix}{name}") for name in SPREAD}
         for row in rows
     ]
     return partial(points, marks, "y", "by", title)
@@ -168,8 +176,7 @@ def notes_on(lines: Sequence[Line], rows: Sequence[Row], selection: str = ALL_IT
         selection: Which questions count, in full sentences.
     """
     notes = [selection, "Deviations are sample standard deviations over questions.", POLICY]
-    if any(row["n_failed"] for row in rows):
-        notes.append(f"* {LOST}")
+    notes += [f"* {note}" for note in lost_notes(rows)]
     if any(not line.reported and (line.questions["repeat"] > 0).any() for line in lines):
         notes.append("A question that was asked several times counts once for each answer.")
     texts = {line.text for line in lines if not line.reported}
@@ -178,15 +185,17 @@ def notes_on(lines: Sequence[Line], rows: Sequence[Row], selection: str = ALL_IT
     return [*notes, *judge_notes(lines), *reported_notes(lines)]
 
 
+def lost_notes(rows: Sequence[Row]) -> list[str]:
+    """What a range means, if questions of these rows failed."""
+    return [LOST] if any(row["n_failed"] for row in rows) else []
+
+
 def judge_notes(lines: Sequence[Line]) -> list[str]:
     """Who judged the runs, and a warning where judges differ."""
-    judged: dict[str, list[str]] = {}
-    for line in lines:
-        if not line.reported:
-            judged.setdefault(line.judge, []).append(line.who)
+    judged = grouped_by(runs_among(lines), lambda line: line.judge)
     if len(judged) < 2:
         return [f"Judge: {judge}." for judge in judged]
-    named = "; ".join(f"{judge}: {', '.join(dict.fromkeys(who))}" for judge, who in judged.items())
+    named = "; ".join(f"{judge}: {', '.join(dict.fromkeys(one.who for one in of))}" for judge, of in judged.items())
     return [f"Judges differ, and scores from different judges are not comparable. {named}."]
 
 

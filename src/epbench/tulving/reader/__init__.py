@@ -1,5 +1,5 @@
-"""The readers of Tulving books.
+"""The readers of Tulving books, which follow rules and need no model.
 
-The rule-based one is `lexical`; `story` finds the dates and names for it. `everything` reads nothing and names every
-item of the book.
+`lexical` finds the dates and names of a story and answers from these. `everything` reads nothing and names every item of
+the book.
 """

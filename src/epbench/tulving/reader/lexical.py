@@ -2,18 +2,216 @@
 
 It sees what a model would see, the context and the question, and answers in plain text. It needs no network, key or GPU
 and serves as a floor: a score that it reaches takes no understanding.
+
+No names are known in advance. A run of capitalised words is a name, and the word before it says of what: `at Fort Greene
+Park` is a space, `the Pottery Class` is a content, and anything else is an entity.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import date
-from functools import lru_cache
-from typing import Literal
+from functools import cached_property, lru_cache
+from typing import Literal, NamedTuple
 
 from epbench.models.protocol import Request, RuleBasedReader
-from epbench.tulving.reader.story import DATE, NAME, Chapter, Story, read_story
+from epbench.tulving.events.dates import MONTHS
+
+DATE = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{1,2}}), (\d{{4}})\b")
+HEADING = re.compile(r"^Chapter (\d+)(?:, Paragraph (\d+))?$", re.MULTILINE)
+
+_LINK = r"(?:of the|of|de|del|da|do)"
+_CAPITAL = r"(?:St\.|[A-Z][\w'’-]*)"
+NAME = re.compile(rf"{_CAPITAL}(?: (?:{_LINK} )?{_CAPITAL})*")
+_STARTS_SENTENCE = re.compile(r"(?:^|[.?!:\"”]\s+|\n|[\"“])$")
+_WORD = re.compile(r"[A-Za-z][\w'’-]*")
+_SPACE_WORDS = frozenset(["at", "in", "across", "within", "throughout"])
+_OPENERS = _SPACE_WORDS | frozenset(
+    ["the", "a", "an", "this", "that", "of", "for", "with", "by", "when", "as", "while"]
+)
+_CONTENT_WORDS = frozenset(["the", "this", "that", "an", "a"])
+
+Kind = Literal["space", "content", "entity"]
+"""What a name stands for: where something happened, what happened, or who was there."""
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter, or as much of it as the text has."""
+
+    number: int
+    text: str
+
+    @cached_property
+    def dates(self) -> list[tuple[str, date]]:
+        """The dates in the order of the text, each as written and as a date."""
+        return [(m[0], date(int(m[3]), MONTHS.index(m[1]) + 1, int(m[2]))) for m in DATE.finditer(self.text)]
+
+    @cached_property
+    def day(self) -> date | None:
+        """When the event happened: the first date, and usually the only one."""
+        return self.dates[0][1] if self.dates else None
+
+    def holds(self, words: str) -> bool:
+        """Whether the chapter has these words, as whole words, in upper or lower case."""
+        sought = words.lower()  # most chapters do not have them at all, which takes no regular expression to see
+        return sought in self.lowered and re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", self.lowered) is not None
+
+    @cached_property
+    def lowered(self) -> str:
+        return self.text.lower()
+
+    @cached_property
+    def words(self) -> Counter[str]:
+        """How often each word occurs."""
+        return Counter(_WORD.findall(self.text))
+
+
+@dataclass
+class Story:
+    """A text split at its chapter headings, with the names in it.
+
+    Attributes:
+        chapters: in ascending order.
+        kinds: by name, what it stands for.
+        found: by number of the chapter, its names in the order of the text, each once.
+    """
+
+    chapters: list[Chapter]
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    found: dict[int, list[str]] = field(default_factory=dict)
+
+    def names(self, chapter: Chapter, kind: Kind) -> list[str]:
+        """Return the names of one kind in a chapter, in the order of the text, each once."""
+        return [name for name in self.found[chapter.number] if self.kinds[name] == kind]
+
+    def protagonist(self, chapter: Chapter) -> str | None:
+        """Return the entity that the chapter is about; None if it names nobody.
+
+        This is the entity that is named in the most chapters. Of several, it is the one whose first name occurs most
+        often in this chapter, then the one that is named first.
+        """
+        entities = self.names(chapter, "entity")
+        return max(entities, key=lambda name: (self._spread[name], chapter.words[name.split()[0]]), default=None)
+
+    @cached_property
+    def _spread(self) -> Counter[str]:
+        return Counter(name for names in self.found.values() for name in names)
+
+    @cached_property
+    def lowered_names(self) -> dict[str, str]:
+        """Every name, by its lower-case form."""
+        return {name.lower(): name for name in self.kinds}
+
+
+def read_story(text: str) -> Story:
+    """Split a text into chapters and find the names in them. Paragraphs of one chapter are joined."""
+    pieces: dict[int, list[str]] = {}
+    headings = list(HEADING.finditer(text))
+    ends = [*(heading.start() for heading in headings[1:]), len(text)]
+    for heading, end in zip(headings, ends, strict=False):
+        body = text[heading.end() : end]
+        pieces.setdefault(int(heading[1]), []).append(body.split("\n===")[0].strip())
+    story = Story([Chapter(number, "\n\n".join(bodies)) for number, bodies in sorted(pieces.items())])
+
+    read = {number: [_read_piece(body) for body in bodies] for number, bodies in pieces.items()}
+    ordinary = _OPENERS.union(*(piece.ordinary for several in read.values() for piece in several))
+    found = {
+        chapter.number: [name for piece in read[chapter.number] for name in _names(piece, ordinary)]
+        for chapter in story.chapters
+    }
+    certain = {name.text for names in found.values() for name in names if not name.starts_sentence}
+    before: dict[str, Counter[str]] = {}
+    for number, names in found.items():
+        names = [_without_first_word(name, certain) for name in names]
+        for name in names:
+            before.setdefault(name.text, Counter())[name.before] += 1
+        story.found[number] = list(dict.fromkeys(name.text for name in names))
+    story.kinds = {name: _kind(words) for name, words in before.items()}
+    return story
+
+
+class _Name(NamedTuple):
+    """A name in a text, the lower-cased word before it ("" after punctuation), and whether it starts a sentence."""
+
+    text: str
+    before: str
+    starts_sentence: bool
+
+
+class _Piece(NamedTuple):
+    """What can be read in a part of a chapter alone.
+
+    Attributes:
+        ordinary: Its words that begin with a small letter.
+        names: Its runs of two or more capitalised words. One that starts a sentence comes with its first word in lower case, and
+            with what is left of it without that word, in case the word has its capital letter only from its place.
+    """
+
+    ordinary: frozenset[str]
+    names: tuple[tuple[_Name, str, _Name | None], ...]
+
+
+@lru_cache(maxsize=8192)
+def _read_piece(body: str) -> _Piece:
+    """Read a part of a chapter once, in however many contexts it is found."""
+    undated = DATE.sub("—", body)
+    names = []
+    for match in NAME.finditer(undated):
+        start = match.start()
+        starts_sentence = _STARTS_SENTENCE.search(undated[max(0, start - 3) : start]) is not None
+        if " " in match[0]:
+            name = _Name(match[0], _word_before(undated, start), starts_sentence)
+            rest = _without_possessive(_drop_first_word(name)) if starts_sentence else None
+            names.append((_without_possessive(name), name.text.split(" ")[0].lower(), rest))
+    return _Piece(frozenset(word for word in _WORD.findall(body) if word[0].islower()), tuple(names))
+
+
+def _names(piece: _Piece, ordinary: frozenset[str]) -> Iterator[_Name]:
+    """The names of at least two words, without a first word that is only capitalised because a sentence starts."""
+    for name, first, rest in piece.names:
+        if rest is None or first not in ordinary:
+            yield name
+        elif " " in rest.text:
+            yield rest
+
+
+def _without_possessive(name: _Name) -> _Name:
+    return name._replace(text=re.sub(r"['’]s$", "", name.text))
+
+
+def _drop_first_word(name: _Name) -> _Name:
+    """`Within Fort Greene Park` → `Fort Greene Park` after `within`; `Most of the Book Fair` → `Book Fair`."""
+    match = re.match(rf"(\S+)(?: ({_LINK}))? (.*)", name.text)
+    if match is None:
+        return name._replace(text="")
+    return _Name(match[3], (match[2] or match[1]).split()[-1].lower(), False)
+
+
+def _without_first_word(name: _Name, certain: set[str]) -> _Name:
+    """Drop the first word of a sentence if what follows it is a name elsewhere."""
+    if not name.starts_sentence or name.text in certain:
+        return name
+    shorter = _drop_first_word(name)
+    return shorter if shorter.text in certain else name
+
+
+def _word_before(text: str, at: int) -> str:
+    match = re.search(r"([A-Za-z]+) $", text[max(0, at - 20) : at])
+    return match[1].lower() if match else ""
+
+
+def _kind(before: Counter[str]) -> Kind:
+    n = before.total()
+    if sum(before[word] for word in _SPACE_WORDS) * 2 > n:
+        return "space"
+    if sum(before[word] for word in _CONTENT_WORDS) * 2 > n:
+        return "content"
+    return "entity"
+
 
 _QUESTION = re.compile(r"Question:\s*(.+)$", re.MULTILINE)  # the line with the question, if a prompt says more
 
@@ -122,20 +320,13 @@ def _day(chapter: Chapter) -> date:
     return chapter.day
 
 
-def _who(story: Story, chapter: Chapter) -> list[str]:
-    name = story.protagonist(chapter)
-    return [name] if name else []
-
-
-def _who_else(story: Story, chapter: Chapter) -> list[str]:
-    return [name for name in story.names(chapter, "entity") if name != story.protagonist(chapter)]
-
-
 _ANSWERS: dict[Sought, Callable[[Story, Chapter], list[str]]] = {
     "when": lambda story, chapter: [written for written, _ in chapter.dates],
     "where": lambda story, chapter: story.names(chapter, "space"),
-    "who": _who,
-    "who else": _who_else,
+    "who": lambda story, chapter: [name for name in [story.protagonist(chapter)] if name],
+    "who else": lambda story, chapter: [
+        name for name in story.names(chapter, "entity") if name != story.protagonist(chapter)
+    ],
     "what": lambda story, chapter: story.names(chapter, "content"),
     "everything": lambda story, chapter: [chapter.text],
 }

@@ -2,10 +2,10 @@
 
 `U<universe>_S<styles>_seed<n>/` is an experiment, with `events.json`, `meta_events.json`, `books/<book>/` (the text, its
 chapters and its questions) and `answers/<book>/<run>/` (answers and verdicts by question number). The folder of a book
-is named `model_<generator>_itermax_10_I<indexing>_nbchapters_<n>_nbtokens_<n>`. Only answers were published for the
-books sorted by date; their text and chapter numbers follow from the book that they reorder. A folder below
-`answers/<book>/` is a run only if it holds `raw_answers`: the data for fine-tuning (`ftuning_single.id`,
-`ftuning_single_<n>.jsonl`) lies there too, in a folder of its own.
+is named `model_<generator>_itermax_10_I<indexing>_nbchapters_<n>_nbtokens_<n>`, and that of a run says who answered, with
+which memory. Only answers were published for the books sorted by date; their text and chapter numbers follow from the book
+that they reorder. A folder below `answers/<book>/` is a run only if it holds `raw_answers`: the data for fine-tuning
+(`ftuning_single.id`, `ftuning_single_<n>.jsonl`) lies there too, in a folder of its own.
 """
 
 from __future__ import annotations
@@ -168,3 +168,38 @@ def _described(root: str, folder: str, texts: Mapping[_Key, str]) -> ReleasedBoo
         n_chapters=int(book["chapters"]),
         order="chronological" if ordered else "narrative",
     )
+
+
+_RUN = re.compile(
+    r"answered_by_kind_(?:prompting_model_(?P<prompted>.+)|rag_model_(?P<read>.+)_chunk_(?P<chunk>paragraph|chapter)_top\d+"
+    r"|ftuning_model_(?P<tuned>.+?)(?:_fpolicy_.+)?)"
+)
+_WRITER = re.compile(r"model_(?P<writer>.+)_itermax_")
+
+
+def reader_of(run: str) -> tuple[str, str]:
+    """The memory and the model in the name of a run's folder.
+
+    Args:
+        run: The name, such as `answered_by_kind_rag_model_gpt-4o_chunk_chapter_top17`, or its path in the archive.
+
+    Returns:
+        The memory in our words, such as `rag-chapter`, and the model; for a trained one, the model that was trained. The
+        memory is empty and the model the name itself if it is none that the published code gives.
+    """
+    name = run.rsplit("/", 1)[-1]
+    found = _RUN.fullmatch(name)
+    if not found:
+        return "", name
+    if found["read"]:
+        return f"rag-{found['chunk']}", found["read"]
+    if found["prompted"]:
+        return "in-context", found["prompted"]
+    # A trained model of OpenAI is called ft:<model>:<owner>:…
+    return "fine-tuned", found["tuned"].split(":")[1 if found["tuned"].startswith("ft:") else 0]
+
+
+def writer_of(book: str) -> str | None:
+    """The model that wrote a book, from the name of its folder in the archive; None if that names none."""
+    found = _WRITER.match(book)
+    return found["writer"] if found else None

@@ -1,23 +1,128 @@
-"""A published book as a book of ours, in the order in which it is read."""
+"""A published book as a book of ours, in the order in which it is read, and how it was written.
+
+Its chapters come from its events, their layouts, and its text, cut at the headings. How it was written is in the checks of
+each candidate: `paragraphs_verif_direct/model_<generator>_e<event>_iter<round>.json` is `[passed, [failed checks]]`. A
+candidate that passed has a file of the same name in `paragraphs_verif_llm`, `[passed, [failed facts], …]`; a missing one
+counts as passed, as it did there. Books of one experiment share these files, since their events are the first of one list.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
+
+from msgspec import Struct
 
 from epbench.errors import BadInput
 from epbench.files.text import shown
 from epbench.files.typed import Whole, fields
 from epbench.tulving.chapters.chapter import Chapter, assemble, in_chronological_order
+from epbench.tulving.chapters.loop import Iteration
+from epbench.tulving.dataset.build import BOOKS
 from epbench.tulving.dataset.schema import BookData
+from epbench.tulving.events.dates import from_words
+from epbench.tulving.events.events import Event
 from epbench.tulving.events.universe import as_texts, load_universe
 from epbench.tulving.events.universe_files import universe_names
 from epbench.tulving.questions.generate import Origin, Question, all_questions, cue_values, question_of, unused_values
 from epbench.tulving.questions.templates import CUE_LETTERS, PUBLISHED_TEMPLATES, Template
 from epbench.tulving.released.archive import Archive, ReleasedBook
-from epbench.tulving.released.chapters import published_chapters, published_events
 from epbench.tulving.released.files import Files
+
+_CHAPTER = fields(
+    {
+        **dict.fromkeys(("chapter", "raw_generated_paragraph_idx"), Whole), "post_entities": list[str],
+        **dict.fromkeys(("date", "location", "entity", "content"), str),
+    }
+)  # fmt: skip
+_Event = tuple[str, str, str, str, str]
+"""Date, location, entity, content and detail."""
+
+
+class _Layout(Struct, frozen=True):
+    """How the chapter of an event was to be written."""
+
+    style: str
+    nb_paragraphs: Whole
+
+
+def published_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
+    """Return the chapters of a book as published, before it is reordered.
+
+    Raises:
+        BadInput: A file is missing, truncated or not what its name says, or a value does not fit.
+    """
+    text = files.json(f"{book.base}/book.json", str)
+    path = f"{book.base}/df_book_groundtruth.parquet"
+    where = files.where(path)
+    rows = files.table(path, _CHAPTER)
+    events, layouts = published_events(files, book), files.json(f"{book.experiment}/meta_events.json", list[_Layout])
+    if len(rows) != book.n_chapters:
+        raise BadInput(f"{where}: found {len(rows)} chapters, expected {book.n_chapters} by the folder's name")
+    bodies = _cut(text, len(rows), files.where(f"{book.base}/book.json"))
+    chapters = []
+    for number, (row, body) in enumerate(zip(rows, bodies, strict=True), 1):
+        here = f"{where}, chapter {number}"
+        event = _event_of(row, number, events[: len(layouts)], here)
+        layout = layouts[row["raw_generated_paragraph_idx"]]
+        chapters.append(
+            Chapter(
+                number=number,
+                event=Event(_day(row["date"], here), *event[1:5]),
+                style=layout.style,
+                n_paragraphs=layout.nb_paragraphs,
+                text=body,
+                secondary=tuple(row["post_entities"]),
+            )
+        )
+    return chapters
+
+
+def published_events(files: Files, book: ReleasedBook) -> list[_Event]:
+    """Return date, location, entity, content and detail of every event of the book's experiment.
+
+    Events that no chapter tells are among them.
+
+    Raises:
+        BadInput: `events.json` is missing, truncated, or holds something else.
+    """
+    return files.json(f"{book.experiment}/events.json", list[_Event])
+
+
+def _event_of(row: Mapping[str, Any], number: int, events: list[_Event], where: str) -> _Event:
+    """The event that a row of the chapters' table tells, after a check that the two agree."""
+    k: int = row["raw_generated_paragraph_idx"]
+    if row["chapter"] != number:
+        raise BadInput(f"{where}, field 'chapter': expected {number}, found {row['chapter']}")
+    if not 0 <= k < len(events):
+        raise BadInput(f"{where}: event {k} is not in events.json")
+    if (row["date"], row["location"], row["entity"], row["content"]) != events[k][:4]:
+        raise BadInput(f"{where}: its event differs from event {k} of events.json")
+    return events[k]
+
+
+def _cut(text: str, n: int, where: str) -> list[str]:
+    """The texts of the n chapters, without their headings."""
+    headings = ["Chapter 1\n\n", *(f"\n\n\nChapter {number}\n\n" for number in range(2, n + 1))]
+    starts: list[int] = []
+    for number, heading in enumerate(headings, 1):
+        starts.append(text.find(heading, starts[-1] if starts else 0))
+        if starts[-1] < 0:
+            raise BadInput(f"{where}: the heading 'Chapter {number}' is missing")
+    ends = [*starts[1:], len(text)]
+    return [
+        text[start + len(heading) : end].strip("\n") for start, heading, end in zip(starts, headings, ends, strict=True)
+    ]
+
+
+def _day(text: str, where: str) -> date:
+    try:
+        return from_words(text)
+    except ValueError:
+        raise BadInput(f"{where}, field 'date': expected a date such as 'May 07, 2024', found {shown(text)}") from None
 
 
 def read_book(archive: Archive, book: ReleasedBook) -> BookData:
@@ -62,7 +167,7 @@ def read_questions(files: Files, book: ReleasedBook) -> tuple[list[Chapter], lis
     ]
 
 
-_ROW = fields(
+_QUESTION = fields(
     {
         **dict.fromkeys(("question", "cue_completed", "get"), str),
         **dict.fromkeys(("q_idx", "n_chapters_correct_answer"), Whole), "correct_answer": list[str],
@@ -87,7 +192,7 @@ def published_questions(files: Files, book: ReleasedBook, chapters: Sequence[Cha
     path = f"{book.base}/df_qa.parquet"
     of_cue = {chapter.number: dict(zip(CUE_LETTERS, cue_values(chapter), strict=True)) for chapter in chapters}
     texts = {chapter.number: chapter.text for chapter in chapters}
-    rows = files.table(path, _ROW)
+    rows = files.table(path, _QUESTION)
     if not rows:
         raise BadInput(f"{files.where(path)}: found no rows, expected at least one question")
     return [_question(row, of_cue, texts, f"{files.where(path)}, row {number}") for number, row in enumerate(rows)]
@@ -126,3 +231,63 @@ def _given(row: Mapping[str, Any], template: Template, where: str) -> dict[str, 
             f"{where}: cue {shown(row['cue_completed'])} and get {shown(row['get'])} do not fit template {template.id}"
         )
     return given
+
+
+Checks = tuple[str, ...]
+
+
+def published_rounds(files: Files, book: ReleasedBook) -> list[Iteration]:
+    """Return the rounds of a published book (Table 7); none if the archive does not hold the checks.
+
+    Raises:
+        BadInput: A file of checks is truncated or holds something else.
+    """
+    exact = _checks(files, book, "paragraphs_verif_direct")
+    n_events = n_published_events(files, book)
+    exact = {candidate: failed for candidate, failed in exact.items() if candidate[0] < n_events}
+    doubts = _checks(files, book, "paragraphs_verif_llm")
+    rounds = []
+    for number in sorted({number for _, number in exact}):
+        here = [candidate for candidate in exact if candidate[1] == number]
+        n_exact = sum(bool(exact[candidate]) for candidate in here)
+        by_model = [doubts.get(candidate, ()) for candidate in here if not exact[candidate]]
+        n_model = sum(map(bool, by_model))
+        counts = Counter(name for candidate in here for name in exact[candidate])
+        counts.update(f"llm_{fact}" for failed in by_model for fact in failed)
+        rounds.append(Iteration(len(here), len(here) - n_exact - n_model, n_exact, n_model, dict(counts.most_common())))
+    return rounds
+
+
+def n_published_events(files: Files, book: ReleasedBook) -> int:
+    """Return how many events a published book was to tell, with those that have no chapter.
+
+    No file says so. It is the number of the paper's books of that length, unless later events have chapters or the checks
+    know fewer events; then it is that of the last event with a chapter.
+    """
+    rows = files.table(f"{book.base}/df_book_groundtruth.parquet", fields({"raw_generated_paragraph_idx": Whole}))
+    told = 1 + max((row["raw_generated_paragraph_idx"] for row in rows), default=-1)
+    checked = {event for event, _ in _names(files, book, "paragraphs_verif_direct")}
+    usual = BOOKS[book.book]
+    return usual if told <= usual and set(range(usual)) <= checked else told
+
+
+def _names(files: Files, book: ReleasedBook, folder: str) -> dict[tuple[int, int], str]:
+    """The paths of the files of a folder by the number of the event, and that of the round from 0."""
+    name = re.compile(rf"model_{re.escape(book.generator)}_e(\d+)_iter(\d+)\.json")
+    base = f"{book.experiment}/{folder}"
+    found = [(path, name.fullmatch(path)) for path in files.below(base)]
+    return {(int(match[1]), int(match[2])): f"{base}/{path}" for path, match in found if match}
+
+
+def _checks(files: Files, book: ReleasedBook, folder: str) -> Mapping[tuple[int, int], Checks]:
+    """The checks that each candidate failed; () for one that passed."""
+    return {candidate: _failed(files, path) for candidate, path in _names(files, book, folder).items()}
+
+
+def _failed(files: Files, path: str) -> Checks:
+    content: list[Any] = files.json(path, list[Any])
+    passed, failed = (*content[:2], None, None)[:2]
+    names = isinstance(failed, list) and all(isinstance(name, str) for name in failed)
+    if not isinstance(passed, bool) or not isinstance(failed, list) or not names or passed is not (not failed):
+        raise BadInput(f"{files.where(path)}: expected [passed, [names of failed checks]], found {shown(content)}")
+    return tuple(failed)

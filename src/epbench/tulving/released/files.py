@@ -172,11 +172,7 @@ class _Listed(io.FileIO):
 
 
 def _opened(source: Path) -> zipfile.ZipFile:
-    """Open a zip.
-
-    Raises:
-        BadInput: The file is not a zip, or has too many entries.
-    """
+    """Open a zip that has no more entries than allowed."""
     try:
         archive = zipfile.ZipFile(_Listed(source))  # type: ignore[arg-type]
     except _DAMAGED as error:
@@ -187,11 +183,7 @@ def _opened(source: Path) -> zipfile.ZipFile:
 
 
 def _check_name(source: Path, path: str) -> None:
-    """Check the name of an entry.
-
-    Raises:
-        BadInput: The name points outside of the archive, or is not a valid file name on every system.
-    """
+    """Refuse a name that points outside of the archive, or is not a valid file name on every system."""
     if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\\" in path or ":" in path[:3]:
         raise BadInput(f"{source}: the entry {shown(path)} points outside of the archive; do not trust this archive")
     longest = max((len(part.encode("utf-8", "replace")) for part in path.split("/")), default=0)

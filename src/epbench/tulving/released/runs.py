@@ -39,15 +39,13 @@ from epbench.runs.results import QUESTIONS, RESULTS
 from epbench.runs.verification import check_records
 from epbench.tulving.dataset.load import fingerprint_of_book
 from epbench.tulving.judging.own_answers import check_length
-from epbench.tulving.judging.protocol import ScoredAnswer
-from epbench.tulving.judging.verdicts import judged
+from epbench.tulving.judging.verdicts import ScoredAnswer, judged
 from epbench.tulving.questions.generate import Question
 from epbench.tulving.released.archive import Archive, ReleasedBook, open_archive
 from epbench.tulving.released.books import read_book, read_questions
 from epbench.tulving.released.files import Files
-from epbench.tulving.released.reference_numbers import reference_numbers
-from epbench.tulving.released.verdicts import PublishedVerdict, read_published_verdict
-from epbench.tulving.scores.cards import Chapters
+from epbench.tulving.released.verdicts import PublishedVerdict, read_published_verdict, reference_numbers
+from epbench.tulving.scores.report import Chapters
 from epbench.tulving.scores.results import finish
 
 Scores = dict[str, Any]

@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
+from epbench.tulving.events.universe_files import NAMES, words_in
 
 Part = str | tuple[str, str] | tuple["Pattern", ...]
 Pattern = tuple[Part, ...]
@@ -199,3 +201,27 @@ def write_freshly(patterns: Sequence[Sentence], known: Mapping[str, str], spread
 def _runs(sentence: str) -> list[str]:
     words = _WORD.findall(sentence.lower())
     return [" ".join(words[i : i + RUN]) for i in range(len(words) - RUN + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Pronouns:
+    """The words for one person: `she`, `her`, `her`, `herself`."""
+
+    subject: str
+    object: str
+    possessive: str
+    reflexive: str
+
+
+SHE = Pronouns("she", "her", "her", "herself")
+HE = Pronouns("he", "him", "his", "himself")
+
+
+@cache
+def pronouns_of(first_name: str) -> Pronouns:
+    """Return the pronouns of a first name; for a name that is not ours they are drawn, always the same for one name."""
+    if first_name in words_in(NAMES / "she.txt"):
+        return SHE
+    if first_name in words_in(NAMES / "first.txt"):
+        return HE
+    return RandomStream("pronouns", first_name).pick([SHE, HE])

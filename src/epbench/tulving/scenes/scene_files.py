@@ -1,6 +1,6 @@
-"""The files that say how events go and what spaces are like: `scenes.json` and `places.json` of a universe, checked.
+"""How events go, what spaces are like, and how facts are told: the files of sentences, checked.
 
-`scenes.json` has an object for each kind of event:
+`scenes.json` of a universe has an object for each kind of event:
 
 - `people`: who takes part, as a plural with an article (`the poets`);
 - `what`: phrases that tell what it is without its name, without an article (`evening of spoken verse`);
@@ -8,9 +8,12 @@
 - `begin`, `middle`, `end`: sentences with choices (see `patterns`) that tell it in its order; or instead of these
   `told_like`, another kind of event whose sentences tell this one, too, with its own people and things.
 
-`places.json` has `kinds` (for each kind of space `indoors`, its `features`, sentences on its `air`, and the `preposition` of
-its names if that is not `at`), and `kind_of`, the kind of each location. A sentence that begins with `in: ` or `out: ` is
-only told indoors or outdoors.
+Its `places.json` has `kinds` (for each kind of space `indoors`, its `features`, sentences on its `air`, and the `preposition`
+of its names if that is not `at`), and `kind_of`, the kind of each location.
+
+Every universe shares `data/tales/facts_<tone>.json` (tone `gathering` or `emergency`: how facts are told) and
+`data/tales/style_<style>.json` (what each style adds): lists of sentences with choices by what they tell. A sentence that
+begins with `in: ` or `out: ` is only told indoors or outdoors.
 """
 
 from __future__ import annotations
@@ -25,7 +28,10 @@ from msgspec import Struct
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_typed
+from epbench.files.packaged import packaged
 from epbench.files.text import shown
+from epbench.tulving.events.universe import Universe
+from epbench.tulving.events.universe_files import SCENE_FILES, read_universe_files
 from epbench.tulving.scenes.patterns import Sentence, expansions, longest_literal, parse
 
 SCENE_SLOTS = frozenset(["who", "him", "his", "himself", "thing", "feature", "people"])
@@ -217,3 +223,103 @@ def _check_keys(path: Path, what: str, found: Mapping[str, object], expected: It
     for name in found:
         if name not in set(expected):
             raise BadInput(f"{path}: found {shown(name)}, which is no {what} of the universe")
+
+
+@dataclass(frozen=True)
+class Scenery:
+    """How the events of a universe go, and where.
+
+    Attributes:
+        scenes: The scene of each content.
+        places: The kind of each location.
+    """
+
+    scenes: Mapping[str, Scene]
+    places: Mapping[str, PlaceKind]
+
+
+def load_scenery(universe: Universe) -> Scenery:
+    """Read `scenes.json` and `places.json` of a universe; a name with a qualifier has the scene of the plain name.
+
+    Raises:
+        BadInput: A file is missing or faulty.
+    """
+    for name in SCENE_FILES:
+        if not (universe.folder / name).is_file():
+            raise BadInput(
+                f"{universe.folder / name}: the file is missing; books of level 2 and higher need {' and '.join(SCENE_FILES)}"
+            )
+    files = read_universe_files(str(universe.folder) if universe.files_hash else universe.name)
+    scenes = read_scenes(universe.folder / "scenes.json", files.details)
+    places = read_places(universe.folder / "places.json", files.locations)
+    return Scenery(
+        {content: scenes[universe.listed[content]] for content in universe.contents},
+        {space: places[universe.listed[space]] for space in universe.spaces},
+    )
+
+
+def paraphrases(content: str, universe: Universe, scenery: Scenery) -> list[str]:
+    """Return phrases that tell a kind of event without its name, such as `the evening of spoken verse`.
+
+    If the name has a qualifier, so do they (`the second evening of spoken verse`), or it could not be told from the others.
+    """
+    qualifier = content.removesuffix(universe.listed[content]).lower()
+    return [f"the {qualifier}{what}" for what in scenery.scenes[content].what]
+
+
+TALES = packaged("epbench.tulving", "tales")
+
+FACTS: Mapping[str, str | None] = {
+    "time": "when", "space": "where", "name": "name", "detail": "deed", "event": "event", "side": "other", "talk": "other",
+}  # fmt: skip
+"""What a sentence of `facts_<tone>.json` may tell, and the slot that it must have for it."""
+STYLE_PARTS = ("hero", "thought", "air", "closing")
+FACT_SLOTS = SCENE_SLOTS | {"when", "where", "name", "deed", "event", "other"}
+FEWEST_OF_STYLE = {"hero": 16, "thought": 10, "air": 12, "closing": 8}
+FEWEST_FACTS = 24
+FEWEST_STYLE_TEXTS = 12
+FEWEST_FACT_TEXTS = 6
+"""A sentence on a fact needs fewer choices than others, since each chapter has the words of its own facts."""
+
+
+@cache
+def facts_bank(tone: str) -> Mapping[str, Sequence[Told]]:
+    """Return the sentences that tell the facts in a tone, by what they tell."""
+    path = TALES / f"facts_{tone}.json"
+    listed = read_typed(path, dict[str, list[str]])
+    bank = {}
+    for what, slot in FACTS.items():
+        sentences = [
+            read_sentence(f"{path}, {what}", text, FACT_SLOTS, FEWEST_FACT_TEXTS) for text in listed.get(what, [])
+        ]
+        for told in sentences:
+            if slot not in told.sentence.slots or (what in ("side", "detail") and "deed" not in told.sentence.slots):
+                raise BadInput(f"{path}, {what}: expected the slot {{{slot}}} in {told.sentence.text!r}")
+        bank[what] = _enough(f"{path}, {what}", sentences, FEWEST_FACTS)
+    return bank
+
+
+@cache
+def style_bank(style: str) -> Mapping[str, Sequence[Told]]:
+    """Return the sentences of a style: `hero`, `thought`, `air` and `closing`."""
+    path = TALES / f"style_{style}.json"
+    listed = read_typed(path, dict[str, list[str]])
+    return {
+        part: _enough(
+            f"{path}, {part}",
+            [read_sentence(f"{path}, {part}", text, fewest_texts=FEWEST_STYLE_TEXTS) for text in listed.get(part, [])],
+            FEWEST_OF_STYLE[part],
+        )
+        for part in STYLE_PARTS
+    }
+
+
+def tale_styles() -> list[str]:
+    """Return the styles for which there are sentences."""
+    return sorted(path.stem.removeprefix("style_") for path in TALES.glob("style_*.json"))
+
+
+def _enough(where: str, sentences: list[Told], fewest: int) -> list[Told]:
+    if len({told.sentence.text for told in sentences}) < fewest:
+        raise BadInput(f"{where}: expected at least {fewest} different sentences, found {len(sentences)}")
+    return sentences

@@ -1,4 +1,4 @@
-"""Runs on one Tulving book, compared question by question."""
+"""Runs on one Tulving book: compared question by question, and shown side by side."""
 
 from __future__ import annotations
 
@@ -9,20 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
+from epbench.files.typed import fields, typed
+from epbench.files.writing import write_text
 from epbench.hub.rows import Row
 from epbench.runs.folder import dataset_of, open_run
 from epbench.runs.judge import one_judge
 from epbench.runs.question_table import read_questions
+from epbench.runs.several import labels_of
 from epbench.statistics.paired import Comparison, Progress, compare_two, with_holm
+from epbench.tulving.calibration.passport import with_passport
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.scores.judge_agreement import last_judge
-from epbench.tulving.scores.question_files import COLUMNS
-from epbench.tulving.scores.run_files import UNKNOWN_CHAPTERS, check_same_book, read_run
-from epbench.tulving.scores.tables import MANY
+from epbench.tulving.scores.report import comparison_report
+from epbench.tulving.scores.results import COLUMNS, read_run, read_scores
+from epbench.tulving.scores.tables import MANY, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+UNKNOWN_CHAPTERS = (
+    "an earlier version made this run and did not note the text of the chapters, so it is unknown whether it is that of "
+    "the other runs"
+)
 HARSH, NAMED = "harsh F1", "named per true item"
 Cue = tuple[str | None, ...]
 
@@ -50,6 +58,60 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
     pairs = compare_runs(tables, progress)
     notes = [f"{name}: {UNKNOWN_CHAPTERS}" for name, folder in runs.items() if folder in unknown]
     return Comparison("F1", pairs, {"judge": judge.name}, [*notes, *naming_warnings(pairs)])
+
+
+def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Write OUT/table.md and OUT/report.html.
+
+    Args:
+        folders: The folders of the runs; the name of a folder is the label of its run.
+        out: The folder of the two files; it is made if it does not exist.
+
+    Returns:
+        The scores of each run by its label, and no notes: the tables have them.
+
+    Raises:
+        BadInput: A run did not end, two folders have the same name, or the runs are on different books.
+    """
+    runs = {label: (folder, read_run(folder), read_scores(folder)) for label, folder in labels_of(folders).items()}
+    (first_folder, first, _), *_ = runs.values()
+    typed(str(first_folder / "run.json"), first, fields({"book": str}))
+    unknown = check_same_book({folder: run for folder, run, _ in runs.values()})
+    scores: dict[str, dict[str, Any]] = {}
+    for label, (folder, _, of_run) in runs.items():
+        if "incomplete" not in of_run:
+            raise BadInput(f"{folder / 'scores.json'}: expected a field 'incomplete'; give the run's command again")
+        scores[label] = with_passport(of_run)
+        if folder in unknown:
+            scores[label]["warnings"] = [*scores[label].get("warnings", []), UNKNOWN_CHAPTERS]
+    write_text(out / "table.md", markdown_table(scores))
+    write_text(out / "report.html", comparison_report(first["book"], scores))
+    return scores, []
+
+
+def check_same_book(described: Mapping[Path, Mapping[str, Any]]) -> list[Path]:
+    """Check that runs are on one book.
+
+    Args:
+        described: The content of run.json by the folder of the run.
+
+    Returns:
+        The folders of which it is not known whether their chapters are those of the others; see `UNKNOWN_CHAPTERS`.
+
+    Raises:
+        BadInput: The runs are on different questions, or on different chapters.
+    """
+    # A run on a dataset has the fingerprint of its rows in its identity, a released run beside it.
+    rows = {folder: run["identity"].get("fingerprint", run.get("fingerprint")) for folder, run in described.items()}
+    chapters = {
+        folder: run["identity"]["chapters"] for folder, run in described.items() if "chapters" in run["identity"]
+    }
+    for prints in (rows, chapters):
+        if len(set(prints.values())) > 1:
+            named = ", ".join(f"{folder}: {print_}" for folder, print_ in prints.items())
+            raise BadInput(f"the runs are on different {'datasets' if prints is rows else 'chapters'}: {named}")
+    own = [folder for folder, run in described.items() if "released" not in run["identity"]]
+    return [folder for folder in own if chapters and folder not in chapters]
 
 
 def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row]:

@@ -17,8 +17,7 @@ from epbench.journals.journal import read_journal
 from epbench.judges.protocol import JUDGEMENTS, PastJudge, noted_judge
 from epbench.reports.tables import Table, cell
 from epbench.runs.judge import judge_of_scores
-from epbench.tulving.judging.protocol import ScoredAnswer
-from epbench.tulving.judging.verdicts import judged, verdict_records
+from epbench.tulving.judging.verdicts import ScoredAnswer, judged, judgement_records
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
 from epbench.tulving.scores.scoring import f1_by_bin, mean, question_f1
@@ -134,11 +133,13 @@ def _numbers(pairs: Sequence[_Pair]) -> dict[str, Any]:
 
 
 def _kappa(decisions: Sequence[tuple[bool, bool]]) -> float | None:
-    from sklearn.metrics import cohen_kappa_score
-
+    """Cohen's kappa; None if both always decide the same."""
     if len({decision for both in decisions for decision in both}) < 2:
         return None
-    return float(cohen_kappa_score(*zip(*decisions, strict=True)))
+    agreement = sum(one == other for one, other in decisions) / len(decisions)
+    first, second = (sum(judge) / len(decisions) for judge in zip(*decisions, strict=True))
+    by_chance = first * second + (1 - first) * (1 - second)
+    return float((agreement - by_chance) / (1 - by_chance))
 
 
 def _correlation(f1: Sequence[tuple[float, float]]) -> float | None:
@@ -225,7 +226,9 @@ _Verdicts = Mapping[str, tuple[ScoredAnswer, Mapping[str, str]]]
 def _verdicts(folder: Path, rows: Sequence[Row], judge: PastJudge) -> _Verdicts:
     by_id = {row["id"]: row for row in rows}
     found = {}
-    for given, record in verdict_records(folder, rows, judge):
+    for _, given, record in judgement_records(folder, rows, judge):
+        if record is None or record.get("failure") is not None:
+            continue
         name = f"{given.id}: {given.answer}"
         about = {"question": given.question, "answer": given.answer, "reason": record["reason"]}
         found[name] = (replace(judged(by_id[given.id], record), id=name), about)

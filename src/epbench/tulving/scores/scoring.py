@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.statistics.intervals import cluster_bootstrap, ratio_of_sums
-from epbench.tulving.judging.protocol import QuestionToScore, ScoredAnswer
+from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer
 from epbench.tulving.questions.generate import BINS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+NAMING = ("items_ratio", "latest_several", "harsh_simple_recall_score")
+"""Fields of scores.json about how many items the answers name."""
 
 
 class Result(NamedTuple):

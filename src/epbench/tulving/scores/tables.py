@@ -11,7 +11,7 @@ from epbench.judges.protocol import noted_judge
 from epbench.models.protocol import name_of
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.scores.run_files import NAMING
+from epbench.tulving.scores.scoring import NAMING
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -215,11 +215,22 @@ def notes(runs: Runs, mark: str = "") -> list[str]:
         runs: The scores by the run's label.
         mark: The mark of an incomplete score in the tables, which begins the line that explains it.
     """
-    lines = [
-        _failed_line(label if len(runs) > 1 else "", scores) for label, scores in runs.items() if scores["n_failed"]
-    ]
+    named = {f"{label}: " if len(runs) > 1 else "": scores for label, scores in runs.items()}
+    lines = []
+    for who, scores in named.items():
+        if not scores["n_failed"]:
+            continue
+        where = [f"bin {bin_}: {n}" for bin_, n in scores["failed_by_bin"].items()]
+        if others := scores["n_failed"] - sum(scores["failed_by_bin"].values()):
+            where.append(f"latest and order: {others}")
+        lines.append(
+            f"{who}{scores['n_failed']} of {scores['n_questions']} questions have no answer or no verdict "
+            f"({', '.join(where)})."
+        )
     lines += [
-        _missing_line(label if len(runs) > 1 else "", scores) for label, scores in runs.items() if n_missing(scores)
+        f"{who}{n_missing(scores):,} of {scores['n_questions']:,} questions have no answer in the file, which counts as wrong."
+        for who, scores in named.items()
+        if n_missing(scores)
     ]
     most = max(map(n_different, runs.values()), default=0)
     lines += [
@@ -239,26 +250,9 @@ def notes(runs: Runs, mark: str = "") -> list[str]:
     return [*lines, *judge_lines(runs)]
 
 
-def _failed_line(label: str, scores: Scores) -> str:
-    where = [f"bin {bin_}: {n}" for bin_, n in scores["failed_by_bin"].items()]
-    if others := scores["n_failed"] - sum(scores["failed_by_bin"].values()):
-        where.append(f"latest and order: {others}")
-    return (
-        f"{label and label + ': '}{scores['n_failed']} of {scores['n_questions']} questions have no answer or no verdict "
-        f"({', '.join(where)})."
-    )
-
-
 def n_missing(scores: Scores) -> int:
     """The number of questions that a file of answers leaves out; 0 in runs of versions that did not tell."""
     return int(scores.get("coverage", {}).get("missing", 0))
-
-
-def _missing_line(label: str, scores: Scores) -> str:
-    return (
-        f"{label and label + ': '}{n_missing(scores):,} of {scores['n_questions']:,} questions have no answer in the file, which "
-        "counts as wrong."
-    )
 
 
 def n_in_bin(runs: Runs, bin_: str) -> str:

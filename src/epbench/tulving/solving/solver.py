@@ -159,8 +159,11 @@ def flaws_of(chapters: Sequence[Chapter], universe: Universe) -> list[Flaw]:
         if (told := _told_outcomes(chapter, by_place)) != planned:
             shown = ", ".join(f"{kind} ({thing})" for kind, thing, _ in (told - planned) + (planned - told))
             flaws.append(Flaw(chapter.number, "outcomes", f"the text and the plan differ on what was {shown}"))
+        event = chapter.event
+        truth: dict[str, Known] = {"date": event.time, "location": event.space}
+        truth |= {"entity": event.entity, "content": event.content}
         for fact, evidence in chapter.evidence.items():
-            true = _truth(chapter)[fact]
+            true = truth[fact]
             found = whole.fact(chapter.number, fact)
             if found != true:
                 flaws.append(Flaw(chapter.number, fact, f"the book says {found}, but it is {true}"))
@@ -200,8 +203,3 @@ def _told_outcomes(
         for one in by_place.get(place, ())
         if one.kind in ("lost", "found", "barred")
     )
-
-
-def _truth(chapter: Chapter) -> Mapping[str, Known]:
-    event = chapter.event
-    return {"date": event.time, "location": event.space, "entity": event.entity, "content": event.content}

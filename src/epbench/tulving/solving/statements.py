@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple
 
-from epbench.tulving.chapters.plan_checks import Found, Vocabulary
+from epbench.tulving.chapters.checks import Found, Vocabulary
 from epbench.tulving.events.dates import WEEKDAYS, find_dates
 from epbench.tulving.events.universe import Universe
-from epbench.tulving.levels.outcomes import outcome_patterns, outcomes_bank
 from epbench.tulving.levels.plot import MENTIONS, asides_bank
-from epbench.tulving.levels.references import NUMBERS, patterns_of
+from epbench.tulving.levels.references import IN_LETTERS, patterns_of
 from epbench.tulving.scenes.patterns import Pattern, Sentence, parse
-from epbench.tulving.scenes.scenery import load_scenery, paraphrases
+from epbench.tulving.scenes.scene_files import load_scenery, paraphrases
 
 _SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”])) (?=[\"“A-Z])")
 _SIDE_CHARACTER = re.compile(r"\b(?!The )[A-Z][\w’'-]* [A-Z][\w’'-]* $")
@@ -212,7 +211,7 @@ class Statements:
                 side = 0 if part == "same" else 1 if said(match, "side") == "after" else -1
                 days: int | None = 0 if part == "same" else 1 if part == "day" else None
                 if part in ("days", "weeks"):
-                    days = NUMBERS[said(match, "n").lower()] * (7 if part == "weeks" else 1)
+                    days = IN_LETTERS.index(said(match, "n").lower()) * (7 if part == "weeks" else 1)
                 weekday = WEEKDAYS.index(said(match, "weekday")) if part == "weekday" else None
                 words = sentence[match.start() : match.start("anchor__0") + length]
                 yield Relation(anchor, days, weekday, side), words
@@ -261,7 +260,7 @@ _SLOTS: Mapping[str, str] = {
     "date": r"[\w,-]+(?: [\w,-]+){0,6}?",
     "space": r"[A-Z][\w.’' -]*?",
     "content": r"[A-Z][\w’' -]*?",
-    "n": rf"\b(?i:{'|'.join(sorted(NUMBERS, key=len, reverse=True))})",
+    "n": rf"\b(?i:{'|'.join(sorted(IN_LETTERS, key=len, reverse=True))})",
     "side": "after|before",
     "weekday": "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday",
     "anchor": ".+",
@@ -308,6 +307,5 @@ def asides() -> Mapping[str, Sequence[re.Pattern[str]]]:
 
 @cache
 def sentences(part: str) -> Sequence[re.Pattern[str]]:
-    """Return what the sentences or phrases of a part of the bank of references, or of that of outcomes, look like."""
-    patterns = outcome_patterns(part) if part in outcomes_bank() else patterns_of(part)
-    return [re.compile(expression(pattern)) for pattern in patterns]
+    """Return what the sentences or phrases of a part of the bank of references look like."""
+    return [re.compile(expression(pattern)) for pattern in patterns_of(part)]

@@ -1,0 +1,231 @@
+"""Exact checks of one candidate chapter by any writer (paper: Appendix B.1.6).
+
+A candidate is a text of numbered paragraphs, `(1) …`, `(2) …`, in which `$entity_1`, `$entity_2` stand for side
+characters. The names of the checks are those of the published data. Those of a chapter with a plan extend them: it says
+what its plan says, and nothing that competes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from epbench.tulving.events.dates import find_dates
+from epbench.tulving.events.events import Event, Layout
+from epbench.tulving.events.universe import Universe
+from epbench.tulving.levels.plan import FACTS, ChapterPlan
+from epbench.tulving.scenes.patterns import pronouns_of, with_right_articles
+
+PLACEHOLDER = re.compile(r"\$entity_(\d+)")
+_SENTENCE = re.compile(r"(?<=[.!?])[\"”]? +")
+_TWICE = re.compile(r"\b((?i:\w+)) (?=[a-z])(?i:\1)\b")  # `New New York Aquarium` is a name with a qualifier
+_RIGHTLY_TWICE = frozenset(["had", "that"])
+
+
+def check_chapter(
+    text: str, event: Event, layout: Layout, plan: ChapterPlan | None = None, vocabulary: Vocabulary | None = None
+) -> list[str]:
+    """Return the names of the checks that the candidate fails, in the order of the checks.
+
+    Form comes first: if the paragraphs or the placeholders are wrong, the text is not searched for facts.
+
+    Args:
+        text: Numbered paragraphs with placeholders for side characters.
+        event: What the chapter tells.
+        layout: In which paragraph it tells each fact.
+        plan: In which words, and which sentences it must have; None at level 1.
+        vocabulary: The names of the universe, for a chapter with a plan.
+
+    Returns:
+        An empty list for an exact candidate. Otherwise the first that fails of `paragraphs_nb`,
+        `paragraphs_initials_shape`, `paragraphs_initials_increment`, `other_entities_shape` and
+        `other_entities_shape_integer`, alone; or, for each fact, `has_<fact>` (no paragraph has it), `single_<fact>`
+        (several paragraphs have it) or `correct_<fact>` (only a wrong paragraph has it). With a plan, after the form,
+        `fixed_sentence` alone (one is missing, or in another paragraph); and after the facts any of `event_named`,
+        `event_unnamed`, `event_told`, `side_deed`, `other_date`, `other_location`, `other_entity`, `other_content` (a value
+        that is not this chapter's, outside of the fixed sentences), `articles`, `doubled_word`, `repeated_sentence` and
+        `pronouns`.
+    """
+    if form := fault_of_form(text, layout.n_paragraphs):
+        return [form[0]]
+    paragraphs = split_paragraphs(text)
+    if plan is None:
+        return _check_words(paragraphs, facts_in_words(event), layout)
+    assert vocabulary is not None, "a plan is checked with the names of the universe"
+    free = _without_fixed(paragraphs, plan)
+    if free is None:
+        return ["fixed_sentence"]
+    failed = _check_words(free, plan.words(event), layout) + _check_event(free, event, layout, plan)
+    if any(f"$entity_{number} {deed}" not in text for number, deed in enumerate(plan.deeds, 1)):
+        failed.append("side_deed")
+    return failed + _check_others(free, event, plan, vocabulary) + _check_prose(paragraphs, event)
+
+
+def split_paragraphs(text: str) -> list[str]:
+    """Return the lines of a text that are not blank; a title counts as a paragraph."""
+    return [line for line in text.strip().split("\n") if line.strip()]
+
+
+def fault_of_form(text: str, n_paragraphs: int) -> tuple[str, str] | None:
+    """Return the check of its form that a candidate fails, and the words at fault; None if its form is right.
+
+    There must be as many paragraphs as expected, numbered `(1) `, `(2) `, … with one blank each, and the letters `entity`
+    may only occur in `$entity_<number>`: no `Entity_1`, and no `identity` either.
+    """
+    paragraphs = split_paragraphs(text)
+    if len(paragraphs) != n_paragraphs:
+        return "paragraphs_nb", ""
+    for paragraph in paragraphs:
+        if not re.match(r"\(\d+\)", paragraph):
+            return "paragraphs_initials_shape", _shortened(paragraph)
+    for number, paragraph in enumerate(paragraphs, 1):
+        if not re.match(rf"\({number}\) \S", paragraph):
+            return "paragraphs_initials_increment", _shortened(paragraph)
+    if text.lower().count("entity") == len(PLACEHOLDER.findall(text)):  # so each stands in a placeholder
+        return None
+    places = [match.start() for match in re.finditer("entity", text, re.IGNORECASE)]
+    for at in places:
+        if text[max(0, at - 1) : at + 7] != "$entity_":
+            return "other_entities_shape", _word_at(text, at)
+    for at in places:
+        if not text[at + 7 : at + 8].isdecimal():
+            return "other_entities_shape_integer", _word_at(text, at)
+    return None
+
+
+def _check_words(paragraphs: list[str], words: Mapping[str, str], layout: Layout) -> list[str]:
+    """Whether the words of each fact occur in their paragraph and in no other, in any case."""
+    found, planned = paragraphs_with(paragraphs, words), paragraphs_by_fact(layout)
+    failed = [f"has_{fact}" for fact in FACTS if not found[fact]]
+    failed += [f"single_{fact}" for fact in FACTS if len(found[fact]) > 1]
+    failed += [f"correct_{fact}" for fact in FACTS if len(found[fact]) == 1 and found[fact] != [planned[fact]]]
+    return failed
+
+
+def facts_in_words(event: Event) -> dict[str, str]:
+    """Return the words of each fact at level 1: the names themselves, and the date as the book writes it."""
+    return dict(zip(FACTS, (event.space, event.day, event.entity, event.detail), strict=True))
+
+
+def paragraphs_with(paragraphs: list[str], words: Mapping[str, str]) -> dict[str, list[int]]:
+    """Return, for each fact, the numbers (from 1) of the paragraphs that have its words, in any case."""
+    folded = [paragraph.lower() for paragraph in paragraphs]
+    return {fact: [i for i, p in enumerate(folded, 1) if words[fact].lower() in p] for fact in FACTS}
+
+
+def paragraphs_by_fact(layout: Layout) -> dict[str, int]:
+    """Return, for each fact, the number of the only paragraph that may tell it."""
+    return dict(zip(FACTS, (layout.space, layout.time, layout.entity, layout.content), strict=True))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _word_at(text: str, at: int) -> str:
+    """The word at a position of a text, with the punctuation attached to it."""
+    begin = max(text.rfind(blank, 0, at) for blank in " \n") + 1
+    return _shortened(re.split(r"\s", text[begin:], maxsplit=1)[0])
+
+
+def _without_fixed(paragraphs: list[str], plan: ChapterPlan) -> list[str] | None:
+    """The paragraphs without the fixed sentences; None if one of these is not where it belongs."""
+    free = list(paragraphs)
+    for fixed in plan.fixed:
+        at = fixed.paragraph - 1
+        if free[at].count(fixed.text) != 1:
+            return None
+        free[at] = free[at].replace(fixed.text, "")
+    return free
+
+
+def _check_event(paragraphs: list[str], event: Event, layout: Layout, plan: ChapterPlan) -> list[str]:
+    """Whether the kind of event is named as the plan wants it; from level 4 on, only where its detail is told."""
+    told = [_without_words(paragraph, event, plan).lower() for paragraph in paragraphs]
+    where = [number for number, paragraph in enumerate(told, 1) if event.content.lower() in paragraph]
+    if not plan.named:
+        paraphrased = plan.what.lower() in told[layout.content - 1]
+        return [*(["event_unnamed"] if where else []), *([] if paraphrased else ["event_told"])]
+    right = where == [layout.content] if plan.level >= 4 else bool(where)
+    return [] if right else ["event_named"]
+
+
+def _check_others(paragraphs: list[str], event: Event, plan: ChapterPlan, vocabulary: Vocabulary) -> list[str]:
+    """Whether a date or a name of the universe occurs that is not told by the words of the plan."""
+    text = _without_words("\n".join(paragraphs), event, plan)
+    for number, deed in enumerate(plan.deeds, 1):
+        text = text.replace(f"$entity_{number} {deed}", "—")
+    found = {mention.fact for mention in vocabulary.mentions(text) if (mention.name != event.content)}
+    if plan.hero != event.first_name and re.search(rf"\b{re.escape(event.first_name)}\b", text):
+        found.add("entity")  # the first name would give away who the nickname stands for
+    return [f"other_{fact}" for fact in ("date", "location", "entity", "content") if fact in found]
+
+
+def _without_words(text: str, event: Event, plan: ChapterPlan) -> str:
+    """A text without the words that tell the facts."""
+    for words in sorted(plan.words(event).values(), key=len, reverse=True):
+        text = re.sub(re.escape(words), "—", text, flags=re.IGNORECASE)
+    return text
+
+
+def _check_prose(paragraphs: list[str], event: Event) -> list[str]:
+    """The faults of the prose that rules can see."""
+    failed = []
+    bodies = [re.sub(r"^\(\d+\) ", "", paragraph) for paragraph in paragraphs]
+    if any(with_right_articles(body) != body for body in bodies):
+        failed.append("articles")
+    if any(match[1].lower() not in _RIGHTLY_TWICE for body in bodies for match in _TWICE.finditer(body)):
+        failed.append("doubled_word")
+    sentences = [sentence for body in bodies for sentence in _SENTENCE.split(body)]
+    if len(set(sentences)) < len(sentences):
+        failed.append("repeated_sentence")
+    words = pronouns_of(event.first_name)
+    if not re.search(rf"\b(?:{words.subject}|{words.object}|{words.possessive})\b", " ".join(bodies), re.IGNORECASE):
+        failed.append("pronouns")
+    return failed
+
+
+_WORD = re.compile(r"\w+")
+
+
+class Found(NamedTuple):
+    """A mention in a text.
+
+    Attributes:
+        fact: `date`, `location`, `entity` or `content`.
+        name: The name, or the date as it is written.
+    """
+
+    fact: str
+    name: str
+
+
+class Vocabulary:
+    """The names of the spaces, entities and contents of a universe, by their first words."""
+
+    def __init__(self, universe: Universe) -> None:
+        self._by_first_word: dict[str, list[tuple[str, Found]]] = {}
+        for fact, names in (
+            ("location", universe.spaces),
+            ("entity", universe.entities),
+            ("content", universe.contents),
+        ):
+            for name in names:
+                lowered = name.lower()
+                first = _WORD.search(lowered)
+                assert first is not None, "names have letters"
+                self._by_first_word.setdefault(first[0], []).append((lowered, Found(fact, name)))
+
+    def mentions(self, text: str) -> Iterator[Found]:
+        """Yield the dates in any format, then the names as whole words in any case, in the order of the text."""
+        for _, _, written in find_dates(text):
+            yield Found("date", written)
+        lowered = text.lower()
+        if self._by_first_word.keys().isdisjoint(_WORD.findall(lowered)):
+            return
+        for match in _WORD.finditer(lowered):
+            for name, found in self._by_first_word.get(match[0], ()):
+                end = match.start() + len(name)
+                if lowered.startswith(name, match.start()) and not lowered[end : end + 1].isalnum():
+                    yield found

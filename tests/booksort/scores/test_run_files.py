@@ -1,0 +1,96 @@
+import json
+
+import pytest
+
+from epbench.booksort.benchmark import BENCHMARK
+from epbench.booksort.dataset.load import load_pairs
+from epbench.booksort.scores.run_files import COLUMNS, read_questions
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import Journal
+from epbench.runs.merge import merge
+from epbench.runs.results import QUESTIONS
+from tests.booksort.paper.made_runs import OTHER, answers_of, make_run, mostly_right
+from tests.booksort.sort_set import write_set
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return write_set(tmp_path_factory.mktemp("set") / "booksort")
+
+
+def some_failed(pair):
+    if pair.distance_bin == 200:
+        return {"failure": "timeout"}
+    if pair.distance_bin == 300:
+        return {"answer": "Neither of them."}
+    return mostly_right(0.7)(pair)
+
+
+def test_each_question_is_a_row_with_what_its_journal_says(tmp_path, dataset):
+    folder = make_run(tmp_path / "r", dataset, some_failed)
+    found = read_questions(folder)
+    pairs, said = load_pairs(str(dataset), ["all"]), answers_of(folder)
+    assert list(found["id"]) == [pair.id for pair in pairs] and list(found.columns)[: len(COLUMNS)] == list(COLUMNS)
+    rows = [json.loads(row) for row in found.to_json(orient="records", lines=True, double_precision=15).splitlines()]
+    for pair, row in zip(pairs, rows, strict=True):
+        for name in (
+            "book_idx",
+            "excerpt_idx",
+            "distance",
+            "distance_bin",
+            "excerpt_length",
+            "segment_length",
+            "answer",
+        ):
+            assert row[name] == getattr(pair, name)
+        assert (row["seg1_pos"], row["seg2_pos"]) == pair.positions
+        record = said[pair.id]
+        if "failure" in record:
+            assert (row["outcome"], row["failure"], row["greedy"]) == ("failed", "timeout", None)
+            assert {row[name] for name in ("predicted", "written", "p_a", "p_b", "label_mass")} == {None}
+        elif "probabilities" not in record:
+            assert (row["outcome"], row["predicted"], row["written"]) == ("wrong", "X", "X")
+            assert (row["greedy"], row["label_mass"], row["failure"]) == ("Neither of them.", None, None)
+        else:
+            known = record["probabilities"]
+            assert row["predicted"] == record["answer"] == row["written"]
+            assert row["outcome"] == ("right" if record["answer"] == pair.answer else "wrong")
+            assert (row["p_a"], row["p_b"]) == pytest.approx((known["A"], known["B"]))
+            assert row["label_mass"] == pytest.approx(sum(known.values()))
+        assert row["retrieved_both"] is None and row["retrieved_order"] is None
+
+
+def test_the_same_answers_give_the_same_bytes(tmp_path, dataset):
+    one, two = (make_run(tmp_path / name, dataset, some_failed) for name in "ab")
+    assert (one / QUESTIONS).read_bytes() == (two / QUESTIONS).read_bytes()
+
+
+def test_what_was_retrieved_stands_beside_each_question(tmp_path, dataset):
+    found = lambda pair: (pair.distance_bin > 100, pair.distance_bin > 200)  # noqa: E731
+    rows = read_questions(make_run(tmp_path / "r", dataset, mostly_right(0.5), memory="rag", retrieved=found))
+    assert list(rows["retrieved_both"]) == list(rows["distance_bin"] > 100)
+    assert list(rows["retrieved_order"]) == list(rows["distance_bin"] > 200)
+
+
+def test_both_orders_are_two_rows(tmp_path, dataset):
+    rows = read_questions(make_run(tmp_path / "r", dataset, mostly_right(0.5), both_orders=True))
+    swapped = rows[rows["id"].str.endswith("/swapped")]
+    assert len(swapped) * 2 == len(rows) == 2 * len(load_pairs(str(dataset), ["all"]))
+    first = rows.set_index("id").loc[swapped["id"].str.removesuffix("/swapped")]
+    assert [OTHER[answer] for answer in first["answer"]] == list(swapped["answer"])
+    assert list(first["distance"]) == list(swapped["distance"])
+
+
+def test_a_merged_run_has_the_rows_of_its_shards(tmp_path, dataset):
+    whole = make_run(tmp_path / "whole", dataset, mostly_right(0.7))
+    for number, name in enumerate(("one", "two")):
+        shard = make_run(tmp_path / name, dataset, mostly_right(0.7))
+        kept = list(answers_of(shard).values())[number::2]
+        for path in (shard / ANSWERS, shard / "checksums.json"):  # a shard that was stopped has no hashes
+            path.unlink(missing_ok=True)
+        journal = Journal(shard / ANSWERS)
+        for record in kept:
+            journal.add(**record)
+        journal.close()
+    merge(BENCHMARK, [tmp_path / "one", tmp_path / "two"], tmp_path / "merged")
+    assert (tmp_path / "merged" / QUESTIONS).read_bytes() == (whole / QUESTIONS).read_bytes()

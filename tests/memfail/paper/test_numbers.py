@@ -1,0 +1,211 @@
+"""Every number of every exhibit of the paper, against what plain loops make of the files of the runs and of the paper."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+
+import pytest
+from scipy.stats import binomtest, t
+
+from epbench.memfail.paper import make
+from epbench.memfail.paper.leaderboard import leaderboards
+from epbench.memfail.paper.make import exhibits
+from epbench.reports.exhibit import Exhibit
+from tests.memfail.paper.conftest import LABELS, SYSTEMS, K
+from tests.memfail.paper.plain import Reported, beside, cell, labels, lines_of, questions_of, stages, wilson
+
+TEXTS = {"config", "label", "source", "system", "system_model", "model", "judge", "shown", "questions", "stage", "size",
+         "generator", "label_first", "label_second", "origin", "memory", "about"}  # fmt: skip
+FIGURES = [f"Figure {number}" for number in range(1, 10)]
+NAMES = ["Table 2", *FIGURES, "Figure 1, beside success", "Figure 9, no model inside", "Differences", "Scaling in N",
+         "Scaling in K", "Tokens and cost", "Leaderboard, MemFail"]  # fmt: skip
+FOLDERS = {label: name for name, label in LABELS.items()}
+SIZES = {
+    "coexisting_facts": ("n_facts", lambda row: len(row["preferences"])),
+    "long_hop": ("hops", lambda row: row["hop_count"]),
+}
+
+
+@pytest.fixture(scope="module")
+def shown(made):
+    with pytest.MonkeyPatch.context() as patch:  # tokens are words, so that nobody needs a vocabulary
+        patch.setattr(make, "cl100k_tokens", lambda: lambda text: len(text.split()))
+        found = [*exhibits(made.inputs), *leaderboards(made.inputs)]
+    return {one.name: one for one in found if isinstance(one, Exhibit)}
+
+
+@pytest.fixture(scope="module")
+def reported(made):
+    return Reported(made.folder)
+
+
+def of_run(made, label, config):
+    return questions_of(made.folder / FOLDERS[label] / config)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_is_that_of_the_files(made, shown, reported, name):
+    exhibit, checked = shown[name], 0
+    for record in exhibit.records:
+        expected = numbers(name, record, made, reported, exhibit)
+        if expected is not None:
+            found = {column: value for column, value in record.items() if column not in TEXTS}
+            assert found == pytest.approx(expected, abs=1e-9), (name, record)
+            checked += 1
+    assert checked
+    assert not any(value != value for record in exhibit.records for value in record.values())  # NaN
+
+
+def numbers(name, record, made, reported, exhibit):
+    """The expected numbers of a record, by column; None for a record that another test is about."""
+    if name == "Table 2":
+        return of_rows(record, made) if record["source"] == "own" else None
+    if name == "Differences":
+        return of_pair(record, made, exhibit)
+    if name == "Tokens and cost":
+        return of_stage(record, made)
+    if name.startswith("Leaderboard"):
+        return of_standing(record, made, exhibit) if record["source"] == "own" else None
+    kind = record.get("questions", "all")
+    if record["source"] == "reported":
+        place = record["config"], record["system"], record["system_model"], record["k"]
+        found = reported.stages(place, kind) if "n_success" in record else reported.cell(place)
+        return found | {"k": record["k"]}
+    questions = [q for q in of_run(made, record["label"], record["config"]) if kind in ("all", q["kind"])]
+    if name.startswith("Scaling"):
+        column, size_of = SIZES[record["config"]]
+        ids = {row["id"] for row in made.rows[record["config"]] if size_of(row) == record[column]}
+        part = {"k": K, column: record[column], "tokens_per_memory": None}  # which are counted for all questions alone
+        return cell([q for q in questions if q["id"] in ids]) | part
+    plain = stages if "n_success" in record else beside if "n_earned" in record else cell
+    return plain(questions) | {"k": K} | ({} if kind == "all" else {"tokens_per_memory": None})
+
+
+def of_rows(record, made):
+    rows = made.rows[record["config"]]
+    if record["size"]:
+        rows = [row for row in rows if SIZES[record["config"]][1](row) == int(record["size"].split(" = ")[1])]
+    if record["config"] == "persona_retrieval":
+        asked = [question for row in rows for question in row["questions"]]
+        misleading = sum(question["is_misleading"] for question in asked) / len(asked)
+        assert (record["misleading"], record["questions"]) == (misleading, len(asked))
+        return None
+    texts = {"coexisting_facts": "preference_facts", "long_hop": "facts"}[record["config"]]
+    if record["config"] == "coexisting_facts":
+        words = sum(len(text.split()) for row in rows for text in [*row[texts], row["question"]])
+        assert record["tokens"] == pytest.approx(words / len(rows))
+        assert record["facts"] == sum(len(row["preferences"]) for row in rows)
+    assert (record["rows"], record["questions"]) == (len(rows), len(rows))
+    return {column: value for column, value in record.items() if column not in TEXTS}
+
+
+def of_pair(record, made, exhibit):
+    """McNemar's exact test, Holm's correction and the smallest difference, by hand; the bootstrap is tested elsewhere."""
+    names = [record[f"label_{side}"] for side in ("first", "second")]
+    tables = [{q["id"]: q for q in of_run(made, name, record["config"])} for name in names]
+    one, other = ({id_: q["success"] for id_, q in table.items()} for table in tables)
+    both = [id_ for id_ in one if None not in (one[id_], other[id_])]
+    wins, losses = sum(one[i] > other[i] for i in both), sum(one[i] < other[i] for i in both)
+    rates = [sum(of[i] for i in both) / len(both) for of in (one, other)]
+    rate = min(max(sum(rates) / 2, 0.5 / len(both)), 1 - 0.5 / len(both))
+
+    def smallest(alpha):
+        reach = t.ppf(1 - alpha / 2, len(both) - 1) + t.ppf(0.8, len(both) - 1)
+        return min(1.0, reach * math.sqrt(2 * rate * (1 - rate) / len(both)))
+
+    ps = sorted(r["p"] for r in exhibit.records)
+    holm = max(min(1.0, p * (len(ps) - rank)) for rank, p in enumerate(ps) if p <= record["p"])
+    assert record["low"] <= record["difference"] <= record["high"]
+    return {
+        "k": K, "n": len(both), "success_first": rates[0], "success_second": rates[1], "difference": rates[0] - rates[1],
+        "n_failed_first": list(one.values()).count(None), "n_failed_second": list(other.values()).count(None),
+        "low": record["low"], "high": record["high"], "better": wins, "worse": losses, "equal": len(both) - wins - losses,
+        "p": binomtest(wins, wins + losses).pvalue if wins + losses else 1.0, "p_holm": holm,
+        "smallest_difference": smallest(0.05), "smallest_difference_corrected": smallest(0.05 / len(ps)),
+    }  # fmt: skip
+
+
+def of_stage(record, made):
+    folder = made.folder / FOLDERS[record["label"]] / record["config"]
+    usage = json.loads((folder / "usage.json").read_text("utf-8"))[record["stage"]]
+    journal = {"answering": "answers.jsonl", "judging": "judgements.jsonl"}.get(record["stage"])
+    none = (
+        0 if record["label"].endswith("(baseline)") or journal else None
+    )  # what is not counted, and a baseline asks no model
+    calls = len(lines_of(folder / journal)) if journal else usage.get("calls", none)
+    return {
+        "calls": calls, "tokens_in": usage.get("tokens_in", none), "tokens_out": usage.get("tokens_out", none), "embedding": 0,
+        "seconds": usage["seconds"], "retries": None if journal else usage.get("retries", none), "cost": None, "cost_of_run": None,
+    }  # fmt: skip
+
+
+def of_standing(record, made, exhibit):
+    """A score for each config, with the floor of the run without memory and the ceiling of the oracle on the same rows."""
+    expected, means, asked = {}, [], 0
+    for config in made.rows:
+        questions = of_run(made, record["label"], config)
+        found, asked = cell(questions), asked + len(questions)
+        misleading = sum(q["kind"] == "misleading" for q in questions) / len(questions)
+        floor = max(misleading, cell(of_run(made, LABELS["floor"], config))["mean"])
+        ceiling = 1.0 if record["label"] == LABELS["all"] else cell(of_run(made, LABELS["all"], config))["mean"]
+        highest = found["mean"] if found["highest"] is None else found["highest"]
+        names = ("mean", "low", "high", "lowest", "highest")
+        values = {name: found[name] for name in names} | {"floor": floor, "ceiling": ceiling}
+        expected |= {f"{config}_{name}": value for name, value in values.items()}
+        expected[f"{config}_below_floor"] = int(highest < floor)
+        means.append(found["mean"])
+    others = {column: value for column, value in record.items() if column not in TEXTS and column not in expected}
+    assert others["n_asked"] == asked and others["rank"] == (None if others["mean_mean"] is None else others["rank"])
+    assert others["mean_mean"] is None  # two configs have no run here
+    return expected | others
+
+
+def test_the_table_of_questions_is_that_of_the_journals(made):
+    failed = Counter()
+    for name in SYSTEMS:
+        for config in SIZES:
+            folder = made.folder / name / config
+            found = {question["id"]: question["label"] for question in questions_of(folder)}
+            assert found == labels(folder, made.rows[config])
+            failed[name] += list(found.values()).count("failed")
+    assert failed["flaky"] and not failed["bm25"]  # or nothing is tested
+
+
+def test_cells_show_what_the_frame_holds(made, shown):
+    def row(name, *first):
+        table = shown[name].table
+        (found,) = [row for row in table.rows if tuple(row[: len(first)]) == first]
+        return dict(zip(table.head, found, strict=True))
+
+    for label, name in FOLDERS.items():
+        for config, (column, size_of) in SIZES.items():
+            found = stages(questions_of(made.folder / name / config))
+            n, failed, right = found["n"], found["n_failed"], found["n_right"]
+            low, high = wilson(right, n)
+            success = f"{right / n:.3f} ({low:.2f}–{high:.2f})"
+            if failed:
+                success = f"{right / (n + failed):.3f} to {(right + failed) / (n + failed):.3f}"
+            assert row("Figure 1", config, label)[f"k = {K}"] == success
+            beside_it = row("Figure 1, beside success", config, label)
+            assert (beside_it["success"], beside_it["failed"]) == (success, str(failed))
+            of_stages = row("Figure 9, no model inside", config, label)
+            assert of_stages["correct"] == f"{right} ({right / n:.2f})" and of_stages["n"] == str(n)
+            assert of_stages["retrieval"] == f"{found['n_retrieval_error']} ({found['retrieval_error']:.2f})"
+            letter = {"n_facts": "N", "hops": "K"}[column]
+            for size in {size_of(one) for one in made.rows[config]}:
+                ids = {one["id"] for one in made.rows[config] if size_of(one) == size}
+                of_size = cell([q for q in questions_of(made.folder / name / config) if q["id"] in ids])
+                assert row(f"Scaling in {letter}", label)[f"{letter} = {size}"].endswith(f"[{of_size['n']}]")
+    pairs = shown["Differences"]
+    for record, cells in zip(pairs.records, pairs.table.rows, strict=True):
+        cells = dict(zip(pairs.table.head, cells, strict=True))
+        assert cells["success"] == f"{record['success_first']:.3f} / {record['success_second']:.3f}"
+        assert cells["better / equal / worse"] == f"{record['better']} / {record['equal']} / {record['worse']}"
+        assert cells["different"] == ("yes" if record["p_holm"] < 0.05 else "not shown")
+        smallest = f"{record['smallest_difference']:.3f} / {record['smallest_difference_corrected']:.3f}"
+        assert (
+            cells["smallest difference: alone / corrected"] == smallest
+            and cells["p (Holm)"] == f"{record['p_holm']:.3g}"
+        )

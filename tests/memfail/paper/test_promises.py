@@ -1,0 +1,241 @@
+"""What the tables and figures promise: their order, what is missing, names of runs, notes, drawings, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+
+from epbench.errors import BadInput
+from epbench.judges.protocol import PastJudge
+from epbench.memfail.dataset.load import CONFIGS, load_memfail
+from epbench.memfail.paper import make
+from epbench.memfail.paper.figures import figure_1, figure_2, figure_3, figure_4, figure_5, figures_6_to_9, scaling
+from epbench.memfail.paper.inputs import PUBLISHED_ROWS, Inputs, read_datasets, read_runs
+from epbench.memfail.paper.leaderboard import leaderboards
+from epbench.memfail.paper.make import differences, exhibits, table_2, tokens_and_cost
+from epbench.memfail.paper.rows import notes_on, rows_of
+from epbench.memfail.scores.cost import read_prices
+from epbench.memfail.scores.reported_rates import PAPER, read_reported
+from epbench.reports.exhibit import Exhibit, Missing, as_csv, write_exhibits
+from epbench.reports.figures import drawing
+from tests.conftest import SHARED
+from tests.memfail.paper.conftest import K
+
+NAMES = [
+    "Table 2", "Figure 1", "Figure 1, beside success", "Figure 2", "Figure 3", "Figure 3, tokens per question",
+    "Figure 4", "Figure 5", "Figure 6", "Figure 7", "Figure 8", "Figure 9",
+]  # fmt: skip
+MORE = ["Differences", "Scaling in N", "Scaling in K", "Tokens and cost"]
+published = pytest.mark.skipif(not (SHARED / "memfail").is_dir(), reason="needs the published rows beside the checkout")
+
+
+def drawn(exhibit):
+    with drawing():
+        return exhibit.plot()
+
+
+def texts_in(figure):
+    legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    return legends + [title for axes in figure.axes if (title := axes.get_title())]
+
+
+@pytest.mark.slow
+def test_everything_is_in_the_order_of_the_paper_and_can_be_written(made, tmp_path):
+    found = exhibits(made.inputs)
+    assert [one.name for one in found] == [*NAMES, "Figure 9, no model inside", *MORE]
+    shown = write_exhibits(tmp_path, "MemFail", found)
+    assert len(shown.rows) == sum(isinstance(one, Missing) for one in found) and (tmp_path / "figure-08.svg").is_file()
+    for one in found:
+        if isinstance(one, Exhibit):
+            assert one.title[-1] != "." and all(note.endswith(".") or "judge" in note for note in one.table.notes)
+            assert len({tuple(record) for record in one.records}) == 1  # the same columns in each
+            rows = list(csv.DictReader(io.StringIO(as_csv(one))))
+            assert len(rows) == len(one.records) and not {"nan", "NaN"} & {
+                cell for row in rows for cell in row.values()
+            }
+
+
+def test_without_anything_only_what_needs_nothing_is_made():
+    found = exhibits(Inputs())
+    assert [one.name for one in found if isinstance(one, Exhibit)] == ["Table 2"]
+    missing = [one for one in found if isinstance(one, Missing)]
+    assert [one.name for one in missing] == [name for name in [*NAMES, *MORE] if name != "Table 2"]
+    assert all(one.needs for one in missing) and leaderboards(Inputs()) == []
+
+
+def test_runs_are_called_by_system_reader_or_folder(made, tmp_path):
+    again, one = tmp_path / "again", made.folder / "bm25"
+    shutil.copytree(made.folder / "bm25/long_hop", again)
+    assert {run.label for run in read_runs([one])} == {"verbatim-bm25 (baseline)"}
+    labels = [run.label for run in read_runs([one, again]) if run.config == "long_hop"]
+    assert labels == ["verbatim-bm25 (baseline) [bm25]", "verbatim-bm25 (baseline) [again]"]
+    shutil.copytree(again, tmp_path / "other/again")
+    with pytest.raises(BadInput, match="rename one of the folders"):
+        read_runs([again, tmp_path / "other/again"])
+    (again / "questions.parquet").unlink()
+    with pytest.raises(BadInput, match="start the run again"):
+        leaderboards(Inputs(read_runs([again])))
+    with pytest.raises(BadInput, match="expected a folder with"):
+        read_datasets([str(tmp_path)])
+
+
+def test_runs_without_a_judge_or_usage_are_shown(made, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(made.folder / "bm25/long_hop", folder)
+    (folder / "usage.json").unlink()
+    about = json.loads((folder / "run.json").read_text("utf-8"))
+    (folder / "run.json").write_text(json.dumps({name: about[name] for name in about if name != "judge"}), "utf-8")
+    (run,) = read_runs([folder])
+    assert run.spent["answering"].calls is None and run.system_model == "" and not run.on_published_rows
+    assert isinstance(figure_1(Inputs([run])), Exhibit)
+    (board,) = leaderboards(Inputs([run]))
+    assert [record["judge"] for record in board.records] == ["not named, without a passport"]
+
+
+def test_reported_rates_have_a_mark_and_notes(made):
+    first = figure_1(made.inputs)
+    assert {r["system_model"] for r in first.records if r["source"] == "reported"} == {"gpt-4.1-mini"}
+    assert any("Garg et al." in note for note in first.table.notes)
+    assert any("other rows than the published ones" in note for note in first.table.notes)
+    assert any("from all of them wrong" in note for note in first.table.notes)
+    assert {row[1] for row in figure_4(made.inputs).table.rows} >= {"Mem0, haiku-4.5 (reported)", "oracle (baseline)"}
+
+
+def test_floor_ceiling_vacuous_passes_and_judges_are_in_the_notes(made):
+    notes = "\n".join(figure_1(made.inputs).table.notes)
+    outcomes = pq.read_table(made.folder / "floor/persona_retrieval/questions.parquet").to_pylist()
+    empty = sum(line["vacuous"] for line in outcomes)
+    assert f"persona_retrieval {empty / len(outcomes):.3f} computed, {empty / len(outcomes):.3f} measured" in notes
+    assert f"none (baseline) at k = {K}: {empty} of {empty}" in notes
+    assert "Ceilings, the best success at any k: coexisting_facts oracle (baseline) 1.000" in notes
+    assert "judge lexical" in notes
+    alone = figure_1(Inputs([run for run in made.inputs.runs if run.system == "verbatim-bm25"]))
+    assert any("No ceiling is known" in note for note in alone.table.notes)
+    compared = " ".join(differences(made.inputs).table.notes)
+    assert "McNemar" in compared and "Holm over all 18 comparisons" in compared and "80 % power" in compared
+    assert "failed in one of the runs are left out" in compared
+
+
+def test_reported_systems_in_which_nothing_was_stored_are_pointed_out():
+    errors = {"storage_error": 1.0, "summary_error": 0.0, "retrieval_error": 0.0, "reasoning_error": 0.0}
+    by_k = {"5": {"success_rate": 0.0, "n": 92, "intervals": {}, **errors}}
+    rates = {"config": "long_hop", "system": "StructMem", "system_model": "small", "reported": True, "by_k": by_k}
+    inputs = Inputs(reported={"StructMem, small, reported (long_hop)": rates})
+    (one,) = rows_of(inputs)
+    assert (one["label"], one["source"]) == ("StructMem, small (reported)", "reported")
+    assert any("StructMem, small (reported) on long_hop is a storage error" in note for note in notes_on(inputs, [one]))
+    by_k["5"]["storage_error"] = 0.9
+    assert not any("storage error" in note for note in notes_on(inputs, rows_of(inputs)))
+
+
+def test_success_by_model_has_the_systems_that_were_run_with_two(made):
+    assert {r["system"] for r in figure_2(made.inputs).records} == {"StructMem", "SimpleMem"}
+    assert {r["source"] for r in figure_5(made.inputs).records} == {"reported"}  # baselines have no model inside
+    bm25 = next(run for run in made.inputs.runs if run.system == "verbatim-bm25" and run.config == "long_hop")
+    mine = [replace(bm25, system="mine", label=f"mine, {m}", system_model=m, baseline=False) for m in ("b", "a")]
+    exhibit = figure_5(Inputs(mine))
+    assert exhibit.table.head == ["config", "system", "k", "a", "b"]
+    assert exhibit.table.rows[0][:3] == ["long_hop", "mine", str(K)]
+    assert "a" in texts_in(drawn(exhibit)) and exhibit.table.notes[0] == f"The figure shows k = {K}."
+    assert isinstance(figure_5(Inputs(mine[:1])), Missing)
+
+
+@pytest.mark.slow
+def test_drawings_have_a_panel_for_each_config_one_legend_and_need_no_colour(made):
+    texts = texts_in(drawn(figure_1(made.inputs)))
+    assert {"Coexisting facts", "Long hop", "oracle (baseline)", "Mem0, gpt-4.1-mini (reported)"} <= set(texts)
+    assert texts.count("oracle (baseline)") == 1
+    grid = {text for text in texts_in(drawn(figure_4(made.inputs))) if ", " in text}
+    assert {"gpt-4.1-mini, Long hop", "no model inside, Coexisting facts"} <= grid
+    stages = drawn(figures_6_to_9(made.inputs)[2])
+    assert {"Persona retrieval, direct", "Persona retrieval, misleading", "storage error"} <= set(texts_in(stages))
+    assert len({patch.get_hatch() for patch in stages.axes[0].patches}) == 5
+    by_memory, by_question = figure_3(made.inputs)
+    assert isinstance(by_question, Missing)  # neither the reader nor these reported rates have tokens
+    assert not [
+        r for r in by_memory.records if r["system"] == "none" and r["config"] == "long_hop"
+    ]  # nothing came back
+    assert all(drawn(one).axes for one in (by_memory, *scaling(made.inputs)))
+
+
+def test_runs_with_other_judges_are_not_compared(made):
+    one, other = [run for run in made.inputs.runs if run.config == "long_hop"][:2]
+    assert isinstance(differences(Inputs([one, replace(other, judge=PastJudge("another", "1"))])), Missing)
+    assert isinstance(differences(Inputs([one])), Missing)
+
+
+def test_prices_add_a_cost(made, tmp_path):
+    assert any("No file of prices" in note for note in tokens_and_cost(made.inputs).table.notes)
+    (tmp_path / "p.json").write_text('{"currency": "USD", "models": {}}', "utf-8")
+    prices = read_prices(tmp_path / "p.json")
+    priced = tokens_and_cost(Inputs(read_runs([made.folder / "bm25"], prices), prices=prices))
+    assert "cost in USD" in priced.table.head and {record["cost"] for record in priced.records} == {0.0}
+
+
+def test_table_2_stands_beside_the_papers_and_says_why_tokens_are_not_counted(made, monkeypatch):
+    def absent():
+        raise BadInput("no vocabulary")
+
+    monkeypatch.setattr(make, "cl100k_tokens", absent)
+    exhibit = table_2(made.inputs)
+    assert {r["tokens"] for r in exhibit.records if r["source"] == "own"} == {None}
+    assert "Tokens were not counted: no vocabulary." in exhibit.table.notes
+    reported = [r for r in exhibit.records if r["source"] == "reported"]
+    assert len(reported) == 10 and sum(r["rows"] for r in reported) == 492
+    assert [r["tokens"] for r in reported if r["config"] == "long_hop"] == [59, 74, 87]
+
+
+def test_reported_rows_of_the_leaderboard_name_their_file(made):
+    (found,) = leaderboards(replace(made.inputs, sources={"rates.json": "a table of the paper"}))
+    reported = [record for record in found.records if record["source"] == "reported"]
+    assert reported and all(record["origin"] == "rates.json" for record in reported)
+    assert any("rates.json: a table of the paper." in note for note in found.table.notes)
+
+
+@published
+def test_the_published_rows_are_known_and_have_the_numbers_of_the_paper(script, tmp_path):
+    built = script("builders/memfail.py", "--source", SHARED / "memfail", "--out", tmp_path)
+    assert built.returncode == 0, built.stderr
+    data = str(tmp_path / "memfail")
+    assert {config: load_memfail(data, config).fingerprint for config in CONFIGS} == PUBLISHED_ROWS
+    found = table_2(Inputs(datasets=read_datasets([data])))
+    for config, size in {(r["config"], r["size"]) for r in found.records}:
+        one, other = (r for r in found.records if (r["config"], r["size"]) == (config, size))
+        for column in ("rows", "questions", "yes", "no", "condition_types"):
+            assert one[column] == other[column], (config, size, column)
+        if one["tokens"] is not None and other["tokens"] is not None:
+            assert round(one["tokens"]) == round(other["tokens"])
+
+
+def test_the_numbers_of_the_papers_figures_come_out():
+    made = {one.name: one for one in exhibits(Inputs(reported=read_reported(PAPER)))}
+
+    def record(figure, config, system, k, **more):
+        wanted = {"config": config, "system": system, "k": k, **more}
+        (found,) = [r for r in made[figure].records if wanted.items() <= r.items()]
+        return found
+
+    for system, rates in {
+        "Mem0": (0.35, 0.61, 0.69), "SimpleMem": (0.07, 0.20, 0.34), "A-MEM": (0.25, 0.51, 0.61),
+        "StructMem": (0.25, 0.49, 0.54),
+    }.items():  # fmt: skip
+        assert [record("Figure 1", "coexisting_facts", system, k)["mean"] for k in (5, 10, 15)] == list(rates)
+    mem0 = record("Figure 1", "coexisting_facts", "Mem0", 5)
+    assert (round(mem0["low"], 4), round(mem0["high"], 4)) == (0.2636, 0.4475)
+    hard = record("Figure 8", "conditional_facts_hard", "A-MEM", 5)
+    assert [hard[f"n_{s}_error"] for s in ("storage", "summary", "retrieval", "reasoning")] == [3, 47, 1, 14]
+    direct = record("Figure 8", "persona_retrieval", "Mem0", 5, questions="direct")
+    assert direct["n"] == 143 and direct["n_storage_error"] == 103 and direct["n_success"] == 14
+    assert record("Figure 9", "conditional_facts_easy", "StructMem", 5)["storage_error"] == 1.0
+    assert any(
+        "StructMem, gpt-5.4-mini (reported) on conditional_facts_easy" in n for n in made["Figure 9"].table.notes
+    )
+    tokens = record("Figure 3, tokens per question", "coexisting_facts", "Mem0", 5, system_model="gpt-4.1-mini")
+    assert tokens["tokens_per_question"] == 1381
+    assert len(made["Figure 4"].records) > 300 and isinstance(made["Differences"], Missing)

@@ -1,6 +1,6 @@
 """Where each question failed: in storing, summarising, retrieving or reasoning (paper: Sections 3.2 and 5.1, phase 3).
 
-The first stage that fails is the question's label; see `stages`. Every answer is judged, even if an earlier stage has
+The first stage that fails is the question's label; see `STAGES`. Every answer is judged, even if an earlier stage has
 failed, so that plain accuracy can be reported beside success. All checks of a stage go to the judge together; a verdict
 is journaled as it arrives, and serves every k and every question that asks for the same.
 

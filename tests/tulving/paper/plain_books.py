@@ -261,9 +261,9 @@ def path(of):
 
 
 def uses(of):
-    return [
-        {"label": of.label, "writer": of.writer, "n_chapters": len(of.events), "length": of.n_words} | USES[of.label]
-    ]
+    kind = {"universe": "scifi" if "scifi" in of.label else "default", "size": "short", "order": "narrative"}
+    lengths = {"n_chapters": len(of.events), "length": of.n_words, "length_unit": "words"}
+    return [{"label": of.label, "writer": of.writer} | kind | lengths | USES[of.label]]
 
 
 USES = {

@@ -115,7 +115,8 @@ def _fit(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
                 "low": float(coefficients[i] - norm.ppf(0.975) * errors[i]),
                 "high": float(coefficients[i] + norm.ppf(0.975) * errors[i]),
                 "odds_ratio": math.exp(float(coefficients[i])),
-                "p": float(2 * norm.sf(abs(coefficients[i] / errors[i]))),
+                # Without an error, as where the two orders of every pair cancel, there is no effect that varies.
+                "p": float(2 * norm.sf(abs(coefficients[i] / errors[i]))) if errors[i] else 1.0,
             }
             for i, name in enumerate(columns, 1)
         }

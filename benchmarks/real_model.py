@@ -181,7 +181,7 @@ def requests_of(dataset: str, n_pairs: int) -> list[Request]:
     from epbench.booksort.context.prompts import load_prompts
     from epbench.booksort.context.requests import requests_for
     from epbench.booksort.dataset.load import group_of, load_pairs
-    from epbench.runs.subset import subset
+    from epbench.hub.rows import subset
 
     pack = load_prompts(None)
     pairs = subset(load_pairs(dataset, ["e250_s20"]), group_of, n_pairs, None)

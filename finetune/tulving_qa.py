@@ -166,8 +166,8 @@ def _run(args: Arguments, ranks: Ranks) -> None:
 def _material(args: Arguments, ranks: Ranks) -> Material:
     """Load or make the book and the model, and write the samples."""
     from epbench.finetuning.texts.tokens import SampleTokens, load_sample_tokens
+    from epbench.hub.rows import subset
     from epbench.models.hf.checkpoint import find_checkpoint
-    from epbench.runs.subset import subset
     from epbench.tulving.dataset.load import load_book
     from epbench.tulving.finetuning.material import TulvingPlan, question_samples, training_questions
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.hub.dataset_folder import write_dataset
+from epbench.hub.rows import subset
 from epbench.memfail.context.estimate import checks_in_advance, plan_lines, requests_in_advance
 from epbench.memfail.context.reader import LexicalReader
 from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, load_prompts, queries_of
@@ -26,7 +27,6 @@ from epbench.memories.load import BASELINES, load_memory
 from epbench.models.load import Options
 from epbench.models.protocol import Reply
 from epbench.progress import no_progress
-from epbench.runs.subset import subset
 from tests.memfail.honest_judge import verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint
 

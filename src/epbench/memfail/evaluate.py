@@ -16,7 +16,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.secrets import without_login
 from epbench.files.writing import write_text
-from epbench.hub.rows import dataset_revision
+from epbench.hub.rows import dataset_revision, part_of
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of
 from epbench.journals.journal import read_journal
 from epbench.judges.replies import failure_of, with_failures
@@ -50,7 +50,6 @@ from epbench.models.protocol import Model, Request, engine_of, variant_of, weigh
 from epbench.progress import Progress, no_progress
 from epbench.runs.folder import open_run
 from epbench.runs.judge import check_judge, note, note_judge
-from epbench.runs.subset import part_of
 from epbench.runs.usage import commonest, token_usage
 from epbench.safe_text import markdown_text
 

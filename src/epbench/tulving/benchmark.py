@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from epbench.files.typed import Whole, fields
+from epbench.hub.rows import subset
 from epbench.journals.answers import ANSWERS
 from epbench.judges.protocol import JUDGEMENTS
 from epbench.progress import no_progress
 from epbench.runs.benchmark import Benchmark, Check, Described, PastRun, check_fingerprint
-from epbench.runs.subset import subset
 from epbench.tulving.answers import score
 from epbench.tulving.context.retrieved import PASSAGES
 from epbench.tulving.dataset.load import load_book

@@ -17,7 +17,7 @@ from typing import Any
 
 from epbench.errors import BadInput, RunFailed
 from epbench.files.json_files import read_json
-from epbench.hub.rows import Row, dataset_revision
+from epbench.hub.rows import Row, dataset_revision, subset
 from epbench.journals.answers import ANSWERS, ask, retire_others
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import identity_of, is_free
@@ -28,7 +28,6 @@ from epbench.models.protocol import Model, Request, engine_of, variant_of
 from epbench.progress import Progress, no_progress
 from epbench.runs.folder import is_finished, open_run, read_scores
 from epbench.runs.judge import check_judge, judge_of_scores, note, note_judge
-from epbench.runs.subset import subset
 from epbench.runs.usage import token_usage, usage_line
 from epbench.tulving.calibration.passport import judge_scores, recall_to_correct
 from epbench.tulving.context.requests import MEMORIES, Reading, repeated

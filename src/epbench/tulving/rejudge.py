@@ -15,13 +15,12 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.secrets import scrubbed, without_login
-from epbench.hub.rows import Row
+from epbench.hub.rows import Row, subset
 from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.judges.protocol import is_free
 from epbench.progress import Progress, no_progress
 from epbench.runs.folder import check_identity, open_run
 from epbench.runs.judge import judge_of_scores, note_judge
-from epbench.runs.subset import subset
 from epbench.tulving.context.requests import load_prompts
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.evaluate import Evaluated, judging_notes, notes_on, telling_failures

@@ -8,7 +8,7 @@ from epbench.booksort.dataset.load import config_names, fingerprint, group_of, l
 from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
 from epbench.errors import BadInput
 from epbench.hub.install import install_dataset
-from epbench.runs.subset import subset
+from epbench.hub.rows import subset
 from tests.booksort.published_sort_csv import SEGMENTS, write_excerpts, write_segments
 from tests.booksort.sort_set import BINS, BOOKS, HELD_OUT, TEST, book_rows, pair_rows, write_set, write_tables
 from tests.conftest import SHARED, made_texts, set_of

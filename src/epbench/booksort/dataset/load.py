@@ -14,8 +14,7 @@ from epbench.booksort.dataset import released as published
 from epbench.errors import BadInput
 from epbench.files.text import shown
 from epbench.files.typed import Whole, fields
-from epbench.hub.rows import Row, check_rows, checked_rows, hub_configs, stored_rows
-from epbench.runs.subset import subset
+from epbench.hub.rows import Row, check_rows, checked_rows, hub_configs, stored_rows, subset
 
 SPLITS = ("test", "validation")
 SWAPPED = "/swapped"

@@ -18,6 +18,7 @@ from typing import Any
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
+from epbench.hub.rows import subset
 from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
 from epbench.memfail.dataset.load import Fact, Question, QuestionRecord
@@ -28,7 +29,6 @@ from epbench.memories.session import Conversation, Query
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.progress import Progress
 from epbench.prompt_packs import load_pack
-from epbench.runs.subset import subset
 
 OWN = packaged("epbench.memfail", "memfail_prompts.toml")
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.runs.subset import subset
+from epbench.hub.rows import subset
 
 QUESTIONS = [f"q{i}" for i in range(12)]
 PAIRS = [

@@ -21,7 +21,7 @@ from epbench.memories.session import MEMORIES_TYPE
 from epbench.runs.benchmark import NAMES, benchmark_named
 from epbench.runs.folder import RUN, read_run, read_scores
 from epbench.tulving.judging.own_answers import read_answers
-from epbench.tulving.scores import results as tulving
+from epbench.tulving.scores import run_files as tulving
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
-from epbench.memfail.scores.run_files import compare_runs
+from epbench.memfail.scores.comparison import compare_runs
 from tests.scripts.in_process import refused, script
 
 COMPARE, EVALUATE = "eval_scripts/compare.py", "eval_scripts/memfail.py"

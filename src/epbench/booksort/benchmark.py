@@ -8,8 +8,7 @@ from typing import Any
 from epbench.booksort.answers import score
 from epbench.booksort.context.retrieval import RETRIEVED
 from epbench.booksort.dataset.load import asked_pairs, fingerprint, load_books, load_pairs
-from epbench.booksort.scores.comparison import compare
-from epbench.booksort.scores.report import write_side_by_side
+from epbench.booksort.scores.comparison import compare, write_side_by_side
 from epbench.booksort.scores.results import finish
 from epbench.booksort.scores.tables import screen_tables
 from epbench.files.typed import Whole, fields

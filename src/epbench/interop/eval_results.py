@@ -13,7 +13,7 @@ from epbench.files.writing import write_text
 from epbench.memfail.scores import run_files as memfail
 from epbench.runs.checksums import change_note
 from epbench.runs.folder import read_run
-from epbench.tulving.scores import results as tulving
+from epbench.tulving.scores import run_files as tulving
 
 FOLDER = ".eval_results"
 """The folder of a model's repository that the Hub reads."""

@@ -33,7 +33,7 @@ from epbench.starting.extras import install_hint
 from epbench.tulving.context import requests as tulving_prompts
 from epbench.tulving.context.requests import MEMORIES, Reading
 from epbench.tulving.dataset.load import load_book
-from epbench.tulving.scores import results as tulving
+from epbench.tulving.scores import run_files as tulving
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample, EvalSpec

@@ -20,7 +20,7 @@ from epbench.memfail.evaluate import judge_and_score, read_output
 from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.paper.side_by_side import write_side_by_side
-from epbench.memfail.scores.run_files import compare
+from epbench.memfail.scores.comparison import compare
 from epbench.memfail.scores.tables import screen_tables, with_baseline
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.relay_calls import CALLS

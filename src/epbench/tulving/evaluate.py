@@ -44,8 +44,7 @@ from epbench.tulving.judging.verdicts import (
     plan_lines,
 )  # fmt: skip
 from epbench.tulving.reader.everything import EVERYTHING, EverythingReader
-from epbench.tulving.scores.report import Chapters
-from epbench.tulving.scores.results import finish
+from epbench.tulving.scores.results import Chapters, finish
 
 
 @dataclass(frozen=True, kw_only=True)

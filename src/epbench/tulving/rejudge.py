@@ -33,7 +33,8 @@ from epbench.tulving.judging.verdicts import (
     open_inputs,
     plan_lines,
 )  # fmt: skip
-from epbench.tulving.scores.results import finish, read_run, scores_of
+from epbench.tulving.scores.results import finish, scores_of
+from epbench.tulving.scores.run_files import read_run
 
 READER = ("memory", "model", "top_k", "keep_order", "retriever", "temperature", "max_tokens", "seed", "repeats")
 """Fields of the identity of a run that say what its reader was shown, and how it answered."""

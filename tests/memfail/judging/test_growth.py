@@ -14,8 +14,8 @@ from epbench.memfail.judging.diagnosis import MOST_BY_RULES, diagnose, leave_one
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.memfail.judging.memories import Memories, memories_of
-from epbench.memfail.scores import question_files
-from epbench.memfail.scores.question_files import question_rows
+from epbench.memfail.scores import run_files
+from epbench.memfail.scores.run_files import question_rows
 from epbench.memfail.templates.rows import make_rows
 from epbench.memories.load import load_memory
 from epbench.models.load import Options
@@ -48,7 +48,7 @@ def test_four_times_the_rows_read_about_four_times_the_texts(tmp_path, monkeypat
         n_read += 1
         return read(text)
 
-    for module in (lexical, memories, question_files):
+    for module in (lexical, memories, run_files):
         monkeypatch.setattr(module, "content_of", counting)
     counts = []
     for n in (30, 120):

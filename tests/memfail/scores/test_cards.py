@@ -4,8 +4,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench.files.json_files import read_json
-from epbench.memfail.scores.question_files import cards_of, questions_html
-from tests.memfail.scores.test_question_files import rows
+from epbench.memfail.scores.results import cards_of, questions_html
+from tests.memfail.scores.test_run_files import rows
 from tests.reports.page_data import questions_of
 
 ORDER = ["storage_error", "summary_error", "retrieval_error", "correct"]

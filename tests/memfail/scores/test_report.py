@@ -12,8 +12,8 @@ from rich.console import Console
 
 from epbench.errors import BadInput
 from epbench.memfail.paper.side_by_side import comparison_report, write_side_by_side
+from epbench.memfail.scores.report import html_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
-from epbench.memfail.scores.results import html_report
 from epbench.memfail.scores.run_files import run_folders
 from epbench.memfail.scores.scoring import score_outcomes
 from epbench.memfail.scores.tables import by_config, markdown_table, screen_tables, tables

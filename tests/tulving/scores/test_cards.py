@@ -10,7 +10,7 @@ from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.scores.report import NO_BOOK
+from epbench.tulving.scores.results import NO_BOOK
 from tests.reports.page_data import questions_of
 
 CHAPTERS = [

@@ -1,4 +1,4 @@
-"""Runs of Book-SORT, compared question by question by the tables in their folders."""
+"""Runs of Book-SORT: compared question by question by the tables in their folders, and shown side by side."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.dataset.load import pair_id
-from epbench.booksort.scores.run_files import SCORES, read_questions, read_run
-from epbench.runs.folder import read_scores
-from epbench.runs.several import check_same
+from epbench.booksort.scores.report import comparison_report
+from epbench.booksort.scores.run_files import SCORES, read_questions, read_run, read_scores
+from epbench.booksort.scores.tables import markdown_table
+from epbench.errors import BadInput
+from epbench.files.typed import fields, typed
+from epbench.files.writing import write_text
+from epbench.runs import folder as run_folders
+from epbench.runs.several import check_same, labels_of
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.statistics.paired import DIGITS, Comparison, Progress, compare_outcomes, holm, with_holm
 
@@ -33,10 +38,39 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
         RunFailed: Two runs have no answered question in common.
     """
     for folder in runs.values():
-        read_scores(folder, SCORES)  # a run that did not end has none
+        run_folders.read_scores(folder, SCORES)  # a run that did not end has none
     check_same({folder: read_run(folder) for folder in runs.values()}, ("config", "split", "fingerprint"), ("texts",))
     tables = {name: read_questions(folder) for name, folder in runs.items()}
     return Comparison("accuracy", compare_runs(tables, progress))
+
+
+def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Write OUT/table.md and OUT/report.html.
+
+    Args:
+        folders: The folders of the runs; the name of a folder is the label of its run.
+        out: The folder of the two files; it is made if it does not exist.
+
+    Returns:
+        The scores of each run by its label, and no notes: the tables have them.
+
+    Raises:
+        BadInput: A run did not end, two folders have the same name, or the runs are on different datasets.
+    """
+    labels = labels_of(folders)
+    scores = {label: read_scores(folder) for label, folder in labels.items()}
+    described = {folder: read_run(folder) for folder in labels.values()}
+    rows = {folder: run["identity"].get("fingerprint") for folder, run in described.items()}
+    if len(set(rows.values())) > 1:
+        raise BadInput(
+            f"the runs are on different datasets: {', '.join(f'{f}: {print_}' for f, print_ in rows.items())}"
+        )
+    check_same(described, (), ("texts",))
+    first_folder, first = next(iter(described.items()))
+    typed(str(first_folder / "run.json"), first, fields({"dataset": str}))
+    write_text(out / "table.md", markdown_table(scores))
+    write_text(out / "report.html", comparison_report(Path(first["dataset"]).name, scores))
+    return scores, []
 
 
 def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) -> list[dict[str, Any]]:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.context.retrieval import DEPTH, RECALL
-from epbench.booksort.scores.run_files import read_run, read_scores
 from epbench.booksort.scores.tables import (
     ANSWERS,
     accuracy,
@@ -19,18 +17,13 @@ from epbench.booksort.scores.tables import (
     both_orders_table,
     by_book,
     groups,
-    markdown_table,
     mass,
     middle_table,
     whole,
 )  # fmt: skip
-from epbench.errors import BadInput
-from epbench.files.typed import fields, typed
-from epbench.files.writing import write_text
 from epbench.reports.figures import colour_of, drawing, figure_html, new_figure
 from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, cell, warnings_of
-from epbench.runs.several import check_same, labels_of
 from epbench.safe_text import html_text
 
 if TYPE_CHECKING:
@@ -102,35 +95,6 @@ def comparison_report(dataset: str, runs: Runs) -> str:
 <h2>By book</h2>
 {by_book(runs).html()}""",
     )
-
-
-def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Write OUT/table.md and OUT/report.html.
-
-    Args:
-        folders: The folders of the runs; the name of a folder is the label of its run.
-        out: The folder of the two files; it is made if it does not exist.
-
-    Returns:
-        The scores of each run by its label, and no notes: the tables have them.
-
-    Raises:
-        BadInput: A run did not end, two folders have the same name, or the runs are on different datasets.
-    """
-    labels = labels_of(folders)
-    scores = {label: read_scores(folder) for label, folder in labels.items()}
-    described = {folder: read_run(folder) for folder in labels.values()}
-    rows = {folder: run["identity"].get("fingerprint") for folder, run in described.items()}
-    if len(set(rows.values())) > 1:
-        raise BadInput(
-            f"the runs are on different datasets: {', '.join(f'{f}: {print_}' for f, print_ in rows.items())}"
-        )
-    check_same(described, (), ("texts",))
-    first_folder, first = next(iter(described.items()))
-    typed(str(first_folder / "run.json"), first, fields({"dataset": str}))
-    write_text(out / "table.md", markdown_table(scores))
-    write_text(out / "report.html", comparison_report(Path(first["dataset"]).name, scores))
-    return scores, []
 
 
 def _size(rows: pd.DataFrame) -> str:

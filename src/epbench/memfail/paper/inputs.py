@@ -17,8 +17,7 @@ from epbench.judges.protocol import PastJudge, noted_judge
 from epbench.memfail.calibration.passport import passport_note
 from epbench.memfail.dataset.load import CONFIGS, Loaded, load_memfail
 from epbench.memfail.scores.cost import Prices, Spent, spent, usage_of
-from epbench.memfail.scores.question_files import COLUMNS
-from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
+from epbench.memfail.scores.run_files import COLUMNS, read_run, read_scores, run_folders
 from epbench.memfail.scores.tables import with_baseline
 from epbench.reports.exhibit import Source, marked
 from epbench.reports.tables import Scores

@@ -15,8 +15,8 @@ from epbench.memfail.paper.evidence import LEVEL, MARGIN, Case, Evidence, compar
 from epbench.memfail.paper.inputs import Inputs, PaperRun, judge_notes, read_folders
 from epbench.memfail.paper.rows import cells_of
 from epbench.memfail.scores.cost import cost_tables, read_prices
+from epbench.memfail.scores.report import section_of
 from epbench.memfail.scores.reported_rates import beside, read_reported
-from epbench.memfail.scores.results import section_of
 from epbench.memfail.scores.tables import breakdown_tables, by_config, markdown_table
 from epbench.reports.page import page, warning_paragraphs
 from epbench.reports.tables import Runs, Table, markdown_list, warnings_of

@@ -11,15 +11,13 @@ from epbench.journals.journal import read_journal
 from epbench.judges.protocol import JUDGEMENTS
 from epbench.memfail.dataset.load import QuestionRecord
 from epbench.memfail.judging.diagnosis import TOO_MANY, LeftOut, Outcome
-from epbench.memfail.scores.figures import figures
-from epbench.memfail.scores.question_files import COLUMNS, question_rows, questions_html
+from epbench.memfail.scores.report import html_report
+from epbench.memfail.scores.run_files import COLUMNS, question_rows
 from epbench.memfail.scores.scoring import floor_of, score_outcomes
-from epbench.memfail.scores.tables import markdown_table, tables, with_baseline
-from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
-from epbench.reports.tables import Runs, Scores, Table, warnings_of
+from epbench.memfail.scores.tables import markdown_table, with_baseline
+from epbench.reports.explorer import QuestionCard, Step, Trail, explorer_html
 from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import token_usage
-from epbench.safe_text import html_text
 
 
 def finish(
@@ -97,73 +95,88 @@ def _judge_warnings(not_judgeable: Mapping[str, int], left_out: LeftOut | None) 
     return warnings
 
 
-def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mapping[str, Any], more: str = "") -> str:
-    """The page of one run.
+_STAGES = ("storage", "summary", "retrieval")
+_ASKED = {
+    "storage": "1 storage: is it in the store?",
+    "summary": "2 summary: has it kept its details?",
+    "retrieval": "3 retrieval: did it come back?",
+}
+_ANSWER = "4 reasoning: is the answer right?"
+_NOT_JUDGED = "not judged"
+_ABOUT = (
+    "A question is right if every needed fact passed every stage and the answer is right; its label is the first stage that "
+    "failed.",
+    "The judge looks at all memories together and names none. So the memory that stands beside a stage is the one that has "
+    "most words in common with the fact: it illustrates the verdict and does not decide it.",
+)
+
+
+def questions_html(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Question by question, as HTML for the page of a run.
 
     Args:
-        title: The name of the run.
-        run: The content of run.json.
-        scores: The content of scores.json, see `with_baseline`.
-        usage: The usage of each stage.
-        more: What follows on the page, as HTML.
+        rows: What `question_rows` returns.
     """
-    return page(
-        f"MemFail, {scores['config']}: {title}",
-        f"""{warning_paragraphs(warnings_of({title: scores}))}
-{pairs(run["identity"])}
-{section_of({title: scores})}
-<h2>Needed memories</h2>
-<p>Each needed memory by itself; a question takes the earliest failing stage of all the memories that it needs.</p>
-{_facts(scores)}
-{_trust(scores)}
-<h2>Tokens and failures</h2>
-{_usage(usage)}
-{how_it_was_run(run)}
-{more}""",
+    return explorer_html(cards_of(rows), notes=_ABOUT)
+
+
+def cards_of(rows: Sequence[Mapping[str, Any]]) -> list[QuestionCard]:
+    """A card for each question at each k.
+
+    Args:
+        rows: The rows of questions.parquet.
+    """
+    several = len({row["k"] for row in rows}) > 1
+    kinds, groups = any(row["kind"] for row in rows), any(row["group"] for row in rows)
+    return [_card(row, several, kinds, groups) for row in rows]
+
+
+def _card(row: Mapping[str, Any], several: bool, kinds: bool, groups: bool) -> QuestionCard:
+    facets = {"label": _in_words(row["label"])}
+    if several:
+        facets["memories asked for (k)"] = str(row["k"])
+    if kinds:
+        facets["kind"] = row["kind"] or "–"
+    if groups:
+        facets["group"] = row["group"] or "–"
+    return QuestionCard(
+        id=f"{row['id']}, k = {row['k']}" if several else row["id"],
+        facets=facets,
+        outcome=row["outcome"],
+        question=row["question"],
+        reference=[row["reference"]],
+        answer=row["answer"],
+        verdict=_verdict(row),
+        reason=row["failure"] or row["reason"] or "",
+        retrieved=row["retrieved"],
+        trails=[_trail(number, need, row) for number, need in enumerate(row["needs"], 1)],
     )
 
 
-def section_of(runs: Runs) -> str:
-    """Figures and tables of the runs of one config, as HTML."""
-    return "\n".join([*figures(runs), *(table.html() for table in tables(runs)), _HOW_TO_READ])
+def _verdict(row: Mapping[str, Any]) -> str:
+    """The label, what is special about it, and the answer by itself."""
+    right = {True: "right", False: "wrong", None: _NOT_JUDGED}[row["answer_right"]]
+    lines = [f"label: {_in_words(row['label'])}", f"the answer by itself, whatever the stages say: {right}"]
+    if row["vacuous"]:
+        lines.append("vacuous: passed without merit, as what could mislead was not stored or not retrieved")
+    return "\n".join([*lines, f"the store held {row['n_stored']:,} memories"])
 
 
-_HOW_TO_READ = """<p>Success means that every stage passed, which is stricter than a right answer. The floor needs no memory; a
-baseline shows what is possible. A pass is vacuous if a question about somebody unknown is passed because what could mislead
-was not stored or not retrieved; “earned” leaves all these questions aside. “Vacuous, wrong” counts those of them whose
-answer is wrong all the same.</p>"""
-
-
-def _facts(scores: Scores) -> str:
-    labels = list(dict.fromkeys(label for at_k in scores["by_k"].values() for label in at_k["facts"]))
-    body = [[k, *(str(at_k["facts"].get(label, 0)) for label in labels)] for k, at_k in scores["by_k"].items()]
-    return Table(["k", *(label.replace("_", " ") for label in labels)], body).html()
-
-
-def _trust(scores: Scores) -> str:
-    """What the judge can and cannot see on these rows."""
-    shown = {
-        "unnoticed": "the judge would not miss, if they were absent",
-        "not_judgeable": "the judge had nothing to decide by",
-    }
-    lines = [
-        f"<p>Needed facts that {words}: {count['n']} of {count['of']}.</p>"
-        for words, count in ((words, scores.get(name)) for name, words in shown.items())
-        if count
-    ]
-    return "\n".join(lines)
-
-
-def _usage(usage: Mapping[str, Any]) -> str:
-    """The usage of each stage, and why requests failed."""
-    parts = []
-    for stage, values in usage.items():
-        if not isinstance(values, Mapping):
-            parts.append(pairs({stage: values}))
+def _trail(number: int, need: Mapping[str, Any], row: Mapping[str, Any]) -> Trail:
+    """The steps of one needed fact. A stage after the first that failed was not judged."""
+    failed = need["stage"].removesuffix("_error")
+    last = _STAGES.index(failed) if failed in _STAGES else len(_STAGES) - 1
+    steps = [Step("told", "as it was told", need["told"])]
+    for place, stage in enumerate(_STAGES):
+        if failed == "failed" or place > last:
+            steps.append(Step(_ASKED[stage], _NOT_JUDGED))
             continue
-        failed = values.get("failed")
-        shown = {name: value for name, value in values.items() if name != "failed" or not isinstance(failed, Mapping)}
-        parts.append(f"<h3>{html_text(stage.replace('_', ' '))}</h3>{pairs(shown)}")
-        if isinstance(failed, Mapping):
-            parts.append(failures(failed))
-    return "\n".join(parts)
+        text = need["retrieved" if stage == "retrieval" else "stored"]
+        note = f"judge: {need['reason']}" if place == last and need["reason"] else ""
+        steps.append(Step(_ASKED[stage], "not passed" if stage == failed else "passed", text, note))
+    result = {True: "passed", False: "not passed", None: _NOT_JUDGED}[row["answer_right"]]
+    return Trail(f"Needed fact {number}: {need['fact']}", [*steps, Step(_ANSWER, result, row["answer"])])
+
+
+def _in_words(label: str) -> str:
+    return label.replace("_", " ")

@@ -1,28 +1,42 @@
-"""Runs of MemFail as they are read from their folders: checked, and compared question by question.
+"""The files of a run of MemFail, as they are read: run.json, scores.json, and questions.parquet.
 
-Files of other tools and damaged ones are refused.
+Files of other tools and damaged ones are refused. A row of the table is one question at one k:
+
+- id, k, row, kind, group: which question, at how many memories; see `Question`.
+- config, system: of the run.
+- outcome: `right` (every stage passed), `wrong` or `failed`; success: the same as a truth value, null if it failed.
+- label: `correct`, the first stage that failed, or `failed`; vacuous: passed without merit.
+- answer_right: whether the answer is right, whatever the stages say; null without an answer or a verdict.
+- needs: for each needed fact its id (fact), its text (told), stage (`correct`, the first that it did not pass, or `failed`), the
+  nearest memory of the store and of those that came back (stored, retrieved; null where it was not stored or did not come back,
+  or no verdict says so) and the judge's words at the last stage that was judged (reason).
+- question, reference, answer: what the reader was asked, the true answer, and what the reader wrote (null without one).
+- retrieved: the memories that the reader was shown, best first; n_stored: how many memories the store held.
+- reason: the judge's words on the check that decided the label; failure: why the question failed.
+
+A judge looks at all memories together and names none. So the memory that is shown beside a needed fact is the one that has
+most in common with it, by words, and only where the verdicts say that there is one: it illustrates a label and never decides
+it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import combinations
+from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.typed import Interval, Number, Whole, fields
-from epbench.judges.protocol import PastJudge, about_judge, noted_judge
+from epbench.memfail.dataset.load import GoldMemory, QuestionRecord
+from epbench.memfail.dataset.word_rules import content_of
+from epbench.memfail.judging.diagnosis import Outcome
+from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.runs import folder as runs
-from epbench.runs.judge import one_judge
-from epbench.runs.question_table import read_questions
+from epbench.runs.results import Columns
 from epbench.runs.several import runs_in
-from epbench.statistics.paired import Comparison, Progress, compare_outcomes, with_holm
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 IDENTITY = fields(
     {},
@@ -83,78 +97,100 @@ def run_folders(folders: Iterable[Path]) -> list[tuple[Path, Path]]:
     return found
 
 
-Results = Mapping[tuple[str, int], "pd.DataFrame"]
-"""Rows of questions.parquet, with id, row and outcome, by config and k."""
+_NEED = dict.fromkeys(("fact", "told", "stage", "stored", "retrieved", "reason"), "string")
+
+COLUMNS: Columns = {
+    "id": "string", "k": "int32",
+    **dict.fromkeys(("row", "kind", "group", "config", "system", "outcome"), "string"),
+    "success": "bool", "label": "string", "vacuous": "bool", "answer_right": "bool", "needs": [_NEED],
+    **dict.fromkeys(("question", "reference", "answer"), "string"),
+    "retrieved": ["string"], "n_stored": "int32", "reason": "string", "failure": "string",
+}  # fmt: skip
+"""The columns of questions.parquet, in their order."""
 
 
-def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
-    """Compare the success rates of any two runs, for each config and k that both have.
-
-    Args:
-        runs: The folders of at least two runs, or of runs of several configs, by the name of the run.
-        dataset: Not used: the tables in the folders are all that is compared.
-        progress: Shows a bar.
-
-    Raises:
-        BadInput: A folder holds no run of MemFail, a run did not end, runs of one config are on different rows, the runs
-            have different judges, or two runs have no config and k in common.
-        RunFailed: Two runs have no question in common that failed in neither.
-    """
-    found = run_folders(runs.values())
-    judge = one_judge({run: _judge_of(run) for _, run in found})
-    results: dict[str, dict[tuple[str, int], pd.DataFrame]] = {name: {} for name in runs}
-    name_of = {folder: name for name, folder in runs.items()}
-    for folder, run in found:
-        table = read_questions(run, ("id", "k", "row", "config", "outcome"))
-        results[name_of[folder]] |= {
-            (str(config), int(str(k))): rows for (config, k), rows in table.groupby(["config", "k"], sort=False)
-        }
-    about = about_judge(judge, "judge")
-    return Comparison("success", compare_runs(results, progress), about, _left_out(results))
-
-
-def _judge_of(folder: Path) -> PastJudge:
-    run = read_run(folder)
-    if "judge" not in run:
-        raise BadInput(f"{folder / 'run.json'}: expected a judge, found none; start the run again")
-    return noted_judge(run["judge"])
-
-
-def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list[dict[str, Any]]:
-    """Compare the success rates of any two runs, for each config and k that both have.
+def question_rows(
+    outcomes: Sequence[Outcome],
+    records: Sequence[QuestionRecord],
+    stores: Mapping[str, Sequence[str]],
+    system: str | None,
+) -> list[dict[str, Any]]:
+    """The rows of questions.parquet; the columns are described above.
 
     Args:
-        runs: The outcomes by the name of the run.
-        progress: Shows a bar.
-
-    Returns:
-        For each two runs, config and k: config, k, what `epbench.statistics.paired.compare_two` returns, with rows as
-        clusters and McNemar's test, n_failed (the number of failed questions of each run), and p_holm, corrected for all.
-
-    Raises:
-        BadInput: Two runs have no config and k in common.
-        RunFailed: Two runs have no question in common that failed in neither.
+        outcomes: The outcomes of all questions at all k.
+        records: What they are about, in the same order.
+        stores: By name of a store, all memories that it held when the questions were asked.
+        system: The name of the memory system.
     """
-    found = []
-    for one, other in progress(list(combinations(runs, 2))):
-        common = [place for place in runs[one] if place in runs[other]]
-        if not common:
-            raise BadInput(f"{one} has {_places(runs[one])}, {other} has {_places(runs[other])}: nothing in common")
-        for config, k in common:
-            tables = [runs[name][config, k] for name in (one, other)]
-            found.append({"config": config, "k": k, **compare_outcomes((one, other), tables, cluster="row")})
-    return with_holm(found)
+    pairs, held = zip(outcomes, records, strict=True), {name: Memories(store) for name, store in stores.items()}
+    return [_row(outcome, record, held) | {"system": system or ""} for outcome, record in pairs]
 
 
-def _left_out(runs: Mapping[str, Results]) -> list[str]:
-    """Which configs and k of a run are left out as another run lacks them, in full sentences."""
+def _row(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories]) -> dict[str, Any]:
+    result, question = {"correct": "right", "failed": "failed"}.get(outcome.label, "wrong"), record.question
+    same = ("k", "row", "kind", "group", "label", "vacuous", "answer_right", "reason", "failure")
+    return {
+        **{name: getattr(outcome, name) for name in same},
+        "id": outcome.question,
+        "success": None if result == "failed" else result == "right",
+        "config": question.config,
+        "outcome": result,
+        "needs": _needs(outcome, record, stores),
+        "question": question.text,
+        "reference": question.reference,
+        "answer": None if record.failure is not None else record.answer,
+        "retrieved": list(record.memories),
+        "n_stored": len(stores.get(record.store, ())),
+    }
+
+
+def _needs(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories]) -> list[dict[str, str | None]]:
+    """The way of each fact that a question needs."""
+    gold = record.question.gold
+    labels = outcome.facts or ("failed",) * len(gold)
+    reasons = outcome.reasons or (None,) * len(gold)
+    store, back = memories_of(stores.get(record.store, ())), memories_of(record.memories)
     return [
-        f"{one} / {other}: only {name} has {_places(extra)}, which is left out"
-        for one, other in combinations(runs, 2)
-        for name, lacking in ((one, other), (other, one))
-        if (extra := [place for place in runs[name] if place not in runs[lacking]])
+        {
+            "fact": memory.fact,
+            "told": memory.text,
+            "stage": label,
+            "stored": nearest(memory, store) if label in ("summary_error", "retrieval_error", "correct") else None,
+            "retrieved": nearest(memory, back) if label == "correct" else None,
+            "reason": reason,
+        }
+        for memory, label, reason in zip(gold, labels, reasons, strict=True)
     ]
 
 
-def _places(results: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{config} at k = {k}" for config, k in results)
+def nearest(gold: GoldMemory, texts: tuple[str, ...]) -> str | None:
+    """The memory that shares most with a fact: first the words that matter for it, then those of its text.
+
+    A word counts the more the fewer memories have it. Of memories that share the same, it is the shortest. None without
+    memories, or if none shares a word.
+    """
+    memories = memories_of(texts)
+    needed = frozenset(word for text in (*gold.link, *gold.detail) for word in content_of(text))
+    text = content_of(gold.text)
+
+    def weight(words: Iterable[str]) -> float:
+        known = [n for word in sorted(words) if (n := memories.number_with(word))]
+        return round(sum(log(1 + len(memories) / n) for n in known), 9)
+
+    def common(memory: str, words: frozenset[str]) -> float:
+        return weight(content_of(memory) & words)
+
+    for words in (needed, text):  # memories without a needed word matter only if none has one
+        rest = sorted(words, key=lambda word: (-memories.number_with(word), word))
+        shared: dict[str, float] = {}
+        while rest:
+            shared |= {m: common(m, words) for m in memories.with_any([rest.pop()]) if m not in shared}
+            # A memory that has only the other, commoner words cannot share more than these weigh.
+            if shared and max(shared.values()) > weight(rest):
+                break
+        if shared:
+            most = max(shared.values())
+            best = [memory for memory, of_memory in shared.items() if of_memory == most]
+            return max(best, key=lambda memory: (common(memory, text), -len(memory), memory))
+    return None

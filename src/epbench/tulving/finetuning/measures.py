@@ -28,7 +28,7 @@ from epbench.tulving.calibration.passport import judge_scores
 from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.finetuning.material import MEMORY, TulvingPlan
 from epbench.tulving.judging.verdicts import judge_failures, lost_questions
-from epbench.tulving.scores.results import COLUMNS, read_scores
+from epbench.tulving.scores.run_files import COLUMNS, read_scores
 from epbench.tulving.scores.scoring import mean, scores_or_bounds
 
 if TYPE_CHECKING:

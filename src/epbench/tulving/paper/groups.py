@@ -29,7 +29,7 @@ from epbench.tulving.paper.rows import (
 )
 from epbench.tulving.questions.generate import BINS, Origin
 from epbench.tulving.questions.templates import CUES, Get, Trace
-from epbench.tulving.scores.results import COLUMNS
+from epbench.tulving.scores.run_files import COLUMNS
 
 if TYPE_CHECKING:
     import numpy as np

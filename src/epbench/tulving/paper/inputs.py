@@ -19,7 +19,7 @@ from epbench.runs.several import MEASURES, measured_runs, names_of
 from epbench.statistics.estimate import Value
 from epbench.tulving.calibration.passport import with_passport
 from epbench.tulving.released.archive import reader_of, writer_of
-from epbench.tulving.scores.results import COLUMNS, read_run, read_scores
+from epbench.tulving.scores.run_files import COLUMNS, read_run, read_scores
 from epbench.tulving.scores.tables import judge_names
 
 if TYPE_CHECKING:

@@ -45,8 +45,7 @@ from epbench.tulving.released.archive import Archive, ReleasedBook, open_archive
 from epbench.tulving.released.books import read_book, read_questions
 from epbench.tulving.released.files import Files
 from epbench.tulving.released.verdicts import PublishedVerdict, read_published_verdict, reference_numbers
-from epbench.tulving.scores.report import Chapters
-from epbench.tulving.scores.results import finish
+from epbench.tulving.scores.results import Chapters, finish
 
 Scores = dict[str, Any]
 

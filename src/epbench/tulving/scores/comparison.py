@@ -21,7 +21,7 @@ from epbench.tulving.calibration.passport import with_passport
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.scores.judge_agreement import last_judge
 from epbench.tulving.scores.report import comparison_report
-from epbench.tulving.scores.results import COLUMNS, read_run, read_scores
+from epbench.tulving.scores.run_files import COLUMNS, read_run, read_scores
 from epbench.tulving.scores.tables import MANY, markdown_table
 
 if TYPE_CHECKING:

@@ -1,13 +1,8 @@
-"""The files of a run on a Tulving book: its results are computed from the journals and written, and read again.
-
-questions.parquet has a row for each time that a question was asked. Other tools' and damaged files run.json and scores.json
-are refused.
-"""
+"""From the journals of a run on a Tulving book to its files: the table of questions, its scores and its report, with cards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +10,6 @@ from typing import Any
 from epbench.errors import BadInput, NothingToScore
 from epbench.files.json_files import read_json
 from epbench.files.text import shown
-from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.hub.rows import Row
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import RETIRED, Record, read_journal
@@ -23,10 +17,12 @@ from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, failur
 from epbench.judges.replies import FAILURES
 from epbench.memories.recall import memory_usage
 from epbench.memories.session import RETRIEVED
-from epbench.runs import folder as runs
-from epbench.runs.results import Columns, write_questions, write_results
+from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
+from epbench.reports.tables import cell
+from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import commonest, token_usage
-from epbench.tulving.calibration.passport import SHARES, judge_scores, one_score, recall_to_correct
+from epbench.tulving.calibration.passport import judge_scores, one_score, recall_to_correct
+from epbench.tulving.context.retrieved import read_passages
 from epbench.tulving.judging.verdicts import (
     NO_ANSWER,
     JudgedRecord,
@@ -38,64 +34,16 @@ from epbench.tulving.judging.verdicts import (
     lost_questions,
     scored_answers,
 )
-from epbench.tulving.scores.report import MOST_CARDS, Chapters, html_report, questions_html
-from epbench.tulving.scores.scoring import NAMING, harsh_f1_of, has_order, question_measures, score_run, tau_of
-from epbench.tulving.scores.tables import markdown_table
-
-IDENTITY = fields({}, {**dict.fromkeys(("fingerprint", "released", "run"), str), "repeats": Whole})
-"""The field `identity` of run.json."""
-
-_NUMBERS = ("simple_recall_score", "latest", "all_matched", "kendall_tau", "chronological_awareness")
-_JUDGE = fields(
-    {"name": str, "prompt_hash": str | None, "passport": dict[str, Any] | None},
-    {
-        "setup": str,
-        "one_score": fields({"score": Number, "answers": Whole}),
-        **dict.fromkeys(SHARES, Number | None),
-        **{f"{share}_interval": list[Any] | None for share in SHARES},
-    },
+from epbench.tulving.scores.report import html_report
+from epbench.tulving.scores.run_files import COLUMNS
+from epbench.tulving.scores.scoring import (
+    harsh_f1_of,
+    has_order,
+    question_measures,
+    score_run,
+    tau_of,
 )
-
-SCORES = fields(
-    {
-        **dict.fromkeys(_NUMBERS, Number | None), "f1_by_bin": dict[str, Number], "n_questions": Whole, "n_failed": Whole,
-        "n_by_bin": dict[str, Whole], "intervals": dict[str, Interval],
-    },
-    {
-        **dict.fromkeys(NAMING, Number | None), **dict.fromkeys(("coverage", "failed_by_bin"), dict[str, Whole]),
-        **dict.fromkeys(("possible", "incomplete"), dict[str, Interval]), "notes": list[str], "judge": _JUDGE,
-    },
-)  # fmt: skip
-"""The content of scores.json."""
-
-LATER = (("coverage", "possible"), NAMING)
-"""Fields of scores.json that earlier versions did not write, those of one version together."""
-
-
-read_run = partial(runs.read_run, identity=IDENTITY)
-read_scores = partial(runs.read_scores_to_show, kind=SCORES)
-
-
-COLUMNS: Columns = {
-    "id": "string", "repeat": "int64", "template": "int64",
-    **dict.fromkeys(("cue", "time", "space", "entity", "content", "trace", "get", "bin"), "string"),
-    "n_chapters": "int64", "origin": "string", "question": "string", "reference": ["string"], "chapters": ["int64"],
-    "outcome": "string", "failure": "string", "answer": "string", "items": ["string"], "scores": ["double"],
-    "order": ["string"], "reason": "string", **dict.fromkeys(("f1", "precision", "recall", "harsh_f1", "tau"), "double"),
-}  # fmt: skip
-"""The columns.
-
-id, template (0 to 35), cue (the given elements, of `t s e c`), time, space, entity and content (null where not given), trace,
-get, bin, n_chapters, origin, question, chapters (all matching chapter numbers) and reference (list of true items; the
-dataset's column `answer`) are those of the dataset. repeat counts from 0 how often the question was asked before.
-outcome is `right` (F1 is 1), `wrong` (below 1, or no answer in a file of answers) or `failed`; failure is the reason why
-there is no answer or no verdict.
-answer is what the reader wrote; items, scores, order and reason are the judge's: items found in the answer, a score of 0 to 1
-for each true item, the true items found in the order of the answer, and why. f1, precision and recall are those of
-`episodic_f1`, harsh_f1 counts every item found, and tau is Kendall's, null unless all items of an ordered list were found.
-A missing answer is null, names no items, and has an F1 of 0.
-A failed question has no verdict: its columns from items on are null, and so is the answer unless it refuses or says nothing.
-"""
+from epbench.tulving.scores.tables import markdown_table
 
 NOT_ASKED = NO_ANSWER
 NOT_JUDGED = "the judge has not read this answer"
@@ -278,3 +226,109 @@ def _reasons(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[st
     for reason, n in failures_of(read_journal(folder / JUDGEMENTS), judge).items():
         said += [f"judge {judge.name}: {reason}"] * n
     return said
+
+
+Chapters = Sequence[tuple[int, str]]
+"""The number and the text of each chapter."""
+
+MOST_CARDS = 10_000
+"""The number of questions, repeats included, up to which a page has all; a book has fewer, each of some kilobytes."""
+
+NO_BOOK = "The book was not at hand when this page was made, so the chapters that match a question are not shown."
+_ABOUT = (
+    "A cue names what a question gives: t time, s space, e entity, c content. Right is an F1 of 1. Bin 0 asks for what never "
+    "happened: no chapter matches, and an abstention is right."
+)
+_MARKED = "Of the chapters that match a question, the paragraphs with what it gives or asks for are shown first."
+_CUE = ("time", "space", "entity", "content")
+
+
+def questions_html(
+    folder: Path, records: Sequence[Record], chapters: Chapters | None, n_questions: int | None = None
+) -> str:
+    """Question by question, as HTML for the page of a run.
+
+    Args:
+        folder: The run's folder, for what was retrieved.
+        records: The rows of questions.parquet; see `epbench.tulving.scores.results.records_of`.
+        chapters: The chapters of the book; None if the book is not at hand, which the page says then.
+        n_questions: The number of rows, if `records` has only the first of them.
+    """
+    known = chapters or ()
+    places = {number: place for place, (number, _) in enumerate(known)}
+    cards = cards_of(records, places, _retrieved(folder, known))
+    return explorer_html(cards, [text for _, text in known], [_ABOUT, _MARKED if known else NO_BOOK], n_questions)
+
+
+def cards_of(
+    records: Sequence[Record], places: Mapping[int, int], retrieved: Mapping[str, Sequence[str]]
+) -> list[QuestionCard]:
+    """A card for each time that a question was asked.
+
+    Args:
+        records: The rows of questions.parquet.
+        places: By number of a chapter, the number of its text on the page; chapters that are not there are not shown.
+        retrieved: By id of a question, the passages or memories that a reader was shown, in that order.
+    """
+    repeated = any(record["repeat"] for record in records)
+    return [_card(record, places, retrieved, repeated) for record in records]
+
+
+def _card(
+    record: Record, places: Mapping[int, int], retrieved: Mapping[str, Sequence[str]], repeated: bool
+) -> QuestionCard:
+    facets = {name: str(record[name]) for name in ("bin", "cue", "trace", "get")}
+    if repeated:
+        facets["repeat"] = str(record["repeat"])
+    marks = list(_marks(record))
+    return QuestionCard(
+        id=f"{record['id']}, repeat {record['repeat']}" if repeated else record["id"],
+        facets=facets,
+        outcome=record["outcome"],
+        question=record["question"],
+        reference=record["reference"],
+        answer=record["answer"],
+        verdict="" if record["outcome"] == "failed" else _verdict(record),
+        reason=record.get("failure") or record.get("reason") or "",
+        evidence=[Evidence(f"Chapter {n}", places[n], marks) for n in record["chapters"] if n in places],
+        retrieved=retrieved.get(record["id"]),
+    )
+
+
+def _verdict(record: Record) -> str:
+    """F1 with its parts, and what was found of each true item, a line each."""
+    order = "" if record.get("tau") is None else f", tau {cell(record['tau'])}"
+    lines = [
+        f"F1 {cell(record['f1'])} (precision {cell(record['precision'])}, recall {cell(record['recall'])}; "
+        f"harsh F1 {cell(record['harsh_f1'])}{order})",
+        *(f"{_found(score)[0]}: {item}" for item, score in zip(record["reference"], record["scores"], strict=True)),
+        f"items in the answer: {'; '.join(map(str, record['items'])) or 'none'}",
+    ]
+    return "\n".join(lines)
+
+
+def _marks(record: Record) -> Iterator[Mark]:
+    """What the question gives and what it asks for."""
+    for name in _CUE:
+        if record[name] is not None:
+            yield Mark(record[name], f"{name}, given")
+    scores: Sequence[float | None] = record.get("scores") or [None] * len(record["reference"])
+    for item, score in zip(record["reference"], scores, strict=True):
+        label, kind = _found(score)
+        yield Mark(item, label, kind)
+
+
+def _found(score: float | None) -> tuple[str, Any]:
+    """What is said of a true item, and how it is marked."""
+    if score is None:
+        return "true item", "cue"
+    if score == 0:
+        return "item not found", "lost"
+    return ("item found" if score == 1 else f"item found in part ({score:.2f})"), "found"
+
+
+def _retrieved(folder: Path, chapters: Chapters) -> dict[str, Sequence[str]]:
+    """What was retrieved, by id of the question: passages of the book, or memories of a system."""
+    records = read_journal(folder / RETRIEVED).items()
+    memories = {key.rpartition("@")[0]: record["memories"] for key, record in records if "memories" in record}
+    return {**read_passages(folder, chapters), **memories}

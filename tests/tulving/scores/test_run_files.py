@@ -24,7 +24,8 @@ from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.verdicts import Verdict, judge_answers
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import published_runs, read_published_run, score_published_runs
-from epbench.tulving.scores.results import COLUMNS, NOT_ASKED, NOT_JUDGED, finish
+from epbench.tulving.scores.results import NOT_ASKED, NOT_JUDGED, finish
+from epbench.tulving.scores.run_files import COLUMNS
 from epbench.tulving.scores.scoring import harsh_f1
 from tests.published_data import ARCHIVES
 from tests.tulving.plain_questions import plain_questions

@@ -1,0 +1,84 @@
+"""Reports of MemFail: one HTML file that needs nothing else, of one run or of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from epbench.memfail.scores.figures import figures
+from epbench.memfail.scores.tables import tables
+from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
+from epbench.reports.tables import Runs, Scores, Table, warnings_of
+from epbench.safe_text import html_text
+
+
+def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mapping[str, Any], more: str = "") -> str:
+    """The page of one run.
+
+    Args:
+        title: The name of the run.
+        run: The content of run.json.
+        scores: The content of scores.json, see `with_baseline`.
+        usage: The usage of each stage.
+        more: What follows on the page, as HTML.
+    """
+    return page(
+        f"MemFail, {scores['config']}: {title}",
+        f"""{warning_paragraphs(warnings_of({title: scores}))}
+{pairs(run["identity"])}
+{section_of({title: scores})}
+<h2>Needed memories</h2>
+<p>Each needed memory by itself; a question takes the earliest failing stage of all the memories that it needs.</p>
+{_facts(scores)}
+{_trust(scores)}
+<h2>Tokens and failures</h2>
+{_usage(usage)}
+{how_it_was_run(run)}
+{more}""",
+    )
+
+
+def section_of(runs: Runs) -> str:
+    """Figures and tables of the runs of one config, as HTML."""
+    return "\n".join([*figures(runs), *(table.html() for table in tables(runs)), _HOW_TO_READ])
+
+
+_HOW_TO_READ = """<p>Success means that every stage passed, which is stricter than a right answer. The floor needs no memory; a
+baseline shows what is possible. A pass is vacuous if a question about somebody unknown is passed because what could mislead
+was not stored or not retrieved; “earned” leaves all these questions aside. “Vacuous, wrong” counts those of them whose
+answer is wrong all the same.</p>"""
+
+
+def _facts(scores: Scores) -> str:
+    labels = list(dict.fromkeys(label for at_k in scores["by_k"].values() for label in at_k["facts"]))
+    body = [[k, *(str(at_k["facts"].get(label, 0)) for label in labels)] for k, at_k in scores["by_k"].items()]
+    return Table(["k", *(label.replace("_", " ") for label in labels)], body).html()
+
+
+def _trust(scores: Scores) -> str:
+    """What the judge can and cannot see on these rows."""
+    shown = {
+        "unnoticed": "the judge would not miss, if they were absent",
+        "not_judgeable": "the judge had nothing to decide by",
+    }
+    lines = [
+        f"<p>Needed facts that {words}: {count['n']} of {count['of']}.</p>"
+        for words, count in ((words, scores.get(name)) for name, words in shown.items())
+        if count
+    ]
+    return "\n".join(lines)
+
+
+def _usage(usage: Mapping[str, Any]) -> str:
+    """The usage of each stage, and why requests failed."""
+    parts = []
+    for stage, values in usage.items():
+        if not isinstance(values, Mapping):
+            parts.append(pairs({stage: values}))
+            continue
+        failed = values.get("failed")
+        shown = {name: value for name, value in values.items() if name != "failed" or not isinstance(failed, Mapping)}
+        parts.append(f"<h3>{html_text(stage.replace('_', ' '))}</h3>{pairs(shown)}")
+        if isinstance(failed, Mapping):
+            parts.append(failures(failed))
+    return "\n".join(parts)

@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from epbench.errors import RunFailed
@@ -141,7 +141,7 @@ STORES = st.lists(
 
 
 @given(STORES)
-@example(["a a b c", "a a b c", "a a b c"])
+@example(["a a b c", "a b", "a a b c"])
 def test_topics_are_those_of_scikit_learn(store):
     sklearn = pytest.importorskip("sklearn", reason="the reference comes with epbench[dev]")
     from sklearn.decomposition import TruncatedSVD
@@ -155,6 +155,8 @@ def test_topics_are_those_of_scikit_learn(store):
     size = min(TOPICS, min(weights.shape) - 1)
     expected = weights.toarray()
     if size >= 2:
+        strengths = np.linalg.svd(expected, compute_uv=False)
+        assume(strengths[size - 1] - strengths[size] > 1e-6)  # of topics that are equally strong any may be left out
         with np.errstate(all="ignore"):  # it divides by the variance of the texts, which may all be the same
             expected = TruncatedSVD(size, algorithm="arpack", random_state=0).fit(weights).transform(weights)
     found = LatentEmbedder(store).embed([*store, "unknown"], query=True)

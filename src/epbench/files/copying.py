@@ -1,4 +1,4 @@
-"""A copy of a folder that is brought up to date: never half a copy, and files that did not change are not copied."""
+"""A copy of a folder that is brought up to date: complete at any moment, and files that did not change are not copied."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from epbench.files.replacing import recover, replacing
+from epbench.files.replacing import replacing
 
 
 def keep_copy(folder: Path, kept: Path, note: str) -> None:
@@ -16,7 +16,7 @@ def keep_copy(folder: Path, kept: Path, note: str) -> None:
 
     Args:
         folder: what is copied. Nobody may write in it meanwhile.
-        kept: the copy, which replaces an earlier one.
+        kept: the copy; an earlier one is replaced in one step.
         note: a text that is kept beside the copy, for `note_of`.
     """
     with replacing(kept) as draft:
@@ -26,7 +26,6 @@ def keep_copy(folder: Path, kept: Path, note: str) -> None:
 
 def note_of(kept: Path) -> str | None:
     """Return the note of a copy; None if there is no copy."""
-    recover(kept)
     path = kept / "note"
     return path.read_text("utf-8") if path.is_file() else None
 

@@ -41,8 +41,8 @@ def test_counts_are_those_of_a_loop(rows):
 def test_interval_is_that_of_a_plain_bootstrap_over_clusters():
     draw = random.Random(3)
     clusters = [str(i // 4) for i in range(400)]
-    shared = {c: draw.random() for c in set(clusters)}
-    correct = [draw.random() < 0.4 + 0.5 * shared[c] for c in clusters]
+    shared = {c: draw.random() for c in dict.fromkeys(clusters)}
+    correct = [draw.random() < 0.05 + 0.9 * shared[c] for c in clusters]
     low, high = MODULE.accuracy_interval(correct, clusters)
     members = {c: [ok for ok, of in zip(correct, clusters, strict=True) if of == c] for c in shared}
     names, means = sorted(members), []

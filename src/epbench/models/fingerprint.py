@@ -18,8 +18,8 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
-from epbench.cache import cache_folder
 from epbench.errors import BadInput
+from epbench.files.cache import cache_folder
 from epbench.files.json_files import read_json, write_json
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from epbench.cache import cache_folder
 from epbench.errors import BadInput, RunFailed, reason_of
+from epbench.files.cache import cache_folder
 from epbench.files.replacing import replacing
 from epbench.files.secrets import without_secrets
 from epbench.models.fingerprint import digests_of

@@ -21,10 +21,10 @@ from epbench.booksort.scores.tables import (
     middle_table,
     whole,
 )  # fmt: skip
+from epbench.files.safe_text import html_text
 from epbench.reports.figures import colour_of, drawing, figure_html, new_figure
 from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, cell, warnings_of
-from epbench.safe_text import html_text
 
 if TYPE_CHECKING:
     import pandas as pd

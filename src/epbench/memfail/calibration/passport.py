@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from epbench import __version__
-from epbench.cache import cache_folder
 from epbench.errors import BadInput
+from epbench.files.cache import cache_folder
 from epbench.files.json_files import read_json
+from epbench.files.safe_text import markdown_text
 from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, identity_of, noted_judge
 from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, PlantedCase
@@ -26,7 +27,6 @@ from epbench.memfail.judging.diagnosis import Label
 from epbench.reports.figures import COLOURS, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import how_it_was_run, page, pairs
 from epbench.reports.tables import Table, cell, interval_cell
-from epbench.safe_text import markdown_text
 from epbench.statistics.intervals import wilson
 
 _log = logging.getLogger(__name__)

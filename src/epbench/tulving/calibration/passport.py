@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from epbench import __version__
-from epbench.cache import cache_folder
 from epbench.errors import BadInput
+from epbench.files.cache import cache_folder
 from epbench.files.json_files import read_json, write_json
 from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, is_free, noted_judge

@@ -16,6 +16,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
+from epbench.files.prompt_packs import load_pack
 from epbench.files.secrets import without_login
 from epbench.hub.rows import Row
 from epbench.journals.answers import fingerprint_of
@@ -24,7 +25,6 @@ from epbench.memories.load import BASELINES, BRING_YOUR_OWN, SYSTEMS, load_memor
 from epbench.memories.protocol import SystemSpec
 from epbench.models.protocol import Model, Request, Sampling, weights_of
 from epbench.progress import Progress
-from epbench.prompt_packs import load_pack
 from epbench.retrieval.load import Bm25, load_retriever
 from epbench.retrieval.protocol import MakeSearcher, Searcher
 from epbench.tulving.context.retrieved import chunks_of, gold_texts, remember

@@ -84,8 +84,10 @@ def row_tensors(samples: Sequence[Sample], row: Row) -> dict[str, torch.Tensor]:
     if not ids:
         ids, labels, positions = [0, 0], [_IGNORED] * 2, [0, 1]
     return {
-        "input_ids": torch.tensor([ids]), "position_ids": torch.tensor([positions]), "labels": torch.tensor([labels]),
-    }  # fmt: skip
+        "input_ids": torch.tensor([ids]),
+        "position_ids": torch.tensor([positions]),
+        "labels": torch.tensor([labels]),
+    }
 
 
 def accumulate(

@@ -40,11 +40,15 @@ Judged = tuple[PlantedCase, Label]
 _FAULT: Any = fields({"fault": str, "n": Whole})
 _PASSPORT = fields(
     {
-        "judge": str, "prompt_hash": str, "rows": str, "faults": list[_FAULT], **dict.fromkeys(SHARES, Number),
+        "judge": str,
+        "prompt_hash": str,
+        "rows": str,
+        "faults": list[_FAULT],
+        **dict.fromkeys(SHARES, Number),
         **{f"{share}_interval": Interval for share in SHARES},
     },
     {"setup": str},
-)  # fmt: skip
+)
 """Of a passport that can be told in a sentence: something was planted, and something was faithful."""
 
 
@@ -159,9 +163,14 @@ def _counted(pairs: Sequence[Judged]) -> dict[str, Any]:
     right = sum(label == case.expected for case, label in judged)
     low, high = wilson(right, len(judged)) or (None, None)
     return {
-        "n": len(judged), "right": right, "rate": right / len(judged) if judged else None, "low": low, "high": high,
-        "noticed": sum(label != "correct" for _, label in judged), "failed": len(pairs) - len(judged),
-    }  # fmt: skip
+        "n": len(judged),
+        "right": right,
+        "rate": right / len(judged) if judged else None,
+        "low": low,
+        "high": high,
+        "noticed": sum(label != "correct" for _, label in judged),
+        "failed": len(pairs) - len(judged),
+    }
 
 
 def _share(name: str, right: Sequence[bool]) -> dict[str, Any]:

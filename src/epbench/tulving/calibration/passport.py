@@ -174,11 +174,14 @@ _log = logging.getLogger(__name__)
 _FIGURES = fields(dict.fromkeys(("nothing_true", "something_true"), Number | None))
 _PASSPORT = fields(
     {
-        **dict.fromkeys(SHARES, Number | None), **{f"{share}_interval": Interval | None for share in SHARES},
-        **dict.fromkeys(("f1_when_right", "f1_when_wrong"), _FIGURES), "kinds": list[dict[str, Any]],
-        "made_answers": str, **dict.fromkeys(("seed", "n", "failed"), Whole),
+        **dict.fromkeys(SHARES, Number | None),
+        **{f"{share}_interval": Interval | None for share in SHARES},
+        **dict.fromkeys(("f1_when_right", "f1_when_wrong"), _FIGURES),
+        "kinds": list[dict[str, Any]],
+        "made_answers": str,
+        **dict.fromkeys(("seed", "n", "failed"), Whole),
     }
-)  # fmt: skip
+)
 
 
 def passport_path(judge: JudgeIdentity) -> Path:

@@ -146,10 +146,17 @@ class Reading:
         memory = memory or ("none" if self.memory == EVERYTHING else self.memory)
         return list(
             requests_for(
-                memory, data.book, rows, top_k=self._k(data, memory), keep_order=self.keep_order,
-                search=self._search, prompts=self.prompts, sampling=self.sampling, repeats=self.repeats,
+                memory,
+                data.book,
+                rows,
+                top_k=self._k(data, memory),
+                keep_order=self.keep_order,
+                search=self._search,
+                prompts=self.prompts,
+                sampling=self.sampling,
+                repeats=self.repeats,
             )
-        )  # fmt: skip
+        )
 
     def requests_of_system(
         self, folder: Path, system: SystemSpec, data: Loaded, rows: Sequence[Row], progress: Progress

@@ -53,9 +53,7 @@ _EXTENTS: dict[Get, str] = {
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     """As strict as endpoints require: every property is required, and no other is allowed."""
-    return {
-        "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False
-    }  # fmt: skip
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 VERDICT_SCHEMA = _object(

@@ -26,8 +26,12 @@ from epbench.tulving.events.events import Event
 Rating = Literal["Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible"]
 
 RATINGS: tuple[Rating, ...] = (
-    "Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible",
-)  # fmt: skip
+    "Realistic",
+    "Moderately realistic",
+    "Somewhat realistic",
+    "Non-realistic",
+    "Impossible",
+)
 MAX_TOKENS = 512
 
 _SCHEMA: dict[str, Any] = {

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from epbench.errors import BadInput, EpbenchError, NothingToScore
+from epbench.files.safe_text import one_line, printable
 from epbench.files.writing import write_text
 from epbench.progress import bar as bar
 from epbench.progress import counter as counter
 from epbench.progress import end_all
-from epbench.safe_text import one_line, printable
 from epbench.starting.extras import extra_with, install_hint
 from epbench.starting.scripts import translated as translated
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from epbench.safe_console import SafeConsole
+    from epbench.starting.safe_console import SafeConsole
 
 P = TypeVar("P", bound="Ready")
 
@@ -54,7 +54,7 @@ def console() -> SafeConsole:
     """A console that prints texts as they are: brackets are no markup, `:smile:` is no emoji, and a terminal escape in
     an answer or an error has no effect.
     """
-    from epbench.safe_console import SafeConsole
+    from epbench.starting.safe_console import SafeConsole
 
     return SafeConsole()
 

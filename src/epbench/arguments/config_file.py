@@ -89,9 +89,7 @@ def split_off(words: Sequence[str], takes_names: bool) -> tuple[list[str], Path 
     return rest + left, Path(files[0]) if files else None
 
 
-def read_words(
-    file: Path, parser: argparse.ArgumentParser, words: Sequence[str], given: Collection[str]
-) -> tuple[list[str], set[str]]:
+def read_words(file: Path, parser: argparse.ArgumentParser, words: Sequence[str], given: Collection[str]) -> list[str]:
     """Read a file of arguments, and add what it gives to the words of a command line.
 
     Args:
@@ -101,7 +99,7 @@ def read_words(
         given: The names of the arguments that the command line gives, which the file does not.
 
     Returns:
-        All words, and the names of the arguments that come from the file.
+        All words.
 
     Raises:
         BadInput: The file is missing or is not YAML, or a key is unknown or given twice, or a value has the wrong type, or
@@ -117,7 +115,7 @@ def read_words(
     positional = [word for each in used if not each.action.option_strings for word in each.words]
     flags = [word for each in used if each.action.option_strings for word in each.words]
     end = words.index("--") if "--" in words else len(words)
-    return [*positional, *words[:end], *flags, *words[end:]], names
+    return [*positional, *words[:end], *flags, *words[end:]]
 
 
 def _read(file: Path, actions: Sequence[argparse.Action]) -> list[FromFile]:

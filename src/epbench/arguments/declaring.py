@@ -23,10 +23,10 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, TypedDict, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 from epbench.arguments.config_file import CONFIG, read_words, spelled, split_off
 from epbench.errors import BadInput
@@ -40,71 +40,43 @@ _FILE = "YAML file of arguments, such as `limit: 20`; the command line overrules
 _NAMES = "; a name that ends in .yaml is a YAML file of arguments, which the command line overrules"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Declared:
-    """What a field says beside its name, type and default; see `argument`."""
+class How(TypedDict, total=False):
+    """What a declaration may say beside the help and the default.
 
-    text: str
-    flags: Sequence[str]
-    metavar: str | None
-    group: str | None
-    convert: Callable[[str], Any] | None
-    choices: Sequence[str] | None
-    positional: bool
-    repeated: bool
-    either: bool
-    shortcuts: Mapping[str, str]
-
-
-def argument(
-    text: str,
-    *,
-    default: Any = MISSING,
-    flags: Sequence[str] = (),
-    metavar: str | None = None,
-    group: str | None = None,
-    convert: Callable[[str], Any] | None = None,
-    choices: Sequence[str] | None = None,
-    positional: bool = False,
-    repeated: bool = False,
-    either: bool = False,
-    shortcuts: Mapping[str, str] | None = None,
-) -> Any:
-    """Return a field that declares an argument.
-
-    Args:
-        text: Its line of help.
-        default: Its value if it is not given.
-        flags: Its flags, if they are others than the name of the field gives.
-        metavar: How the help shows its value.
-        group: The title under which the help shows it and the arguments after it; empty for the options at the top.
-        convert: What makes its value of a word, if that is not its type.
+    Attributes:
+        flags: The flags, if they are others than the name of the field gives.
+        metavar: How the help shows the value.
+        group: The title under which the help shows the argument and those after it; empty for the options at the top.
+        convert: What makes the value of a word, if that is not its type.
         choices: The words that it may be, if its type is no Literal.
         positional: Whether it stands without a flag.
         repeated: Whether a flag that is given several times makes a list, instead of one flag with several values.
         either: Whether exactly one of all arguments that are declared so must be given.
         shortcuts: Flags without a value, each with the value that it stands for.
     """
-    declared = _Declared(
-        text=text,
-        flags=flags,
-        metavar=metavar,
-        group=group,
-        convert=convert,
-        choices=choices,
-        positional=positional,
-        repeated=repeated,
-        either=either,
-        shortcuts=shortcuts or {},
-    )
+
+    flags: Sequence[str]
+    metavar: str
+    group: str
+    convert: Callable[[str], Any]
+    choices: Sequence[str]
+    positional: bool
+    repeated: bool
+    either: bool
+    shortcuts: Mapping[str, str]
+
+
+def argument(text: str, *, default: Any = MISSING, **how: Unpack[How]) -> Any:
+    """Return a field that declares an argument, with its line of help."""
+    metadata = {"text": text, "how": how}
     if isinstance(default, list):
-        return field(default_factory=default.copy, metadata={"argument": declared})
-    return field(default=default, metadata={"argument": declared})
+        return field(default_factory=default.copy, metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
 def included(group: str | None = None) -> Any:
-    """Return a field that holds a dataclass of further arguments, which stand at its place; `group` as for `argument`."""
-    return field(metadata={"argument": None, "group": group})
+    """Return a field that holds a dataclass of further arguments, which stand at its place; `group` as in `How`."""
+    return field(metadata={"group": group})
 
 
 def parse(
@@ -152,18 +124,18 @@ def parse_given(
             "name, or set LC_ALL=C.UTF-8 if this one is in UTF-8"
         )
     parser = parser_of(kind, doc, program=program, underscores=underscores)
-    lenient = parser_of(kind, doc, program=program, underscores=underscores, lenient=True)
-    lenient.format_help = parser.format_help  # type: ignore[method-assign]
-    takes_names = any(action.dest == "config" for action in parser._actions)
-    own, file = split_off(spelled(words, parser._actions), takes_names)
-    given = {*vars(lenient.parse_known_args(own)[0])}
-    read = file or (toy if "model" not in given else None)
-    everything, from_file = (own, set[str]()) if read is None else read_words(read, parser, own, given)
-    found, unknown = parser.parse_known_args(everything)
+    words, file = split_off(spelled(words, parser._actions), any(action.dest == "config" for action in parser._actions))
+    if file or toy:
+        lenient = parser_of(kind, doc, program=program, underscores=underscores, lenient=True)
+        lenient.format_help = parser.format_help  # type: ignore[method-assign]
+        given = vars(lenient.parse_known_args(words)[0])
+        if read := file or (None if "model" in given else toy):
+            words = read_words(read, parser, words, given)
+    found, unknown = parser.parse_known_args(words)
     if unknown:
         parser.error(f"{'unknown' if underscores else 'unrecognized'} arguments: {' '.join(unknown)}")
-    command_line.note_arguments(everything if file else None)
-    return _filled(kind, found), {name: value for name, value in vars(found).items() if name in given | from_file}
+    command_line.note_arguments(words if file else None)
+    return _filled(kind, vars(found)), vars(found)
 
 
 def parse_subcommand(kinds: Mapping[str, type[Any]], doc: str | None, argv: Sequence[str] | None) -> Any:
@@ -199,121 +171,101 @@ def _parser(doc: str | None, program: str | None = None) -> _Parser:
 def parser_of(
     kind: type[Any], doc: str | None, *, program: str | None = None, underscores: bool = False, lenient: bool = False
 ) -> argparse.ArgumentParser:
-    """Return the parser of a dataclass of arguments.
+    """Return the parser of a dataclass of arguments, which finds only what is given, without defaults.
 
     Args:
         kind: The dataclass.
         doc: The docstring of the script.
         program: As for `parse_given`.
         underscores: As for `parse`.
-        lenient: Whether it requires nothing, and finds only what is given, without defaults.
+        lenient: Whether it requires nothing.
     """
     parser = _parser(doc, program)
-    group: Any = parser
+    declared = list(_declared_in(kind))
     either: Any = None
-    flags = set[str]()
-    for title, name, annotation, default, declared in _declared_in(kind):
-        if title is not None:
+    if any(each.how.get("either") for each in declared):
+        either = parser.add_mutually_exclusive_group(required=not lenient)
+    group: Any = parser
+    for each in declared:
+        if (title := each.how.get("group")) is not None:
             group = parser.add_argument_group(title) if title else parser
-        if declared.either and either is None:
-            either = parser.add_mutually_exclusive_group(required=not lenient)
-        action = _Action(name, annotation, default, declared, underscores)
-        action.add_to(either if declared.either else group, lenient)
-        flags |= {*action.flags}
-    if CONFIG not in flags:
-        parser.add_argument(CONFIG, metavar="FILE", default=argparse.SUPPRESS, dest=argparse.SUPPRESS, help=_FILE)
+        _add(each, either if each.how.get("either") else group, underscores, lenient)
+    if "config" not in {each.name for each in declared}:
+        parser.add_argument(CONFIG, metavar="FILE", dest=argparse.SUPPRESS, help=_FILE)
     return parser
 
 
-def _declared_in(kind: type[Any]) -> Iterator[tuple[str | None, str, Any, Any, _Declared]]:
-    """Of every argument the group that begins with it, its name, type and default; those of included dataclasses, too."""
+@dataclass(frozen=True)
+class _Declared:
+    """A declared argument: its name, the type of one value, whether there may be several, and the default if it has one."""
+
+    name: str
+    item: Any
+    several: bool
+    default: Any
+    text: str
+    how: How
+
+
+def _declared_in(kind: type[Any]) -> Iterator[_Declared]:
+    """All arguments of a dataclass, with those of the dataclasses that it includes."""
     types = get_type_hints(kind)
     for each in fields(kind):
-        declared = each.metadata["argument"]
-        if declared is None:
+        annotation = types[each.name]
+        if "how" not in each.metadata:
+            first, *others = _declared_in(annotation)
             group = each.metadata["group"]
-            for title, *others in _declared_in(types[each.name]):
-                yield (title or group, *others)
-                group = None
-        else:
-            default = each.default if each.default_factory is MISSING else each.default_factory()
-            yield declared.group, each.name, types[each.name], default, declared
+            yield first if group is None else replace(first, how={**first.how, "group": group})
+            yield from others
+            continue
+        optional = get_origin(annotation) in (Union, UnionType)
+        if optional:
+            annotation = next(one for one in get_args(annotation) if one is not NoneType)
+        several = get_origin(annotation) is list
+        item = get_args(annotation)[0] if several else annotation
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        if default is MISSING and (optional or item is bool):
+            default = None if optional else False
+        yield _Declared(each.name, item, several, default, **each.metadata)
 
 
-def _filled(kind: type[Arguments], found: argparse.Namespace) -> Arguments:
-    """The dataclass with the values that a parser has found."""
+def _filled(kind: type[Arguments], found: Mapping[str, Any]) -> Arguments:
+    """The dataclass with the values that a parser has found, and its defaults."""
     types = get_type_hints(kind)
-    return kind(
-        **{
-            each.name: _filled(types[each.name], found)
-            if each.metadata["argument"] is None
-            else getattr(found, each.name)
-            for each in fields(kind)  # type: ignore[arg-type]
-        }
-    )
+    values = {each.name: each.default for each in _declared_in(kind)} | dict(found)
+    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: values[name] if name in values else _filled(types[name], found) for name in names})
 
 
-class _Action:
-    """An argument as argparse takes it."""
-
-    def __init__(self, name: str, annotation: Any, default: Any, declared: _Declared, underscores: bool) -> None:
-        self._name, self._declared, self._underscores = name, declared, underscores
-        self._item, self._several, optional = _item_of(annotation)
-        self._default = (
-            default if default is not MISSING else None if optional else False if self._item is bool else MISSING
-        )
-        written = name if underscores else name.replace("_", "-")
-        self.flags = [name] if declared.positional else [*declared.flags] or [f"--{written}"]
-
-    def add_to(self, group: Any, lenient: bool) -> None:
-        """Add it to a parser or a group of one; `lenient` as for `parser_of`."""
-        declared, options = self._declared, self._takes()
-        missing = self._default is MISSING
-        if not declared.positional:
-            options["dest"] = self._name
-            if missing and not (lenient or declared.either):
-                options["required"] = True
-        elif self._several:
-            options["nargs"] = "+" if missing and not lenient else "*"
-        elif lenient:
-            options["nargs"] = "*"
-        options["default"] = argparse.SUPPRESS if lenient else None if missing else self._default
-        text = declared.text + _NAMES if CONFIG in self.flags else declared.text
-        group.add_argument(*self.flags, help=text, **options)
-        also: dict[str, Any] = {"action": "store_const", "dest": self._name, "default": argparse.SUPPRESS}
-        for flag, value in declared.shortcuts.items():
-            group.add_argument(flag, const=value, help=f"the same as {self.flags[0]} {value}", **also)
-        if self._default is True:
-            group.add_argument(f"--no_{self._name}", const=False, help=declared.text, **also)
-
-    def _takes(self) -> dict[str, Any]:
-        """What kind of values it has."""
-        declared = self._declared
-        if self._item is bool and not self._underscores:
-            return {"action": "store_true"}
-        options: dict[str, Any] = {"metavar": declared.metavar} if declared.metavar else {}
-        if self._item is bool:
-            return options | {"nargs": "?", "const": True, "type": _truth}
-        options["choices"] = declared.choices
-        if get_origin(self._item) is Literal:
-            options["choices"] = get_args(self._item)
-        else:
-            options["type"] = declared.convert or _CONVERT.get(self._item, self._item)
-        if declared.repeated:
-            options["action"] = "append"
-        elif self._several and not declared.positional:
-            options["nargs"] = "+"
-        return options
-
-
-def _item_of(annotation: Any) -> tuple[Any, bool, bool]:
-    """The type of one value, whether there may be several, and whether there may be none."""
-    optional = get_origin(annotation) in (Union, UnionType)
-    if optional:
-        annotation = next(one for one in get_args(annotation) if one is not NoneType)
-    if get_origin(annotation) in (list, Sequence):
-        return get_args(annotation)[0], True, optional
-    return annotation, False, optional
+def _add(declared: _Declared, group: Any, underscores: bool, lenient: bool) -> None:
+    """Add an argument to a parser, or to a group of one."""
+    name, item, how = declared.name, declared.item, declared.how
+    required = declared.default is MISSING and not lenient
+    options: dict[str, Any] = {"default": argparse.SUPPRESS, "help": declared.text, "metavar": how.get("metavar")}
+    if item is bool and not underscores:
+        options = {"default": argparse.SUPPRESS, "help": declared.text, "action": "store_true"}
+    elif item is bool:
+        options |= {"nargs": "?", "const": True, "type": _truth}
+    elif get_origin(item) is Literal:
+        options["choices"] = get_args(item)
+    else:
+        options |= {"choices": how.get("choices"), "type": how.get("convert") or _CONVERT.get(item, item)}
+    if how.get("repeated"):
+        options["action"] = "append"
+    elif declared.several or (how.get("positional") and lenient):
+        options["nargs"] = "+" if required or not how.get("positional") else "*"
+    if how.get("positional"):
+        group.add_argument(name, **options)
+        return
+    flags = how.get("flags") or [f"--{name if underscores else name.replace('_', '-')}"]
+    if CONFIG in flags:
+        options["help"] += _NAMES
+    group.add_argument(*flags, dest=name, required=required and not how.get("either"), **options)
+    constant: dict[str, Any] = {"action": "store_const", "dest": name, "default": argparse.SUPPRESS}
+    for flag, value in how.get("shortcuts", {}).items():
+        group.add_argument(flag, const=value, help=f"the same as {flags[0]} {value}", **constant)
+    if declared.default is True:
+        group.add_argument(f"--no_{name}", const=False, help=declared.text, **constant)
 
 
 def _whole(text: str) -> int:

@@ -27,7 +27,7 @@ takes them from a dataset. A model reads whole stores, which is dear: see --plan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -100,68 +100,69 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _check(args: Arguments) -> None:
     """Have the judge read the calibration set, and write its passport."""
-    from epbench.files.secrets import without_login
-    from epbench.judges.protocol import about_judge, is_free
     from epbench.runs.folder import open_run
     from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
     from epbench.tulving.calibration.check import check_judge_on, passport_screen
     from epbench.tulving.calibration.passport import passport_path
     from epbench.tulving.judging.verdicts import judge_failures, plan_lines
 
-    console = command.console()
     judge = _judge(args)
-    calibration_set = make_calibration_set(args.n, args.seed)
-    lines = plan_lines(judge, [answer.judge_input for answer in calibration_set])
-    if args.plan or not is_free(judge):
-        console.say("\n".join(lines))
-    if args.plan:
+    made = make_calibration_set(args.n, args.seed)
+    if not _goes_on(args, judge, plan_lines(judge, [answer.judge_input for answer in made])):
         return
-    identity: dict[str, Any] = {"benchmark": "judge check", **about_judge(judge, "judge")}
-    identity |= {"n": args.n, "seed": args.seed, "made_answers": fingerprint_of_set(calibration_set)}
-    identity |= {"base_url": without_login(args.backend.base_url or "")}
+    identity = _identity(args, judge, "judge check", n=args.n, seed=args.seed, made_answers=fingerprint_of_set(made))
     with open_run(args.out, identity, {}) as folder:
-        passport = check_judge_on(folder, calibration_set, args.seed, judge, command.bar)
-    console.print(passport_screen(passport))
-    if passport["failed"]:
-        console.say(
-            f"{passport['failed']} calibration answers have no verdict; they count neither as right nor as wrong"
-        )
-        for reason, n in judge_failures(args.out, judge).items():
-            console.say(f"failed {n} times: {reason}")
-    console.say(f"report: {args.out / 'report.html'}; kept for later runs: {passport_path(judge)}")
+        passport = check_judge_on(folder, made, args.seed, judge, command.bar)
+    command.console().print(passport_screen(passport))
+    _end(args, "calibration answers", passport["failed"], judge_failures(args.out, judge), passport_path(judge))
 
 
 def _check_on_planted_faults(args: Arguments) -> None:
     """Have the judge of MemFail find planted faults, and write its passport."""
-    from epbench.files.secrets import without_login
-    from epbench.judges.protocol import about_judge, is_free
     from epbench.memfail.calibration.check import check_judge_on, judge_failures, plan_lines, planted_set
     from epbench.memfail.calibration.passport import fingerprint_of, passport_path, passport_screen
     from epbench.memfail.dataset.load import CONFIGS
     from epbench.memfail.judging.load import load_judge
     from epbench.runs.folder import open_run
 
-    console = command.console()
     judge = load_judge(args.judge, args.backend.options, args.judge_prompts)
     configs = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
     cases = planted_set(configs, args.n, args.seed, dataset=args.dataset, rows=args.rows)
-    lines = plan_lines(judge, cases)
-    if args.plan or not is_free(judge):
-        console.say("\n".join(lines))
-    if args.plan:
+    if not _goes_on(args, judge, plan_lines(judge, cases)):
         return
-    identity: dict[str, Any] = {"benchmark": "judge check, memfail", **about_judge(judge, "judge")}
-    identity |= {"n": args.n, "seed": args.seed, "planted": fingerprint_of(cases)}
-    identity |= {"base_url": without_login(args.backend.base_url or "")}
-    rows = args.dataset or f"{args.rows} template rows of each config"
+    benchmark, rows = "judge check, memfail", args.dataset or f"{args.rows} template rows of each config"
+    identity = _identity(args, judge, benchmark, n=args.n, seed=args.seed, planted=fingerprint_of(cases))
     with open_run(args.out, identity, {"dataset": rows}) as folder:
         passport = check_judge_on(folder, cases, judge, command.bar, n=args.n, seed=args.seed, rows=rows)
-    console.print(passport_screen(passport))
-    if passport["failed"]:
-        console.say(f"{passport['failed']} planted cases have no verdict; they count neither as right nor as wrong")
-        for reason, n in judge_failures(args.out, judge).items():
-            console.say(f"failed {n} times: {reason}")
-    console.say(f"report: {args.out / 'report.html'}; kept for later runs: {passport_path(judge)}")
+    command.console().print(passport_screen(passport))
+    _end(args, "planted cases", passport["failed"], judge_failures(args.out, judge), passport_path(judge))
+
+
+def _goes_on(args: Arguments, judge: Any, lines: Sequence[str]) -> bool:
+    """Print what the judge has to do if it costs something or --plan is given; tell whether it is to be done."""
+    from epbench.judges.protocol import is_free
+
+    if args.plan or not is_free(judge):
+        command.console().say("\n".join(lines))
+    return not args.plan
+
+
+def _identity(args: Arguments, judge: Any, benchmark: str, **more: Any) -> dict[str, Any]:
+    """What tells this check from another one: a folder is resumed only by a check of the same identity."""
+    from epbench.files.secrets import without_login
+    from epbench.judges.protocol import about_judge
+
+    address = without_login(args.backend.base_url or "")
+    return {"benchmark": benchmark, **about_judge(judge, "judge"), **more, "base_url": address}
+
+
+def _end(args: Arguments, what: str, n_failed: int, reasons: Mapping[str, int], kept: Path) -> None:
+    """Say what has no verdict, and where the passport is."""
+    console = command.console()
+    if n_failed:
+        console.say(f"{n_failed} {what} have no verdict; they count neither as right nor as wrong")
+        console.say_all(f"failed {n} times: {reason}" for reason, n in reasons.items())
+    console.say(f"report: {args.out / 'report.html'}; kept for later runs: {kept}")
 
 
 def _compare_with_published(args: Arguments, path: Path) -> None:
@@ -198,27 +199,20 @@ def _chosen_runs(args: Arguments, path: Path, archive: Archive) -> list[Publishe
 def _agreement(args: Arguments, archive: Archive, run: PublishedRun, judge: Judge) -> dict[str, Any] | None:
     """How far the judge agrees with the published one on the answers of one run; None if only the plan is wanted."""
     from epbench.files.json_files import write_json
-    from epbench.files.secrets import without_login
     from epbench.files.writing import write_text
-    from epbench.judges.protocol import about_judge, is_free
     from epbench.runs.folder import open_run
     from epbench.tulving.judging.own_answers import record_answers
     from epbench.tulving.judging.verdicts import judge_answers, judge_input, plan_lines
     from epbench.tulving.released.runs import clipped, read_published_run
     from epbench.tulving.scores.judge_agreement import agreement_table, judge_agreement
 
-    console = command.console()
     out = args.out / run.folder
     names = (args.judge, f"{run.book.generator} (published)")
     published = read_published_run(archive.files, run)
     inputs = [judge_input(row, answer) for row, answer in zip(published.rows, published.answers, strict=True)]
-    lines = plan_lines(judge, inputs)
-    if args.plan or not is_free(judge):
-        console.say("\n".join([f"{run.label}:", *lines]))
-    if args.plan:
+    if not _goes_on(args, judge, [f"{run.label}:", *plan_lines(judge, inputs)]):
         return None
-    identity = {"benchmark": "judge agreement", **about_judge(judge, "judge")}
-    identity |= {"released": run.book.folder, "run": run.path, "base_url": without_login(args.backend.base_url or "")}
+    identity = _identity(args, judge, "judge agreement", released=run.book.folder, run=run.path)
     with open_run(out, identity, {"book": run.book.name}) as folder:
         record_answers(folder, {one.id: one.answer for one in inputs}, run.path)
         ours = judge_answers(folder, published.rows, judge, command.bar)
@@ -228,7 +222,7 @@ def _agreement(args: Arguments, archive: Archive, run: PublishedRun, judge: Judg
         write_json(folder / "agreement.json", {"judges": list(names), "n_failed": missing, **agreement})
         write_text(folder / "table.md", agreement_table(agreement, names))
     if missing:
-        console.say(f"{run.label}: {missing} answers have no verdict; they are left out")
+        command.console().say(f"{run.label}: {missing} answers have no verdict; they are left out")
     return agreement
 
 

@@ -42,7 +42,6 @@ kill, the same command goes on from the last epoch, to the same weights. --plan 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -126,7 +125,6 @@ class Material:
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv, underscores=True, toy=TOY)
     command.show_log()
-    logging.getLogger("epbench.models").setLevel(logging.WARNING)  # it would say the same for every epoch
     with launching.joined() as ranks:
         _run(args, ranks)
 

@@ -37,7 +37,6 @@ it takes, and stops.
 
 from __future__ import annotations
 
-import logging
 import shlex
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -128,7 +127,6 @@ class Material:
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv, underscores=True, toy=TOY)
     command.show_log()
-    logging.getLogger("epbench.models").setLevel(logging.WARNING)  # it would say the same for every epoch
     with launching.joined() as ranks:
         _run(args, ranks)
 

@@ -16,7 +16,7 @@ from epbench.finetuning.recipe import Recipe
 
 @contextmanager
 def joined() -> Iterator[Ranks]:
-    """Join the other processes, if the launcher has started several, and keep the libraries from printing.
+    """Join the other processes, if the launcher has started several, and keep libraries and models from printing.
 
     Raises:
         BadInput: The launcher was asked for several processes, and they do not know of one another.
@@ -27,6 +27,7 @@ def joined() -> Iterator[Ranks]:
 
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.getLogger("epbench.models").setLevel(logging.WARNING)  # it would say the same for every epoch
     state = PartialState(cpu=not torch.cuda.is_available())
     started = os.environ.get("WORLD_SIZE")
     launched = "ACCELERATE_MIXED_PRECISION" in os.environ

@@ -123,18 +123,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.released:
         _convert(args, args.released)
         return
-    recipe = Recipe(
-        book=args.book,
-        universe=args.universe,
-        level=args.level,
-        events=args.events,
-        universe_size=args.universe_size,
-        seed=args.seed,
-        order=args.order,
-        selection=args.selection,
-        writer=args.writer,
-        checker=args.checker,
-    )
+    recipe = Recipe(**{field.name: getattr(args, field.name) for field in fields(Recipe)})  # flags have the same names
     outline = draw_outline(recipe)  # universe → events → layouts
     folder = writing_folder(args.out, args.writer)
     writer = load_writer(

@@ -57,20 +57,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Retriever(options.Retriever):
-    """How passages are found."""
-
-    top_k: int = argument("passages or memories for each question (2)", default=2, metavar="K")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Subset(options.Subset):
-    """How much of a dataset is run."""
-
-    limit: int | None = argument("run only N pairs, those of an excerpt together, chosen at random", metavar="N")
-
-
-@dataclass(frozen=True, kw_only=True)
 class Arguments:
     """The command line."""
 
@@ -88,7 +74,9 @@ class Arguments:
     prompt: int | None = argument("number of the prompt (3)", metavar="N")
     select_prompt: bool = argument("choose the prompt on the validation split")
     select_reading: bool = argument("choose the reading of passages likewise (rag)")
-    passages: Retriever = included()
+    passages: options.Retriever = included(
+        top_k=argument("passages or memories for each question (2)", default=2, metavar="K")
+    )
     query: int = argument("what to search for (8: the segments alone)", default=8, metavar="N")
     reading: int = argument("how to present the passages (7)", default=7, metavar="N")
 
@@ -100,7 +88,9 @@ class Arguments:
 
     books: list[int] | None = argument("only the pairs of these books", metavar="BOOK_IDX", group="how much")
     both_orders: bool = argument("ask each pair twice, the second time swapped")
-    part: Subset = included()
+    part: options.Subset = included(
+        limit=argument("run only N pairs, those of an excerpt together, chosen at random", metavar="N")
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -74,22 +74,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judge(options.Judge):
-    """Who judges the answers."""
-
-    judge_prompts: Path | None = argument(
-        "another prompt pack, TOML or JSON, like memfail/data/memfail_judging.toml", metavar="FILE"
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Subset(options.Subset):
-    """How much of a dataset is run."""
-
-    limit: int | None = argument("ask only N questions of each config, chosen at random", metavar="N")
-
-
-@dataclass(frozen=True, kw_only=True)
 class Arguments:
     """The command line."""
 
@@ -122,8 +106,15 @@ class Arguments:
     prompts: Path | None = argument(
         "another prompt pack, TOML or JSON, like memfail/data/memfail_prompts.toml", metavar="FILE"
     )
-    judging: Judge = included("who judges")
-    part: Subset = included("how much")
+    judging: options.Judge = included(
+        "who judges",
+        judge_prompts=argument(
+            "another prompt pack, TOML or JSON, like memfail/data/memfail_judging.toml", metavar="FILE"
+        ),
+    )
+    part: options.Subset = included(
+        "how much", limit=argument("ask only N questions of each config, chosen at random", metavar="N")
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -61,14 +61,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judge(options.Judge):
-    judge: str = argument(f"{options.TULVING_JUDGES}, {options.MODELS} (lexical)", default="lexical")
-    judge_prompts: Path | None = argument(
-        "another prompt pack, TOML or JSON, like tulving/data/judging.toml", metavar="FILE"
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class Arguments:
     datasets: list[str] = argument(
         "epbench/<book>, or a folder made by builders/tulving.py; may be several",
@@ -100,7 +92,11 @@ class Arguments:
     seed: int = argument("seed of sampled answers (0)", default=0, flags=["--sampling-seed"], metavar="SEED")
     repeats: int = argument("how often to ask each question (1)", default=1, metavar="N")
 
-    judging: Judge = included("who judges")
+    judging: options.Judge = included(
+        "who judges",
+        judge=argument(f"{options.TULVING_JUDGES}, {options.MODELS} (lexical)", default="lexical"),
+        judge_prompts=argument("another prompt pack, TOML or JSON, like tulving/data/judging.toml", metavar="FILE"),
+    )
     judge_max_tokens: int = argument("longest reply of the judge in tokens (2048)", default=2048, metavar="N")
     rejudge: bool = argument("have this judge read the answers in OUT")
 

@@ -20,7 +20,8 @@ class Arguments:
     n: int = argument("how many", default=3, group="numbers")
     backend: options.Backend = included("backend")
     systems: options.System = included()
-    keep_order: bool = argument("whether to keep it", group="")
+    passages: options.Retriever = included(top_k=argument("how many passages", default=2, metavar="N"))
+    keep_order_of_books: bool = argument("whether to keep it", group="")
 
 
 def read(*words, kind=Arguments, **more):
@@ -29,12 +30,20 @@ def read(*words, kind=Arguments, **more):
 
 def test_a_declaration_gives_flag_type_default_and_group():
     args = read("--out", "a_b", "--n=4", "--system-env", "X", "--system-env", "Y", "--in-process")
-    assert (args.out, args.share, args.n, args.keep_order) == (Path("a_b"), None, 4, False)
+    assert (args.out, args.share, args.n, args.keep_order_of_books) == (Path("a_b"), None, 4, False)
     assert (args.systems.system_env, args.systems.isolation, args.backend.engine) == (["X", "Y"], "none", "local")
+    assert (args.passages.top_k, args.passages.keep_order, read("--out", "o", "--top_k", "5").passages.top_k) == (
+        2,
+        False,
+        5,
+    )
     assert read("--out", "o").systems.system_env == [], "a list of one command line is not that of the next"
     shown = parser_of(Arguments, "Doc.").format_help()
-    places = [shown.index(text) for text in ("--keep-order  ", "numbers:", "--n N ", "backend:", "--base-url URL ")]
+    places = [
+        shown.index(text) for text in ("--keep-order-of-books\n", "numbers:", "--n N ", "backend:", "--base-url URL ")
+    ]
     assert places == sorted(places)
+    assert "--top-k N             how many passages\n" in shown and "\n  --keep-order          show passages" in shown
     assert "--in-process          the same as --isolation none" in shown
 
 
@@ -43,10 +52,12 @@ def test_what_is_given_can_be_told_from_its_default():
     assert given == {"out": Path("o"), "n": 3, "system_env": ["X"]}
 
 
-@pytest.mark.parametrize("words", [["--keep_order", "--system_env", "a_b"], ["--keep-order", "--system_env=a_b"]])
+@pytest.mark.parametrize(
+    "words", [["--keep_order_of-books", "--system_env", "a_b"], ["--keep-order-of-books", "--system_env=a_b"]]
+)
 def test_flags_are_written_with_hyphens_or_underscores(words):
     args = read("--out", "o", *words)
-    assert args.keep_order and args.systems.system_env == ["a_b"]
+    assert args.keep_order_of_books and args.systems.system_env == ["a_b"]
     with pytest.raises(BadInput, match="unrecognized arguments: --keep_orders; see --help"):
         read("--out", "o", *words, "--keep_orders")
 

@@ -74,9 +74,14 @@ def argument(text: str, *, default: Any = MISSING, **how: Unpack[How]) -> Any:
     return field(default=default, metadata=metadata)
 
 
-def included(group: str | None = None) -> Any:
-    """Return a field that holds a dataclass of further arguments, which stand at its place; `group` as in `How`."""
-    return field(metadata={"group": group})
+def included(group: str | None = None, **instead: Any) -> Any:
+    """Return a field that holds a dataclass of further arguments, which stand at its place.
+
+    Args:
+        group: As in `How`.
+        instead: Arguments of that dataclass that are declared otherwise here, such as with another default.
+    """
+    return field(metadata={"group": group, "instead": instead})
 
 
 def parse(
@@ -135,7 +140,8 @@ def parse_given(
     if unknown:
         parser.error(f"{'unknown' if underscores else 'unrecognized'} arguments: {' '.join(unknown)}")
     command_line.note_arguments(words if file else None)
-    return _filled(kind, vars(found)), vars(found)
+    values = {each.name: each.default for each in _declared_in(kind)} | vars(found)
+    return _filled(kind, values), vars(found)
 
 
 def parse_subcommand(kinds: Mapping[str, type[Any]], doc: str | None, argv: Sequence[str] | None) -> Any:
@@ -207,14 +213,14 @@ class _Declared:
     how: How
 
 
-def _declared_in(kind: type[Any]) -> Iterator[_Declared]:
-    """All arguments of a dataclass, with those of the dataclasses that it includes."""
+def _declared_in(kind: type[Any], instead: Mapping[str, Any] | None = None) -> Iterator[_Declared]:
+    """All arguments of a dataclass, with those of the dataclasses that it includes; `instead` as for `included`."""
     types = get_type_hints(kind)
     for each in fields(kind):
         annotation = types[each.name]
         if "how" not in each.metadata:
-            first, *others = _declared_in(annotation)
             group = each.metadata["group"]
+            first, *others = _declared_in(annotation, each.metadata["instead"])
             yield first if group is None else replace(first, how={**first.how, "group": group})
             yield from others
             continue
@@ -223,18 +229,18 @@ def _declared_in(kind: type[Any]) -> Iterator[_Declared]:
             annotation = next(one for one in get_args(annotation) if one is not NoneType)
         several = get_origin(annotation) is list
         item = get_args(annotation)[0] if several else annotation
-        default = each.default if each.default_factory is MISSING else each.default_factory()
+        stated = (instead or {}).get(each.name, each)
+        default = stated.default if stated.default_factory is MISSING else stated.default_factory()
         if default is MISSING and (optional or item is bool):
             default = None if optional else False
-        yield _Declared(each.name, item, several, default, **each.metadata)
+        yield _Declared(each.name, item, several, default, **stated.metadata)
 
 
-def _filled(kind: type[Arguments], found: Mapping[str, Any]) -> Arguments:
-    """The dataclass with the values that a parser has found, and its defaults."""
+def _filled(kind: type[Arguments], values: Mapping[str, Any]) -> Arguments:
+    """The dataclass with these values, and the dataclasses that it includes."""
     types = get_type_hints(kind)
-    values = {each.name: each.default for each in _declared_in(kind)} | dict(found)
     names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
-    return kind(**{name: values[name] if name in values else _filled(types[name], found) for name in names})
+    return kind(**{name: values[name] if name in values else _filled(types[name], values) for name in names})
 
 
 def _add(declared: _Declared, group: Any, underscores: bool, lenient: bool) -> None:

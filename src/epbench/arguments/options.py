@@ -1,7 +1,7 @@
 """The arguments that several scripts share: one thing has one flag, one default and one line of help.
 
-A script includes the groups that it needs in its own `Arguments`; where its help has other words, it derives a class that
-declares the argument again.
+A script includes the groups that it needs in its own `Arguments`; where its help has other words, it declares the argument
+again as it includes the group.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def line_panels(
         x_label: What the x axis shows.
         panel: The title of the panel that a row belongs to, likewise.
         scale: `words`, logarithmic; `epochs`; or `names`, whose values stand beside one another.
-        order: The values of `names`; by default those that there are, in rising order.
+        order: The values of `names` that are drawn; by default all that there are, in rising order.
         y_label: What the y axis shows.
         guess: The value of a guess, where a line is drawn; None for none.
         joined: Whether points are joined.
@@ -131,7 +131,7 @@ def line_panels(
     """
 
     def draw(rows: Sequence[Row]) -> Figure:
-        own = [row for row in rows if row["source"] != "reported"]
+        own = [row for row in rows if row["source"] != "reported" and (not order or row[x] in order)]
         drawn = [{**row, "line": line.format_map(row), "panel": panel.format_map(row)} for row in own]
         names = list(dict.fromkeys(row["line"] for row in drawn))
         places = list(order) or sorted({row[x] for row in drawn})

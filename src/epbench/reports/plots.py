@@ -8,8 +8,9 @@ range in which it lies.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.reports.figures import INK, colour_of, error_bars, new_figure
 from epbench.safe_text import printable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 Plot = Callable[[Sequence[Row]], "Figure"]
+_Row = TypeVar("_Row", bound=Row)
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "p", ">", "h")
 """More than there are colours, so that two lines of one colour still differ."""
@@ -56,11 +58,11 @@ def panels(
     return figure, grid[: len(titles)]
 
 
-def grouped(rows: Sequence[Row], name: str) -> dict[Any, list[Row]]:
-    """Rows by the value of a column, in the order in which the values come."""
-    found: dict[Any, list[Row]] = {}
+def grouped(rows: Iterable[_Row], *names: str) -> dict[Any, list[_Row]]:
+    """Rows by the value of a column, or by the values of several, in the order in which these come."""
+    found: dict[Any, list[_Row]] = {}
     for row in rows:
-        found.setdefault(row[name], []).append(row)
+        found.setdefault(itemgetter(*names)(row), []).append(row)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from epbench.memfail.paper.inputs import Inputs
@@ -102,7 +103,7 @@ def beside_success(inputs: Inputs) -> Exhibit | Missing:
         row |= {"n_answers_unknown": unknown} | answers.columns(*ENDS, prefix="answers_")
     rates = {"success": SUCCESS, "earned": mean_interval("earned_"), "answers right": mean_interval("answers_")}
     counts = {"vacuous": "vacuous", "vacuous, wrong": "vacuous_wrong", "failed": "n_failed"}
-    columns = [*_AT_K, *(Column(*one) for one in (*rates.items(), *counts.items()))]
+    columns = [*_AT_K, *starmap(Column, rates.items()), *starmap(Column, counts.items())]
     notes = [
         "Earned leaves out all questions that were passed vacuously. Answers are judged whatever the stages say.",
         *notes_on(inputs, rows),
@@ -153,12 +154,15 @@ def _by_model(name: str, which: str, inputs: Inputs, rows: Sequence[Row]) -> Exh
 
 
 _MEMORY = (
-    *("tokens_per_memory", "tokens per retrieved memory", "a run that retrieved memories"),
+    "tokens_per_memory",
+    "tokens per retrieved memory",
+    "a run that retrieved memories",
     "Tokens of a memory are the mean over what was retrieved, as the run's reader counts them; the lexical reader counts "
     "words. They can be compared between runs with one reader only.",
 )
 _QUESTION = (
-    *("tokens_per_question", "tokens of prompt and reply per question"),
+    "tokens_per_question",
+    "tokens of prompt and reply per question",
     "a run whose reader reports its tokens, or reported rates",
     "Tokens of a question are those of the reader's prompt and reply, without those inside the memory system and those of "
     "the judge; a reader that reports no usage, such as the lexical one, has none.",
@@ -269,11 +273,9 @@ def _stages(name: str, model: str, inputs: Inputs, rows: Sequence[Row]) -> Exhib
     if not rows:
         return Missing(name, title, f"a run with {inside}, or a file of reported errors by stage")
     stages = {"correct": "success_rate", **{error.removesuffix("_error"): error for error in ERRORS}}
-    columns = [
-        *(*_ABOUT, Column("questions", "questions", text=True), Column("k", "k"), Column("n", "n")),
-        *(Column(title, _counted(stage)) for title, stage in stages.items()),
-        *(Column("of correct: vacuous", "vacuous"), Column("failed", "n_failed")),
-    ]
+    counted: dict[str, Show | str] = {"k": "k", "n": "n", **{title: _counted(name) for title, name in stages.items()}}
+    counted |= {"of correct: vacuous": "vacuous", "failed": "n_failed"}
+    columns = [*_ABOUT, Column("questions", "questions", text=True), *starmap(Column, counted.items())]
     notes = [
         "A question counts at the first stage that failed; shares are those of the questions that have an answer and a verdict.",
         *notes_on(inputs, [row for row in rows if row["questions"] == "all"]),

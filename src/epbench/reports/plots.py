@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from epbench.files.safe_text import printable
 from epbench.reports.figures import INK, colour_of, error_bars, new_figure
-from epbench.safe_text import printable
 from epbench.statistics.estimate import stars
 
 if TYPE_CHECKING:

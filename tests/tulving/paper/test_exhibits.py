@@ -74,7 +74,7 @@ def test_everything_is_made_in_the_order_of_the_paper_and_says_who_judged(made):
     order = [*(f"Table {n}" for n in range(2, 29)), *(f"Figure {n}" for n in range(3, 9)), "E.8"]
     names = [name.partition(",")[0] for name in made if name.partition(",")[0] in order]
     numbers = [int(name[6:]) for name in dict.fromkeys(names) if name.startswith("Table") and name != "Table 28"]
-    assert numbers == sorted(numbers) and set(made) >= {"Harsh F1", "E.8, cues", "Figure 3", "Table 25"}
+    assert numbers == sorted(numbers) and set(made) >= {"Harsh F1", "E.8, cues", "Figure 3"}
     for one in made.values():
         if not isinstance(one, Missing):
             assert one.records and {len(row) for row in one.table.rows} == {len(one.table.head)}, one.name

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations, pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from epbench.reports.exhibit import Column, Exhibit, Missing, Show, of_source, p_value
-from epbench.statistics.estimate import Value, framed
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, of_source, p_value
+from epbench.statistics.estimate import Value, framed, p_text
 from epbench.statistics.paired import holm
 from epbench.tulving.paper.inputs import EVENTS, Line, grouped_by, runs_among, size_of
 from epbench.tulving.paper.recall import (
@@ -16,7 +17,7 @@ from epbench.tulving.paper.recall import (
     recall_table,
     with_reported_once,
 )
-from epbench.tulving.paper.rows import ALL_ROWS, POLICY, asked_for_all, for_each, judge_notes
+from epbench.tulving.paper.rows import ALL_ROWS, POLICY, asked_for_all, for_each, judge_notes, reported_notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,10 @@ _TESTS = (
     "of the first has a higher F1 than one of the second, ties counted half; 0.5 is no difference.",
     "p (Holm) is corrected for all rows of this table. Smallest effect: what so many questions show with 80 % power at p < 0.05, "
     "without a correction; a smaller effect may be there though p is large.",
+)
+_UNCORRECTED = (
+    "The paper's p-values are shown as it prints them, <0.01 where it gives no number; Holm's correction is over the tests "
+    "of runs alone."
 )
 _PAIRED = (
     "As in the paper, the samples count as independent, although both readers answer questions about the same events; a "
@@ -51,10 +56,58 @@ def answered(contrast: Contrast) -> tuple[list[float], list[float]]:
     return first, second
 
 
+ReportedTest = tuple[str, tuple[str, str], Line, str]
+"""What is held fixed, and what two samples are; the line of the paper, and the name of its score, which is a p-value."""
+
+
+def reported_tests(
+    lines: Sequence[Line],
+    runs: Sequence[Line],
+    named: Callable[[Line, str, str], tuple[str, tuple[str, str]]],
+    first: Callable[[Line], str],
+) -> list[ReportedTest]:
+    """The p-values that papers report of tests on the books of some runs.
+
+    Args:
+        lines: All lines.
+        runs: The runs beside which they stand.
+        named: From a line and the two samples in the name of its score to what is held fixed and to the names of these.
+        first: From a line to the first sample of the tests that are wanted.
+
+    Returns:
+        A test for each score such as `p.gpt-4o>claude-3-haiku`, or `p_below.short-ordered>short` for an upper bound.
+    """
+    books = {run.book for run in runs}
+    return [
+        (*named(line, *pair.split(">")), line, score)
+        for line in lines
+        if line.reported and line.book in books
+        for score in line.reported.scores
+        for kind, _, pair in [score.partition(".")]
+        if kind in ("p", "p_below") and pair.startswith(f"{first(line)}>")
+    ]
+
+
 def contrast_table(
-    name: str, title: str, about: str, contrasts: Sequence[Contrast], notes: Sequence[str], lines: Sequence[Line]
+    name: str,
+    title: str,
+    about: str,
+    contrasts: Sequence[Contrast],
+    notes: Sequence[str],
+    lines: Sequence[Line],
+    papers: Sequence[ReportedTest] = (),
 ) -> Exhibit:
-    """One-sided Mann–Whitney tests with Holm's correction over the rows of the table, whose samples all have answers."""
+    """One-sided Mann–Whitney tests with Holm's correction over the rows of the table, whose samples all have answers.
+
+    Args:
+        name: The name of the exhibit.
+        title: Its title.
+        about: What is held fixed in a row, such as `book`.
+        contrasts: The tests.
+        notes: Sentences that come first among the notes.
+        lines: The runs that are compared.
+        papers: Reported tests, which stand below those of runs.
+    """
     from epbench.statistics.smallest_difference import mann_whitney
 
     tests = [mann_whitney(*answered(contrast), alternative="greater") for contrast in contrasts]
@@ -67,19 +120,34 @@ def contrast_table(
         }
         for (fixed, names, samples), test, p_holm in zip(contrasts, tests, holm([test.p for test in tests]), strict=True)
     ]  # fmt: skip
-    columns = [
-        Column(about, about, text=True), Column("first > second", lambda row: f"{row['first']} > {row['second']}", text=True),
-        Column("n", lambda row: f"{row['first_n']} / {row['second_n']}"), Column("mean F1", _means("first_", "second_")),
-        Column("effect", "effect"), Column("p", p_value("p")), Column("p (Holm)", p_value()),
-        Column("smallest effect", "smallest"),
-    ]  # fmt: skip
     lost = sum(int(row["n_failed"] or 0) for row in rows)
     said = [f"{lost} questions without an answer or a verdict are left out of the tests."] if lost else []
-    return Exhibit(name, title, framed(rows), columns, [*notes, *_TESTS, *said, *judge_notes(lines)])
+    papers = papers if rows else []
+    for fixed, names, line, score in papers:
+        found = {"p": None, "p_below": None} | {score.partition(".")[0]: line.scores[score]}
+        who: dict[str, Value] = {about: fixed, "first": names[0], "second": names[1], "alternative": "first > second"}
+        rows.append(who | found | {"paper": line.columns()["paper"]})
+    columns = [
+        Column(about, about, text=True), Column("first > second", lambda row: f"{row['first']} > {row['second']}", text=True),
+        Column("n", lambda row: "–" if row.get("paper") else f"{row['first_n']} / {row['second_n']}"),
+        Column("mean F1", _means("first_", "second_")), Column("effect", "effect"), Column("p", _p),
+        Column("p (Holm)", p_value()),
+        Column("smallest effect", "smallest"),
+    ]  # fmt: skip
+    said += [*judge_notes(lines), *([_UNCORRECTED] if papers else [])]
+    said += reported_notes([*lines, *(line for *_, line, _ in papers)]) if papers else []
+    return Exhibit(name, title, framed(rows), columns, [*notes, *_TESTS, *said])
+
+
+def _p(row: Row) -> str:
+    """A p-value; that of a paper as it is printed, which may be an upper bound."""
+    if not row.get("paper"):
+        return p_text(row["p"])
+    return f"<{row['p_below']:.2f}" if row["p"] is None else f"{row['p']:.2f}"
 
 
 def _means(one: str, other: str) -> Show:
-    return lambda row: f"{row[f'{one}mean']:.3f} / {row[f'{other}mean']:.3f}"
+    return lambda row: "–" if row.get("paper") else f"{row[f'{one}mean']:.3f} / {row[f'{other}mean']:.3f}"
 
 
 def books_by_writer(lines: Sequence[Line]) -> list[Exhibit | Missing]:
@@ -112,7 +180,15 @@ def books_by_writer(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     direction = (
         "Expected to be higher: a GPT beside a Claude, as in the paper; of other pairs, the run that is named first."
     )
-    return [table, contrast_table("Table 21", tests, "book", contrasts, [ALL_ROWS, direction, _PAIRED], runs)]
+
+    def named(line: Line, first: str, second: str) -> tuple[str, tuple[str, str]]:
+        return line.text, (
+            replace(line, label=f"{first} {line.memory}").who,
+            replace(line, label=f"{second} {line.memory}").who,
+        )
+
+    papers = reported_tests(lines, runs, named, lambda line: line.model)
+    return [table, contrast_table("Table 21", tests, "book", contrasts, [ALL_ROWS, direction, _PAIRED], runs, papers)]
 
 
 def _gpt_first(one: Line, other: Line) -> tuple[Line, Line]:
@@ -151,9 +227,14 @@ def books_by_order(lines: Sequence[Line]) -> list[Exhibit | Missing]:
         contrasts.append((f"{first.model}, {first.memory}", names, (asked_for_all(first), asked_for_all(second))))
     contrasts = [each for each in contrasts if all(answered(each))]
     readers = [line for pair in runs for line in pair]
+
+    def named(line: Line, first: str, second: str) -> tuple[str, tuple[str, str]]:
+        return f"{line.model}, {line.memory}", (f"{line.who} on {first}", f"{line.who} on {second}")
+
+    papers = reported_tests(lines, readers, named, lambda line: line.book)
     return [
         recall_table("Table 22", title, shown, BIN),
-        contrast_table("Table 23", tests, "reader", contrasts, [_GET_ALL, _PAIRED], readers),
+        contrast_table("Table 23", tests, "reader", contrasts, [_GET_ALL, _PAIRED], readers, papers),
     ]
 
 

@@ -20,10 +20,10 @@ from epbench.reports.exhibit import Exhibit, Missing
 from epbench.runs.folder import open_run
 from epbench.tulving.judging.realism import MAX_TOKENS, RATINGS, RatedEvent, Rating, RealismJudge, RealismPrompts
 from epbench.tulving.paper.books import PaperBook
-from epbench.tulving.paper.comparisons import Contrast, answered, contrast_table
+from epbench.tulving.paper.comparisons import Contrast, answered, contrast_table, reported_tests
 from epbench.tulving.paper.inputs import Line, grouped_by, runs_among
 from epbench.tulving.paper.recall import BIN, recall_table
-from epbench.tulving.paper.rows import ALL_ROWS, Side, f1_rows, for_each
+from epbench.tulving.paper.rows import ALL_ROWS, Side, f1_rows, for_each, papers_on
 
 Realism = Literal["empty", "realistic", "non-realistic", "mixed"]
 
@@ -139,8 +139,8 @@ def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit |
     """
 
     def recall(name: str, title: str, runs: Sequence[Line]) -> Exhibit:
-        papers = [line for line in lines if line.reported and line.book == runs[0].book and not line.writer]
-        shown = [line for line in (*runs, *papers) if f1_rows([line], _REALISM, BIN)]
+        papers = papers_on(lines, runs[0].book, _REALISM, BIN)
+        shown = [*(line for line in runs if f1_rows([line], _REALISM, BIN)), *papers]
         selection = f"{_WORDS} Only questions that ask for all items count (get = all)."
         return recall_table(name, title, shown, _REALISM, BIN, selection=selection, notes=_unrated_notes(shown))
 
@@ -149,7 +149,11 @@ def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit |
         parts = [(line, [line.questions[line.questions["realism"] == group] for group in groups]) for line in runs]
         contrasts: list[Contrast] = [(line.who, groups, (first, second)) for line, (first, second) in parts]
         notes = [ALL_ROWS, f"{_WORDS} Mixed and empty questions are left out.", *_unrated_notes(runs)]
-        return contrast_table(name, title, "run", [each for each in contrasts if all(answered(each))], notes, runs)
+        contrasts = [each for each in contrasts if all(answered(each))]
+        papers = reported_tests(
+            lines, runs, lambda line, first, second: (line.who, (first, second)), lambda _: groups[0]
+        )
+        return contrast_table(name, title, "run", contrasts, notes, runs, papers)
 
     found, title = _rated(lines, realism or {}), "Questions about realistic and other events: {}"
     needs = "ratings of how realistic each chapter of the book of a run is"

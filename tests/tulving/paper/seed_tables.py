@@ -13,9 +13,13 @@ Row = dict[str, Any]
 BINS = ("0", "1", "2", "3-5", "6+")
 LONG, SHORT = (150, 150, 90, 98, 60), (150, 150, 48, 18)
 _MODELS = {
-    "3-haiku": "claude-3-haiku", "3.5-son.": "claude-3-5-sonnet", "4o": "gpt-4o", "40": "gpt-4o", "4o-mini": "gpt-4o-mini",
-    "40-mini": "gpt-4o-mini", "3.1-405b": "llama-3.1-405b", "mini": "o1-mini", "gpt-40": "gpt-4o", "gpt-40-mini": "gpt-4o-mini",
-}  # fmt: skip
+    "3-haiku": "claude-3-haiku",
+    "3.5-son.": "claude-3-5-sonnet",
+    "3.1-405b": "llama-3.1-405b",
+    "mini": "o1-mini",
+    **dict.fromkeys(("4o", "40", "gpt-40"), "gpt-4o"),
+    **dict.fromkeys(("4o-mini", "40-mini", "gpt-40-mini"), "gpt-4o-mini"),
+}
 
 
 def paper_tables(path: Path) -> dict[str, list[Row]]:
@@ -81,12 +85,9 @@ def _f1_row(
         for bin_, cell in zip(bins, cells, strict=False)
         if "±" in cell
     }
-    return _row(
-        dataset, model, memory,
-        {name: mean for name, (mean, _) in pairs.items()},
-        deviations={name: deviation for name, (_, deviation) in pairs.items()},
-        counts=dict(zip(pairs, counts, strict=True)) if counts else {},
-    )  # fmt: skip
+    means, deviations = ({name: pair[place] for name, pair in pairs.items()} for place in (0, 1))
+    of = dict(zip(pairs, counts, strict=True)) if counts else {}
+    return _row(dataset, model, memory, means, deviations=deviations, counts=of)
 
 
 def _by_memory(rows: Sequence[Sequence[str]], dataset: str, counts: Sequence[int]) -> list[Row]:

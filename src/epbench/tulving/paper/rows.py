@@ -116,7 +116,7 @@ def f1_of(questions: pd.DataFrame, column: str = "f1") -> Estimate:
 
 
 def for_each(
-    name: str, title: str, needs: str, found: Mapping[str, Group], make: Callable[[str, str, Group], Exhibit]
+    name: str, title: str, needs: str, found: Mapping[str, Group], make: Callable[[str, str, Group], Exhibit | Missing]
 ) -> list[Exhibit | Missing]:
     """An exhibit for each book or run, which its name and its title tell where there are several.
 

@@ -184,7 +184,7 @@ def test_the_readout_is_that_of_the_states_before_the_answers(measured, tiny, pl
     assert found["by_group"] == {str(book): accuracy for book, accuracy in expected.by_group.items()}
 
 
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_several_processes_measure_the_same(measured, tiny, plan, tmp_path, n):
     asked = [0] * n
 

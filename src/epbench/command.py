@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from epbench.errors import BadInput, EpbenchError, NothingToScore
+from epbench.files.safe_text import one_line, printable
 from epbench.files.writing import write_text
 from epbench.progress import bar as bar
 from epbench.progress import counter as counter
 from epbench.progress import end_all
-from epbench.safe_text import one_line, printable
 from epbench.starting import command_line
 from epbench.starting.extras import extra_with, install_hint
 from epbench.starting.parser import ABSENT, Parser

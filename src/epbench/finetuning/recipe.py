@@ -90,8 +90,14 @@ class Recipe:
 
 
 _LEAST = {
-    "num_train_epochs": 1, "batch_size": 1, "max_length": 2, "row_tokens": 2, "seed": 0, "lora_r": 0, "lora_alpha": 1,
+    "num_train_epochs": 1,
+    "batch_size": 1,
+    "max_length": 2,
+    "row_tokens": 2,
+    "seed": 0,
+    "lora_r": 0,
+    "lora_alpha": 1,
     "save_every": 1,
-}  # fmt: skip
+}
 _ATTENTION = ("sdpa", "flash_attention_2")
 _NO_EFFECT = ("activation_checkpointing", "attn_implementation", "row_tokens", "save_every")

@@ -64,10 +64,17 @@ class TuningRun:
 
         train(
             Training(
-                base=self._base, tokenizer=tokenizer, samples=samples, schedule=schedule, recipe=recipe, out=self._out,
-                ranks=self._ranks, after_step=after_step, after_epoch=self.measure,
+                base=self._base,
+                tokenizer=tokenizer,
+                samples=samples,
+                schedule=schedule,
+                recipe=recipe,
+                out=self._out,
+                ranks=self._ranks,
+                after_step=after_step,
+                after_epoch=self.measure,
             )
-        )  # fmt: skip
+        )
 
     def measure(self, epoch: int, checkpoint: Path | None = None) -> None:
         """Measure a checkpoint, unless that has been done; without a checkpoint, measure the model before training."""

@@ -56,10 +56,10 @@ def make_toy_model(folder: Path, texts: Iterable[str]) -> None:
         tokenizer.save_pretrained(draft)
 
 
-_WORDS = (
-    "anchor", "barley", "candle", "dune", "ember", "feather", "garden", "harbour", "island", "jacket", "kettle", "lantern",
-    "meadow", "needle", "orchard", "pebble", "quarry", "ribbon", "saddle", "thistle", "umbrella", "valley", "willow", "yarn",
-)  # fmt: skip
+_WORDS = """
+    anchor barley candle dune ember feather garden harbour island jacket kettle lantern meadow needle orchard
+    pebble quarry ribbon saddle thistle umbrella valley willow yarn
+""".split()
 
 
 def toy_instructions(n: int, seed: int) -> list[list[Mapping[str, str]]]:

@@ -149,10 +149,13 @@ def train(training: Training) -> None:
     ranks.wait()
     resumed = last_state(out)
     loader = StepLoader(
-        training.samples, training.schedule,
-        batch_size=training.recipe.batch_size, row_tokens=training.recipe.tokens_of_row,
-        rank=ranks.index, n_ranks=ranks.n,
-    )  # fmt: skip
+        training.samples,
+        training.schedule,
+        batch_size=training.recipe.batch_size,
+        row_tokens=training.recipe.tokens_of_row,
+        rank=ranks.index,
+        n_ranks=ranks.n,
+    )
     if resumed:
         epoch = resumed[0] // len(loader)
         training.after_epoch(epoch, epoch_folder(out, epoch))
@@ -259,10 +262,14 @@ class _StepTrainer(Trainer):  # type: ignore[misc]
             )
         assert self.optimizer is not None
         self.step_record = {
-            "loss": value, "rate": self.optimizer.param_groups[0]["lr"], "tokens": inputs["n_tokens"],
-            "learned": inputs["n_learned"], "samples": len(inputs["lengths"]), "lengths": inputs["lengths"],
+            "loss": value,
+            "rate": self.optimizer.param_groups[0]["lr"],
+            "tokens": inputs["n_tokens"],
+            "learned": inputs["n_learned"],
+            "samples": len(inputs["lengths"]),
+            "lengths": inputs["lengths"],
             "started": started,
-        }  # fmt: skip
+        }
         return loss
 
     def _backward(self, loss: torch.Tensor, last: bool) -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
+from epbench.files.safe_text import one_line
 from epbench.files.text import check_size, shown
 from epbench.hub.croissant import FIELDS, FILE, Card
 from epbench.hub.dataset_folder import CANARY, CANARY_COLUMN, Config, parquet_files
-from epbench.safe_text import one_line
 
 if TYPE_CHECKING:
     from jinja2 import Template

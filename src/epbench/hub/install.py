@@ -18,12 +18,12 @@ from pathlib import Path
 
 from epbench.errors import BadInput
 from epbench.files.replacing import replacing
+from epbench.files.safe_text import one_line
 from epbench.files.writing import naming
 from epbench.hub.card import default_config
 from epbench.hub.dataset_folder import parquet_files
 from epbench.hub.differences import Difference, is_changed
 from epbench.metric_folders import evaluate_alone, metric_path
-from epbench.safe_text import one_line
 
 _FAR_FUTURE = 4_102_444_800  # 2100-01-01
 _VERSION = "0.0.0"

@@ -24,9 +24,13 @@ MAX_TOKENS = 1024
 """The longest answer in tokens, as in our own evaluation."""
 
 SCORES = (
-    "simple_recall", *(f"f1_bin_{bin_}" for bin_ in BINS), "latest", "all_matched", "kendall_tau",
+    "simple_recall",
+    *(f"f1_bin_{bin_}" for bin_ in BINS),
+    "latest",
+    "all_matched",
+    "kendall_tau",
     "chronological_awareness",
-)  # fmt: skip
+)
 """The names of what `scores` returns."""
 
 load = lru_cache(maxsize=4)(load_book)

@@ -157,10 +157,16 @@ class Relay:
         with self._lock:
             self._seen[digest] = fine and not unparsable
         self._note(
-            operation, path=path, status=status, retry=retry, unparsable=unparsable, tokens_in=tokens_in,
-            tokens_out=tokens_out, reply="" if embeds and fine else without_secrets(shown_text, self._secrets),
+            operation,
+            path=path,
+            status=status,
+            retry=retry,
+            unparsable=unparsable,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            reply="" if embeds and fine else without_secrets(shown_text, self._secrets),
             seconds=round(time.monotonic() - begin, 4),
-        )  # fmt: skip
+        )
         return (status, events, "text/event-stream") if events else (status, text.encode(), "application/json")
 
     def _note(self, operation: Operation, **about: Any) -> None:

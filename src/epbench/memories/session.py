@@ -145,8 +145,11 @@ class Stores:
         if begun and not self._system.durable and not self._system.baseline:
             _log.info(
                 "%s: %s does not outlive its process; all %d conversations%s are stored again",
-                self._folder, self._system.name, len(conversations), f" of store {store}" if store else "",
-            )  # fmt: skip
+                self._folder,
+                self._system.name,
+                len(conversations),
+                f" of store {store}" if store else "",
+            )
         self._counted_before = {}
         try:
             self._counted(Operation(OPEN, store), self._guard.open, folder)

@@ -18,19 +18,18 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
-from epbench.cache import cache_folder
 from epbench.errors import BadInput
+from epbench.files.cache import cache_folder
 from epbench.files.json_files import read_json, write_json
 
 log = logging.getLogger(__name__)
 
 # The files that determine answers: weights and their indexes, configurations, tokenizers, chat templates.
-_RELEVANT = (
-    "*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf", "*.index.json",
-    "config.json", "generation_config.json", "adapter_config.json",
-    "tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt", "*.model", "*.tiktoken",
-    "tekken.json", "chat_template*",
-)  # fmt: skip
+_RELEVANT = """
+    *.safetensors *.bin *.pt *.pth *.gguf *.index.json config.json generation_config.json adapter_config.json
+    tokenizer* special_tokens_map.json added_tokens.json vocab.* merges.txt *.model *.tiktoken tekken.json
+    chat_template*
+""".split()
 _FROM_TRAINING = ("optimizer*", "scheduler*", "scaler*", "rng_state*", "training_args*")
 _LONG_TO_READ = 1 << 30  # bytes; for more, the log says that hashing takes a while
 _SETTLED_NS = 2 * 10**9  # a file that changed more recently could change again without a change of its times

@@ -87,9 +87,13 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
             from epbench.models.vllm import VllmModel
 
             return VllmModel(
-                target, tensor_parallel=options.tensor_parallel, max_model_len=options.window, dtype=options.dtype,
-                revision=options.revision, adapter=options.adapter,
-            )  # fmt: skip
+                target,
+                tensor_parallel=options.tensor_parallel,
+                max_model_len=options.window,
+                dtype=options.dtype,
+                revision=options.revision,
+                adapter=options.adapter,
+            )
         refuse_variant(name, options)
         if kind == "inspect":
             from epbench.models.inspect_ai import InspectModel

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from epbench.errors import BadInput
+from epbench.files.safe_text import html_text, markdown_text
 from epbench.files.writing import filling, write_text
 from epbench.reports.figures import drawing, svg, table_picture
 from epbench.reports.page import page
 from epbench.reports.tables import Table, in_markdown
-from epbench.safe_text import html_text, markdown_text
 from epbench.statistics.estimate import Value, p_text, stars
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from epbench.files.safe_text import printable
 from epbench.reports.page import render
-from epbench.safe_text import printable
 
 Outcome = Literal["right", "wrong", "failed"]
 OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "failed")

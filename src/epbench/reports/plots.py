@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from epbench.files.safe_text import printable
 from epbench.reports.figures import INK, colour_of, error_bars, new_figure
-from epbench.safe_text import printable
 from epbench.statistics.estimate import stars
 
 if TYPE_CHECKING:

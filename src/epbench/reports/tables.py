@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from epbench.safe_text import html_text, latex_text, markdown_text, printable
+from epbench.files.safe_text import html_text, latex_text, markdown_text, printable
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from epbench.cache import cache_folder
 from epbench.errors import BadInput, RunFailed, reason_of
+from epbench.files.cache import cache_folder
 from epbench.files.replacing import replacing
 from epbench.files.secrets import without_secrets
 from epbench.models.fingerprint import digests_of
@@ -100,8 +100,13 @@ class SentenceTransformerEmbedder:
         if cut := sum(length > limit for length in lengths):
             _log.warning(
                 "%s reads at most %d tokens: %d of %d chunks are cut, and the longest has %d tokens; choose shorter chunks or "
-                "a model that reads more", self.name, limit, cut, len(chunks), max(lengths),
-            )  # fmt: skip
+                "a model that reads more",
+                self.name,
+                limit,
+                cut,
+                len(chunks),
+                max(lengths),
+            )
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
         """See `Embedder.embed`."""

@@ -160,8 +160,11 @@ def edited_files(folder: Path, lines_of: Callable[[Path, int], LinesHash]) -> di
 
 
 def _files(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.iterdir())
-            if path.is_file() and not path.name.startswith(".") and path.name != CHECKSUMS]  # fmt: skip
+    return [
+        path
+        for path in sorted(folder.iterdir())
+        if path.is_file() and not path.name.startswith(".") and path.name != CHECKSUMS
+    ]
 
 
 def _lines_hash(path: Path) -> LinesHash:

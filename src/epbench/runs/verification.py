@@ -116,8 +116,11 @@ def check_hashes(folder: Path) -> list[Check]:
 
 def check_versions(run: Mapping[str, Any]) -> Check:
     """Whether the libraries here are those of the run; another version is told, and is no fault."""
-    others = [f"{name} {of_run}, here {_installed(name)}" for name, of_run in run["versions"].items()
-              if _installed(name) != of_run]  # fmt: skip
+    others = [
+        f"{name} {of_run}, here {_installed(name)}"
+        for name, of_run in run["versions"].items()
+        if _installed(name) != of_run
+    ]
     return Check("versions", None if others else True, "; ".join(others))
 
 

@@ -246,10 +246,13 @@ class _Counts:
 
     def facts(self) -> dict[str, Any]:
         return {
-            "rows": self.rows, "categories_left_out": dict(sorted(self.categories.items())),
-            "without_answer": self.without_answer, "repeated": self.repeated, "too_long": self.too_long,
+            "rows": self.rows,
+            "categories_left_out": dict(sorted(self.categories.items())),
+            "without_answer": self.without_answer,
+            "repeated": self.repeated,
+            "too_long": self.too_long,
             "not_written": self.not_written,
-        }  # fmt: skip
+        }
 
 
 def _choose(

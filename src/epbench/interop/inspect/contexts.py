@@ -189,6 +189,11 @@ def refusing(make: Callable[P, Task]) -> Callable[P, Task]:
 def task_of(name: str, samples: list[Sample], scorer: Scorer, config: GenerateConfig, about: dict[str, Any]) -> Task:
     """Return a task whose model sees the texts that references stand for, and which goes on after a lost answer."""
     return Task(
-        dataset=MemoryDataset(samples, name=name), setup=show_contexts(), solver=generate(), scorer=scorer, config=config,
-        fail_on_error=False, metadata=about,
-    )  # fmt: skip
+        dataset=MemoryDataset(samples, name=name),
+        setup=show_contexts(),
+        solver=generate(),
+        scorer=scorer,
+        config=config,
+        fail_on_error=False,
+        metadata=about,
+    )

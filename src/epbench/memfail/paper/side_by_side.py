@@ -9,6 +9,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import write_json
+from epbench.files.safe_text import html_text
 from epbench.files.writing import write_text
 from epbench.memfail.paper.claims import claims
 from epbench.memfail.paper.evidence import LEVEL, MARGIN, Case, Evidence, comparable
@@ -20,7 +21,6 @@ from epbench.memfail.scores.reported_rates import beside, read_reported
 from epbench.memfail.scores.tables import breakdown_tables, by_config, markdown_table
 from epbench.reports.page import page, warning_paragraphs
 from epbench.reports.tables import Runs, Table, markdown_list, warnings_of
-from epbench.safe_text import html_text
 
 
 def write_side_by_side(

@@ -15,8 +15,8 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from epbench.cache import cache_folder
 from epbench.errors import BadInput
+from epbench.files.cache import cache_folder
 from epbench.files.secrets import without_secrets
 from epbench.memories.guard import Limits
 from epbench.memories.process import (
@@ -27,7 +27,7 @@ from epbench.memories.process import (
     command_elsewhere,
     own_home,
     sandbox,
-)  # fmt: skip
+)
 from epbench.memories.protocol import Setting, SystemSpec
 from epbench.memories.relay import Relay
 from epbench.memories.relay_calls import Operation
@@ -171,9 +171,14 @@ def _run(command: list[str], lock: Path, see: Callable[[str], None] = lambda lin
     """Run a command of the build; what it prints last explains a failure."""
     lines: list[str] = []
     with subprocess.Popen(
-        command, env=clean_environment(filter(_FOR_PIP.fullmatch, os.environ)), stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-    ) as process:  # fmt: skip
+        command,
+        env=clean_environment(filter(_FOR_PIP.fullmatch, os.environ)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if line.strip():

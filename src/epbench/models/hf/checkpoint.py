@@ -18,8 +18,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from epbench.cache import VARIABLE, cache_folder
 from epbench.errors import BadInput, reason_of
+from epbench.files.cache import VARIABLE, cache_folder
 from epbench.files.replacing import replacing
 from epbench.models.fingerprint import digests_of
 from epbench.starting.extras import install_hint

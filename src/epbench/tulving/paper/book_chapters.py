@@ -14,11 +14,11 @@ from itertools import count, product, takewhile
 from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
+from epbench.files.safe_text import printable
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, marked, plain
 from epbench.reports.figures import INK, colour_of
 from epbench.reports.plots import DASHES, legend, panels
 from epbench.reports.reported import ReportedRow
-from epbench.safe_text import printable
 from epbench.statistics.estimate import Value, framed
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.chapters.checks import facts_in_words, paragraphs_with, split_paragraphs

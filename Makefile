@@ -2,7 +2,8 @@
 # real: the same benchmarks with two real models from the package index, SmolLM2-135M-Instruct and all-MiniLM-L6-v2.
 # test: the tests that take seconds, with everything that they use. Both share one environment, .venv.
 # test-slow: the tests that take longer than a second or two each, in the same environment, with the two real models.
-# test-nightly: those that repeat a promise of the others with more seeds, rows, models or processes.
+# test-nightly: those that repeat a promise of the others with more seeds, rows or processes, or on all pages of the docs.
+# `make test-vllm NIGHTLY=1` has those of its own.
 # test-newest: the fast tests with the newest version of every library, in an environment of its own, .venv-newest.
 # test-systems: memory systems that people install, each in its own environment in the user's cache, with scripted replies.
 # test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
@@ -63,7 +64,7 @@ real: $(VENV)/.real
 
 # A file of tests is one worker's, so that what its tests share is made once.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not nightly and not network and not gpu"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not network and not gpu"
 
 test-slow: $(VENV)/.dev $(VENV)/.real
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "slow and not nightly and not network and not gpu"
@@ -87,7 +88,7 @@ test-systems: $(VENV)/.dev
 	EPBENCH_TEST_SYSTEMS="$(SYSTEMS)" $(BIN)/python -m pytest -q -n 2 -m slow tests/memories/systems
 
 test-vllm: $(VENV)/.dev $(VLLM)/.ready
-	$(VLLM)/bin/python -m pytest -q tests/models/vllm
+	$(VLLM)/bin/python -m pytest -q -m "$(if $(NIGHTLY),not network,not nightly)" tests/models/vllm
 
 test-lighteval: $(LIGHTEVAL)/.ready
 	$(LIGHTEVAL)/bin/python -m pytest -q tests/interop/lighteval

@@ -23,6 +23,7 @@ def test_damaged_and_hostile_archives_end_in_one_line(tmp_path):
     check(tmp_path, 1, 40)
 
 
+@pytest.mark.slow
 @pytest.mark.nightly
 def test_many_damaged_and_hostile_archives_end_in_one_line(tmp_path):
     check(tmp_path, 2, 500)

@@ -124,8 +124,10 @@ def _overview(known: dict[tuple[str, ...], Path]) -> str:
 def _lines(named: dict[tuple[str, ...], Path]) -> list[str]:
     """One line for each command: its name, and the first line of its script, as far as the terminal is wide."""
     room = max(shutil.get_terminal_size().columns, 80) - 20
-    return [f"  {' '.join(name):<15}  {textwrap.shorten(_first_line(path), room, placeholder=' …')}"
-            for name, path in named.items()]  # fmt: skip
+    return [
+        f"  {' '.join(name):<15}  {textwrap.shorten(_first_line(path), room, placeholder=' …')}"
+        for name, path in named.items()
+    ]
 
 
 def _first_line(script: Path) -> str:

@@ -120,9 +120,15 @@ def _bar(tally: Tally, console: Any) -> Callable[[], None]:
     columns = ("{task.description}", rich.BarColumn(), rich.MofNCompleteColumn(), pace, rich.TimeElapsedColumn())
     outer = next((other.bars for other, _ in _open if other.bars), None)
     tally.bars = outer or rich.Progress(
-        *columns, rich.TextColumn("left:"), rich.TimeRemainingColumn(), console=console, transient=True,
-        refresh_per_second=2, redirect_stdout=sys.stdout.isatty(), speed_estimate_period=1e6,
-    )  # fmt: skip
+        *columns,
+        rich.TextColumn("left:"),
+        rich.TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        refresh_per_second=2,
+        redirect_stdout=sys.stdout.isatty(),
+        speed_estimate_period=1e6,
+    )
     tally.task = tally.bars.add_task(tally.what, total=tally.total, completed=tally.done, pace="")
     tally.bars.start()
     return partial(tally.bars.remove_task, tally.task) if outer else tally.bars.stop

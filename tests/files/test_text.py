@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from epbench import BadInput
 from epbench.booksort.context.prompts import load_prompts
 from epbench.files.csv_tables import read_csv
+from epbench.files.prompt_packs import load_pack
 from epbench.files.text import parse_json, parse_toml, shown
 from epbench.hub.card import header_of
 from epbench.memfail.scores.cost import read_prices
 from epbench.models.load import Options
-from epbench.prompt_packs import load_pack
 
 
 @pytest.mark.parametrize(

@@ -300,9 +300,14 @@ def _load(of: Evaluation) -> Prepared:
             raise BadInput(f"--query: expected a number from 0 to {len(queries) - 1}, got {of.query}")
         search = _retriever(of.retriever, of.retriever_url or of.base_url, of.request_timeout)
         found = retrieval.retrieve(
-            [*pairs, *held_out], books, passages, search,
-            query=queries[of.query], top_k=of.top_k, keep_order=of.keep_order,
-        )  # fmt: skip
+            [*pairs, *held_out],
+            books,
+            passages,
+            search,
+            query=queries[of.query],
+            top_k=of.top_k,
+            keep_order=of.keep_order,
+        )
     if of.both_orders:  # a prompt is still chosen on pairs that are asked once, as they stand in the dataset
         pairs, found = both_orders(pairs), retrieval.found_for_both(found)
     return Prepared(

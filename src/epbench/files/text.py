@@ -16,9 +16,14 @@ MOST_SETTINGS = 1_000_000
 """The most bytes of a file that people write by hand; YAML takes about two seconds per megabyte."""
 
 _KINDS: dict[type, str] = {
-    str: "a text", list: "a list", dict: "an object", int: "a whole number", float: "a number", bool: "true or false",
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
     NoneType: "null",
-}  # fmt: skip
+}
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -64,10 +64,17 @@ class TuningRun:
 
         train(
             Training(
-                base=self._base, tokenizer=tokenizer, samples=samples, schedule=schedule, recipe=recipe, out=self._out,
-                ranks=self._ranks, after_step=after_step, after_epoch=self.measure,
+                base=self._base,
+                tokenizer=tokenizer,
+                samples=samples,
+                schedule=schedule,
+                recipe=recipe,
+                out=self._out,
+                ranks=self._ranks,
+                after_step=after_step,
+                after_epoch=self.measure,
             )
-        )  # fmt: skip
+        )
 
     def measure(self, epoch: int, checkpoint: Path | None = None) -> None:
         """Measure a checkpoint, unless that has been done; without a checkpoint, measure the model before training."""
@@ -139,8 +146,8 @@ def with_speed(record: Mapping[str, Any], base: str, ranks: Ranks, *, lora: bool
         from epbench.finetuning.cost import utilization
 
         device = torch.cuda.get_device_name()
-        if found := utilization(_config(base), record["lengths"], record["seconds"], device, ranks.n):
-            step |= {"mfu": found.mfu, "mfu_causal": found.causal}
+        if measured := utilization(_config(base), record["lengths"], record["seconds"], device, ranks.n):
+            step |= {"mfu": measured.mfu, "mfu_causal": measured.causal}
     return step
 
 

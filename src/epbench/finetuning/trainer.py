@@ -54,9 +54,9 @@ def epoch_folder(out: Path, epoch: int) -> Path:
 
 def last_state(out: Path) -> tuple[int, Path] | None:
     """Return the last complete state, with the number of its last step; None if there is none."""
-    found = _states(out)
-    complete = [step for step, path in found.items() if (path / _COMPLETE).is_file()]
-    return (max(complete), found[max(complete)]) if complete else None
+    states = _states(out)
+    complete = [step for step, path in states.items() if (path / _COMPLETE).is_file()]
+    return (max(complete), states[max(complete)]) if complete else None
 
 
 def remove_others(out: Path) -> None:
@@ -149,10 +149,13 @@ def train(training: Training) -> None:
     ranks.wait()
     resumed = last_state(out)
     loader = StepLoader(
-        training.samples, training.schedule,
-        batch_size=training.recipe.batch_size, row_tokens=training.recipe.tokens_of_row,
-        rank=ranks.index, n_ranks=ranks.n,
-    )  # fmt: skip
+        training.samples,
+        training.schedule,
+        batch_size=training.recipe.batch_size,
+        row_tokens=training.recipe.tokens_of_row,
+        rank=ranks.index,
+        n_ranks=ranks.n,
+    )
     if resumed:
         epoch = resumed[0] // len(loader)
         training.after_epoch(epoch, epoch_folder(out, epoch))
@@ -259,10 +262,14 @@ class _StepTrainer(Trainer):  # type: ignore[misc]
             )
         assert self.optimizer is not None
         self.step_record = {
-            "loss": value, "rate": self.optimizer.param_groups[0]["lr"], "tokens": inputs["n_tokens"],
-            "learned": inputs["n_learned"], "samples": len(inputs["lengths"]), "lengths": inputs["lengths"],
+            "loss": value,
+            "rate": self.optimizer.param_groups[0]["lr"],
+            "tokens": inputs["n_tokens"],
+            "learned": inputs["n_learned"],
+            "samples": len(inputs["lengths"]),
+            "lengths": inputs["lengths"],
             "started": started,
-        }  # fmt: skip
+        }
         return loss
 
     def _backward(self, loss: torch.Tensor, last: bool) -> None:

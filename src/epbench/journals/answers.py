@@ -145,8 +145,11 @@ class _Recorder:
             before = ", ".join(sorted(name or "the requested name" for name in self._served))
             _log.warning(
                 "%s: the endpoint now says that %s answers, and before it said: %s; the scores of this run may be those of "
-                "several models", self._name, served or "the requested model", before,
-            )  # fmt: skip
+                "several models",
+                self._name,
+                served or "the requested model",
+                before,
+            )
         self._served.add(served)
 
 

@@ -120,10 +120,13 @@ BENCHMARK = Benchmark(
     title="MemFail",
     described=fields(
         {
-            "dataset": str, "label": str, "judge": JUDGE,
+            "dataset": str,
+            "label": str,
+            "judge": JUDGE,
             "identity": fields(
                 {
-                    **dict.fromkeys(("config", "fingerprint", "system", "model", "prompts"), str), "k": list[Whole],
+                    **dict.fromkeys(("config", "fingerprint", "system", "model", "prompts"), str),
+                    "k": list[Whole],
                     **dict.fromkeys(("isolate", "published_query", "with_replies"), bool),
                     **dict.fromkeys(("units_per_conversation", "seed", "max_tokens"), Whole),
                 },
@@ -142,4 +145,4 @@ BENCHMARK = Benchmark(
     score=score,
     rules=LexicalJudge,
     part="config",
-)  # fmt: skip
+)

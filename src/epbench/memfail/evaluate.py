@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.files.safe_text import markdown_text
 from epbench.files.secrets import without_login
 from epbench.files.writing import write_text
 from epbench.hub.rows import dataset_revision, part_of
@@ -51,7 +52,6 @@ from epbench.progress import Progress, no_progress
 from epbench.runs.folder import open_run
 from epbench.runs.judge import check_judge, note, note_judge
 from epbench.runs.usage import commonest, token_usage
-from epbench.safe_text import markdown_text
 
 
 @dataclass(frozen=True, kw_only=True)

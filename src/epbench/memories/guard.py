@@ -34,8 +34,14 @@ REPLY_LIMIT = 64 << 20
 LOG_LIMIT = 64 << 20
 """The most characters that a system may print into `system.log`."""
 OPEN, FINALIZE, STORE, RETRIEVE, LIST, USAGE, CLOSE = (
-    "open", "finalize", "store_conversation", "retrieve_memories", "get_all_memories", "usage", "close",
-)  # fmt: skip
+    "open",
+    "finalize",
+    "store_conversation",
+    "retrieve_memories",
+    "get_all_memories",
+    "usage",
+    "close",
+)
 
 _MOST_GIGABYTES = 1e9  # far more than any machine has, and a number of bytes that the kernel can express
 _LONGEST_MESSAGE = 10_000  # characters of the message of an exception

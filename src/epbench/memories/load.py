@@ -143,15 +143,23 @@ SYSTEMS: Mapping[str, _Known] = {
     "simplemem": _Known("simplemem", "SimpleMem", ("simplemem", "0.1.0"), _MINILM),
     "langmem": _Known("langmem", "LangMem", ("langmem", "0.0.30"), _OPENAI_EMBEDDER, {"LANGCHAIN_TRACING_V2": "false"}),
     "graphiti": _Known(
-        "graphiti", "Graphiti", ("graphiti-core", "0.31.1"), _OPENAI_EMBEDDER, {"GRAPHITI_TELEMETRY_ENABLED": "false"},
+        "graphiti",
+        "Graphiti",
+        ("graphiti-core", "0.31.1"),
+        _OPENAI_EMBEDDER,
+        {"GRAPHITI_TELEMETRY_ENABLED": "false"},
         reserves=8.0,
     ),
     "cognee": _Known(
-        "cognee", "Cognee", ("cognee", "1.6.5"), _OPENAI_EMBEDDER,
-        {"TELEMETRY_DISABLED": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}, reserves=128.0,
+        "cognee",
+        "Cognee",
+        ("cognee", "1.6.5"),
+        _OPENAI_EMBEDDER,
+        {"TELEMETRY_DISABLED": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+        reserves=128.0,
     ),
     "structmem": _Known("structmem", "StructMem", ("lightmem", "checkout"), _MINILM),
-}  # fmt: skip
+}
 """By name, every system that can be installed."""
 
 

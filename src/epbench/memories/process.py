@@ -40,21 +40,20 @@ START_LIMIT = 600.0
 PACKAGE = Path(__file__).parents[1]
 """The folder of this package, which an environment that does not have it loads it from."""
 
-_PASSED_ON = (
-    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SYSTEMROOT",
-    "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "XDG_CACHE_HOME", "EPBENCH_CACHE", "HF_HOME",
-    "HF_HUB_CACHE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "TOKENIZERS_PARALLELISM", "CUDA_VISIBLE_DEVICES",
-    "OMP_NUM_THREADS",
-)  # fmt: skip
+_PASSED_ON = """
+    PATH HOME USER LOGNAME LANG LANGUAGE LC_ALL LC_CTYPE TZ TMPDIR SYSTEMROOT LD_LIBRARY_PATH SSL_CERT_FILE
+    SSL_CERT_DIR REQUESTS_CA_BUNDLE XDG_CACHE_HOME EPBENCH_CACHE HF_HOME HF_HUB_CACHE HF_HUB_OFFLINE
+    TRANSFORMERS_OFFLINE TOKENIZERS_PARALLELISM CUDA_VISIBLE_DEVICES OMP_NUM_THREADS
+""".split()
 _SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/sys/devices/system/cpu"),
     *("/etc/alternatives", "/etc/group", "/etc/hosts", "/etc/ld.so.cache", "/etc/localtime", "/etc/nsswitch.conf"),
     *("/etc/passwd", "/etc/ca-certificates", "/etc/ssl", "/etc/pki"),
 )
-_BWRAP = (
-    "bwrap", "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts",
-    "--cap-drop", "ALL", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
-)  # fmt: skip
+_BWRAP = """
+    bwrap --die-with-parent --unshare-user --unshare-pid --unshare-net --unshare-ipc --unshare-uts --cap-drop
+    ALL --proc /proc --dev /dev --tmpfs /tmp
+""".split()
 _PR_SET_DUMPABLE = 4
 _MESSAGE_LIMIT = 8 * REPLY_LIMIT  # JSON may need six bytes for one
 _LONGEST_LINE = 1 << 20  # characters; the beginning of a longer line is logged before its end has been printed
@@ -166,8 +165,8 @@ def own_home(name: str, isolation: Isolation, variables: Sequence[str], store: P
     if isolation == "bwrap":
         current, file = Path.cwd(), Path(name.rpartition(":")[0]).absolute()
         models = Path(os.environ.get("HF_HUB_CACHE") or Path.home() / ".cache/huggingface/hub")
-        own = [file, file.parent] if file.suffix == ".py" else []
-        wanted = [current, *own, *map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path))), models]
+        own_files = [file, file.parent] if file.suffix == ".py" else []
+        wanted = [current, *own_files, *map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path))), models]
         command = [*sandbox(store, [path for path in wanted if path.exists()], current), *command]
         environment |= {"HOME": "/tmp", "TMPDIR": "/tmp", "HF_HUB_CACHE": str(models)}
     return Home(command, environment)

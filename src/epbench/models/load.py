@@ -87,9 +87,13 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
             from epbench.models.vllm import VllmModel
 
             return VllmModel(
-                target, tensor_parallel=options.tensor_parallel, max_model_len=options.window, dtype=options.dtype,
-                revision=options.revision, adapter=options.adapter,
-            )  # fmt: skip
+                target,
+                tensor_parallel=options.tensor_parallel,
+                max_model_len=options.window,
+                dtype=options.dtype,
+                revision=options.revision,
+                adapter=options.adapter,
+            )
         refuse_variant(name, options)
         if kind == "inspect":
             from epbench.models.inspect_ai import InspectModel
@@ -144,7 +148,7 @@ def refuse_variant(name: str, options: Options | None) -> None:
     Raises:
         BadInput: One is given.
     """
-    given = {"revision": options.revision, "adapter": options.adapter} if options else {}
-    for what, value in given.items():
+    variant = {"revision": options.revision, "adapter": options.adapter} if options else {}
+    for option, value in variant.items():
         if value is not None:
-            raise BadInput(f"model {name}: expected no {what}, which only hf: and vllm: models have, got {value!r}")
+            raise BadInput(f"model {name}: expected no {option}, which only hf: and vllm: models have, got {value!r}")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from epbench.files.safe_text import html_text, printable
 from epbench.reports.tables import Table
-from epbench.safe_text import html_text, printable
 from epbench.statistics.paired import PairedEstimate
 from epbench.statistics.ranks import Ranking
 

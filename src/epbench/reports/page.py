@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from epbench.files.safe_text import html_text
 from epbench.reports.tables import Table, cell
-from epbench.safe_text import html_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment

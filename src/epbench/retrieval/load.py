@@ -32,7 +32,7 @@ def load_retriever(
             that of an installed package, or `st` alone for BAAI/bge-large-en-v1.5; `openai:` followed by the name of a
             model behind an embeddings endpoint.
         base_url: URL of the endpoint; see `EndpointEmbedder`.
-        cache: folder of the vectors; by default the one of the user's cache (see `epbench.cache`).
+        cache: folder of the vectors; by default the one of the user's cache (see `epbench.files.cache`).
         request_timeout: seconds that the endpoint may stay silent in one attempt at one request.
 
     Raises:
@@ -41,7 +41,7 @@ def load_retriever(
     """
     if name == "bm25":
         return Bm25
-    from epbench.cache import cache_folder
+    from epbench.files.cache import cache_folder
     from epbench.retrieval.dense import Dense
     from epbench.retrieval.vector_cache import VectorCache
 

@@ -25,11 +25,13 @@ RUN = fields(
     {"identity": fields({}, {"benchmark": str})},
     {
         **dict.fromkeys(("dataset", "dataset_folder", "book", "label", "command", "python", "platform"), str),
-        **dict.fromkeys(("fingerprint", "dataset_revision", "shard"), str | None), "limit": Whole | None,
-        "engine": dict[str, Any], "judge": JUDGE,
+        **dict.fromkeys(("fingerprint", "dataset_revision", "shard"), str | None),
+        "limit": Whole | None,
+        "engine": dict[str, Any],
+        "judge": JUDGE,
         "versions": dict[str, str],
     },
-)  # fmt: skip
+)
 """The content of run.json that all benchmarks share."""
 
 LATER = ("chapters", "held_out")
@@ -100,8 +102,11 @@ def check_identity(folder: Path, found: Mapping[str, Any], expected: Mapping[str
 
 def differing(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
     """The fields by which the identity of a run is not the expected one; see `LATER`."""
-    return [name for name, value in expected.items()
-            if found.get(name) != value and not (name in LATER and name not in found)]  # fmt: skip
+    return [
+        name
+        for name, value in expected.items()
+        if found.get(name) != value and not (name in LATER and name not in found)
+    ]
 
 
 def is_finished(folder: Path, identity: Mapping[str, Any], **noted: Any) -> bool:

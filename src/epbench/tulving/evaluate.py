@@ -42,7 +42,7 @@ from epbench.tulving.judging.verdicts import (
     judge_input,
     plan_in_advance,
     plan_lines,
-)  # fmt: skip
+)
 from epbench.tulving.reader.everything import EVERYTHING, EverythingReader
 from epbench.tulving.scores.results import Chapters, finish
 
@@ -222,9 +222,16 @@ def run(
         # 2. Which true items each answer contains; 3. the scores, from the journals alone.
         repeats = evaluation.reading.repeats if evaluation.reading else 1
         scores = judge_and_score(
-            folder, prepared.rows, judge, label, repeats=repeats, limit=evaluation.limit, shard=evaluation.shard,
-            progress=progress, chapters=prepared.data.book.chapters,
-        )  # fmt: skip
+            folder,
+            prepared.rows,
+            judge,
+            label,
+            repeats=repeats,
+            limit=evaluation.limit,
+            shard=evaluation.shard,
+            progress=progress,
+            chapters=prepared.data.book.chapters,
+        )
         return Evaluated(scores, label, notes_on(folder))
 
 

@@ -32,7 +32,7 @@ from epbench.tulving.judging.verdicts import (
     lost_questions,
     open_inputs,
     plan_lines,
-)  # fmt: skip
+)
 from epbench.tulving.scores.results import finish, scores_of
 from epbench.tulving.scores.run_files import read_run
 

@@ -19,8 +19,8 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
+from epbench.files.prompt_packs import placeholders
 from epbench.files.text import check_size, kind_of, parse_toml, shown
-from epbench.prompt_packs import placeholders
 
 OWN = packaged("epbench.booksort", "sort_prompts.toml")
 ALONE = 8  # the query that consists of the two segments alone, the best one in Table 8

@@ -87,8 +87,9 @@ def _of_files(folder: Path, lengths: tuple[int, int], split: str) -> Iterator[Ro
             yield row | {
                 "excerpt_text": texts.get((row["book_idx"], row["excerpt_idx"])),
                 "book_title": titles.get(row["book_idx"], f"book {row['book_idx']}"),
-                "excerpt_length": lengths[0], "segment_length": lengths[1],
-            }  # fmt: skip
+                "excerpt_length": lengths[0],
+                "segment_length": lengths[1],
+            }
 
 
 def _table(path: Path | None, numbers: Collection[str]) -> Iterator[Row]:

@@ -164,16 +164,17 @@ def _book_columns(books: Sequence[Book]) -> Mapping[str, Sequence[Any]]:
     }
 
 
+_PAIR_COLUMNS = """
+    id book_idx excerpt_idx segment_idx excerpt_text excerpt_length segment_1 segment_2 segment_length
+    seg1_pos seg2_pos present_seg1_first distance_bin excerpt_pos book_title num_words distance answer
+""".split()
+
+
 def _pair_features() -> Features:
     from datasets import Features, List, Value
 
     text, number = Value("string"), Value("int32")
-    columns = dict.fromkeys(
-        ("id", "book_idx", "excerpt_idx", "segment_idx", "excerpt_text", "excerpt_length", "segment_1", "segment_2",
-         "segment_length", "seg1_pos", "seg2_pos", "present_seg1_first", "distance_bin", "excerpt_pos", "book_title",
-         "num_words", "distance", "answer"),
-        number,
-    )  # fmt: skip
+    columns = dict.fromkeys(_PAIR_COLUMNS, number)
     columns |= dict.fromkeys(("id", "segment_1", "segment_2", "book_title", "answer"), text)
     long_text, share = Value("large_string"), Value("float64")
     return Features(columns | {"excerpt_text": long_text, "excerpt_pos": share, "choices": List(text)})

@@ -59,11 +59,17 @@ def _remembered(scores: Record) -> Table:
         sort, context, readout, r = (record.get(n) for n in ("sort", "sort_in_context", "readout", "pearson"))
         rows.append(
             [
-                shown(record["epoch"]), cell(sort["accuracy"]), interval_cell(sort["interval"], digits=2),
-                cell(sort["greedy_accuracy"]), cell(sort["label_mass"]), cell(sort["log_ratio"]),
-                cell(context and context["accuracy"]), cell(readout and readout["accuracy"]), cell(r and r["r"]),
+                shown(record["epoch"]),
+                cell(sort["accuracy"]),
+                interval_cell(sort["interval"], digits=2),
+                cell(sort["greedy_accuracy"]),
+                cell(sort["label_mass"]),
+                cell(sort["log_ratio"]),
+                cell(context and context["accuracy"]),
+                cell(readout and readout["accuracy"]),
+                cell(r and r["r"]),
             ]
-        )  # fmt: skip
+        )
     trained = (
         "Only after epoch 1 is the memory episodic, as every text was seen once."
         if episodic

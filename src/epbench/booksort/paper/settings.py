@@ -11,12 +11,12 @@ from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.booksort.paper.rates import ACCURACY, FAILED, MEMORY, OF_MODEL, UNTESTED, N, about
 from epbench.booksort.prompt_selection import CHOICE, CHOSEN
 from epbench.files.json_files import read_json
+from epbench.files.safe_text import one_line
 from epbench.journals.journal import read_journal
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_half
 from epbench.reports.reported import sources
 from epbench.runs.folder import read_run
 from epbench.runs.several import runs_in
-from epbench.safe_text import one_line
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 

@@ -20,11 +20,11 @@ from epbench.booksort.scores.tables import (
     mass,
     middle_table,
     whole,
-)  # fmt: skip
+)
+from epbench.files.safe_text import html_text
 from epbench.reports.figures import colour_of, drawing, figure_html, new_figure
 from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, cell, warnings_of
-from epbench.safe_text import html_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,12 +118,16 @@ def _scores(scores: Scores) -> str:
     both = both_orders_table({"this run": scores}).html() if "both_orders" in scores else ""
     groups = [
         [
-            name, group, accuracy(found), accuracy(found, "greedy_accuracy"), mass(found),
+            name,
+            group,
+            accuracy(found),
+            accuracy(found, "greedy_accuracy"),
+            mass(found),
             *(cell(found[key]) for key in ("share_a", "p_value", "n", "n_failed")),
         ]
         for name in ("part x segment_length", "excerpt_length x segment_length", "distance_bin")
         for group, found in scores["by_group"][name].items()
-    ]  # fmt: skip
+    ]
     head = ["by", "group", "accuracy", "greedy accuracy", "label mass", "share of A", "p", "answers", "failed"]
     return Table([], lines).html() + both + _HOW_TO_READ + Table(head, groups, text_columns=2).html()
 

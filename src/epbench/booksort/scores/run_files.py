@@ -88,10 +88,10 @@ question, and predicted and written are null there. p_a and p_b are the probabil
 is none, and written the label that it names. retrieved_both and retrieved_order are null unless passages were searched.
 """
 
-_SAME = (
-    "id", "book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length", "seg1_pos", "seg2_pos",
-    "answer", "p_a", "p_b", "label_mass", "retrieved_both", "retrieved_order", "failure",
-)  # fmt: skip
+_SAME = """
+    id book_idx excerpt_idx distance distance_bin excerpt_length segment_length seg1_pos seg2_pos answer p_a p_b
+    label_mass retrieved_both retrieved_order failure
+""".split()
 """The columns that hold what the fields of `ScoredPair` of that name hold."""
 
 

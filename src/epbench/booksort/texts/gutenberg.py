@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from epbench.booksort.texts.cleaning import Rules, split_at_markers
-from epbench.cache import cache_folder
 from epbench.errors import BadInput, RunFailed
+from epbench.files.cache import cache_folder
 from epbench.files.packaged import packaged
 
 BASE_URL = "https://www.gutenberg.org"

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from epbench import __version__
-from epbench.cache import cache_folder
 from epbench.errors import BadInput
+from epbench.files.cache import cache_folder
 from epbench.files.json_files import read_json
+from epbench.files.safe_text import markdown_text
 from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, identity_of, noted_judge
 from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, PlantedCase
@@ -26,7 +27,6 @@ from epbench.memfail.judging.diagnosis import Label
 from epbench.reports.figures import COLOURS, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import how_it_was_run, page, pairs
 from epbench.reports.tables import Table, cell, interval_cell
-from epbench.safe_text import markdown_text
 from epbench.statistics.intervals import wilson
 
 _log = logging.getLogger(__name__)
@@ -40,11 +40,15 @@ Judged = tuple[PlantedCase, Label]
 _FAULT: Any = fields({"fault": str, "n": Whole})
 _PASSPORT = fields(
     {
-        "judge": str, "prompt_hash": str, "rows": str, "faults": list[_FAULT], **dict.fromkeys(SHARES, Number),
+        "judge": str,
+        "prompt_hash": str,
+        "rows": str,
+        "faults": list[_FAULT],
+        **dict.fromkeys(SHARES, Number),
         **{f"{share}_interval": Interval for share in SHARES},
     },
     {"setup": str},
-)  # fmt: skip
+)
 """Of a passport that can be told in a sentence: something was planted, and something was faithful."""
 
 
@@ -159,9 +163,14 @@ def _counted(pairs: Sequence[Judged]) -> dict[str, Any]:
     right = sum(label == case.expected for case, label in judged)
     low, high = wilson(right, len(judged)) or (None, None)
     return {
-        "n": len(judged), "right": right, "rate": right / len(judged) if judged else None, "low": low, "high": high,
-        "noticed": sum(label != "correct" for _, label in judged), "failed": len(pairs) - len(judged),
-    }  # fmt: skip
+        "n": len(judged),
+        "right": right,
+        "rate": right / len(judged) if judged else None,
+        "low": low,
+        "high": high,
+        "noticed": sum(label != "correct" for _, label in judged),
+        "failed": len(pairs) - len(judged),
+    }
 
 
 def _share(name: str, right: Sequence[bool]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
+from epbench.files.prompt_packs import load_pack
 from epbench.hub.rows import subset
 from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
@@ -28,7 +29,6 @@ from epbench.memories.recall import Recall
 from epbench.memories.session import Conversation, Query
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.progress import Progress
-from epbench.prompt_packs import load_pack
 
 OWN = packaged("epbench.memfail", "memfail_prompts.toml")
 

@@ -24,10 +24,10 @@ FACTS = tuple(f"fact_{i}" for i in range(1, 5))
 CHAIN = tuple(f"chain_{i}" for i in range(1, 6))
 OPTIONS_MARK = "\n\nOptions:\n"
 
-_CONDITIONAL = (
-    "entity", "entity_category", "behavior", "condition_type", "condition", "entity_facts", "question",
-    "question_context", "condition_met", "ground_truth_answer",
-)  # fmt: skip
+_CONDITIONAL: tuple[str, ...] = (
+    *("entity", "entity_category", "behavior", "condition_type", "condition", "entity_facts", "question"),
+    *("question_context", "condition_met", "ground_truth_answer"),
+)
 
 PUBLISHED_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "conditional_facts_easy": _CONDITIONAL,

@@ -16,6 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from epbench.errors import RunFailed, UnusableReply
 from epbench.files.packaged import packaged
+from epbench.files.prompt_packs import load_pack
 from epbench.journals.answers import ask
 from epbench.journals.journal import Record, read_journal
 from epbench.memfail.generation.specs import batches
@@ -23,7 +24,6 @@ from epbench.memfail.generation.words import Duplicates, quoted
 from epbench.models.json_replies import last_object_with, number_of
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.progress import Progress
-from epbench.prompt_packs import load_pack
 from epbench.runs.usage import commonest
 
 OWN = packaged("epbench.memfail", "memfail_generation.toml")

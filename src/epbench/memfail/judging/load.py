@@ -15,6 +15,7 @@ from typing import Any
 
 from epbench.errors import BadInput, UnusableReply
 from epbench.files.packaged import packaged
+from epbench.files.prompt_packs import load_pack
 from epbench.journals.answers import fingerprint_of
 from epbench.judges.model import Ask, BaseModelJudge, Calls
 from epbench.judges.protocol import Judgement, PastJudge
@@ -23,7 +24,6 @@ from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.models.json_replies import boolean_of, last_object_with
 from epbench.models.load import Options, load_model, refuse_variant
 from epbench.models.protocol import Model, Request, Sampling
-from epbench.prompt_packs import load_pack
 
 OWN = packaged("epbench.memfail", "memfail_judging.toml")
 

@@ -36,9 +36,17 @@ from epbench.statistics.estimate import Value, framed
 
 _STAGES = ("storing", "retrieving", "replying", "answering", "judging")
 _COUNTED = (
-    "requests", "prefilled", "saved", "generated", "seconds", "calls", "retries", "tokens_in", "tokens_out",
+    "requests",
+    "prefilled",
+    "saved",
+    "generated",
+    "seconds",
+    "calls",
+    "retries",
+    "tokens_in",
+    "tokens_out",
     "embedding_tokens",
-)  # fmt: skip
+)
 _USAGE = fields({}, dict.fromkeys(_STAGES, fields({}, dict.fromkeys(_COUNTED, Number | None))))
 _MILLION = 1_000_000
 

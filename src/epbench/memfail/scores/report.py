@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from epbench.files.safe_text import html_text
 from epbench.memfail.scores.figures import figures
 from epbench.memfail.scores.tables import tables
 from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, warnings_of
-from epbench.safe_text import html_text
 
 
 def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mapping[str, Any], more: str = "") -> str:

@@ -190,9 +190,13 @@ def _narrow(table: Table) -> Table:
 
 _IN_FILES_ONLY = ("note", "words/memory", "earned", "failed", "vacuous, wrong")
 _SHORT = {
-    "answers right": "right", "storage": "stor.", "summary": "summ.", "retrieval": "retr.", "reasoning": "reas.",
+    "answers right": "right",
+    "storage": "stor.",
+    "summary": "summ.",
+    "retrieval": "retr.",
+    "reasoning": "reas.",
     "vacuous": "vac.",
-}  # fmt: skip
+}
 
 
 def markdown_table(runs: Runs) -> str:

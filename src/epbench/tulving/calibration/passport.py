@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from epbench import __version__
-from epbench.cache import cache_folder
 from epbench.errors import BadInput
+from epbench.files.cache import cache_folder
 from epbench.files.json_files import read_json, write_json
 from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, is_free, noted_judge
@@ -174,11 +174,14 @@ _log = logging.getLogger(__name__)
 _FIGURES = fields(dict.fromkeys(("nothing_true", "something_true"), Number | None))
 _PASSPORT = fields(
     {
-        **dict.fromkeys(SHARES, Number | None), **{f"{share}_interval": Interval | None for share in SHARES},
-        **dict.fromkeys(("f1_when_right", "f1_when_wrong"), _FIGURES), "kinds": list[dict[str, Any]],
-        "made_answers": str, **dict.fromkeys(("seed", "n", "failed"), Whole),
+        **dict.fromkeys(SHARES, Number | None),
+        **{f"{share}_interval": Interval | None for share in SHARES},
+        **dict.fromkeys(("f1_when_right", "f1_when_wrong"), _FIGURES),
+        "kinds": list[dict[str, Any]],
+        "made_answers": str,
+        **dict.fromkeys(("seed", "n", "failed"), Whole),
     }
-)  # fmt: skip
+)
 
 
 def passport_path(judge: JudgeIdentity) -> Path:

@@ -16,6 +16,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
+from epbench.files.prompt_packs import load_pack
 from epbench.files.secrets import without_login
 from epbench.hub.rows import Row
 from epbench.journals.answers import fingerprint_of
@@ -24,7 +25,6 @@ from epbench.memories.load import BASELINES, BRING_YOUR_OWN, SYSTEMS, load_memor
 from epbench.memories.protocol import SystemSpec
 from epbench.models.protocol import Model, Request, Sampling, weights_of
 from epbench.progress import Progress
-from epbench.prompt_packs import load_pack
 from epbench.retrieval.load import Bm25, load_retriever
 from epbench.retrieval.protocol import MakeSearcher, Searcher
 from epbench.tulving.context.retrieved import chunks_of, gold_texts, remember
@@ -146,10 +146,17 @@ class Reading:
         memory = memory or ("none" if self.memory == EVERYTHING else self.memory)
         return list(
             requests_for(
-                memory, data.book, rows, top_k=self._k(data, memory), keep_order=self.keep_order,
-                search=self._search, prompts=self.prompts, sampling=self.sampling, repeats=self.repeats,
+                memory,
+                data.book,
+                rows,
+                top_k=self._k(data, memory),
+                keep_order=self.keep_order,
+                search=self._search,
+                prompts=self.prompts,
+                sampling=self.sampling,
+                repeats=self.repeats,
             )
-        )  # fmt: skip
+        )
 
     def requests_of_system(
         self, folder: Path, system: SystemSpec, data: Loaded, rows: Sequence[Row], progress: Progress

@@ -86,9 +86,11 @@ QA = fields(
     {
         **dict.fromkeys(("id", "cue", "trace", "get", "question", "bin", "origin"), str),
         **dict.fromkeys(("time", "space", "entity", "content"), str | None),
-        **dict.fromkeys(("template", "n_chapters"), Whole), "answer": list[str], "chapters": list[Whole],
+        **dict.fromkeys(("template", "n_chapters"), Whole),
+        "answer": list[str],
+        "chapters": list[Whole],
     }
-)  # fmt: skip
+)
 """The columns of a question."""
 _ROW_TYPES = {
     "qa": QA,

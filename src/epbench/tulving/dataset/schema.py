@@ -116,9 +116,9 @@ def answer_text(items: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
 
 
-_CHAPTER_COLUMNS = (
-    "chapter", "date", "location", "entity", "content", "detail", "style", "n_paragraphs", "text", "secondary_entities",
-)  # fmt: skip
+_CHAPTER_COLUMNS = """
+    chapter date location entity content detail style n_paragraphs text secondary_entities
+""".split()
 
 
 def _chapter_row(chapter: Chapter) -> tuple[Any, ...]:

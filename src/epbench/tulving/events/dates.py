@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from functools import cache
 
-MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
+MONTHS = """
+    January February March April May June July August September October November December
+""".split()
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-_ONES = (
-    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
-    "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth",
-)  # fmt: skip
+_ONES = """
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+    fifteenth sixteenth seventeenth eighteenth nineteenth
+""".split()
 _ORDINALS = (*_ONES, "twentieth", *(f"twenty-{one}" for one in _ONES[:9]), "thirtieth", "thirty-first")
 
 

@@ -17,13 +17,13 @@ from typing import Any
 
 from epbench.errors import BadInput, UnusableReply
 from epbench.files.packaged import packaged
+from epbench.files.prompt_packs import load_pack
 from epbench.journals.answers import fingerprint_of
 from epbench.judges.model import Ask, BaseModelJudge, Calls
 from epbench.judges.protocol import Judgement
 from epbench.models.json_replies import last_object_with, number_of
 from epbench.models.load import Options, load_model, refuse_variant
 from epbench.models.protocol import Model, Request, Sampling
-from epbench.prompt_packs import load_pack
 from epbench.retrieval.protocol import Embedder
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.similarity import SimilarityJudge
@@ -53,9 +53,7 @@ _EXTENTS: dict[Get, str] = {
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     """As strict as endpoints require: every property is required, and no other is allowed."""
-    return {
-        "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False
-    }  # fmt: skip
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 VERDICT_SCHEMA = _object(

@@ -14,21 +14,19 @@ _NEAR_START = 8  # words within which what leads to an item may stand: `The text
 _CLAUSE_GAP = re.compile(r"[,;:()]|\band\b|\s[–—-]\s", re.IGNORECASE)
 _SENTENCES = re.compile(SENTENCE_GAP)
 _LEADS = frozenset(
-    [
-        "is", "are", "was", "were", "be", "been", "at", "in", "on", "of", "to", "by", "as", "give", "gives", "name",
-        "names", "say", "says", "describe", "describes", "called", "remember", "recall", "mention", "mentions",
-    ]
-)  # fmt: skip
+    """
+    is are was were be been at in on of to by as give gives name names say says describe describes called
+    remember recall mention mentions
+""".split()
+)
 _FILLERS = _LEADS | frozenset(
-    [
-        "it", "this", "that", "these", "those", "there", "they", "he", "she", "i", "we", "one", "what", "which", "all",
-        "some", "the", "a", "an", "and", "but", "so", "then", "also", "here", "would", "could", "might", "may", "must",
-        "did", "has", "had", "have", "been", "took", "take", "takes", "taken", "place", "happened", "happens",
-        "occurred", "held", "went", "believe", "think", "guess", "know", "answer", "answers", "text", "book", "story",
-        "novel", "chapter", "chapters", "narrator", "tells", "told", "puts", "dates", "definitely", "probably",
-        "clearly", "certainly", "location", "locations", "event", "events", "following",
-    ]
-)  # fmt: skip
+    """
+    it this that these those there they he she i we one what which all some the a an and but so then also here
+    would could might may must did has had have been took take takes taken place happened happens occurred held
+    went believe think guess know answer answers text book story novel chapter chapters narrator tells told puts
+    dates definitely probably clearly certainly location locations event events following
+""".split()
+)
 _ARTICLES = frozenset(["the", "a", "an"])
 _EDGES = " .!?*_\"'“”"
 _SOURCE = re.compile(r"\s(?:in|from|according to) the (?:book|text|story|novel|chapters?|passages?)\b", re.IGNORECASE)

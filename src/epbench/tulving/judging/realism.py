@@ -15,19 +15,23 @@ from typing import Any, Literal
 
 from epbench.errors import UnusableReply
 from epbench.files.packaged import packaged
+from epbench.files.prompt_packs import load_pack
 from epbench.journals.answers import fingerprint_of
 from epbench.judges.model import Ask, BaseModelJudge, Calls
 from epbench.judges.protocol import JudgeIdentity, key_parts
 from epbench.models.json_replies import last_object_with
 from epbench.models.protocol import Model, Request, Sampling
-from epbench.prompt_packs import load_pack
 from epbench.tulving.events.events import Event
 
 Rating = Literal["Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible"]
 
 RATINGS: tuple[Rating, ...] = (
-    "Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible",
-)  # fmt: skip
+    "Realistic",
+    "Moderately realistic",
+    "Somewhat realistic",
+    "Non-realistic",
+    "Impossible",
+)
 MAX_TOKENS = 512
 
 _SCHEMA: dict[str, Any] = {

@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
+from epbench.files.safe_text import printable
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row
 from epbench.reports.figures import INK, colour_of
-from epbench.safe_text import printable
 from epbench.statistics.estimate import framed
 from epbench.tulving.events.new_york import CITY, Point, boroughs, in_city
 from epbench.tulving.paper.books import PaperBook, Record

@@ -9,10 +9,10 @@ from itertools import combinations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from epbench.files.safe_text import printable
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_sd, of_source
 from epbench.reports.figures import INK
 from epbench.reports.plots import grouped
-from epbench.safe_text import printable
 from epbench.statistics.estimate import framed
 from epbench.tulving.paper.inputs import ELEMENTS, Line, by_book, grouped_by, is_plain, runs_among, size_of, universe_of
 from epbench.tulving.paper.rows import (

@@ -17,8 +17,11 @@ from epbench.tulving.questions.templates import OUTCOME_TEMPLATES, Template, Tra
 
 _OF_LETTER = {"t": "date", "s": "location", "e": "entity", "c": "content"}
 _OF_TRACE: Mapping[Trace, str] = {
-    "times": "date", "spaces": "location", "entities": "entity", "contents": "content",
-}  # fmt: skip
+    "times": "date",
+    "spaces": "location",
+    "entities": "entity",
+    "contents": "content",
+}
 _OUTCOMES: tuple[Trace, ...] = ("causes", "states")
 
 

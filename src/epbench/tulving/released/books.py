@@ -34,10 +34,11 @@ from epbench.tulving.released.files import Files
 
 _CHAPTER = fields(
     {
-        **dict.fromkeys(("chapter", "raw_generated_paragraph_idx"), Whole), "post_entities": list[str],
+        **dict.fromkeys(("chapter", "raw_generated_paragraph_idx"), Whole),
+        "post_entities": list[str],
         **dict.fromkeys(("date", "location", "entity", "content"), str),
     }
-)  # fmt: skip
+)
 _Event = tuple[str, str, str, str, str]
 """Date, location, entity, content and detail."""
 
@@ -170,10 +171,12 @@ def read_questions(files: Files, book: ReleasedBook) -> tuple[list[Chapter], lis
 _QUESTION = fields(
     {
         **dict.fromkeys(("question", "cue_completed", "get"), str),
-        **dict.fromkeys(("q_idx", "n_chapters_correct_answer"), Whole), "correct_answer": list[str],
-        "correct_answer_chapters": list[Whole], "debug_existing_change": bool | None,
+        **dict.fromkeys(("q_idx", "n_chapters_correct_answer"), Whole),
+        "correct_answer": list[str],
+        "correct_answer_chapters": list[Whole],
+        "debug_existing_change": bool | None,
     }
-)  # fmt: skip
+)
 _CUE_PARTS = re.compile(r"\{(.*?)\}(?=[,)])|(?<![\w}])\*")  # of `(*, {High Line}, {Zoe Brown}, *)`
 _ORIGINS: dict[bool | None, Origin] = {None: "book", True: "inner", False: "outer"}
 

@@ -36,9 +36,17 @@ MAX_NAME_BYTES = (
 )
 
 _DAMAGED = (  # what zipfile and its decompressors raise; RuntimeError comes for encrypted and unsupported entries
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError, ValueError,
-    OverflowError, MemoryError,
-)  # fmt: skip
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+    MemoryError,
+)
 _UNUSABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 

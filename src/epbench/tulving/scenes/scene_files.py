@@ -270,8 +270,14 @@ def paraphrases(content: str, universe: Universe, scenery: Scenery) -> list[str]
 TALES = packaged("epbench.tulving", "tales")
 
 FACTS: Mapping[str, str | None] = {
-    "time": "when", "space": "where", "name": "name", "detail": "deed", "event": "event", "side": "other", "talk": "other",
-}  # fmt: skip
+    "time": "when",
+    "space": "where",
+    "name": "name",
+    "detail": "deed",
+    "event": "event",
+    "side": "other",
+    "talk": "other",
+}
 """What a sentence of `facts_<tone>.json` may tell, and the slot that it must have for it."""
 STYLE_PARTS = ("hero", "thought", "air", "closing")
 FACT_SLOTS = SCENE_SLOTS | {"when", "where", "name", "deed", "event", "other"}

@@ -24,9 +24,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _NAMES = (
-    "simple_recall_score", "latest", "all_matched", "kendall_tau", "chronological_awareness", *NAMING,
-    "n_questions", "n_failed",
-)  # fmt: skip
+    "simple_recall_score",
+    "latest",
+    "all_matched",
+    "kendall_tau",
+    "chronological_awareness",
+    *NAMING,
+    "n_questions",
+    "n_failed",
+)
 _CAPTION = """Mean F1 by the number of chapters that match the cue (questions that ask for all matches),
 with 95 % intervals that draw cues with replacement. Bin 0 asks for what never happened: an abstention is right."""
 _RANGE = "incomplete: all wrong to all right"

@@ -52,10 +52,9 @@ NOT_JUDGED = "the judge has not read this answer"
 _TOO_MANY = 2**31  # repeats
 _AT_ONCE = 2**14  # records that exist at one time; a run may have a million
 
-_OF_ROW = (
-    "id", "template", "cue", "time", "space", "entity", "content", "trace", "get", "bin", "n_chapters", "origin",
-    "question", "chapters",
-)  # fmt: skip
+_OF_ROW = """
+    id template cue time space entity content trace get bin n_chapters origin question chapters
+""".split()
 
 
 def records_of(

@@ -303,9 +303,11 @@ def _intervals(rows: Sequence[ScoredAnswer], f1: Sequence[float]) -> dict[str, l
     ordered = _sums(rows, [(tau or 0.0) if has_order(row) else None for row, tau in zip(rows, taus, strict=True)])
     latest = _sums(rows, [value if is_latest(row) else None for row, value in zip(rows, f1, strict=True)])
     of_bin = {
-        bin_: _sums(rows, [value if row.get == "all" and row.bin == bin_ else None for row, value in zip(rows, f1, strict=True)])
+        bin_: _sums(
+            rows, [value if row.get == "all" and row.bin == bin_ else None for row, value in zip(rows, f1, strict=True)]
+        )
         for bin_ in BINS
-    }  # fmt: skip
+    }
     bins = {f"f1_by_bin.{bin_}": sums for bin_, sums in of_bin.items() if sums}
     matched = [float(tau is not None) if has_order(row) else None for row, tau in zip(rows, taus, strict=True)]
     found = {name: _interval([sums], sums) for name, sums in bins.items()}

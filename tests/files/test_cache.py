@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from epbench.cache import cache_folder
+from epbench.files.cache import cache_folder
 from epbench.models.fingerprint import digests_of
 
 HOME = Path.home() / ".cache" / "epbench"

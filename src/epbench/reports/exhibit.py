@@ -119,10 +119,8 @@ class Exhibit:
         titles = [column.title.format(self._named(value)) for value in values for column in spread]
         sections = [next(iter(of.values())).get(self.sections) for of in lines.values()]
         ends = [i for i, (one, other) in enumerate(pairwise(sections)) if one != other]
-        return Table(
-            [*(column.title for column in fixed), *titles], cells, notes=self.notes,
-            text_columns=sum(column.text for column in fixed), sections=ends,
-        )  # fmt: skip
+        head = [*(column.title for column in fixed), *titles]
+        return Table(head, cells, "", self.notes, sum(column.text for column in fixed), ends)
 
     def _named(self, value: Any) -> str:
         return (self.names or {}).get(value, plain(value))

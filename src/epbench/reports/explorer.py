@@ -119,9 +119,8 @@ def explorer_html(
         notes = [*notes, f"Of {n:,} questions the first {len(shown):,} are here; questions.parquet has all."]
     size = sum(len(text.encode()) for text in map(printable, texts))
     if size > MOST_BYTES:
-        notes = [*notes, f"The texts that the questions are about are left out: they have {size / 1e6:,.0f} MB, and a page \
-carries {MOST_BYTES / 1e6:,.0f} MB."]  # fmt: skip
-        texts = ()
+        most = f"they have {size / 1e6:,.0f} MB, and a page carries {MOST_BYTES / 1e6:,.0f} MB"
+        notes, texts = [*notes, f"The texts that the questions are about are left out: {most}."], ()
     data = script_json(_data(shown, list(texts)))
     return render("explorer.html.j2", notes=[printable(note) for note in notes], data=Markup(data))
 

@@ -67,7 +67,7 @@ def test_what_has_no_test():
 log_ratios = st.integers(-300, 0).map(lambda n: n / 100)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(log_ratios, log_ratios), min_size=2, max_size=20))
 def test_the_directions_are_mirrors(values):
     one, other = (outcomes(of_run) for of_run in zip(*values, strict=True))

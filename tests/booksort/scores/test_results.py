@@ -5,21 +5,14 @@ import pytest
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.reader import Oracle
 from epbench.booksort.context.requests import requests_for
-from epbench.booksort.dataset.load import load_pairs
 from epbench.booksort.judging.answers import CUT_OFF
 from epbench.booksort.scores.results import finish, scored_pairs
 from epbench.journals.answers import ANSWERS, ask
 from epbench.journals.journal import Journal
 from epbench.runs.folder import open_run
-from tests.booksort.sort_set import write_set
 
 PACK = load_prompts()
 OTHER = {"A": "B", "B": "A"}
-
-
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
-    return load_pairs(str(write_set(tmp_path_factory.mktemp("set") / "booksort")), ["all"])
 
 
 @pytest.fixture(scope="module")

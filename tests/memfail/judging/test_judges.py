@@ -20,7 +20,7 @@ from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Usage
 from tests.memfail.honest_judge import verdict
 from tests.memfail.memfail_samples import SOURCES, questions_from
-from tests.models.loopback_endpoint import BROKEN, LoopbackEndpoint
+from tests.models.loopback_endpoint import LoopbackEndpoint
 
 ESSAY = "Ada keeps bees. She sings to them only in steady drizzle, and nobody minds. She likes toast."
 RULE = GoldMemory("r/0", ESSAY, ("Ada", "sings to them"), ("in steady drizzle",))
@@ -225,24 +225,6 @@ def test_a_reply_that_is_no_verdict_is_repaired_once(replies, verdict_, n_raw):
         assert "could not be read" in endpoint.calls[1].user
         first = endpoint.calls[0].user
         assert endpoint.calls[1].user.startswith(first)  # the store and the question are read from the cache
-
-
-def test_an_empty_reply_is_repaired_once_too():
-    left = ["", '{"reason": "r", "verdict": true}']
-    with LoopbackEndpoint(lambda prompt: left.pop(0)) as endpoint:
-        (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
-    assert found.verdict.verdict is True and found.raw == ('{"reason": "r", "verdict": true}',)
-    assert "the reply is empty" in endpoint.calls[1].user
-    with LoopbackEndpoint(lambda prompt: "") as endpoint:
-        (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
-    assert found.verdict is None and "the reply is empty" in found.failure and len(endpoint.calls) == 2
-
-
-def test_an_endpoint_that_fails_is_a_failed_judgement():
-    with LoopbackEndpoint(script=lambda number, body: BROKEN) as endpoint:
-        found = list(model_judge(endpoint).judge(checks_of(1)))
-    assert {judgement.verdict for judgement in found} == {None}
-    assert all("500" in judgement.failure for judgement in found)
 
 
 def test_a_store_that_does_not_fit_is_refused_before_anything_is_asked():

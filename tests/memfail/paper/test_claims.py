@@ -8,22 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from epbench.memfail.paper.claims import claims
-from epbench.memfail.paper.evidence import (
+from epbench.memfail.paper.claims import (
+    REPORTED,
+    RUNS,
     Case,
     above,
+    as_json,
     below,
-    by_place,
-    comparable,
+    claims,
+    claims_table,
     decide,
-    deepest,
+    judge_claims,
     little_gain,
     weigh,
-    with_errors,
 )
 from epbench.memfail.paper.inputs import Inputs, PaperRun
+from epbench.memfail.paper.measures import by_place, comparable, deepest, with_errors
 from epbench.memfail.paper.rows import cells_of
-from epbench.memfail.paper.side_by_side import REPORTED, RUNS, as_json, claims_table, judge_claims
 from epbench.memfail.scores.reported_rates import read_reported
 from tests.conftest import SHARED
 

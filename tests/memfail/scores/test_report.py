@@ -177,32 +177,6 @@ def test_reported_rates_stand_beside_what_they_can_be_compared_with(runs, tmp_pa
     assert "MemFail: 4 runs" in html and "Mem0, tiny, reported" in html
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (ROW | {"k": "5"}, "row 1, field 'k': expected a whole number, found '5'"),
-        (ROW | {"success_rate": 35}, r"row 1, field 'success_rate': expected a number <= 1.0, found 35"),
-        (ROW | {"dataset": "Other"}, "field 'dataset': expected one of .*, got 'Other'"),
-        ({}, "field 'dataset': expected a text, found nothing"),
-        (7, r"field 'rows\[1\]': expected an object, found 7"),
-        (ROW, "two rates at k = 5"),
-        (ROW | {"k": True}, "field 'k': expected a whole number, found True"),
-    ],
-)
-def test_bad_reported_rows_are_one_line(tmp_path, row, message):
-    with pytest.raises(BadInput, match=message):
-        read_reported(reported(tmp_path, ROW, row))
-
-
-def test_bad_reported_files_are_one_line(tmp_path):
-    for content, message in [("{", "expected JSON"), ("[]", "expected a JSON object"), ('{"rows": 3}', "field 'rows'")]:
-        (tmp_path / "p.json").write_text(content, "utf-8")
-        with pytest.raises(BadInput, match=message):
-            read_reported(tmp_path / "p.json")
-    with pytest.raises(BadInput, match="No such file"):
-        read_reported(tmp_path / "nowhere.json")
-
-
 def written(folder, scores, fingerprint="1", **identity):
     folder.mkdir(parents=True)
     identity = {"benchmark": "memfail", "fingerprint": fingerprint, **identity}
@@ -318,12 +292,3 @@ def test_runs_that_cannot_be_compared_are_one_line(runs, tmp_path):
     with pytest.raises(BadInput, match=r"has no scores\.json"):
         write_side_by_side([one], tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_the_file_of_the_paper_is_read(results):
-    runs = read_reported(results / "paper_results.json")
-    assert len(runs) == 5 * 4 * 4 and sum(len(run["by_k"]) for run in runs.values()) == 224
-    assert {run["config"] for run in runs.values()} == {
-        "conditional_facts_easy", "conditional_facts_hard", "coexisting_facts", "persona_retrieval", "long_hop",
-    }  # fmt: skip
-    assert len(list(by_config(runs)["long_hop"])) == 16

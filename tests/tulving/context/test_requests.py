@@ -7,12 +7,11 @@ import pytest
 from epbench import BadInput, load_book
 from epbench.models.protocol import Sampling
 from epbench.progress import no_progress
-from epbench.retrieval.load import Bm25, terms
 from epbench.tulving.context.requests import MEMORIES, Reading, load_prompts, published_top_k, requests_for
 from epbench.tulving.context.retrieved import chunks_of
 from epbench.tulving.dataset.load import Book
 from epbench.tulving.reader.lexical import NOTHING, LexicalReader
-from tests.tulving.context.rows import asked
+from tests.tulving.question_rows import asked
 
 TEXT = "Chapter 1\n\nred cat\n\nblue dog\n\n\nChapter 2\n\nred fox"
 BOOK = Book(TEXT, [(1, "red cat\n\nblue dog"), (2, "red fox")], "Animals")
@@ -25,10 +24,6 @@ ASKED = [
 
 def context(memory, **options):
     return {request.id: request.context for request in requests_for(memory, BOOK, ASKED, **options)}
-
-
-def test_terms_are_lower_case_letters_and_digits():
-    assert terms("St. Mary's, May 07") == ["st", "mary", "s", "may", "07"]
 
 
 def test_chunks_tell_their_place():
@@ -55,11 +50,6 @@ def test_top_k_is_as_published():
     assert published_top_k("rag-chapter", ASKED) == 2
     assert published_top_k("rag-paragraph", ASKED) == 8
     assert published_top_k("none", ASKED) is None
-
-
-def test_bm25_ranks_every_chunk_with_stable_ties():
-    index = Bm25(["a b", "b c", "b c c"])
-    assert list(index.search(["c", "b", "zzz"], 3)) == [[2, 1, 0], [0, 1, 2], [0, 1, 2]]
 
 
 def test_unknown_memory_and_bad_top_k_are_refused():
@@ -132,11 +122,6 @@ RAINY = Book(f"Chapter 1\n\n{RAIN}", [(1, RAIN)], "Rain")
 def write(tmp_path, pack, name="pack.json"):
     (tmp_path / name).write_text(json.dumps(pack))
     return tmp_path / name
-
-
-def test_our_pack_is_valid():
-    prompts = load_prompts()
-    assert prompts.book.count("{book}") == 1 and not prompts.question.startswith("\n")
 
 
 def test_another_pack_shapes_the_requests_and_the_reader_understands_it(tmp_path):

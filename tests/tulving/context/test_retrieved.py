@@ -13,7 +13,7 @@ from epbench.tulving.context.retrieved import (
     stand_in,
 )
 from epbench.tulving.dataset.load import Book, Loaded
-from tests.tulving.context.rows import asked
+from tests.tulving.question_rows import asked
 
 CHAPTERS = [
     (1, "Rain fell on the quay.\n\nAda Moss met Bo Lind."),

@@ -123,6 +123,7 @@ CSV_FAULTS = {
     "a line break": ('name\n"Rope\nWalk"', r"row 0, field 'name': expected one line of text with single blanks"),
     "the mark of placeholders": ("name\nIdentity Lane", "row 0, field 'name': expected a text without '$' and the letters 'ent"),
     "a name twice": ("name\nRope Walk\nRope Walk", "row 1, field 'name': found 'Rope Walk' twice, expected each name once"),
+    "a name inside a word": ("name\nAnn Lee\nJoann Leeds", "found 'Ann Lee' inside 'Joann Leeds', expected names that"),
     "a name inside another": ("name\nRope Walk\nOld Rope Walk", "found 'Rope Walk' inside 'Old Rope Walk', expected names that"),
     "a latitude of words": ("name,latitude,longitude\nRope Walk,north,3", "row 0, field 'latitude': expected degrees from -90 to 90, found 'north'"),
     "no longitude": ("name,latitude,longitude\nRope Walk,3,", "row 0, field 'longitude': expected degrees from -180 to 180, found ''"),

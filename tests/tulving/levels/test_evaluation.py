@@ -9,8 +9,8 @@ from epbench.tulving.dataset.load import Book, load_book
 from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer
 from epbench.tulving.scores.scoring import score_run
 from tests.scripts.in_process import script
-from tests.tulving.context.rows import asked
 from tests.tulving.levels.books import UNIVERSE
+from tests.tulving.question_rows import asked
 
 
 def question(links, f1=None, n=1):

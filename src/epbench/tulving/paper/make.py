@@ -8,10 +8,9 @@ from dataclasses import replace
 
 from epbench.reports.exhibit import Exhibit, Missing, slug
 from epbench.runs.folder import read_run
-from epbench.tulving.paper import book_chapters, book_tables, comparisons, groups, order, recall
+from epbench.tulving.paper import book_chapters, book_tables, comparisons, contrasts, groups, order, recall
 from epbench.tulving.paper.books import PaperBook, originals
 from epbench.tulving.paper.inputs import Inputs, lines_of, runs_among
-from epbench.tulving.paper.realism import Ratings, by_realism
 
 _ORDER = (
     "Table 2", "Figure 3", "Table 3", "Figure 4", "Table 4", "Table 6", "Table 7", "Table 8", "Figure 5", "Table 9",
@@ -25,7 +24,7 @@ def exhibits(
     inputs: Inputs,
     books: Sequence[PaperBook],
     *,
-    realism: Ratings | None = None,
+    realism: contrasts.Ratings | None = None,
     by: Sequence[str] = (),
     entity: str | None = None,
 ) -> list[Exhibit | Missing]:
@@ -52,8 +51,8 @@ def exhibits(
     tables_of_all = book_tables.expected, book_tables.overview
     found: list[Exhibit | Missing] = [
         *comparisons.ranks(lines), *recall.by_bin(lines), *recall.heat_maps(lines), *order.order_tables(lines),
-        *recall.by_kind(lines), *comparisons.books_by_writer(lines),
-        *comparisons.books_by_order(lines), *by_realism(lines, realism),
+        *recall.by_kind(lines), *contrasts.books_by_writer(lines),
+        *contrasts.books_by_order(lines), *contrasts.by_realism(lines, realism),
         *comparisons.estimation_plots(lines), *recall.diverse_books(lines),
         *(table(told, about_books) for table in tables_of_told), *(table(books, about_books) for table in tables_of_all),
         *book_chapters.positions_figures(told), *book_chapters.path_figures(told, entity),

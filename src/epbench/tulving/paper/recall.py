@@ -24,6 +24,7 @@ from epbench.tulving.paper.rows import (
     f1_rows,
     for_each,
     notes_on,
+    papers_on,
     who_columns,
     with_n,
 )
@@ -44,7 +45,7 @@ TRACE = Side("trace", {**_NAMES, "other_entities": "other entities", "full_detai
 
 def recall_table(
     name: str, title: str, lines: Sequence[Line], *sides: Side, notes: Sequence[str] = (), selection: str = ALL_ITEMS,
-    who: bool = True, plot: Callable[[Sequence[Row]], Figure] | None = None,
+    grid: bool = False, plot: Callable[[Sequence[Row]], Figure] | None = None,
 ) -> Exhibit:  # fmt: skip
     """Mean and deviation of F1 of each line by kinds of questions, the last of which stands in the columns.
 
@@ -55,16 +56,17 @@ def recall_table(
         sides: The kinds of questions; of two, the first stands in the rows, and cells have the number of questions.
         notes: Sentences that come first among the notes.
         selection: Which questions count, in full sentences.
-        who: Whether the lines are named.
+        grid: Whether the first line alone is what the table is about: it is named, and set beside the others kind by kind,
+            only if there are others.
         plot: Draws the rows.
     """
     rows = f1_rows(lines, *sides)
     *in_rows, across = sides
-    columns = [
-        *(who_columns(rows) if who else ()),
-        *(Column(side.title or side.name, side.show, text=True) for side in in_rows),
-        Column("{}", with_n(mean_sd()) if in_rows else mean_sd()),
-    ]
+    who = who_columns(rows) if len(lines) > 1 or not grid else []
+    kinds = [Column(side.title or side.name, side.show, text=True) for side in in_rows]
+    if grid:
+        rows.sort(key=lambda row: [list(side.texts).index(row[side.name]) for side in in_rows])
+    columns = [*(kinds + who if grid else who + kinds), Column("{}", with_n(mean_sd()) if in_rows else mean_sd())]
     selection += " The number of questions is in parentheses." if in_rows else ""
     return Exhibit(
         name, title, framed(rows), columns, [*notes, *notes_on(lines, rows, selection)], plot and partial(plot, rows),
@@ -143,7 +145,7 @@ def _with_both_chunks(lines: Sequence[Line]) -> list[Line]:
 
 
 def by_kind(lines: Sequence[Line]) -> list[Exhibit | Missing]:
-    """Tables 15 to 19: a table for each run, with a row and a column for each kind of question."""
+    """Tables 15 to 19: a table for each run beside what a paper reports, with rows and columns for kinds of questions."""
     long, short = (
         [line for line in lines if (size_of(line.book) == "short") == is_short] for is_short in (False, True)
     )
@@ -168,7 +170,8 @@ def _grids(
 
     def grid(part: str, _: str, line: Line) -> Exhibit:
         about = f"{title}: {line.who}, {line.text}"
-        return recall_table(part, about, [line], *sides, selection=selection, who=False)
+        both = [line, *papers_on(lines, line.book, *sides)]
+        return recall_table(part, about, both, *sides, selection=selection, grid=True)
 
     return for_each(name, title, needs, runs, grid)
 

@@ -85,8 +85,8 @@ class Recipe:
     def identity(self) -> dict[str, Any]:
         """What tells trainings apart: everything that changes the weights, and nothing that changes only speed or memory."""
         names = [name for name in Recipe.__dataclass_fields__ if name not in _NO_EFFECT]
-        found = {name: getattr(self, name) for name in names}
-        return found if self.lora_r else {name: value for name, value in found.items() if name != "lora_alpha"}
+        fields = {name: getattr(self, name) for name in names}
+        return fields if self.lora_r else {name: value for name, value in fields.items() if name != "lora_alpha"}
 
 
 _LEAST = dict.fromkeys(("num_train_epochs", "batch_size", "lora_alpha", "save_every"), 1)

@@ -90,13 +90,13 @@ def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) ->
     Raises:
         RunFailed: Two runs have no answered question in common.
     """
-    found = []
+    pairs = []
     for names in progress(list(combinations(runs, 2))):
         tables = [runs[name] for name in names]
         pair = compare_outcomes(names, tables, cluster="excerpt", unit_of=pair_id)
-        found.append(pair | {"log_ratio": compare_log_ratios(*tables)})
-    _correct([pair["log_ratio"] for pair in found if pair["log_ratio"]])
-    return with_holm(found)
+        pairs.append(pair | {"log_ratio": compare_log_ratios(*tables)})
+    _correct([pair["log_ratio"] for pair in pairs if pair["log_ratio"]])
+    return with_holm(pairs)
 
 
 def compare_log_ratios(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any] | None:
@@ -148,7 +148,7 @@ def _one_sided(differences: NDArray[np.float64]) -> tuple[float, float] | tuple[
 
 def _correct(log_ratios: Sequence[dict[str, Any]]) -> None:
     """Add p_holm and p_less_holm, corrected for the number of all tests in both directions."""
-    tests = [(one, name) for one in log_ratios for name in ("p", "p_less")]
-    corrected = iter(holm([one[name] for one, name in tests if one[name] is not None]))
-    for one, name in tests:
-        one[f"{name}_holm"] = None if one[name] is None else next(corrected)
+    tests = [(log_ratio, name) for log_ratio in log_ratios for name in ("p", "p_less")]
+    corrected = iter(holm([log_ratio[name] for log_ratio, name in tests if log_ratio[name] is not None]))
+    for log_ratio, name in tests:
+        log_ratio[f"{name}_holm"] = None if log_ratio[name] is None else next(corrected)

@@ -2,7 +2,8 @@
 
 A step sees a fixed number of samples, as in the paper (192, so 3,616 samples make 19 steps). Its samples are packed into
 rows, one after the other, without padding; a row is what one process reads at one time. Packing never crosses a step, so
-it changes neither the number of steps nor what a step learns, only how fast it is.
+it changes neither the number of steps nor what a step learns, only how fast it is. This is why trl's `pack_dataset` does not
+serve here: it packs a dataset as a whole, so that a step sees a fixed number of rows and a varying number of samples.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """One step of the optimizer: rows of packed samples as tensors, and the gradients of their mean loss.
 
 The loss of a step is the mean over its learned tokens, on all processes together. The reference implementation averages
-the means of its micro-batches instead, so that a token of a short sample counts more there. Importing this module imports
-torch.
+the means of its micro-batches instead, so that a token of a short sample counts more there. The trainer of transformers has
+this mean too, but for a fixed number of micro-batches, and ours varies: a step has as many rows as its samples fill. Importing
+this module imports torch and transformers.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
+from transformers import DataCollatorWithFlattening
 
 from epbench.finetuning.packing import Row, Sample, Schedule, Step
 
 _IGNORED = -100
+# The first token of a sample has no label, since nothing comes before it.
+_FLATTENED: Any = DataCollatorWithFlattening(return_tensors="pt", separator_id=_IGNORED)  # type: ignore[no-untyped-call]
 
 
 class StepLoader:
@@ -73,21 +77,16 @@ def row_tensors(samples: Sequence[Sample], row: Row) -> dict[str, torch.Tensor]:
         input_ids, position_ids and labels of shape (1, tokens). A token that is not learned has the label -100; labels
         are not shifted. An empty row has two tokens of which none is learned.
     """
-    ids: list[int] = []
-    labels: list[int] = []
-    positions: list[int] = []
-    for sample in (samples[i] for i in row):
-        ids.extend(sample.ids)
-        labels.extend(id_ if learned else _IGNORED for id_, learned in zip(sample.ids, sample.learned, strict=True))
-        labels[-len(sample.ids)] = _IGNORED  # nothing comes before it
-        positions.extend(range(len(sample.ids)))
-    if not ids:
-        ids, labels, positions = [0, 0], [_IGNORED] * 2, [0, 1]
-    return {
-        "input_ids": torch.tensor([ids]),
-        "position_ids": torch.tensor([positions]),
-        "labels": torch.tensor([labels]),
-    }
+    empty = Sample("", "text", [0, 0], [False, False])
+    tensors: dict[str, torch.Tensor] = _FLATTENED(
+        [_features(sample) for sample in [samples[i] for i in row] or [empty]]
+    )
+    return tensors
+
+
+def _features(sample: Sample) -> dict[str, list[int]]:
+    labels = [id_ if learned else _IGNORED for id_, learned in zip(sample.ids, sample.learned, strict=True)]
+    return {"input_ids": list(sample.ids), "labels": labels}
 
 
 def accumulate(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from epbench.reports.exhibit import Column, Exhibit, Show, Source, mean_interval, of_source
+from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import Estimate, Value, framed
 
 BELOW = "▼"
@@ -20,6 +21,10 @@ _NOTES = (
 _FEWER = "A row that was asked fewer questions than another about the same ones has no rank, and follows those that have one."
 _APART = "Rows about other questions are ranked apart: they show the order of magnitude, not a contest."
 
+Names = tuple[str, Source, str, str, str, str]
+"""The first fields of a row, from its label to its judge."""
+_SHOWN = ("label", "source", "origin", "model", "memory", "judge", "about", "n_asked")
+"""The fields of a row that stand in the frame."""
 _Run = TypeVar("_Run")
 
 
@@ -67,11 +72,10 @@ class Standing:
         """The columns of a score in the frame."""
         one, floor = self.scores.get(score, Estimate()), self.floors.get(score)
         highest = one.mean if one.highest is None else one.highest
-        return {
-            **one.columns("mean", "low", "high", "lowest", "highest", prefix=f"{score}_"),
-            f"{score}_floor": floor, f"{score}_ceiling": self.ceilings.get(score),
-            f"{score}_below_floor": int(highest is not None and floor is not None and highest < floor),
-        }  # fmt: skip
+        bounds = {"floor": floor, "ceiling": self.ceilings.get(score)}
+        below = int(highest is not None and floor is not None and highest < floor)
+        beside = {f"{score}_{name}": value for name, value in {**bounds, "below_floor": below}.items()}
+        return {**one.columns("mean", "low", "high", "lowest", "highest", prefix=f"{score}_"), **beside}
 
 
 def score_of(
@@ -81,6 +85,20 @@ def score_of(
     low, high = interval or (None, None)
     lowest, highest = bounds or (None, None)
     return Estimate(None, None, None if bounds else value, low=low, high=high, lowest=lowest, highest=highest)
+
+
+def reported_standing(row: ReportedRow, floors: Mapping[str, float], judge: str, about: str) -> Standing:
+    """A row that a paper reports.
+
+    Args:
+        row: The row, which names the paper and its table.
+        floors: What an answer without memory would score, by the names of the scores that are shown.
+        judge: Who judged.
+        about: Which questions were answered.
+    """
+    scores = {name: score_of(row.scores.get(name), row.intervals.get(name)) for name in floors}
+    names: Names = (row.model, "reported", f"{row.source}, {row.table}", row.model, row.memory, judge)
+    return Standing(*names, scores, floors, about=about)
 
 
 def by_board(runs: Iterable[_Run], dataset_of: Callable[[_Run], tuple[str, str]]) -> dict[str, list[_Run]]:
@@ -101,14 +119,13 @@ def by_board(runs: Iterable[_Run], dataset_of: Callable[[_Run], tuple[str, str]]
     }
 
 
-def bounded(standings: Sequence[Standing], ceilings: Sequence[str], floor: str = "none") -> list[Standing]:
-    """Return the rows with the floors and ceilings that baselines set, of which none lost questions.
+def bounded(standings: Sequence[Standing], ceilings: Sequence[str]) -> list[Standing]:
+    """Return the rows with the floors and ceilings that baselines set, of which none lost questions; `none` raises floors.
 
     Args:
         standings: Rows with the floors that need no run.
         ceilings: Names of baselines; the first that is there is the ceiling of what it shares `alike` with. Without one,
             and for these baselines themselves, the ceiling is 1.
-        floor: The name of the baseline that raises floors.
     """
 
     def means(name: str, row: Standing, score: str) -> list[float]:
@@ -122,7 +139,7 @@ def bounded(standings: Sequence[Standing], ceilings: Sequence[str], floor: str =
     return [
         replace(
             row,
-            floors={score: max([least, *means(floor, row, score)]) for score, least in row.floors.items()},
+            floors={score: max([least, *means("none", row, score)]) for score, least in row.floors.items()},
             ceilings={score: ceiling(row, score) for score in row.floors},
         )
         for row in standings
@@ -164,19 +181,16 @@ def leaderboard(
         return 1 + sum((one.mean(first) or 0.0) > mean for one in standings if one.about == row.about and counts(one))
 
     def record(row: Standing) -> dict[str, Value]:
-        about: dict[str, Value] = {
-            "rank": rank(row), "label": row.label, "source": row.source, "origin": row.origin, "model": row.model,
-            "memory": row.memory, "judge": row.judge, "about": row.about, "n_asked": row.n_asked,
-        }  # fmt: skip
+        about: dict[str, Value] = {"rank": rank(row), **{name: getattr(row, name) for name in _SHOWN}}
         return about | {key: value for score in columns.values() for key, value in row.columns(score).items()}
 
     several, fewer = len(groups) > 1, not all(map(counts, standings))
-    shown = [
-        Column("rank", "rank", text=True), Column("model", of_source("model"), text=True), Column("memory", "memory", text=True),
-        *([Column("about", "about", text=True)] if several else []), *([Column("questions", "n_asked")] if fewer else []),
-        *(Column(title, _score(score)) for title, score in columns.items()), Column("floor", f"{first}_floor"),
-        Column("ceiling", f"{first}_ceiling"), Column("judge", "judge"), Column("from", "origin"),
-    ]  # fmt: skip
+    texts: dict[str, Show | str] = {"rank": "rank", "model": of_source("model"), "memory": "memory"}
+    texts |= {"about": "about"} if several else {}
+    numbers: dict[str, Show | str] = {"questions": "n_asked"} if fewer else {}
+    numbers |= {title: _score(score) for title, score in columns.items()}
+    numbers |= {"floor": f"{first}_floor", "ceiling": f"{first}_ceiling", "judge": "judge", "from": "origin"}
+    shown = [Column(title, show, text=title in texts) for title, show in (texts | numbers).items()]
     more = [*([_APART] if several else []), *([_FEWER] if fewer else [])]
     return Exhibit(name, title, framed(map(record, sorted(standings, key=place))), shown, [*_NOTES, *more, *notes])
 

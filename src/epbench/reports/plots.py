@@ -8,8 +8,9 @@ range in which it lies.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.files.safe_text import printable
 from epbench.reports.figures import INK, colour_of, error_bars, new_figure
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 Plot = Callable[[Sequence[Row]], "Figure"]
+_Row = TypeVar("_Row", bound=Row)
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "p", ">", "h")
 """More than there are colours, so that two lines of one colour still differ."""
 DASHES = ("-", "--", "-.", ":")
+_GUESS = (0, (1, 2))  # the dots of the line at the value of a guess
 _LEGEND_LINE = 0.18  # inches
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "+++", "ooo")
 
@@ -56,18 +59,25 @@ def panels(
     return figure, grid[: len(titles)]
 
 
-def grouped(rows: Sequence[Row], name: str) -> dict[Any, list[Row]]:
-    """Rows by the value of a column, in the order in which the values come."""
-    found: dict[Any, list[Row]] = {}
+def grouped(rows: Iterable[_Row], *names: str) -> dict[Any, list[_Row]]:
+    """Rows by the value of a column, or by the values of several, in the order in which these come."""
+    found: dict[Any, list[_Row]] = {}
     for row in rows:
-        found.setdefault(row[name], []).append(row)
+        found.setdefault(itemgetter(*names)(row), []).append(row)
     return found
 
 
 def lines(
-    axes: Axes, rows: Sequence[Row], x: str | Callable[[Row], float], by: str, *, order: Sequence[Any] = (),
-    joined: bool = True, dodge: float = 1.0, starred: bool = True,
-) -> None:  # fmt: skip
+    axes: Axes,
+    rows: Sequence[Row],
+    x: str | Callable[[Row], float],
+    by: str,
+    *,
+    order: Sequence[Any] = (),
+    joined: bool = True,
+    dodge: float = 1.0,
+    starred: bool = True,
+) -> None:
     """Draw a line with intervals and stars for each value of a column.
 
     Args:
@@ -86,32 +96,53 @@ def lines(
     for label, points in of_line.items():
         number = names.index(label)
         points = sorted(points, key=place)
-        reported = points[0].get("source") == "reported"
-        colour = colour_of(number)
+        reported, colour = points[0].get("source") == "reported", colour_of(number)
         places = [place(row) * dodge ** (number - (len(names) - 1) / 2) for row in points]
-        values = [math.nan if row["mean"] is None else row["mean"] for row in points]  # NaN is a gap in the line
-        axes.plot(
-            places, values, color=colour, marker=MARKERS[number % len(MARKERS)], markersize=5, label=legible(label),
-            linestyle=(":" if reported else DASHES[number % len(DASHES)]) if joined else "",
-            markerfacecolor="white" if reported else colour,
-        )  # fmt: skip
+        values = _means(points)
+        marks: dict[str, Any] = {
+            "marker": MARKERS[number % len(MARKERS)],
+            "markerfacecolor": "white" if reported else colour,
+        }
+        dash = (":" if reported else DASHES[number % len(DASHES)]) if joined else ""
+        axes.plot(places, values, linestyle=dash, color=colour, markersize=5, label=legible(label), **marks)
         error_bars(axes, places, values, [ends(row) for row in points], colour)
+        _ranges(axes, places, points, colour)
         for at, row in zip(places, points, strict=True):
-            if row.get("lowest") is not None:
-                axes.plot([at, at], [row["lowest"], row["highest"]], color=colour, linestyle=":", linewidth=3)
-            elif starred and row["mean"] is not None and stars(row.get("p_holm")):
+            if starred and row["mean"] is not None and (text := stars(row.get("p_holm"))):
                 top = max(row["mean"], (ends(row) or (0, 0))[1])
-                text = stars(row["p_holm"])
-                axes.annotate(
-                    text, (at, top), xytext=(0, 1), textcoords="offset points", ha="center", color=colour, fontsize=9
-                )
+                above: dict[str, Any] = {"xytext": (0, 1), "textcoords": "offset points", "ha": "center"}
+                axes.annotate(text, (at, top), color=colour, fontsize=9, **above)
+
+
+def _means(rows: Sequence[Row]) -> list[float]:
+    """NaN for a missing one, which is a gap in the line."""
+    return [math.nan if row["mean"] is None else row["mean"] for row in rows]
+
+
+def _ranges(axes: Axes, places: Sequence[float], rows: Sequence[Row], colour: str, *, horizontal: bool = False) -> None:
+    """Draw the range in which each mean lies that lost questions."""
+    for at, row in zip(places, rows, strict=True):
+        if row.get("lowest") is not None:
+            along = [row["lowest"], row["highest"]]
+            xy = (along, [at, at]) if horizontal else ([at, at], along)
+            axes.plot(*xy, color=colour, linestyle=":", linewidth=3)
 
 
 def line_panels(
-    x: str, line: str, x_label: str, *, panel: str = "", scale: str = "words",
-    order: Sequence[Any] = (), y_label: str = "accuracy", guess: float | None = 0.5, joined: bool = True,
-    starred: bool = True, columns: int = 2, beside: str = "",
-) -> Plot:  # fmt: skip
+    x: str,
+    line: str,
+    x_label: str,
+    *,
+    panel: str = "",
+    scale: str = "words",
+    order: Sequence[Any] = (),
+    y_label: str = "accuracy",
+    guess: float | None = 0.5,
+    joined: bool = True,
+    starred: bool = True,
+    columns: int = 2,
+    beside: str = "",
+) -> Plot:
     """Return what draws a figure with panels of lines, by distance, length, epoch or book.
 
     Args:
@@ -120,7 +151,7 @@ def line_panels(
         x_label: What the x axis shows.
         panel: The title of the panel that a row belongs to, likewise.
         scale: `words`, logarithmic; `epochs`; or `names`, whose values stand beside one another.
-        order: The values of `names`; by default those that there are, in rising order.
+        order: The values of `names` that are drawn; by default all that there are, in rising order.
         y_label: What the y axis shows.
         guess: The value of a guess, where a line is drawn; None for none.
         joined: Whether points are joined.
@@ -131,7 +162,7 @@ def line_panels(
     """
 
     def draw(rows: Sequence[Row]) -> Figure:
-        own = [row for row in rows if row["source"] != "reported"]
+        own = [row for row in rows if row["source"] != "reported" and (not order or row[x] in order)]
         drawn = [{**row, "line": line.format_map(row), "panel": panel.format_map(row)} for row in own]
         names = list(dict.fromkeys(row["line"] for row in drawn))
         places = list(order) or sorted({row[x] for row in drawn})
@@ -167,43 +198,33 @@ def _level(axes: Axes, row: Row) -> None:
     label = f"{row['label']} (reported)" + (f", over {row['over']:,} words" if row["over"] else "")
     low, high = axes.get_xlim()
     start = row["over"] or low
-    axes.plot(
-        [start, max(high, 1.3 * start)], [row["mean"]] * 2, color=INK, linewidth=1.5, linestyle=(0, (6, 2)),
-        label=legible(label),
-    )  # fmt: skip
+    look: dict[str, Any] = {"color": INK, "linewidth": 1.5, "linestyle": (0, (6, 2))}
+    axes.plot([start, max(high, 1.3 * start)], [row["mean"]] * 2, label=legible(label), **look)
 
 
-def points(
-    rows: Sequence[Row], y: str, by: str, title: str, *, limits: tuple[float, float] = (0, 1), guess: float | None = None
-) -> Figure:  # fmt: skip
+def points(rows: Sequence[Row], y: str, by: str, title: str, *, guess: float | None = None) -> Figure:
     """A forest plot: a row for each value of one column, in it a point with its interval for each value of another.
 
     Args:
-        rows: The points.
+        rows: The points, on a scale from 0 to 1.
         y: The column whose values are the rows, from above.
         by: The column whose values have a mark each, and a name in the legend.
         title: What the values are.
-        limits: The ends of the scale.
-        guess: Where a line is drawn, such as at chance or at no difference; None draws none.
+        guess: Where a line is drawn, such as at chance; None draws none.
     """
-    of_row, names = list(grouped(rows, y)), list(grouped(rows, by))
-    figure, axes = new_figure(7.0, 1.2 + len(of_row) * max(0.35, 0.13 * len(names)) + 0.2 * len(names))
-    for number, (label, own) in enumerate(grouped(rows, by).items()):
-        colour = colour_of(number)
-        places = [of_row.index(row[y]) + (number - (len(names) - 1) / 2) * 0.7 / len(names) for row in own]
-        values = [math.nan if row["mean"] is None else row["mean"] for row in own]
+    of_row, of_name = list(grouped(rows, y)), grouped(rows, by)
+    figure, axes = new_figure(7.0, 1.2 + len(of_row) * max(0.35, 0.13 * len(of_name)) + 0.2 * len(of_name))
+    for number, (label, own) in enumerate(of_name.items()):
+        colour, marker = colour_of(number), MARKERS[number % len(MARKERS)]
+        places = [of_row.index(row[y]) + (number - (len(of_name) - 1) / 2) * 0.7 / len(of_name) for row in own]
+        values = _means(own)
         error_bars(axes, places, values, [ends(row) for row in own], colour, horizontal=True)
-        marker = MARKERS[number % len(MARKERS)]
         axes.plot(values, places, marker, color=colour, markeredgecolor=INK, label=legible(label))
-        for at, row in zip(places, own, strict=True):
-            if row.get("lowest") is not None:
-                axes.plot([row["lowest"], row["highest"]], [at, at], color=colour, linestyle=":", linewidth=3)
+        _ranges(axes, places, own, colour, horizontal=True)
     if guess is not None:
-        axes.axvline(guess, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        axes.axvline(guess, color=INK, linewidth=0.8, linestyle=_GUESS)
     axes.set_yticks(range(len(of_row)), [printable(str(name)) for name in of_row])
-    axes.set_ylim(len(of_row) - 0.5, -0.5)
-    axes.set_xlim(limits[0] - 0.02, limits[1] + 0.02)
-    axes.set_xlabel(printable(title))
+    axes.set(ylim=(len(of_row) - 0.5, -0.5), xlim=(-0.02, 1.02), xlabel=printable(title))
     axes.grid(axis="x", color="#ddd", linewidth=0.6)
     axes.set_axisbelow(True)
     legend(figure)
@@ -226,10 +247,13 @@ def bars(axes: Axes, rows: Sequence[Row], x: str, by: str, *, order: Sequence[An
         number = names.index(label)
         places = [groups.index(row[x]) + (number - (len(names) - 1) / 2) * 0.8 / len(names) for row in own]
         values = [row["mean"] for row in own]
-        axes.bar(
-            places, values, 0.8 / len(names), color=colour_of(number), hatch=HATCHES[number % len(HATCHES)], edgecolor=INK,
-            linewidth=0.4, label=legible(label),
-        )  # fmt: skip
+        look: dict[str, Any] = {
+            "color": colour_of(number),
+            "hatch": HATCHES[number % len(HATCHES)],
+            "edgecolor": INK,
+            "linewidth": 0.4,
+        }
+        axes.bar(places, values, 0.8 / len(names), label=legible(label), **look)
         error_bars(axes, places, values, [ends(row) for row in own])
     axes.set_xticks(range(len(groups)), [printable(str(group)) for group in groups], fontsize=7)
 
@@ -246,10 +270,9 @@ def rates(
         words: Whether the x axis counts words, on a logarithmic scale.
         guess: The value of guessing, where a line is drawn; None draws none.
     """
-    axes.set_ylabel(y_label)
-    axes.set_xlabel(printable(x_label))
+    axes.set(xlabel=printable(x_label), ylabel=y_label)
     if guess is not None:
-        axes.axhline(guess, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        axes.axhline(guess, color=INK, linewidth=0.8, linestyle=_GUESS)
     if guess is not None and y_label == "accuracy":
         low, high = axes.get_ylim()
         axes.set_ylim(max(0.0, min(low, guess - 0.1)), min(1.08, high + 0.04))

@@ -49,9 +49,9 @@ class Table:
         from rich.text import Text
 
         shown = ScreenTable(
-            title=Text(printable(self.title), "italic") if self.title else None, title_justify="left",
-            show_header=bool(self.head), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0),
-        )  # fmt: skip
+            show_header=bool(self.head), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left"
+        )
+        shown.title = Text(printable(self.title), "italic") if self.title else None
         for column in range(len(self.head) or max(map(len, self.rows), default=0)):
             head = Text(printable(self.head[column])) if self.head else ""
             shown.add_column(head, justify="left" if column < self.text_columns else "right", overflow="fold")
@@ -90,9 +90,8 @@ class Table:
             index=False, escape=False, column_format=columns, caption=latex_text(caption), label=label, position="htbp"
         )
         notes = "".join(f"\\par {latex_text(note)}\n" for note in self.notes)
-        return shown.replace(
-            "\\end{table}", f"{{\\footnotesize\n{notes}}}\n\\end{{table}}" if notes else "\\end{table}"
-        )
+        end = f"{{\\footnotesize\n{notes}}}\n" if notes else ""
+        return shown.replace("\\end{table}", f"{end}\\end{{table}}")
 
     def _html_row(self, tag: str, cells: Sequence[str]) -> str:
         shown = ""

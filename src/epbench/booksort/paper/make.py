@@ -11,14 +11,13 @@ from epbench.booksort.paper.rates import CHANCE, share_of_excerpts
 from epbench.booksort.paper.results import DECLARED
 from epbench.models.protocol import name_of
 from epbench.reports.exhibit import Exhibit, Missing
-from epbench.reports.leaderboard import Standing, bounded, by_board, leaderboard, score_of
+from epbench.reports.leaderboard import Names, Standing, bounded, by_board, leaderboard, reported_standing
 from epbench.reports.reported import ReportedRow
 
 ORDER = (
-    "Table 1", "Figure 2", "Table 2", "Figure 3", "Figure 4", "Table 5", "Table 7", "Share of A", "Table 8", "Table 10",
-    "Figure 5", "Segment lengths", "Table 11", "Figure 6", "Figure 7", "Figure 8", "Figure 9", "Figure 10", "Figure 11",
-    "Figure 12", "Figure 13", "Figure 14", "Figure 15", "Figure 16", "Figure 17", "Figure 18", "Figure 19", "Figure 20",
-)  # fmt: skip
+    *("Table 1", "Figure 2", "Table 2", "Figure 3", "Figure 4", "Table 5", "Table 7", "Share of A", "Table 8"),
+    *("Table 10", "Figure 5", "Segment lengths", "Table 11", *(f"Figure {number}" for number in range(6, 21))),
+)
 """The names in the order of the paper's text; parts such as `Figure 3a` stand where their figure does. Table 12 is part of
 Table 11, and Tables 3, 4, 6 and 9, which need no run, are in docs/papers.md."""
 
@@ -58,12 +57,9 @@ _PUBLISHED = "Reported rows are about the whole published set: nine books, excer
 
 def leaderboards(inputs: Inputs) -> list[Exhibit]:
     """A leaderboard for each set of pairs that a run is about; with no run, one of the reported rows."""
-    theirs = [
-        _of_reported(row)
-        for row in inputs.reported
-        if row.dataset == "book-sort" and not row.scores.keys().isdisjoint(_COLUMNS.values())
-    ]
-    reported, about_reported = bounded(theirs, []), [_PUBLISHED] if theirs else []
+    published = [_of_reported(row) for row in inputs.reported if row.dataset == "book-sort"]
+    reported = bounded([row for row in published if row.scores], [])
+    about_reported = [_PUBLISHED] if reported else []
     boards = []
     runs = [*inputs.runs, *(run for training in inputs.trainings for run in training.runs)]
     for name, of in by_board(runs, lambda run: (run.dataset, run.fingerprint)).items():
@@ -81,18 +77,18 @@ def _of_run(run: PaperRun) -> Standing:
     parts = {score: questions[questions["segment_length"] == length] for score, length in _LENGTHS.items()}
     parts = {score: part for score, part in ({"accuracy": questions} | parts).items() if len(part)}
     trained = "" if run.epoch is None else f", {run.training} after {run.epoch} epochs"
+    names: Names = (run.label, "own", str(run.folder), name_of(run.model), run.memory + trained, _JUDGE)
     return Standing(
-        label=run.label, source="own", origin=str(run.folder), model=name_of(run.model), memory=run.memory + trained,
-        judge=_JUDGE, about="these pairs", n_asked=len(questions), baseline=run.memory,
+        *names,
         scores={score: share_of_excerpts(part, "right") for score, part in parts.items()},
-        floors=dict.fromkeys(parts, CHANCE), alike=dict.fromkeys(parts, run.model),
-    )  # fmt: skip
+        floors=dict.fromkeys(parts, CHANCE),
+        about="these pairs",
+        n_asked=len(questions),
+        baseline=run.memory,
+        alike=dict.fromkeys(parts, run.model),
+    )
 
 
 def _of_reported(row: ReportedRow) -> Standing:
-    found = {name: row.scores[name] for name in _COLUMNS.values() if name in row.scores}
-    return Standing(
-        label=row.model, source="reported", origin=f"{row.source}, {row.table}", model=row.model, memory=row.memory,
-        judge=_JUDGE, scores={name: score_of(value, row.intervals.get(name)) for name, value in found.items()},
-        floors=dict.fromkeys(found, CHANCE), about="the published pairs",
-    )  # fmt: skip
+    floors = {name: CHANCE for name in _COLUMNS.values() if name in row.scores}
+    return reported_standing(row, floors, _JUDGE, "the published pairs")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
@@ -184,7 +185,7 @@ def distance(row: Row) -> str:
     return f"{row['over']:,}–{row['up_to']:,}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Rates:
     """A table or figure of accuracies, as it is declared.
 
@@ -192,11 +193,11 @@ class Rates:
         name: See `epbench.reports.exhibit.Exhibit`.
         title: See there.
         memories: The memories of the runs that are shown.
-        only: Which of these runs are shown.
-        needs: Which runs it needs, said where they are missing; by default one with the first memory.
-        where: The questions that count: the value that they have in each of these columns.
         split: Divides the questions of a run into groups.
         columns: See `Exhibit`.
+        only: Which of the runs with these memories are shown.
+        needs: Which runs it needs, said where they are missing; by default one with the first memory.
+        where: The questions that count: the value that they have in each of these columns.
         notes: What is said before the test, its correction and the smallest accuracy that is shown, which is said always.
         told: Further notes about the runs.
         plot: Draws the rows; None draws the table.
@@ -211,11 +212,12 @@ class Rates:
     name: str
     title: str
     memories: Sequence[str]
+    split: Split
+    columns: Sequence[Column]
+    _: KW_ONLY
     only: Callable[[PaperRun], bool] = lambda _: True
     needs: str = ""
     where: Group = field(default_factory=dict)
-    split: Split
-    columns: Sequence[Column]
     notes: Sequence[str] = ()
     told: Callable[[Sequence[PaperRun]], Sequence[str]] = lambda _: ()
     plot: Plot | None = None
@@ -254,11 +256,10 @@ class Rates:
         rows, of_mean = [*own, *theirs], own[0]["label"] == MEAN
         test = _MEAN_TEST.format(own[0]["model"]) if of_mean else _TEST.format("" if self.together else " of a run")
         notes = [*self.notes, _INTERVAL, test, *left_out, *_what_is_shown(own), *self.told(runs), *sources(reported)]
-        plot, values = self.plot, self.order or sorted({row[self.across] for row in rows} if self.across else ())
-        return Exhibit(
-            self.name, self.title, framed(rows), self.columns, notes, across=self.across, sections="source",
-            names={value: plain(value) for value in values}, plot=None if plot is None else lambda: plot(rows),
-        )  # fmt: skip
+        values = self.order or sorted({row[self.across] for row in rows} if self.across else ())
+        plot, names = self.plot and partial(self.plot, rows), {value: plain(value) for value in values}
+        about = self.name, self.title, framed(rows), self.columns, notes
+        return Exhibit(*about, plot, across=self.across, names=names, sections="source")
 
     def _groups(self, questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:
         for column, value in self.where.items():

@@ -123,9 +123,13 @@ def _is_long(run: PaperRun) -> bool:
 # What several of them share
 
 SEGMENTS, EXCERPT = Column("segments", "segment_length"), Column("excerpt", "excerpt_length")
-_SEGMENTS, _EXCERPTS = "segments of {segment_length} words", "excerpts of {excerpt_length:,} words"
 BOOK, DISTANCE = Column("book", lambda row: str(row["book_idx"])), Column("distance", distance)
-_IN_CONTEXT = ("in-context",)
+_SIDE_BY_SIDE = Column("{}", counted(mean_half()))
+_SEGMENTS, _EXCERPTS = "segments of {segment_length} words", "excerpts of {excerpt_length:,} words"
+_NONE, _IN_CONTEXT, _RAG = ("none",), ("in-context",), ("rag",)
+_OF_SEGMENTS: dict[str, Group] = {f"accuracy_s{words}": {"segment_length": words} for words in (20, 50)}
+_OF_PEOPLE: dict[str, Group] = {f"accuracy_s{words}": {"label": f"people, {words} words"} for words in (20, 50)}
+_FAR, _OVER = "accuracy_s50.over_25000", {"over": 25000}
 _IN_DATA = "p, n and failed questions of all groups are in the data."
 _BY_WORDS: dict[str, Any] = {
     "split": by("segment_length", edges=EDGES),
@@ -138,7 +142,6 @@ _BY_WORDS: dict[str, Any] = {
 }
 _BINS = "Bins of distance are those that the pairs were drawn from, named by their right edges in words."
 _BY_BINS: dict[str, Any] = {
-    "memories": _IN_CONTEXT,
     "split": by("segment_length", "excerpt_length", "distance_bin"),
     "columns": (RUN, MODEL, SEGMENTS, EXCERPT, Column("distance up to", "distance_bin"), *SCORED),
 }
@@ -155,124 +158,181 @@ _GREEDY = (
 )
 _LABELS = (Column("greedy", "greedy_accuracy"), Column("label mass", "label_mass"))
 _BY_LENGTH: dict[str, Any] = {
-    "memories": _IN_CONTEXT,
     "split": by("excerpt_length", "segment_length", more=labels),
     "columns": (RUN, MODEL, EXCERPT, Column("segment", "segment_length"), ACCURACY, P, *_LABELS, N, FAILED),
     "plot": line_panels("excerpt_length", "{label}, {segment_length} words", "length of the excerpt (words)"),
     "together": True,
 }
+_DISTANCE_UP_TO = "distance up to, in words"
+_LONG_LENGTHS = (
+    "How long the window of a model was before it was extended is not known here; that of the paper's, Llama3-8b-inst, was 8k "
+    "tokens, and its extended one 80k."
+)
+_THIRDS = (
+    "Pairs within one third are near one another, and pairs in two thirds farther apart and easier: compare the thirds with one "
+    "another, not with the last column."
+)
+
+
+def _by_bins_of_runs(name: str, words: int) -> Rates:
+    return Rates(
+        name,
+        f"In-context accuracy by distance for all lengths of excerpts, segments of {words} words",
+        _IN_CONTEXT,
+        needs=f"at least one run with memory in-context on a config of segments of {words} words",
+        where={"segment_length": words},
+        notes=(_BINS, "The paper's Figures 8 and 9 divide the models; here they divide the lengths of segments."),
+        plot=line_panels("distance_bin", _EXCERPTS, _DISTANCE_UP_TO, panel="{label}", columns=3),
+        **_BY_BINS,
+    )
+
 
 TABLE_11 = Rates(
-    name="Table 11", title="In-context accuracy by book, and what it gains over no memory (Tables 11 and 12)",
-    memories=_IN_CONTEXT, split=by("book_idx", "part", "segment_length", more=_named),
-    columns=(RUN, MODEL, BOOK, Column("{}", mean_half())), notes=(_IN_DATA,), across="group",
+    "Table 11",
+    "In-context accuracy by book, and what it gains over no memory (Tables 11 and 12)",
+    _IN_CONTEXT,
+    by("book_idx", "part", "segment_length", more=_named),
+    (RUN, MODEL, BOOK, Column("{}", mean_half())),
+    notes=(_IN_DATA,),
+    across="group",
     reported=lambda row: row.table in ("Table 11", "Table 12"),
-    scores={f"accuracy{score}_s{words}": _of_group(part, words)
-            for score, part in (("", SORT), ("_extend", EXTEND)) for words in (20, 50)},
-)  # fmt: skip
+    scores={
+        f"accuracy{score}_s{words}": _of_group(part, words)
+        for score, part in (("", SORT), ("_extend", EXTEND))
+        for words in (20, 50)
+    },
+)
 
 DECLARED = (
     Rates(
-        name="Table 1", title="Baseline: accuracy before a model has seen the books", memories=("none",),
-        split=by("segment_length"), told=_configs, across="segment_length",
-        columns=(RUN, MODEL, Column("{} words", mean_half()), Column("{} words: p", p_value()), Column("{} words: n", "n")),
-        scores={f"accuracy_s{words}": {"segment_length": words} for words in (20, 50)},
+        "Table 1",
+        "Baseline: accuracy before a model has seen the books",
+        _NONE,
+        by("segment_length"),
+        (RUN, MODEL, Column("{} words", mean_half()), Column("{} words: p", p_value()), Column("{} words: n", "n")),
+        told=_configs,
+        across="segment_length",
+        scores=_OF_SEGMENTS,
     ),
     Rates(
-        name="Figure 2", title="Accuracy by distance beside that of people who had read the book",
-        memories=("none", "rag", "full-book"), needs="at least one run with memory none, rag or full-book",
-        scores={
-            "accuracy_s20": {"segment_length": 20}, "accuracy_s50": {"segment_length": 50},
-            "accuracy_s50.over_25000": {"segment_length": 50, "over": 25000},
-        },
+        "Figure 2",
+        "Accuracy by distance beside that of people who had read the book",
+        ("none", "rag", "full-book"),
+        needs="at least one run with memory none, rag or full-book",
+        scores={**_OF_SEGMENTS, _FAR: {"segment_length": 50, **_OVER}},
         **_BY_WORDS | {"columns": (RUN, MODEL, MEMORY, SEGMENTS, DISTANCE, *SCORED)},
     ),
     Rates(
-        name="Table 2", title="Accuracy with the excerpt in context", memories=_IN_CONTEXT, split=_parts,
-        columns=(RUN, MODEL, Column("{}", counted(mean_half()))), across="group",
-        notes=("SORT: excerpts of up to 2,500 words; SORT-extend: of 10,000 and 20,000 words. A dash: nothing was asked.",
-               _IN_DATA),
+        "Table 2",
+        "Accuracy with the excerpt in context",
+        _IN_CONTEXT,
+        _parts,
+        (RUN, MODEL, _SIDE_BY_SIDE),
+        across="group",
+        notes=(
+            "SORT: excerpts of up to 2,500 words; SORT-extend: of 10,000 and 20,000 words. A dash: nothing was asked.",
+            _IN_DATA,
+        ),
         scores={"accuracy": _of_group(SORT), "accuracy_extend": _of_group(EXTEND)},
     ),
     Rates(
-        name="Figure 3a", title="In-context accuracy by the length of the excerpt", memories=_IN_CONTEXT,
-        split=by("excerpt_length"), columns=(RUN, MODEL, Column("words of the excerpt", "excerpt_length"), *SCORED),
+        "Figure 3a",
+        "In-context accuracy by the length of the excerpt",
+        _IN_CONTEXT,
+        by("excerpt_length"),
+        (RUN, MODEL, Column("words of the excerpt", "excerpt_length"), *SCORED),
         notes=("Both lengths of segments together, as far as they were asked.",),
         plot=line_panels("excerpt_length", "{label}", "length of the excerpt in words", starred=False),
     ),
     Rates(
-        name="Figure 3b", title="In-context accuracy by distance for each length of excerpts, mean over the runs",
-        pooled=True, notes=(_BINS,), **_BY_BINS,
-        plot=line_panels("distance_bin", _EXCERPTS, "distance up to, in words", panel=_SEGMENTS),
+        "Figure 3b",
+        "In-context accuracy by distance for each length of excerpts, mean over the runs",
+        _IN_CONTEXT,
+        pooled=True,
+        notes=(_BINS,),
+        plot=line_panels("distance_bin", _EXCERPTS, _DISTANCE_UP_TO, panel=_SEGMENTS),
+        **_BY_BINS,
     ),
-    Rates(name="Figure 4a", title="Accuracy with retrieved passages by distance", memories=("rag",), told=_passages,
-          **_BY_WORDS),
+    Rates("Figure 4a", "Accuracy with retrieved passages by distance", _RAG, told=_passages, **_BY_WORDS),
     Rates(
-        name="Figure 4b",
-        title="Accuracy with retrieved passages by distance, where both segments were shown in the book's order",
-        memories=("rag",), needs="a run with memory rag that found both segments in order", where={"retrieved_order": True},
-        told=_share_in_order, **_BY_WORDS,
-    ),
-    Rates(name="Figure 5", title="Baseline: accuracy without memory by the distance of the segments, mean over the runs",
-          memories=("none",), pooled=True, **_BY_WORDS),
-    Rates(name="Figure 6", title="Accuracy without memory by book", memories=("none",), **_BY_BOOK),
-    Rates(name="Figure 7", title="In-context accuracy by book", memories=_IN_CONTEXT, **_BY_BOOK),
-    *(
-        Rates(
-            name=name, title=f"In-context accuracy by distance for all lengths of excerpts, segments of {words} words",
-            needs=f"at least one run with memory in-context on a config of segments of {words} words",
-            where={"segment_length": words}, **_BY_BINS,
-            notes=(_BINS, "The paper's Figures 8 and 9 divide the models; here they divide the lengths of segments."),
-            plot=line_panels("distance_bin", _EXCERPTS, "distance up to, in words", panel="{label}", columns=3),
-        )
-        for name, words in (("Figure 8", 20), ("Figure 9", 50))
+        "Figure 4b",
+        "Accuracy with retrieved passages by distance, where both segments were shown in the book's order",
+        _RAG,
+        needs="a run with memory rag that found both segments in order",
+        where={"retrieved_order": True},
+        told=_share_in_order,
+        **_BY_WORDS,
     ),
     Rates(
-        name="Figure 10", title="Accuracy on SORT with a whole book in context, by the distance of the segments",
-        memories=("full-book",), needs="a run with memory full-book, on a book that fits into the window of the model",
-        split=by("book_idx", edges=EDGES[2:], more=labels), columns=(RUN, BOOK, DISTANCE, *SCORED), together=True,
-        notes=("Distances are words from the start of one segment to that of the other. Bins without a pair are left out.",),
+        "Figure 5",
+        "Baseline: accuracy without memory by the distance of the segments, mean over the runs",
+        _NONE,
+        pooled=True,
+        **_BY_WORDS,
+    ),
+    Rates("Figure 6", "Accuracy without memory by book", _NONE, **_BY_BOOK),
+    Rates("Figure 7", "In-context accuracy by book", _IN_CONTEXT, **_BY_BOOK),
+    _by_bins_of_runs("Figure 8", 20),
+    _by_bins_of_runs("Figure 9", 50),
+    Rates(
+        "Figure 10",
+        "Accuracy on SORT with a whole book in context, by the distance of the segments",
+        ("full-book",),
+        by("book_idx", edges=EDGES[2:], more=labels),
+        (RUN, BOOK, DISTANCE, *SCORED),
+        needs="a run with memory full-book, on a book that fits into the window of the model",
+        together=True,
+        notes=(
+            "Distances are words from the start of one segment to that of the other. Bins without a pair are left out.",
+        ),
         plot=line_panels(
-            "mean_distance", "accuracy", "distance in words", panel="{label}, book {book_idx}", beside="book_idx",
+            "mean_distance", "accuracy", "distance in words", panel="{label}, book {book_idx}", beside="book_idx"
         ),
         reported=lambda row: row.memory == "read-once",
-        scores={
-            "accuracy_s20": {"label": "people, 20 words"}, "accuracy_s50": {"label": "people, 50 words"},
-            "accuracy_s50.over_25000": {"label": "people, 50 words", "over": 25000},
-        },
+        scores={**_OF_PEOPLE, _FAR: {**_OF_PEOPLE["accuracy_s50"], **_OVER}},
     ),
     Rates(
-        name="Figure 11", title="Accuracy in-context by the third of the excerpt in which both segments begin",
-        memories=_IN_CONTEXT, needs="in-context runs", split=_thirds, across="position", order=(*THIRDS, APART),
-        columns=(RUN, MODEL, EXCERPT, Column("{}", counted(mean_half()))),
-        notes=(
-            "Pairs within one third are near one another, and pairs in two thirds farther apart and easier: compare the thirds "
-            "with one another, not with the last column.",
-        ),
-        plot=lambda rows: line_panels(
-            "position", "{excerpt_length:,} words", "third of the excerpt", panel="{label}", scale="names", order=THIRDS,
+        "Figure 11",
+        "Accuracy in-context by the third of the excerpt in which both segments begin",
+        _IN_CONTEXT,
+        _thirds,
+        (RUN, MODEL, EXCERPT, _SIDE_BY_SIDE),
+        needs="in-context runs",
+        across="position",
+        order=(*THIRDS, APART),
+        notes=(_THIRDS,),
+        plot=line_panels(
+            "position",
+            "{excerpt_length:,} words",
+            "third of the excerpt",
+            panel="{label}",
+            scale="names",
+            order=THIRDS,
             columns=3,
-        )([row for row in rows if row["position"] in THIRDS]),
+        ),
     ),
     Rates(
-        name="Figure 12", title="Accuracy in-context by the length of the excerpt, of models that were asked about long ones",
-        needs="in-context runs on excerpts of 10,000 words or more, by a model whose window was extended", only=_is_long,
-        notes=(
-            "How long the window of a model was before it was extended is not known here; that of the paper's, Llama3-8b-inst, "
-            "was 8k tokens, and its extended one 80k.",
-            _GREEDY,
-        ),
+        "Figure 12",
+        "Accuracy in-context by the length of the excerpt, of models that were asked about long ones",
+        _IN_CONTEXT,
+        needs="in-context runs on excerpts of 10,000 words or more, by a model whose window was extended",
+        only=_is_long,
+        notes=(_LONG_LENGTHS, _GREEDY),
         **_BY_LENGTH,
     ),
     Rates(
-        name="Figure 13", title="Baseline: accuracy of each run without memory by the distance of the segments",
-        memories=("none",), **_BY_WORDS,
+        "Figure 13", "Baseline: accuracy of each run without memory by the distance of the segments", _NONE, **_BY_WORDS
     ),
     Rates(
-        name="Figure 14", title="Accuracy in-context of models that were not trained to follow instructions",
+        "Figure 14",
+        "Accuracy in-context of models that were not trained to follow instructions",
+        _IN_CONTEXT,
         needs="in-context runs of a model that was not trained to follow instructions, such as Llama-3-8B or Mistral-7B",
-        only=lambda run: is_base(run.model), reported=lambda row: row.table == "Appendix E.2", scores={"accuracy": {}},
-        notes=("That a model was not trained to follow instructions is concluded from its name.", _GREEDY), **_BY_LENGTH,
+        only=lambda run: is_base(run.model),
+        notes=("That a model was not trained to follow instructions is concluded from its name.", _GREEDY),
+        reported=lambda row: row.table == "Appendix E.2",
+        scores={"accuracy": {}},
+        **_BY_LENGTH,
     ),
-)  # fmt: skip
+)
 """The tables and figures that are nothing but accuracies."""

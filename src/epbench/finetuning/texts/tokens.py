@@ -1,6 +1,8 @@
 """Texts, questions and conversations as the tokens that a model is trained on.
 
-They are written as prompts are when the model is asked, so that training and asking agree token for token.
+They are written as prompts are when the model is asked, so that training and asking agree token for token. transformers and
+trl mark answers where a chat template has `{% generation %}`, which most templates of models lack. trl then takes a
+template of its own where it knows the family of the model, and refuses all others. So messages are found in what is written.
 """
 
 from __future__ import annotations

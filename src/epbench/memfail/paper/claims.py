@@ -1,47 +1,74 @@
-"""The claims of the paper, which `data/claims.toml` declares: each is a comparison of the rows of runs, which gives evidence.
+"""The claims of the paper, which `data/claims.toml` declares: what is measured, what it must be, and what runs say about it.
 
-What a claim leaves open is decided here and said in its text: what is little is `evidence.MARGIN`, and the weakest internal
-model is the one of Figure 1.
+A claim about all cases is denied by one case against it, and supported if more than half of the cases are for it and none is
+against it. As many cases would turn one up by chance, their intervals are then corrected (Bonferroni: 95 % for all cases
+together). A claim about most cases is decided by more than half of them, at 95 % each; a claim that something happens by two
+cases, corrected. Everything else is not decided.
+
+The intervals of a difference take the two groups for independent (Newcombe's), also where both have answered the same
+questions, since reported numbers do not say which questions were right; that makes them rather too wide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from itertools import permutations
+from typing import Any, Literal
 
 from epbench.files.packaged import packaged
 from epbench.files.text import parse_toml
-from epbench.memfail.dataset.load import CONFIGS
-from epbench.memfail.paper.evidence import (
-    MARGIN,
-    Case,
-    Count,
-    Evidence,
-    Holds,
-    Measure,
-    Rule,
-    above,
-    below,
-    by_place,
-    decide,
-    deepest,
-    little_gain,
-    weigh,
-    with_errors,
-)
-from epbench.memfail.paper.rows import Row
+from epbench.memfail.paper.inputs import Inputs
+from epbench.memfail.paper.measures import MEASURES, Cells, Count, Measure, comparable, duels
+from epbench.memfail.paper.rows import cells_of
 from epbench.reports.plots import grouped
+from epbench.reports.tables import Table
 from epbench.statistics.correlation import pearson
+from epbench.statistics.intervals import wilson
 
-EASY, HARD, COEXISTING, PERSONA, LONG_HOP = CONFIGS
-WEAKEST = "gpt-4.1-mini"
-"""The weakest of the paper's internal models, that of its Figure 1."""
-STRONGER = ("haiku-4.5", "gpt-5.4-mini", "gemini-3.1")
-Cells = Sequence[Row]
-"""What `comparable` returns."""
-Test = Callable[[Cells, Rule], Evidence]
+Side = Literal["for", "against", "neither"]
+Rule = Literal["all", "most", "some"]
+Decision = Literal["supported", "denied", "not decided"]
+Holds = Callable[[float, float, float], Side]
+"""From a value, and the low and the high end of its interval, to what they say."""
+MARGIN = 0.1
+"""The largest gain, or share, that is called little, as no number in the paper says how little is meant."""
+SEVERAL = 2
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A share or a difference with its interval, what it says about the claim, and the counts that it comes from."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    side: Side
+    counts: tuple[Count, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a claim rests on.
+
+    Attributes:
+        decision: Supported, denied or not decided.
+        rule: Whether the claim is about all cases, most of them, or some.
+        cases: What was measured; the empty tuple if runs are missing.
+        missing: Which runs are missing; empty if none.
+    """
+
+    decision: Decision
+    rule: Rule
+    cases: tuple[Case, ...] = ()
+    missing: str = ""
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The number of cases on each side."""
+        return {side: sum(case.side == side for case in self.cases) for side in ("for", "against", "neither")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +81,9 @@ class Claim:
         text: What it says.
         rule: Whether it is about all cases, most of them, or some.
         needs: The runs without which nothing is decided.
-        test: What decides it.
+        measure: What is measured: one of `MEASURES`, or `nobody_dominates` or `follows_tokens`.
+        holds: What it must be: `above` or `below` a number or the `margin`, or to `gain little`.
+        about: Of which configs, systems or stages it is measured.
     """
 
     name: str
@@ -62,128 +91,115 @@ class Claim:
     text: str
     rule: Rule
     needs: str
-    test: Test
+    measure: str
+    holds: str
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, cells: Cells) -> Evidence:
         """What these cells say about the claim."""
-        evidence = self.test(cells, self.rule)
+        holds = holds_of(self.holds)
+        if self.measure in MEASURES:
+            evidence = weigh(MEASURES[self.measure](cells, **self.about), holds, self.rule)
+        else:
+            evidence = decide(_TESTS[self.measure](cells, holds, **self.about), self.rule)
         return evidence if evidence.cases else replace(evidence, missing=self.needs)
 
 
-def _duels(cells: Iterable[Row], *configs: str) -> Iterator[tuple[Row, Row]]:
-    """Each cell with that of each other system with the same model, at the largest common k."""
-    pairs = (pair for group in deepest(cells, *configs) for pair in permutations(group, 2))
-    return ((one, other) for one, other in pairs if one["system"] != other["system"])
+@cache
+def claims() -> tuple[Claim, ...]:
+    """The claims that `data/claims.toml` declares, in its order."""
+    declared = parse_toml(packaged("epbench.memfail", "claims.toml").read_text("utf-8"))["claims"]
+    return tuple(Claim(**claim | {"text": claim["text"].format(margin=f"{MARGIN:g}")}) for claim in declared)
 
 
-def nobody_dominates(cells: Cells, rule: Rule) -> Evidence:
-    """Each system is surely beaten by some other on some config; with its own model, at the largest common k."""
-    duels: dict[str, list[Measure]] = {}
-    for one, other in _duels(cells):
-        name = f"{one['who']} against {other['system']} on {one['config']} at k = {one['k']}"
-        duels.setdefault(one["who"], []).append((name, one["passed"], other["passed"]))
+# What an interval says
+
+
+def above(limit: float) -> Holds:
+    """For a claim that something is more than a limit."""
+    return lambda value, low, high: "for" if low > limit else "against" if high < limit else "neither"
+
+
+def below(limit: float) -> Holds:
+    """For a claim that something is less than a limit."""
+    return lambda value, low, high: "for" if high < limit else "against" if low > limit else "neither"
+
+
+def little_gain(value: float, low: float, high: float) -> Side:
+    """For a claim that something gains little: a certain gain that is measured above the margin speaks against it."""
+    return "for" if high <= MARGIN else "against" if low > 0 and value > MARGIN else "neither"
+
+
+def holds_of(text: str) -> Holds:
+    """What a claim says of its measure: `above 0.5`, `below margin` or `gain little`."""
+    kind, limit = text.split()
+    if kind == "gain":
+        return little_gain
+    return {"above": above, "below": below}[kind](MARGIN if limit == "margin" else float(limit))
+
+
+# Decisions
+
+
+def weigh(measures: Iterable[Measure], holds: Holds, rule: Rule) -> Evidence:
+    """Decide a claim from what was measured.
+
+    Args:
+        measures: The cases; without one nothing is decided, and one without questions is none.
+        holds: What an interval says about the claim.
+        rule: Whether the claim is about all cases, most or some.
+    """
+    known = [(name, counts) for name, *counts in measures if all(n for _, n in counts)]
+    level = LEVEL if rule == "most" else 1 - (1 - LEVEL) / max(1, len(known))
     cases = []
-    for duels_of_one in duels.values():
-        found = weigh(duels_of_one, below(0), rule).cases
-        beaten, never = any(case.side == "for" for case in found), all(case.side == "against" for case in found)
-        worst = min(found, key=lambda case: case.high)
-        cases.append(replace(worst, side="for" if beaten else "against" if never else "neither"))
+    for name, counts in known:
+        found = _with_interval(counts, level)
+        cases.append(Case(name, *found, holds(*found), tuple(counts)))
     return decide(cases, rule)
 
 
-def versus(cells: Cells, system: str, *configs: str) -> list[Measure]:
-    """The success of one system minus that of each other system."""
-    duels = ((one, other) for one, other in _duels(cells, *configs) if one["system"] == system)
-    return [(f"{one['name']}, minus {other['system']}", one["passed"], other["passed"]) for one, other in duels]
+def _with_interval(counts: Sequence[Count], level: float) -> tuple[float, float, float]:
+    """A share with its interval by Wilson, or a difference with that by Newcombe, which is made of two of Wilson's."""
+    shares = [(right / n, *(wilson(right, n, level=level) or (0.0, 1.0))) for right, n in counts]
+    if len(shares) == 1:
+        return shares[0]
+    (share, low, high), (subtracted, least, most) = shares
+    difference = share - subtracted
+    down = ((share - low) ** 2 + (most - subtracted) ** 2) ** 0.5
+    up = ((high - share) ** 2 + (subtracted - least) ** 2) ** 0.5
+    return difference, difference - down, difference + up
 
 
-def gains(cells: Iterable[Row]) -> list[Measure]:
-    """The success of each system at its largest k minus that at its smallest."""
-    ends = [(own[0], own[-1]) for own in by_place(cells).values() if own[-1]["k"] > own[0]["k"]]
-    return [
-        (f"{few['who']} on {few['config']}, k = {many['k']} minus k = {few['k']}", many["passed"], few["passed"])
-        for few, many in ends
-    ]
+def decide(cases: Sequence[Case], rule: Rule) -> Evidence:
+    """The decision that some cases make necessary."""
+    n_for, n_against = (sum(case.side == side for case in cases) for side in ("for", "against"))
+    half = len(cases) / 2
+    decision: Decision = "not decided"
+    if rule == "some":
+        decision = "supported" if n_for >= SEVERAL else "denied" if cases and n_against == len(cases) else decision
+    elif n_against > (half if rule == "most" else 0):
+        decision = "denied"
+    elif n_for > half:
+        decision = "supported"
+    return Evidence(decision, rule, tuple(cases))
 
 
-def bound_by(cells: Cells, stage: str) -> list[Row]:
-    """The cells of the systems that lose most questions at this stage, at the k at which errors are compared."""
-    bound = (
-        cell
-        for cell in with_errors(cells)
-        if 0 < cell["lost"][stage][0] == max(count for count, _ in cell["lost"].values())
-    )
-    places = by_place(bound)
-    return [cell for cell in cells if (cell["config"], cell["system"], cell["model"]) in places]
+def nobody_dominates(cells: Cells, holds: Holds) -> list[Case]:
+    """Each system is surely beaten by some other on some config; with its own model, at the largest common k."""
+    of_system: dict[str, list[Measure]] = {}
+    for one, other in duels(cells):
+        name = f"{one['who']} against {other['system']} on {one['config']} at k = {one['k']}"
+        of_system.setdefault(one["who"], []).append((name, one["passed"], other["passed"]))
+    cases = []
+    for measures in of_system.values():
+        found = weigh(measures, holds, "all").cases
+        beaten, never = any(case.side == "for" for case in found), all(case.side == "against" for case in found)
+        worst = min(found, key=lambda case: case.high)
+        cases.append(replace(worst, side="for" if beaten else "against" if never else "neither"))
+    return cases
 
 
-def from_stronger_models(cells: Cells) -> list[Measure]:
-    """The success with each stronger internal model minus that with the weakest, at the largest k that both have."""
-    found: list[Measure] = []
-    places = by_place(cells)
-    for (config, system, model), strong in places.items():
-        weak = {cell["k"]: cell for cell in places.get((config, system, WEAKEST), [])}
-        common = [cell for cell in strong if cell["k"] in weak]
-        if model in STRONGER and common:
-            k = common[-1]["k"]
-            name = f"{system} on {config} at k = {k}, {model} minus {WEAKEST}"
-            found.append((name, common[-1]["passed"], weak[k]["passed"]))
-    return found
-
-
-def share_of_errors(cells: Iterable[Row], stage: str) -> list[Measure]:
-    """The share of this stage among the errors of the memory system itself, that is without reasoning."""
-    found: list[Measure] = []
-    for cell in cells:
-        errors = {name: count for name, (count, _) in cell["lost"].items() if name != "reasoning"}
-        found.append((f"{stage} among the errors of {cell['name']}", (errors[stage], sum(errors.values()))))
-    return found
-
-
-def share_of_questions(cells: Iterable[Row], stage: str) -> list[Measure]:
-    """The share of this stage among all questions."""
-    return [(f"{stage} errors of {cell['name']}", cell["lost"][stage]) for cell in cells]
-
-
-def mem0_on_long_texts(cells: Cells) -> list[Measure]:
-    """The storage errors of Mem0 among personas minus those among preferences."""
-    found = {(cell["config"], cell["model"]): cell for cell in with_errors(cells, PERSONA, COEXISTING, only="Mem0")}
-    return [
-        (
-            f"storage errors of {of['who']}, {PERSONA} minus {COEXISTING}",
-            of["lost"]["storage"],
-            short["lost"]["storage"],
-        )
-        for (config, model), of in found.items()
-        if config == PERSONA and (short := found.get((COEXISTING, model)))
-    ]
-
-
-def a_mem_on_stored(cells: Cells) -> list[Measure]:
-    """The summary errors of A-MEM among the questions that lost nothing in storage, minus those of other systems."""
-
-    def of_stored(cell: Row) -> Count:
-        (summary, _), (storage, n) = cell["lost"]["summary"], cell["lost"]["storage"]
-        return summary, n - storage
-
-    return [
-        (f"summary errors in what was stored, {one['name']} minus {other['system']}", of_stored(one), of_stored(other))
-        for one, other in permutations(with_errors(cells, HARD), 2)
-        if one["system"] == "A-MEM" != other["system"] and one["model"] == other["model"]
-    ]
-
-
-def spending(cells: Cells) -> list[Measure]:
-    """The success of A-MEM minus that of each system that takes fewer tokens."""
-    found: list[Measure] = []
-    for one, other in _duels(cell for cell in cells if cell["tokens"] is not None):
-        if one["system"] == "A-MEM" and one["tokens"] > other["tokens"]:
-            takes = f"which takes {other['tokens']:,.0f} tokens and not {one['tokens']:,.0f}"
-            found.append((f"{one['name']}, minus {other['system']}, {takes}", one["passed"], other["passed"]))
-    return found
-
-
-def follows_tokens(cells: Cells, config: str, holds: Holds, rule: Rule) -> Evidence:
+def follows_tokens(cells: Cells, holds: Holds, config: str) -> list[Case]:
     """At each k, whether success and tokens go together over all systems and models (Pearson's r)."""
     cases = []
     for k, group in sorted(grouped([cell for cell in cells if cell["config"] == config], "k").items()):
@@ -193,59 +209,68 @@ def follows_tokens(cells: Cells, config: str, holds: Holds, rule: Rule) -> Evide
         if found is not None and found.n > 3:
             name = f"r of success and tokens on {config} at k = {k}, {found.n} systems and models"
             cases.append(Case(name, found.r, *found.interval, holds(found.r, *found.interval)))
-    return decide(cases, rule)
+    return cases
 
 
-def _weighed(holds: Holds, measures: Callable[[Cells], Iterable[Measure]]) -> Test:
-    return lambda cells, rule: weigh(measures(cells), holds, rule)
-
-
-def _most_errors(stage: str, config: str, only: str = "", but: str = "") -> Test:
-    return _weighed(above(0.5), lambda cells: share_of_errors(with_errors(cells, config, only=only, but=but), stage))
-
-
-_TESTS: Mapping[str, Test] = {
-    "no-system-dominates": nobody_dominates,
-    "mem0-best-on-coexisting": _weighed(above(0), lambda cells: versus(cells, "Mem0", COEXISTING)),
-    "structmem-collapses-on-coexisting": _weighed(below(0), lambda cells: versus(cells, "StructMem", COEXISTING)),
-    "structmem-leads-on-causal-tasks": _weighed(
-        above(0), lambda cells: versus(cells, "StructMem", LONG_HOP, EASY, HARD)
-    ),
-    "coexisting-grows-with-k": _weighed(above(0), lambda cells: gains(c for c in cells if c["config"] == COEXISTING)),
-    "elsewhere-k-gains-little": _weighed(
-        little_gain, lambda cells: gains(c for c in cells if c["config"] != COEXISTING)
-    ),
-    "k-helps-where-retrieval-fails": _weighed(above(0), lambda cells: gains(bound_by(cells, "retrieval"))),
-    "k-gains-little-where-summaries-fail": _weighed(little_gain, lambda cells: gains(bound_by(cells, "summary"))),
-    "coexisting-induces-retrieval-errors": _most_errors("retrieval", COEXISTING),
-    "hard-induces-summary-errors": _most_errors("summary", HARD),
-    "persona-induces-summary-errors": _most_errors("summary", PERSONA, but="Mem0"),
-    "mem0-loses-personas-in-storage": _most_errors("storage", PERSONA, only="Mem0"),
-    "mem0-keeps-short-texts": _weighed(above(0), mem0_on_long_texts),
-    "long-hop-induces-retrieval-errors": _most_errors("retrieval", LONG_HOP),
-    "only-mem0-fails-in-storage": _weighed(
-        below(MARGIN), lambda cells: share_of_questions(with_errors(cells, but="Mem0"), "storage")
-    ),
-    "reasoning-errors-are-infrequent": _weighed(
-        below(MARGIN), lambda cells: share_of_questions(with_errors(cells), "reasoning")
-    ),
-    "stronger-models-gain-little": _weighed(little_gain, from_stronger_models),
-    "stronger-models-can-harm": _weighed(below(0), from_stronger_models),
-    "hard-grows-with-tokens": lambda cells, rule: follows_tokens(cells, HARD, above(0), rule),
-    "persona-grows-with-tokens": lambda cells, rule: follows_tokens(cells, PERSONA, above(0), rule),
-    "coexisting-falls-with-tokens": lambda cells, rule: follows_tokens(cells, COEXISTING, below(0), rule),
-    "a-mem-spends-without-gain": _weighed(little_gain, spending),
-    "a-mem-summarises-best": _weighed(below(0), a_mem_on_stored),
+_TESTS: Mapping[str, Callable[..., list[Case]]] = {
+    "nobody_dominates": nobody_dominates,
+    "follows_tokens": follows_tokens,
 }
-"""What decides each claim, by its name."""
+"""Those that do not compare counts."""
 
 
-@cache
-def claims() -> tuple[Claim, ...]:
-    """The claims that `data/claims.toml` declares, in its order."""
-    declared = parse_toml(packaged("epbench.memfail", "claims.toml").read_text("utf-8"))["claims"]
-    texts = [claim["text"].format(margin=f"{MARGIN:g}") for claim in declared]
-    return tuple(
-        Claim(claim["name"], claim["section"], text, claim["rule"], claim["needs"], _TESTS[claim["name"]])
-        for claim, text in zip(declared, texts, strict=True)
-    )
+# All claims
+
+Found = Mapping[str, Mapping[str, Evidence]]
+"""The evidence for each claim by its name, and by where it comes from: `your runs`, `reported`."""
+
+RUNS, REPORTED = "your runs", "reported"
+_HOW = (
+    "A claim about all cases is denied by one case against it and supported by more than half of the cases without one against "
+    "it; their intervals are 95 % for all cases together. A claim about most cases takes more than half of them, at 95 % each.",
+    "Runs and reported numbers are not mixed, and baselines are left out. All cases with their numbers are in claims.json.",
+)
+
+
+def judge_claims(inputs: Inputs) -> Found:
+    """What runs and reported numbers, with all their k, say about each claim; baselines are left out."""
+    parts = {RUNS: Inputs(inputs.runs)} | ({REPORTED: Inputs(reported=inputs.reported)} if inputs.reported else {})
+    cells = {source: comparable(cells_of(part)) for source, part in parts.items()}
+    return {claim.name: {source: claim.of(of_source) for source, of_source in cells.items()} for claim in claims()}
+
+
+def as_json(found: Found) -> dict[str, Any]:
+    """The content of claims.json: for each claim its section and text, and by source the decision and all cases."""
+    shown = []
+    for claim in claims():
+        sources = {source: _evidence(evidence) for source, evidence in found[claim.name].items()}
+        shown.append({"name": claim.name, "section": claim.section, "claim": claim.text, **sources})
+    return {"level": LEVEL, "margin": MARGIN, "claims": shown}
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    cases = [{"case": case.pop("name"), **case} for case in map(asdict, evidence.cases)]
+    missing = {"missing": evidence.missing} if evidence.missing else {}
+    return {"decision": evidence.decision, "about": evidence.rule, **evidence.numbers, **missing, "cases": cases}
+
+
+def claims_table(found: Found) -> Table:
+    """A row for each claim: what decides it, and by source the decision, the numbers of cases, and the strongest case."""
+    sources = list(next(iter(found.values())))
+    rows = [[claim.text, claim.section, *map(_cell, found[claim.name].values())] for claim in claims()]
+    return Table(["claim of the paper", "section", *sources], rows, notes=_HOW, text_columns=2 + len(sources))
+
+
+def _cell(evidence: Evidence) -> str:
+    if evidence.missing:
+        return f"not decided: no {evidence.missing}"
+    n = evidence.numbers
+    text = f"{evidence.decision}: {n['for']} for, {n['against']} against, {n['neither']} neither"
+    strongest = _strongest(evidence)
+    return f"{text}; {strongest.name}: {strongest.value:.2f} ({strongest.low:.2f} to {strongest.high:.2f})"
+
+
+def _strongest(evidence: Evidence) -> Case:
+    """The case to show: one on the side of the decision if there is one, with the narrowest interval."""
+    side = {"supported": "for", "denied": "against"}.get(evidence.decision, "neither")
+    return min(evidence.cases, key=lambda case: (case.side != side, case.high - case.low, case.name))

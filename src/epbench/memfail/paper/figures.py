@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from epbench.memfail.paper.inputs import Inputs
@@ -20,7 +21,7 @@ from epbench.memfail.paper.rows import (
     share_of,
     values,
 )
-from epbench.memfail.scores.figures import in_order, scatter, stacked
+from epbench.memfail.scores.figures import MODELS, USUAL_K, in_order, scatter, stacked
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import COUNTED, count_of
 from epbench.reports.exhibit import Column, Exhibit, Missing, Show, marked, mean_interval
@@ -32,9 +33,7 @@ if TYPE_CHECKING:
 
 Draw = Callable[["Axes", Sequence[Mapping[str, Any]]], None]
 """Draws the rows of a panel."""
-FIRST_MODEL = "gpt-4.1-mini"
 _IN_THE_TEXT = ("StructMem", "SimpleMem")
-_USUAL_K = 5
 _NO_MODEL = "no model inside"
 _ABOUT = [Column("config", "config", text=True), Column("system", "label", text=True)]
 _AT_K = [*_ABOUT, Column("k", "k")]
@@ -42,10 +41,8 @@ _AT_K = [*_ABOUT, Column("k", "k")]
 
 def figure_1(inputs: Inputs) -> Exhibit | Missing:
     """Success by k with the paper's first model inside the systems, a panel for each config."""
-    title = (
-        f"Success by the number of memories asked for (k), one's own runs and reported ones with {FIRST_MODEL} inside"
-    )
-    rows = [row for row in rows_of(inputs) if row["source"] == "own" or row["system_model"] == FIRST_MODEL]
+    title = f"Success by the number of memories asked for (k), one's own runs and reported ones with {MODELS[0]} inside"
+    rows = [row for row in rows_of(inputs) if row["source"] == "own" or row["system_model"] == MODELS[0]]
     return _by_k("Figure 1", title, inputs, rows, ["config"])
 
 
@@ -104,11 +101,9 @@ def beside_success(inputs: Inputs) -> Exhibit | Missing:
         row |= of_earned.columns(*ENDS, prefix="earned_")
         row |= {"n_answers_right": right, "n_answers_wrong": len(questions) - right - unknown}
         row |= {"n_answers_unknown": unknown} | answers.columns(*ENDS, prefix="answers_")
-    columns = [
-        *_AT_K, Column("success", SUCCESS), Column("earned", mean_interval("earned_")),
-        Column("answers right", mean_interval("answers_")), Column("vacuous", "vacuous"),
-        Column("vacuous, wrong", "vacuous_wrong"), Column("failed", "n_failed"),
-    ]  # fmt: skip
+    rates = {"success": SUCCESS, "earned": mean_interval("earned_"), "answers right": mean_interval("answers_")}
+    counts = {"vacuous": "vacuous", "vacuous, wrong": "vacuous_wrong", "failed": "n_failed"}
+    columns = [*_AT_K, *starmap(Column, rates.items()), *starmap(Column, counts.items())]
     notes = [
         "Earned leaves out all questions that were passed vacuously. Answers are judged whatever the stages say.",
         *notes_on(inputs, rows),
@@ -141,7 +136,7 @@ def _by_model(name: str, which: str, inputs: Inputs, rows: Sequence[Row]) -> Exh
         return Missing(name, title, "runs of one system and config with two models inside, or a file of reported rates")
     order = {model: model for model in in_order({row["system_model"] for row in shown})}
     ks = [row["k"] for row in shown]
-    k = _USUAL_K if _USUAL_K in ks else max(ks, key=lambda k: (ks.count(k), k))
+    k = USUAL_K if USUAL_K in ks else max(ks, key=lambda k: (ks.count(k), k))
     columns = [_ABOUT[0], Column("system", "shown", text=True), Column("k", "k"), Column("{}", SUCCESS)]
     notes = [f"The figure shows k = {k}.", *notes_on(inputs, shown)]
     frame = frame_of(shown).drop(columns="shown").assign(shown=[row["shown"] for row in shown])
@@ -159,16 +154,19 @@ def _by_model(name: str, which: str, inputs: Inputs, rows: Sequence[Row]) -> Exh
 
 
 _MEMORY = (
-    "tokens_per_memory", "tokens per retrieved memory", "a run that retrieved memories",
+    "tokens_per_memory",
+    "tokens per retrieved memory",
+    "a run that retrieved memories",
     "Tokens of a memory are the mean over what was retrieved, as the run's reader counts them; the lexical reader counts "
     "words. They can be compared between runs with one reader only.",
-)  # fmt: skip
+)
 _QUESTION = (
-    "tokens_per_question", "tokens of prompt and reply per question",
+    "tokens_per_question",
+    "tokens of prompt and reply per question",
     "a run whose reader reports its tokens, or reported rates",
     "Tokens of a question are those of the reader's prompt and reply, without those inside the memory system and those of "
     "the judge; a reader that reports no usage, such as the lexical one, has none.",
-)  # fmt: skip
+)
 
 
 def figure_3(inputs: Inputs) -> list[Exhibit | Missing]:
@@ -274,12 +272,10 @@ def _stages(name: str, model: str, inputs: Inputs, rows: Sequence[Row]) -> Exhib
     title = f"What became of the questions, stage by stage, with {inside}"
     if not rows:
         return Missing(name, title, f"a run with {inside}, or a file of reported errors by stage")
-    columns = [
-        Column("config", "config", text=True), Column("system", "label", text=True), Column("questions", "questions", text=True),
-        Column("k", "k"), Column("n", "n"), Column("correct", _counted("success_rate")),
-        *(Column(error.removesuffix("_error"), _counted(error)) for error in ERRORS),
-        Column("of correct: vacuous", "vacuous"), Column("failed", "n_failed"),
-    ]  # fmt: skip
+    stages = {"correct": "success_rate", **{error.removesuffix("_error"): error for error in ERRORS}}
+    counted: dict[str, Show | str] = {"k": "k", "n": "n", **{title: _counted(name) for title, name in stages.items()}}
+    counted |= {"of correct: vacuous": "vacuous", "failed": "n_failed"}
+    columns = [*_ABOUT, Column("questions", "questions", text=True), *starmap(Column, counted.items())]
     notes = [
         "A question counts at the first stage that failed; shares are those of the questions that have an answer and a verdict.",
         *notes_on(inputs, [row for row in rows if row["questions"] == "all"]),

@@ -14,23 +14,20 @@ from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.rows import cells_of, share_of
 from epbench.metric_folders import metric_module
 from epbench.reports.exhibit import Exhibit
-from epbench.reports.leaderboard import Standing, bounded, leaderboard, score_of
+from epbench.reports.leaderboard import Names, Standing, bounded, leaderboard, score_of
 from epbench.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_TITLES = {
-    "conditional_facts_easy": "conditional, easy", "conditional_facts_hard": "conditional, hard",
-    "coexisting_facts": "coexisting", "persona_retrieval": "persona", "long_hop": "long hop",
-}  # fmt: skip
+_TITLES = ("conditional, easy", "conditional, hard", "coexisting", "persona", "long hop")
 _NOTES = (
     "A score is the share of questions that pass every stage, at the k in the column memory.",
     "Floor: an empty memory; or the run `none` with the same reader and judge on these rows, if that is higher.",
     "Ceiling: the run `oracle`, or else `full-context`, with the same reader and judge on these rows, and 1 without one.",
     "The rank is by the mean over the configs, which only a system that was run on all of them has.",
 )
-_PUBLISHED = "the published rows"
+_PUBLISHED, _THEIRS = "the published rows", "the paper's, without a passport"
 _REPORTED = "Reported rows are about the published rows of the paper, read and judged by other models."
 
 
@@ -41,7 +38,7 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
     if not standings:
         return []
     standings = bounded(standings, ["oracle", "full-context"])
-    columns = {_TITLES[config]: config for config in configs}
+    columns = {title: config for title, config in zip(_TITLES, CONFIGS, strict=True) if config in configs}
     if len(configs) > 1:
         columns = {"mean": "mean"} | columns
         standings = [_with_mean(row, configs) for row in standings]
@@ -57,17 +54,20 @@ def _own(runs: Sequence[PaperRun]) -> Iterator[Standing]:
             groups[run.label, run.source, run.model, run.judge, k].append((run, questions))
     for (*_, k), at_k in groups.items():
         of_group, run, several = [run for run, _ in at_k], at_k[0][0], len(at_k) > 1
-        judge = passport_in_words(run.judge) if run.judge else None
+        judge = (
+            passport_in_words(run.judge) if run.judge else None
+        ) or f"{run.judge or 'not named'}, without a passport"
         origins = dict.fromkeys(str(run.folder.parent if several else run.folder) for run in of_group)
+        names: Names = (run.label, run.source, ", ".join(origins), run.model, f"{run.label}, k = {k}", judge)
         yield Standing(
-            label=run.label, source=run.source, origin=", ".join(origins), model=run.model, memory=f"{run.label}, k = {k}",
-            judge=judge or f"{run.judge or 'not named'}, without a passport", baseline=run.system,
+            *names,
             scores={run.config: _success(questions) for run, questions in at_k},
             floors={run.config: float(run.scores.get("floor", {}).get("success_rate", 0.0)) for run in of_group},
             about=_PUBLISHED if all(run.on_published_rows for run in of_group) else "these rows",
             n_asked=sum(run.questions["id"].nunique() for run in of_group),
+            baseline=run.system,
             alike={run.config: (run.fingerprint, run.model, run.judge, k) for run in of_group},
-        )  # fmt: skip
+        )
 
 
 def _success(questions: pd.DataFrame) -> Estimate:
@@ -90,11 +90,9 @@ def _reported(inputs: Inputs) -> Iterator[Standing]:
         rate, interval = row["scores"]["success_rate"], row["scores"]["intervals"].get("success_rate")
         groups[row["system"], row["system_model"], row["k"]][row["config"]] = score_of(rate, interval)
     for (system, model, k), scores in groups.items():
-        yield Standing(
-            label=f"{system}, {model}", source="reported", origin=", ".join(inputs.sources) or "a paper",
-            model="the paper's reader", memory=f"{system}, {model}, k = {k}", judge="the paper's, without a passport",
-            about=_PUBLISHED, scores=scores, floors=dict.fromkeys(scores, 0.0),
-        )  # fmt: skip
+        label, origin = f"{system}, {model}", ", ".join(inputs.sources) or "a paper"
+        names: Names = (label, "reported", origin, "the paper's reader", f"{label}, k = {k}", _THEIRS)
+        yield Standing(*names, scores, floors=dict.fromkeys(scores, 0.0), about=_PUBLISHED)
 
 
 def _with_mean(row: Standing, configs: Sequence[str]) -> Standing:

@@ -24,6 +24,8 @@ from epbench.statistics.paired import compare_outcomes, with_holm
 from epbench.statistics.smallest_difference import ALPHA, smallest_difference_of_rates
 
 _TITLE = "Differences in success between any two systems, config by config and k by k"
+_ABOUT_PAIR = ("config", "source", "k", "n")
+_OUTCOMES = {"better": "wins", "equal": "ties", "worse": "losses"}
 _SMALLEST = ("smallest_difference", "smallest_difference_corrected")
 _NUMBERS = ("rows", "questions", "tokens", "facts", "yes", "no", "condition_types", "misleading")
 _SHARES = ("tokens", "misleading")  # the others are counts
@@ -188,11 +190,9 @@ def _record(pair: Mapping[str, Any], comparisons: int) -> dict[str, Value]:
         name: smallest_difference_of_rates(rate, pair["n"], paired=True, alpha=ALPHA / number)
         for name, number in zip(_SMALLEST, (1, comparisons), strict=True)
     }
-    return {
-        **{name: pair[name] for name in ("config", "source", "k", "n")}, **sides, "difference": pair["difference"],
-        "low": low, "high": high, "better": pair["wins"], "equal": pair["ties"], "worse": pair["losses"], "p": pair["p"],
-        "p_holm": pair["p_holm"], **smallest,
-    }  # fmt: skip
+    about, outcomes = {name: pair[name] for name in _ABOUT_PAIR}, {title: pair[key] for title, key in _OUTCOMES.items()}
+    ends = {"difference": pair["difference"], "low": low, "high": high}
+    return {**about, **sides, **ends, **outcomes, "p": pair["p"], "p_holm": pair["p_holm"], **smallest}
 
 
 def _notes(pairs: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -34,9 +34,9 @@ SUCCESS = mean_interval()
 ABOUT = ("config", "label", "source", "system", "system_model", "model", "k")
 ENDS = ("mean", "low", "high", "lowest", "highest")
 _BESIDE = (
-    *ERRORS, "success_earned", "vacuous", "vacuous_wrong", "answer_accuracy", "memories", "words_per_memory",
-    "tokens_per_memory", "tokens_per_question",
-)  # fmt: skip
+    *(*ERRORS, "success_earned", "vacuous", "vacuous_wrong", "answer_accuracy"),
+    *("memories", "words_per_memory", "tokens_per_memory", "tokens_per_question"),
+)
 _HIDDEN = ("scores", "run")
 
 

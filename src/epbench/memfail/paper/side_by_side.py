@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,8 @@ from epbench.errors import BadInput
 from epbench.files.json_files import write_json
 from epbench.files.safe_text import html_text
 from epbench.files.writing import write_text
-from epbench.memfail.paper.claims import claims
-from epbench.memfail.paper.evidence import LEVEL, MARGIN, Case, Evidence, comparable
+from epbench.memfail.paper.claims import as_json, claims_table, judge_claims
 from epbench.memfail.paper.inputs import Inputs, PaperRun, judge_notes, read_folders
-from epbench.memfail.paper.rows import cells_of
 from epbench.memfail.scores.cost import cost_tables, read_prices
 from epbench.memfail.scores.report import section_of
 from epbench.memfail.scores.reported_rates import beside, read_reported
@@ -88,62 +85,3 @@ def comparison_report(
         parts += [f"<h2>{html_text(heading)}</h2>", *(table.html() for table in tables)]
     n_own = sum(not scores.get("reported") for scores in runs.values())
     return page(f"MemFail: {n_own} runs", "\n".join(parts))
-
-
-Found = Mapping[str, Mapping[str, Evidence]]
-"""The evidence for each claim by its name, and by where it comes from: `your runs`, `reported`."""
-
-RUNS, REPORTED = "your runs", "reported"
-_HOW = (
-    "A claim about all cases is denied by one case against it and supported by more than half of the cases without one against "
-    "it; their intervals are 95 % for all cases together. A claim about most cases takes more than half of them, at 95 % each.",
-    "Runs and reported numbers are not mixed, and baselines are left out. All cases with their numbers are in claims.json.",
-)
-
-
-def judge_claims(inputs: Inputs) -> Found:
-    """What runs and reported numbers, with all their k, say about each claim; baselines are left out."""
-    parts = {RUNS: Inputs(inputs.runs)} | ({REPORTED: Inputs(reported=inputs.reported)} if inputs.reported else {})
-    cells = {source: comparable(cells_of(part)) for source, part in parts.items()}
-    return {claim.name: {source: claim.of(of_source) for source, of_source in cells.items()} for claim in claims()}
-
-
-def as_json(found: Found) -> dict[str, Any]:
-    """The content of claims.json: for each claim its section and text, and by source the decision and all cases."""
-    shown = []
-    for claim in claims():
-        sources = {source: _evidence(evidence) for source, evidence in found[claim.name].items()}
-        shown.append({"name": claim.name, "section": claim.section, "claim": claim.text, **sources})
-    return {"level": LEVEL, "margin": MARGIN, "claims": shown}
-
-
-def _evidence(evidence: Evidence) -> dict[str, Any]:
-    cases = [{"case": case.pop("name"), **case} for case in map(asdict, evidence.cases)]
-    found: dict[str, Any] = {"decision": evidence.decision, "about": evidence.rule} | evidence.numbers
-    if evidence.missing:
-        found["missing"] = evidence.missing
-    return found | {"cases": cases}
-
-
-def claims_table(found: Found) -> Table:
-    """A row for each claim: what decides it, and by source the decision, the numbers of cases, and the strongest case."""
-    sources = list(next(iter(found.values())))
-    rows = [
-        [claim.text, claim.section, *(_cell(found[claim.name][source]) for source in sources)] for claim in claims()
-    ]
-    return Table(["claim of the paper", "section", *sources], rows, notes=_HOW, text_columns=2 + len(sources))
-
-
-def _cell(evidence: Evidence) -> str:
-    if evidence.missing:
-        return f"not decided: no {evidence.missing}"
-    n = evidence.numbers
-    text = f"{evidence.decision}: {n['for']} for, {n['against']} against, {n['neither']} neither"
-    strongest = _strongest(evidence)
-    return f"{text}; {strongest.name}: {strongest.value:.2f} ({strongest.low:.2f} to {strongest.high:.2f})"
-
-
-def _strongest(evidence: Evidence) -> Case:
-    """The case to show: one on the side of the decision if there is one, with the narrowest interval."""
-    side = {"supported": "for", "denied": "against"}.get(evidence.decision, "neither")
-    return min(evidence.cases, key=lambda case: (case.side != side, case.high - case.low, case.name))

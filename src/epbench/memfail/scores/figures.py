@@ -31,8 +31,9 @@ STAGES: Mapping[str, tuple[str, str, str]] = {
 }
 """Title, colour and hatch by the name of a rate in scores.json, in the order of stacking."""
 MODELS = ("gpt-4.1-mini", "haiku-4.5", "gpt-5.4-mini", "gemini-3.1")
-"""The paper's internal models in the order of its tables; others follow by name."""
-_USUAL_K = 5
+"""The paper's internal models in the order of its tables, of which the first, that of its Figure 1, is the weakest."""
+USUAL_K = 5
+"""The number of memories at which errors are compared, as in the published code."""
 _WIDTH = 9.0  # inches
 _MODEL = "model inside the memory system"
 _K = "k, memories asked for"
@@ -159,7 +160,7 @@ def _success_by_model(runs: Runs, rows: Sequence[Row]) -> str:
 
 def _errors_by_model(runs: Runs, rows: Sequence[Row]) -> str:
     """A panel for each internal model, with a bar for each system; empty without two bars."""
-    k = _USUAL_K if any(str(_USUAL_K) in run["by_k"] for run in runs.values()) else _common_k(runs)
+    k = USUAL_K if any(str(USUAL_K) in run["by_k"] for run in runs.values()) else _common_k(runs)
     of_model = grouped(
         [row for row in _by_model(rows, k) if all(row.get(error) is not None for error in ERRORS)], "model"
     )

@@ -143,13 +143,15 @@ def compare_areas(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any] |
     if both["answer"].nunique() < 2:
         return None
     area, answers = metric_module("sort_accuracy").area, both["answer"].tolist()
-    (one, of_one), (other, of_other) = (area(both[name].tolist(), answers) for name in ("log_odds", "log_odds_other"))
-    parts = both.assign(part=of_one - of_other).groupby("excerpt")["part"].sum().to_numpy()
-    k, difference, interval = len(parts), one - other, None
+    (first_area, of_first), (second_area, of_second) = (
+        area(both[name].tolist(), answers) for name in ("log_odds", "log_odds_other")
+    )
+    parts = both.assign(part=of_first - of_second).groupby("excerpt")["part"].sum().to_numpy()
+    k, difference, interval = len(parts), first_area - second_area, None
     if k > 1:
         half = float(NormalDist().inv_cdf(0.975) * np.sqrt(k / (k - 1) * np.square(parts).sum()))
         interval = [difference - half, difference + half]
-    return {"n": len(both), "means": [one, other], "difference": difference, "interval": interval}
+    return {"n": len(both), "means": [first_area, second_area], "difference": difference, "interval": interval}
 
 
 def pair_differences(first: pd.DataFrame, second: pd.DataFrame, column: str) -> pd.DataFrame:

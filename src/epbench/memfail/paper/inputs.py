@@ -26,13 +26,8 @@ from epbench.runs.question_table import read_questions
 if TYPE_CHECKING:
     import pandas as pd
 
-PUBLISHED_ROWS: Mapping[str, str] = {
-    "conditional_facts_easy": "c767443268a5bad6",
-    "conditional_facts_hard": "d6b0e997920611ef",
-    "coexisting_facts": "8872b870865cfba5",
-    "persona_retrieval": "ecbbf107f3e85b65",
-    "long_hop": "1b995ce34a745192",
-}
+_PUBLISHED = ("c767443268a5bad6", "d6b0e997920611ef", "8872b870865cfba5", "ecbbf107f3e85b65", "1b995ce34a745192")
+PUBLISHED_ROWS: Mapping[str, str] = dict(zip(CONFIGS, _PUBLISHED, strict=True))
 """By config, the fingerprint of the published rows, so that runs on other rows are not taken for a replication."""
 
 
@@ -181,11 +176,8 @@ def _with_tokens(scores: Scores, folder: Path) -> dict[str, Any]:
         usage = record.get("usage")
         if usage and record.get("failure") is None:
             tokens[str(record.get("id", "")).rpartition("@")[2]].append(usage["prompt"] + usage["completion"])
-    by_k = {
-        k: {**cell, **({"tokens_per_question": fmean(tokens[k])} if tokens[k] else {})}
-        for k, cell in scores["by_k"].items()
-    }
-    return {**scores, "by_k": by_k}
+    counted = {k: {"tokens_per_question": fmean(of)} for k, of in tokens.items()}
+    return {**scores, "by_k": {k: {**cell, **counted.get(k, {})} for k, cell in scores["by_k"].items()}}
 
 
 _DIFFERENT = "The runs have different judges, and scores from different judges are not comparable."

@@ -2,10 +2,14 @@
 # real: the same benchmarks with two real models from the package index, SmolLM2-135M-Instruct and all-MiniLM-L6-v2.
 # test: the tests that take seconds, with everything that they use. Both share one environment, .venv.
 # test-slow: the tests that take longer than a second or two each, in the same environment, with the two real models.
+# test-nightly: those that repeat a promise of the others with more seeds, rows or processes, or on all pages of the docs.
+# `make test-vllm NIGHTLY=1` has those of its own.
+# test-newest: the fast tests with the newest version of every library, in an environment of its own, .venv-newest.
 # test-systems: memory systems that people install, each in its own environment in the user's cache, with scripted replies.
 # test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
 # transformers below the newest version. One test trains a model in .venv first and then asks it through the engine.
 # test-lighteval: our tasks in lighteval, in an environment of its own, .venv-lighteval: it needs older versions of two libraries.
+# docs: the site, in site/, by an environment of its own, .venv-docs. A link that leads nowhere is an error.
 
 PYTHON ?= python3
 VENV := .venv
@@ -16,11 +20,14 @@ VLLM := .venv-vllm
 PIP_VLLM := $(VLLM)/bin/pip install --quiet --disable-pip-version-check
 LIGHTEVAL := .venv-lighteval
 PIP_LIGHTEVAL := $(LIGHTEVAL)/bin/pip install --quiet --disable-pip-version-check
+DOCS := .venv-docs
+NEWEST := .venv-newest
 OFFLINE := HF_HUB_OFFLINE=1 HF_EVALUATE_OFFLINE=1
 # A command for each line, two side by side; each one's output is shown in one piece when it has ended.
 TWO_AT_ONCE := xargs -P 2 -I {} sh -c 'out=$$(eval "$$0" 2>&1); code=$$?; printf "%s\n" "$$out"; exit $$code'
 
-.PHONY: quickstart real test test-slow test-gpu test-systems test-vllm test-lighteval lint bench cards clean
+.PHONY: quickstart real test test-slow test-nightly test-newest test-gpu test-systems test-vllm test-lighteval
+.PHONY: lint schemas docs picture bench cards clean
 .DELETE_ON_ERROR:
 
 quickstart: $(VENV)/.core
@@ -55,12 +62,24 @@ real: $(VENV)/.real
 	done; done
 	$(REAL)/report.py runs/real/sort/* runs/real/memfail/* runs/real/short/* --out runs/real/report
 
-# A file of tests is one worker's, so that what its tests share is made once.
+# A file of tests is one worker's, so that what its tests share is made once. A worker has one core, and so one thread: threads
+# that wait for one another take a quarter more of it.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not network and not gpu"
+	$(PYTEST) "not slow and not network and not gpu"
 
 test-slow: $(VENV)/.dev $(VENV)/.real
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "slow and not network and not gpu"
+	$(PYTEST) "slow and not nightly and not network and not gpu"
+
+test-nightly: $(VENV)/.dev $(VENV)/.real
+	$(PYTEST) "nightly and not network and not gpu"
+
+# Our upper bounds are ignored, so that we see early what they will have to say.
+test-newest:
+	$(MAKE) VENV=$(NEWEST) $(NEWEST)/.dev
+	$(NEWEST)/bin/python .ci/requirements.py --names models finetune ray inspect lm-eval dev > $(NEWEST)/names.txt
+	$(NEWEST)/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager -r $(NEWEST)/names.txt
+	$(MAKE) VENV=$(NEWEST) test
 
 # On a machine with a GPU, after a CUDA build of torch was installed into .venv.
 test-gpu: $(VENV)/.dev
@@ -71,7 +90,7 @@ test-systems: $(VENV)/.dev
 	EPBENCH_TEST_SYSTEMS="$(SYSTEMS)" $(BIN)/python -m pytest -q -n 2 -m slow tests/memories/systems
 
 test-vllm: $(VENV)/.dev $(VLLM)/.ready
-	$(VLLM)/bin/python -m pytest -q tests/models/vllm
+	$(VLLM)/bin/python -m pytest -q -m "$(if $(NIGHTLY),not network,not nightly)" tests/models/vllm
 
 test-lighteval: $(LIGHTEVAL)/.ready
 	$(LIGHTEVAL)/bin/python -m pytest -q tests/interop/lighteval
@@ -81,6 +100,22 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory schemas
+
+SCHEMA := $(BIN)/check-jsonschema --builtin-schema
+schemas: $(VENV)/.dev
+	$(SCHEMA) vendor.github-workflows .github/workflows/*.yml
+	$(SCHEMA) vendor.github-actions .github/actions/*/action.yml
+	$(SCHEMA) vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/feature.yml
+	$(SCHEMA) vendor.dependabot .github/dependabot.yml
+	$(SCHEMA) vendor.citation-file-format CITATION.cff
+
+docs: $(DOCS)/.ready
+	NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(DOCS)/bin:$$PATH" $(DOCS)/bin/mkdocs build --clean
+
+# The picture in the README: the figure on the page that `make quickstart` writes.
+picture: runs/long/report/report.html
+	sed -n '/<svg/,/<\/svg>/{s/.*<svg/<svg/;s/<\/svg>.*/<\/svg>/;p;/<\/svg>/q}' $< > docs/images/memories.svg
 
 # Writes benchmarks/README.md; `$(BIN)/python benchmarks/claims.py --help` tells how to compare it with another machine's.
 bench: $(VENV)/.dev $(VENV)/.real
@@ -125,5 +160,12 @@ $(LIGHTEVAL)/.ready: pyproject.toml requirements/lighteval.txt
 	cd $(LIGHTEVAL)/lib/python3*/site-packages/lighteval/tasks/tasks && touch tinyBenchmarks.pkl
 	touch $@
 
+# The site needs neither the package nor its dependencies: the reference is read from the source.
+$(DOCS)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python .ci/requirements.py docs > $(DOCS)/requirements.txt
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check -r $(DOCS)/requirements.txt
+	touch $@
+
 clean:
-	rm -rf out runs build dist
+	rm -rf out runs build dist site

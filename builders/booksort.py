@@ -27,6 +27,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from epbench import command
+from epbench.arguments.declaring import argument, parse
 
 if TYPE_CHECKING:
     from epbench.booksort.dataset.schema import Recipe
@@ -34,60 +35,23 @@ if TYPE_CHECKING:
     from epbench.hub.dataset_folder import Config
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line.
+    """The command line."""
 
-    Attributes:
-        texts: Folder of the nine books or of your own texts; None downloads the nine books.
-        template_books: Number of books by the template writer to take instead; None takes none.
-        excerpt_words: Lengths of excerpts in words; None means those of the paper.
-        segment_words: Lengths of segments in words; None means those of the paper.
-        excerpts: Test excerpts per book and config.
-        validation: Validation excerpts per book and config.
-        seed: Seed of all draws.
-        base_url: A mirror of Project Gutenberg; None means Project Gutenberg itself.
-        out: Folder in which the dataset's folder is made.
-    """
-
-    texts: Path | None
-    template_books: int | None
-    excerpt_words: list[int] | None
-    segment_words: list[int] | None
-    excerpts: int
-    validation: int
-    seed: int
-    base_url: str | None
-    out: Path
-
-
-def parse(argv: Sequence[str] | None) -> Arguments:
-    parser = command.parser(__doc__)
-    parser.add_argument("--texts", type=Path, metavar="DIR", help="folder of the nine books, or of your own texts")
-    parser.add_argument(
-        "--template-books", type=int, metavar="N", help="N books by the template writer, without a network"
-    )
-    parser.add_argument(
-        "--excerpt-words", type=int, nargs="+", metavar="N",
-        help="words per excerpt (default: 250 1000 2500 10000 20000)",
-    )  # fmt: skip
-    parser.add_argument("--segment-words", type=int, nargs="+", metavar="N", help="words per segment (default: 20 50)")
-    parser.add_argument("--excerpts", type=int, default=100, help="test excerpts per book and config (default: 100)")
-    parser.add_argument(
-        "--validation", type=int, default=10, help="validation excerpts per book and config (default: 10)"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="random seed; the same seed gives the same rows on any machine (default: 0)"
-    )
-    parser.add_argument(
-        "--base-url", metavar="URL", help="a mirror of Project Gutenberg (default: https://www.gutenberg.org)"
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder in which the dataset's folder is made")
-    return Arguments(**vars(parser.parse_args(argv)))
+    texts: Path | None = argument("folder of the nine books, or of your own texts", metavar="DIR")
+    template_books: int | None = argument("N books by the template writer, without a network", metavar="N")
+    excerpt_words: list[int] | None = argument("words per excerpt (default: 250 1000 2500 10000 20000)", metavar="N")
+    segment_words: list[int] | None = argument("words per segment (default: 20 50)", metavar="N")
+    excerpts: int = argument("test excerpts per book and config (default: 100)", default=100)
+    validation: int = argument("validation excerpts per book and config (default: 10)", default=10)
+    seed: int = argument("random seed; the same seed gives the same rows on any machine (default: 0)", default=0)
+    base_url: str | None = argument("a mirror of Project Gutenberg (default: https://www.gutenberg.org)", metavar="URL")
+    out: Path = argument("folder in which the dataset's folder is made")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = parse(argv)
+    args = parse(Arguments, __doc__, argv)
 
     from epbench.booksort.dataset.card import BENCHMARK_FILE, benchmark_yaml, booksort_card
     from epbench.booksort.dataset.schema import Recipe, make_configs, manifest

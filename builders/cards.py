@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench import command
+from epbench.arguments.declaring import argument, parse
 
 if TYPE_CHECKING:
     from epbench.hub.croissant import Card
@@ -33,17 +34,14 @@ MEMFAIL_ROWS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """What the command line says."""
+    """The command line."""
 
-    out: Path
-    texts: Path | None
+    out: Path = argument("folder of the cards (dataset_cards)", default=Path("dataset_cards"))
+    texts: Path | None = argument("folder with the nine books of Book-SORT", metavar="DIR")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = command.parser(__doc__)
-    parser.add_argument("--out", type=Path, default=Path("dataset_cards"), help="folder of the cards (dataset_cards)")
-    parser.add_argument("--texts", type=Path, metavar="DIR", help="folder with the nine books of Book-SORT")
-    args = Arguments(**vars(parser.parse_args(argv)))
+    args = parse(Arguments, __doc__, argv)
 
     from epbench.files.writing import write_text
 

@@ -38,7 +38,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench import command, options
+from epbench import command
+from epbench.arguments import options
+from epbench.arguments.declaring import argument, included, parse
 
 if TYPE_CHECKING:
     from epbench.hub.croissant import Card
@@ -52,69 +54,31 @@ CardOf = Callable[[Sequence["Config"], "Report"], "Card"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(options.BackendOptions):
-    """The command line.
+class Arguments:
+    """The command line; what has no default here, such as `rows`, is only for some sources."""
 
-    Attributes:
-        source: `template`, `hub`, a folder of the published CSV files, or the name of a model.
-        config: The configs to build; None builds all.
-        rows: Rows per config from templates or by a model; None means the default, and is the only choice for published
-            rows.
-        seed: Seed of template rows or of the specifications for a model; None as for `rows`.
-        hard: Whether template rows are the harder ones.
-        tokens: Whether the report counts tokens.
-        out: Folder in which the dataset's folder is made.
-        prompts: Another prompt pack for a model, or None for ours.
-        max_tokens: The longest reply of a model, in tokens; None for the default.
-        plan: Whether to print what a model has to do, and stop.
-    """
-
-    source: str
-    config: list[str] | None
-    rows: int | None
-    seed: int | None
-    hard: bool
-    tokens: bool
-    out: Path
-    prompts: Path | None
-    max_tokens: int | None
-    plan: bool
-
-
-def parse(argv: Sequence[str] | None) -> Arguments:
-    parser = command.parser(__doc__)
-    parser.add_argument(
-        "--source",
+    source: str = argument(
+        f"template (default), hub, a folder of published CSV files, or a model: {options.MODELS}",
         default="template",
         metavar="SOURCE",
-        help=f"template (default), hub, a folder of published CSV files, or a model: {options.MODELS}",
     )
-    parser.add_argument("--config", nargs="+", metavar="NAME", help="build only these configs (default: all)")
-    parser.add_argument("--rows", type=int, help="rows per config, of templates or a model (default: 100)")
-    parser.add_argument("--seed", type=int, help="random seed (default: 0, and 42 with a model)")
-    parser.add_argument(
-        "--hard", action="store_true", help="rows that need inference, with --source template only (default: off)"
-    )
-    parser.add_argument(
-        "--tokens", action="store_true", help="also count tokens (cl100k_base) in the report, as Table 2 does"
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder in which the dataset's folder is made")
+    config: list[str] | None = argument("build only these configs (default: all)", metavar="NAME")
+    rows: int | None = argument("rows per config, of templates or a model (default: 100)")
+    seed: int | None = argument("random seed (default: 0, and 42 with a model)")
+    hard: bool = argument("rows that need inference, with --source template only (default: off)")
+    tokens: bool = argument("also count tokens (cl100k_base) in the report, as Table 2 does")
+    out: Path = argument("folder in which the dataset's folder is made")
 
-    model = parser.add_argument_group("a model that writes the rows")
-    options.add_backend(model)
-    model.add_argument(
-        "--prompts", type=Path, metavar="FILE",
-        help="another prompt pack, TOML or JSON, like src/epbench/memfail/data/memfail_generation.toml",
-    )  # fmt: skip
-    model.add_argument(
-        "--max-tokens", type=int, metavar="N", help="longest reply with its reasoning, in tokens (16384)"
+    backend: options.Backend = included("a model that writes the rows")
+    prompts: Path | None = argument(
+        "another prompt pack, TOML or JSON, like src/epbench/memfail/data/memfail_generation.toml", metavar="FILE"
     )
-    options.add_plan(model)
-    return Arguments(**vars(parser.parse_args(argv)))
+    max_tokens: int | None = argument("longest reply with its reasoning, in tokens (16384)", metavar="N")
+    plan: bool = argument("print the number of requests and tokens, and stop")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = parse(argv)
+    args = parse(Arguments, __doc__, argv)
 
     from epbench.hub.dataset_folder import refuse_other_folder, write_dataset
     from epbench.memfail.dataset.findings import validate
@@ -160,7 +124,7 @@ def check(args: Arguments) -> list[str]:
         raise BadInput("--rows and --seed work only with templates or a model; published rows are taken as they are")
     if not by_model and (args.plan or args.prompts is not None or args.max_tokens is not None):
         raise BadInput("--plan, --prompts and --max-tokens are for a model: name one with --source")
-    if not by_model and (args.base_url is not None or args.model_args):
+    if not by_model and (args.backend.base_url is not None or args.backend.model_args):
         raise BadInput(f"--base-url and --model-args are for a model: name one with --source, got {args.source!r}")
     if args.source != "template" and args.hard:
         raise BadInput("--hard works only with --source template")
@@ -186,14 +150,14 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     refuse_other_folder(args.out / "memfail")
     count_tokens = cl100k_tokens() if args.tokens else None
     n_rows, seed = 100 if args.rows is None else args.rows, SEED if args.seed is None else args.seed
-    prompts, model = load_generation_prompts(args.prompts), load_model(args.source, args.backend)
+    prompts, model = load_generation_prompts(args.prompts), load_model(args.source, args.backend.options)
     most = args.max_tokens or MAX_TOKENS
     show_plan(Planner(model, prompts, seed=seed, max_tokens=most), names, n_rows, seed)
     replies = replies_folder(args.out, model.name)
     command.console().say(f"replies that are already in {replies} are not asked for again")
     if args.plan:
         return
-    identity = {"benchmark": "memfail", "writer": model.name, "base_url": without_login(args.base_url or "")}
+    identity = {"benchmark": "memfail", "writer": model.name, "base_url": without_login(args.backend.base_url or "")}
     with open_run(replies, identity | weights_of(model), variant_of(model)):
         asker = Asker(model, replies, prompts, seed=seed, max_tokens=most, progress=command.bar)
         tables = generate(asker, names, n_rows, seed)

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from epbench import command
+from epbench.arguments.declaring import argument, parse
 
 if TYPE_CHECKING:
     from epbench.hub.differences import Difference
@@ -41,32 +42,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """What the command line says."""
+    """The command line."""
 
-    datasets: list[Path]
-    metrics: bool
-    to: Literal["cache", "hub"]
-    namespace: str
-    private: bool
-    force: bool
-    dry_run: bool
-
-
-def _arguments(argv: Sequence[str] | None) -> Arguments:
-    parser = command.parser(__doc__)
-    parser.add_argument("datasets", nargs="*", type=Path, help="dataset folders, as the builders write them")
-    parser.add_argument("--metrics", action="store_true", help="all metrics too")
-    parser.add_argument("--to", choices=["cache", "hub"], required=True, help="this machine's caches, or the Hub")
-    parser.add_argument("--namespace", default="epbench", help="owner of the names (epbench)")
-    parser.add_argument("--private", action="store_true", help="make new Hub repositories private")
-    parser.add_argument("--force", action="store_true",
-                        help="replace other rows in the cache; on the Hub, move a tag that is on other content")  # fmt: skip
-    parser.add_argument("--dry-run", action="store_true", help="list the differences and change nothing")
-    return Arguments(**vars(parser.parse_args(argv)))
+    datasets: list[Path] = argument("dataset folders, as the builders write them", default=[], positional=True)
+    metrics: bool = argument("all metrics too")
+    to: Literal["cache", "hub"] = argument("this machine's caches, or the Hub")
+    namespace: str = argument("owner of the names (epbench)", default="epbench")
+    private: bool = argument("make new Hub repositories private")
+    force: bool = argument("replace other rows in the cache; on the Hub, move a tag that is on other content")
+    dry_run: bool = argument("list the differences and change nothing")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = _arguments(argv)
+    args = parse(Arguments, __doc__, argv)
 
     from epbench.errors import BadInput
     from epbench.metric_folders import metric_names

@@ -55,7 +55,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from epbench import command, options
+from epbench import command
+from epbench.arguments import options
+from epbench.arguments.declaring import argument, included, parse
 
 if TYPE_CHECKING:
     from epbench.hub.croissant import Card
@@ -70,63 +72,48 @@ DEFAULT_WRITER = "template"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(options.BackendOptions):
-    """What the command line says."""
+class Arguments:
+    """The command line."""
 
-    book: str
-    universe: str
-    level: int
-    events: int | None
-    universe_size: int
-    seed: int
-    order: Literal["narrative", "chronological"]
-    selection: Literal["uniform", "alphabetical"]
-    released: Path | None
-    generator: str | None
-    out: Path
-    writer: str
-    checker: str | None
-    checker_url: str | None
-    checker_window: int | None
-    max_tokens: int
-    plan: bool
+    book: str = argument("short (20 events), long (200) or very-long (2000)")
+    universe: str = argument(
+        "default (New York), family, news, scifi, software, ward, or a folder of yours",
+        default="default",
+        metavar="NAME_OR_DIR",
+    )
+    level: int = argument(
+        "1 template, 2 coherent, 3 distracted, 4 implicit, 5 entangled; same events (1)", default=1, metavar="N"
+    )
+    events: int | None = argument("another number of events", metavar="N")
+    universe_size: int = argument(
+        "number of times, of spaces, of entities and of contents (100)", default=100, metavar="N"
+    )
+    seed: int = argument("same seed, same events; with templates, same rows (0)", default=0)
+    order: Literal["narrative", "chronological"] = argument(
+        "order of the chapters: shuffled in time as drawn, or by date (narrative)", default="narrative"
+    )
+    selection: Literal["uniform", "alphabetical"] = argument(
+        "which five questions of each template and bin; alphabetical is the released rule", default="uniform"
+    )
+    released: Path | None = argument("convert a released book, and make none", metavar="ZIP_OR_DIR")
+    generator: str | None = argument("model that wrote the released book, if several fit")
+    out: Path = argument("folder in which to make the dataset's folder")
 
-
-def _arguments(argv: Sequence[str] | None) -> Arguments:
-    parser = command.parser(__doc__)
-    parser.add_argument("--book", required=True, help="short (20 events), long (200) or very-long (2000)")
-    parser.add_argument("--universe", default="default", metavar="NAME_OR_DIR",
-                        help="default (New York), family, news, scifi, software, ward, or a folder of yours")  # fmt: skip
-    parser.add_argument("--level", type=int, default=1, metavar="N",
-                        help="1 template, 2 coherent, 3 distracted, 4 implicit, 5 entangled; same events (1)")  # fmt: skip
-    parser.add_argument("--events", type=int, metavar="N", help="another number of events")
-    parser.add_argument("--universe-size", type=int, default=100, metavar="N",
-                        help="number of times, of spaces, of entities and of contents (100)")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="same seed, same events; with templates, same rows (0)")
-    parser.add_argument(
-        "--order", choices=["narrative", "chronological"], default="narrative",
-        help="order of the chapters: shuffled in time as drawn, or by date (narrative)",
-    )  # fmt: skip
-    parser.add_argument("--selection", choices=["uniform", "alphabetical"], default="uniform",
-                        help="which five questions of each template and bin; alphabetical is the released rule")  # fmt: skip
-    parser.add_argument("--released", type=Path, metavar="ZIP_OR_DIR", help="convert a released book, and make none")
-    parser.add_argument("--generator", help="model that wrote the released book, if several fit")
-    parser.add_argument("--out", type=Path, required=True, help="folder in which to make the dataset's folder")
-
-    writer = parser.add_argument_group("who writes the chapters")
-    writer.add_argument("--writer", default=DEFAULT_WRITER, help=f"template, {options.MODELS} ({DEFAULT_WRITER})")
-    options.add_backend(writer)
-    writer.add_argument("--checker", help="model that checks the chapters of a model (the writer itself)")
-    writer.add_argument("--checker-url", metavar="URL", help="address of the checker's endpoint (that of --base-url)")
-    writer.add_argument("--checker-window", type=int, metavar="TOKENS", help="as --window, for the checker")
-    writer.add_argument("--max-tokens", type=int, default=4096, metavar="N",
-                        help="longest chapter, and longest verdict on one, in tokens (4096)")  # fmt: skip
-    options.add_plan(writer)
-    return Arguments(**vars(parser.parse_args(argv)))
+    writer: str = argument(
+        f"template, {options.MODELS} ({DEFAULT_WRITER})", default=DEFAULT_WRITER, group="who writes the chapters"
+    )
+    backend: options.Backend = included()
+    checker: str | None = argument("model that checks the chapters of a model (the writer itself)")
+    checker_url: str | None = argument("address of the checker's endpoint (that of --base-url)", metavar="URL")
+    checker_window: int | None = argument("as --window, for the checker", metavar="TOKENS")
+    max_tokens: int = argument(
+        "longest chapter, and longest verdict on one, in tokens (4096)", default=4096, metavar="N"
+    )
+    plan: bool = argument("print the number of requests and tokens, and stop")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = _arguments(argv)
+    args = parse(Arguments, __doc__, argv)
 
     from epbench.tulving.chapters.load import check_writer, load_writer
     from epbench.tulving.chapters.model_writer import ModelWriter, writing_folder
@@ -136,18 +123,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.released:
         _convert(args, args.released)
         return
-    recipe = Recipe(
-        book=args.book,
-        universe=args.universe,
-        level=args.level,
-        events=args.events,
-        universe_size=args.universe_size,
-        seed=args.seed,
-        order=args.order,
-        selection=args.selection,
-        writer=args.writer,
-        checker=args.checker,
-    )
+    recipe = Recipe(**{field.name: getattr(args, field.name) for field in fields(Recipe)})  # flags have the same names
     outline = draw_outline(recipe)  # universe → events → layouts
     folder = writing_folder(args.out, args.writer)
     writer = load_writer(
@@ -156,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         seed=recipe.seed,
         level=recipe.level,
         folder=folder,
-        options=args.backend,
+        options=args.backend.options,
         checker=_checker(args),
         max_tokens=args.max_tokens,
     )
@@ -185,7 +161,7 @@ def _write_by_model(args: Arguments, recipe: Recipe, outline: Outline, writer: M
     console.say(f"chapters and verdicts that are already in {folder} are not asked for again")
     if args.plan:
         return
-    identity = {"benchmark": "tulving", "writer": writer.name, "base_url": without_login(args.base_url or "")}
+    identity = {"benchmark": "tulving", "writer": writer.name, "base_url": without_login(args.backend.base_url or "")}
     with open_run(folder, identity | weights_of(writer.model), {}):
         data = make_book(recipe, outline, writer, command.bar)
     _save(args, recipe, data)

@@ -46,7 +46,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from epbench import command, options
+from epbench import command
+from epbench.arguments import options
+from epbench.arguments.declaring import argument, included, parse
 
 if TYPE_CHECKING:
     from epbench.booksort.context.prompts import Pack
@@ -55,68 +57,46 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(options.BackendOptions, options.RetrieverOptions, options.SubsetOptions):
-    """What the command line says."""
+class Arguments:
+    """The command line."""
 
-    datasets: list[str]
-    config: list[str]
-    split: str
-    out: Path
-    memory: str
-    prompts: Path | None
-    prompt: int | None
-    select_prompt: bool
-    select_reading: bool
-    query: int
-    reading: int
-    top_k: int
-    model: str
-    max_tokens: int
-    books: list[int] | None
-    both_orders: bool
+    datasets: list[str] = argument(
+        "epbench/booksort, memari/booksort, or a folder of either; may be several",
+        flags=["--dataset"],
+        metavar="DATASET",
+    )
+    config: list[str] = argument("e<excerpt>_s<segment> in words, or all", default=["e250_s20"])
+    split: str = argument("test, or validation (held out for choosing a prompt)", default="test")
+    out: Path = argument("the run's folder")
+
+    memory: str = argument("none, in-context, rag or full-book", group="what the model sees")
+    prompts: Path | None = argument("another pack: TOML, a YAML file, or a folder of YAML files", metavar="FILE")
+    prompt: int | None = argument("number of the prompt (3)", metavar="N")
+    select_prompt: bool = argument("choose the prompt on the validation split")
+    select_reading: bool = argument("choose the reading of passages likewise (rag)")
+    passages: options.Retriever = included(
+        top_k=argument("passages or memories for each question (2)", default=2, metavar="K")
+    )
+    query: int = argument("what to search for (8: the segments alone)", default=8, metavar="N")
+    reading: int = argument("how to present the passages (7)", default=7, metavar="N")
+
+    model: str = argument(f"oracle (baseline), {options.MODELS}", group="who answers")
+    backend: options.Backend = included()
+    max_tokens: int = argument(
+        "longest answer of an endpoint in tokens (25; more for a model that reasons)", default=25, metavar="N"
+    )
+
+    books: list[int] | None = argument("only the pairs of these books", metavar="BOOK_IDX", group="how much")
+    both_orders: bool = argument("ask each pair twice, the second time swapped")
+    part: options.Subset = included(
+        limit=argument("run only N pairs, those of an excerpt together, chosen at random", metavar="N")
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = _arguments(argv)
+    args = parse(Arguments, __doc__, argv)
     command.show_log()
     _evaluate_all(args)
-
-
-def _arguments(argv: Sequence[str] | None) -> Arguments:
-    parser = command.parser(__doc__)
-    parser.add_argument(
-        "--dataset", dest="datasets", nargs="+", required=True, metavar="DATASET",
-        help="epbench/booksort, memari/booksort, or a folder of either; may be several",
-    )  # fmt: skip
-    parser.add_argument("--config", nargs="+", default=["e250_s20"], help="e<excerpt>_s<segment> in words, or all")
-    parser.add_argument("--split", default="test", help="test, or validation (held out for choosing a prompt)")
-    parser.add_argument("--out", type=Path, required=True, help="the run's folder")
-
-    memory = parser.add_argument_group("what the model sees")
-    memory.add_argument("--memory", required=True, help="none, in-context, rag or full-book")
-    memory.add_argument(
-        "--prompts", type=Path, metavar="FILE", help="another pack: TOML, a YAML file, or a folder of YAML files"
-    )
-    memory.add_argument("--prompt", type=int, metavar="N", help="number of the prompt (3)")
-    memory.add_argument("--select-prompt", action="store_true", help="choose the prompt on the validation split")
-    memory.add_argument("--select-reading", action="store_true", help="choose the reading of passages likewise (rag)")
-    options.add_retriever(memory, default_k=2)
-    memory.add_argument("--query", type=int, default=8, metavar="N", help="what to search for (8: the segments alone)")
-    memory.add_argument("--reading", type=int, default=7, metavar="N", help="how to present the passages (7)")
-
-    reader = parser.add_argument_group("who answers")
-    reader.add_argument("--model", required=True, help=f"oracle (baseline), {options.MODELS}")
-    options.add_backend(reader)
-    reader.add_argument(
-        "--max-tokens", type=int, default=25, metavar="N",
-        help="longest answer of an endpoint in tokens (25; more for a model that reasons)",
-    )  # fmt: skip
-
-    part = parser.add_argument_group("how much")
-    part.add_argument("--books", type=int, nargs="+", metavar="BOOK_IDX", help="only the pairs of these books")
-    part.add_argument("--both-orders", action="store_true", help="ask each pair twice, the second time swapped")
-    options.add_subset(part, "pairs, those of an excerpt together,")
-    return Arguments(**vars(parser.parse_args(argv)))
 
 
 def _evaluate_all(args: Arguments) -> None:
@@ -135,7 +115,7 @@ def _evaluate_all(args: Arguments) -> None:
         )
     folders = folders_of_datasets(args.out, args.datasets)
     pack = load_prompts(args.prompts)
-    model = load_reader(args.model, pack, args.backend)
+    model = load_reader(args.model, pack, args.backend.options)
 
     def ran(ready: Prepared, out: Path) -> Evaluated:
         done = run(ready, out, progress=command.bar)
@@ -144,22 +124,35 @@ def _evaluate_all(args: Arguments) -> None:
             command.console().say(done.choice["reason"])
         return done
 
-    command.run_all(
-        folders, lambda dataset: prepare(_evaluation(args, dataset, pack, model)), ran, (screen_tables, markdown_table),
-        plan=args.plan,
-    )  # fmt: skip
+    def prepared(dataset: str) -> Prepared:
+        return prepare(_evaluation(args, dataset, pack, model))
+
+    command.run_all(folders, prepared, ran, (screen_tables, markdown_table), plan=args.part.plan)
 
 
 def _evaluation(args: Arguments, dataset: str, pack: Pack, model: Model) -> Evaluation:
     from epbench.booksort.evaluate import Evaluation
 
     return Evaluation(
-        dataset=dataset, model=model, memory=args.memory, pack=pack, configs=args.config, split=args.split,
-        prompt=args.prompt, choose="prompt" if args.select_prompt else "reading" if args.select_reading else None,
-        reading=args.reading, query=args.query, retriever=args.retriever, retriever_url=args.retriever_url,
-        request_timeout=args.request_timeout, top_k=args.top_k, keep_order=args.keep_order, max_tokens=args.max_tokens,
-        base_url=args.base_url, books=args.books, both_orders=args.both_orders, limit=args.limit, shard=args.shard,
-    )  # fmt: skip
+        **vars(args.passages),
+        dataset=dataset,
+        model=model,
+        memory=args.memory,
+        pack=pack,
+        configs=args.config,
+        split=args.split,
+        prompt=args.prompt,
+        choose="prompt" if args.select_prompt else "reading" if args.select_reading else None,
+        reading=args.reading,
+        query=args.query,
+        request_timeout=args.backend.request_timeout,
+        max_tokens=args.max_tokens,
+        base_url=args.backend.base_url,
+        books=args.books,
+        both_orders=args.both_orders,
+        limit=args.part.limit,
+        shard=args.part.shard,
+    )
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench import command
+from epbench.arguments.declaring import argument, parse
 
 if TYPE_CHECKING:
     from epbench.runs.benchmark import Benchmark
@@ -55,27 +56,17 @@ MEASURED = ("sort", "tulving")  # the runs of a fine-tuning that are compared: t
 SHOWN = 3  # disagreements on the screen; agreement.json has more
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line.
+    """The command line; without `out` no files are written."""
 
-    Attributes:
-        runs: The folder of one run whose judges are compared, or of several runs; that of a fine-tuning stands for several.
-        dataset: Where the Tulving book is on this machine; None for where the runs found it.
-        out: The folder for the numbers and tables; None writes no files.
-    """
-
-    runs: Sequence[Path]
-    dataset: str | None
-    out: Path | None
+    runs: list[Path] = argument("the folder of a run or of a fine-tuning, or several", positional=True)
+    dataset: str | None = argument("where the Tulving book is on this machine, if not where the runs found it")
+    out: Path | None = argument("folder for the numbers and tables")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = command.parser(__doc__)
-    parser.add_argument("runs", nargs="+", type=Path, help="the folder of a run or of a fine-tuning, or several")
-    parser.add_argument("--dataset", help="where the Tulving book is on this machine, if not where the runs found it")
-    parser.add_argument("--out", type=Path, help="folder for the numbers and tables")
-    _compare(Arguments(**vars(parser.parse_args(argv))))
+    _compare(parse(Arguments, __doc__, argv))
 
 
 def _compare(args: Arguments) -> None:

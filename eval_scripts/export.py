@@ -20,73 +20,75 @@ file for --custom-tasks of lighteval. The tasks of inspect_ai need no path: insp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from epbench import command
+from epbench.arguments.declaring import argument, parse_subcommand
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """The command line.
+@dataclass(frozen=True, kw_only=True)
+class InspectLogs:
+    """write logs of inspect_ai"""
 
-    Attributes:
-        what: The subcommand.
-        runs: The folders of runs.
-        out: The folder for what is written.
-        repo: The name of a model's repository on the Hub.
-    """
+    runs: list[Path] = argument("folders of runs", positional=True, metavar="RUN")
+    out: Path = argument("folder for the logs")
 
-    what: str
-    runs: Sequence[Path] = ()
-    out: Path = field(default_factory=Path)
-    repo: str = ""
+
+@dataclass(frozen=True, kw_only=True)
+class EvalResults:
+    """write scores for a model's page on the Hub"""
+
+    runs: Path = argument("folder of a run", positional=True, metavar="RUN")
+    repo: str = argument("repository of the model, such as Qwen/Qwen3-8B", metavar="MODEL")
+    out: Path = argument("folder that becomes the repository, or a clone of it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LmEvalPath:
+    """print the folder of our tasks for lm-eval"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LightevalPath:
+    """print the file of our tasks for lighteval"""
+
+
+WHAT = {
+    "inspect": InspectLogs,
+    "eval-results": EvalResults,
+    "lm-eval-path": LmEvalPath,
+    "lighteval-path": LightevalPath,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = _arguments(argv)
-    if args.what == "inspect":
+    args = parse_subcommand(WHAT, __doc__, argv)
+    if isinstance(args, InspectLogs):
         _write_logs(args)
-    elif args.what == "eval-results":
+    elif isinstance(args, EvalResults):
         _write_results(args)
     else:
-        _show_path("lm_eval" if args.what == "lm-eval-path" else "lighteval/tasks.py")
+        _show_path("lm_eval" if isinstance(args, LmEvalPath) else "lighteval/tasks.py")
 
 
-def _arguments(argv: Sequence[str] | None) -> Arguments:
-    parser = command.parser(__doc__)
-    commands = parser.add_subparsers(dest="what", required=True, metavar="WHAT")
-    log = commands.add_parser("inspect", help="write logs of inspect_ai", allow_abbrev=False)
-    log.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
-    log.add_argument("--out", type=Path, required=True, help="folder for the logs")
-    results = commands.add_parser("eval-results", help="write scores for a model's page on the Hub", allow_abbrev=False)
-    results.add_argument("runs", nargs=1, type=Path, metavar="RUN", help="folder of a run")
-    results.add_argument(
-        "--repo", required=True, metavar="MODEL", help="repository of the model, such as Qwen/Qwen3-8B"
-    )
-    results.add_argument("--out", type=Path, required=True, help="folder that becomes the repository, or a clone of it")
-    commands.add_parser("lm-eval-path", help="print the folder of our tasks for lm-eval", allow_abbrev=False)
-    commands.add_parser("lighteval-path", help="print the file of our tasks for lighteval", allow_abbrev=False)
-    return Arguments(**vars(parser.parse_args(argv)))
-
-
-def _write_logs(args: Arguments) -> None:
+def _write_logs(asked: InspectLogs) -> None:
     from epbench.interop.inspect_log import write_inspect_log
     from epbench.runs.several import runs_in
 
-    folders = [folder for run in args.runs for folder in runs_in(run)]
+    folders = [folder for run in asked.runs for folder in runs_in(run)]
     for folder in command.bar(folders, "logs", len(folders)):
-        command.console().say(f"log: {write_inspect_log(folder, args.out)}")
-    command.console().say(f"to read them: inspect view --log-dir {args.out}")
+        command.console().say(f"log: {write_inspect_log(folder, asked.out)}")
+    command.console().say(f"to read them: inspect view --log-dir {asked.out}")
 
 
-def _write_results(args: Arguments) -> None:
+def _write_results(asked: EvalResults) -> None:
     from epbench.interop.eval_results import FOLDER, write_eval_results
 
     console = command.console()
-    console.say(f"scores: {write_eval_results(args.runs[0], args.repo, args.out)}")
+    console.say(f"scores: {write_eval_results(asked.runs, asked.repo, asked.out)}")
     console.say("to propose them to the model's repository:")
-    console.say(f"hf upload {args.repo} {args.out / FOLDER} {FOLDER} --repo-type model --create-pr")
+    console.say(f"hf upload {asked.repo} {asked.out / FOLDER} {FOLDER} --repo-type model --create-pr")
 
 
 def _show_path(name: str) -> None:

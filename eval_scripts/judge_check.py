@@ -27,12 +27,15 @@ takes them from a dataset. A model reads whole stores, which is dear: see --plan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from epbench import command, options
+from epbench import command
+from epbench.arguments import options
+from epbench.arguments.declaring import argument, included, parse
+from epbench.errors import BadInput
 
 if TYPE_CHECKING:
     from epbench.tulving.judging.verdicts import Judge
@@ -41,28 +44,51 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(options.BackendOptions):
-    """What the command line says."""
+class Arguments:
+    """The command line."""
 
-    benchmark: str
-    judge: str
-    out: Path
-    n: int
-    seed: int
-    plan: bool
-    judge_prompts: Path | None
-    judge_max_tokens: int
-    dataset: str | None
-    config: list[str]
-    rows: int
-    released: Path | None
-    book: str | None
-    generator: str | None
-    run: str | None
+    benchmark: Literal["tulving", "memfail"] = argument("what the judge will judge (tulving)", default="tulving")
+    judge: str = argument(f"{options.TULVING_JUDGES}, {options.MODELS}")
+    out: Path = argument("the check's folder")
+    n: int = argument("answers of each kind, or faults of each kind and config, at least 20 (30)", default=30)
+    seed: int = argument("seed of what the judge is given (0)", default=0)
+    plan: bool = argument("print the number of requests and tokens, and stop")
+
+    backend: options.Backend = included("the judge, if it is a model")
+    judge_prompts: Path | None = argument(
+        "another prompt pack, TOML or JSON, like tulving/data/judging.toml or memfail/data/memfail_judging.toml",
+        metavar="FILE",
+    )
+    judge_max_tokens: int = argument("longest reply in tokens, for Tulving (2048)", default=2048, metavar="N")
+
+    dataset: str | None = argument(
+        "epbench/memfail, or a folder made by builders/memfail.py (rows from templates)",
+        group="where faults are planted, for MemFail",
+    )
+    config: list[str] = argument("configs, or all (all)", default=["all"])
+    rows: int = argument("rows made of each config: what a store holds (100)", default=100)
+
+    released: Path | None = argument(
+        "the published archive, folder or zip", group="to compare it with the judge of the published archive"
+    )
+    book: Literal["short", "long", "very-long"] | None = argument("only runs on books of this length")
+    generator: str | None = argument("only runs on books written by this model")
+    run: str | None = argument("only runs whose path in the archive contains this text")
+
+    def __post_init__(self) -> None:
+        wrong = None
+        if not self.released and (self.book or self.generator or self.run):
+            wrong = "--book, --generator and --run choose runs of an archive; give --released with them"
+        elif self.benchmark != "memfail" and (self.dataset or self.config != ["all"] or self.rows != 100):
+            wrong = "--dataset, --config and --rows say where faults are planted; give --benchmark memfail with them"
+        elif self.benchmark == "memfail" and self.released:
+            wrong = "--released is an archive of answers to questions about books; it goes with --benchmark tulving"
+        if wrong:
+            raise BadInput(f"{wrong}; see --help")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = _arguments(argv)
+    args = parse(Arguments, __doc__, argv)
     command.show_log()
     if args.released:
         _compare_with_published(args, args.released)
@@ -72,115 +98,71 @@ def main(argv: Sequence[str] | None = None) -> None:
         _check(args)
 
 
-def _arguments(argv: Sequence[str] | None) -> Arguments:
-    parser = command.parser(__doc__)
-    parser.add_argument(
-        "--benchmark", choices=["tulving", "memfail"], default="tulving", help="what the judge will judge (tulving)"
-    )
-    parser.add_argument("--judge", required=True, help=f"{options.TULVING_JUDGES}, {options.MODELS}")
-    parser.add_argument("--out", type=Path, required=True, help="the check's folder")
-    parser.add_argument(
-        "--n", type=int, default=30, help="answers of each kind, or faults of each kind and config, at least 20 (30)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of what the judge is given (0)")
-    parser.add_argument("--plan", action="store_true", help="print the number of requests and tokens, and stop")
-
-    model = parser.add_argument_group("the judge, if it is a model")
-    options.add_backend(model)
-    model.add_argument(
-        "--judge-prompts", type=Path, metavar="FILE",
-        help="another prompt pack, TOML or JSON, like tulving/data/judging.toml or memfail/data/memfail_judging.toml",
-    )  # fmt: skip
-    model.add_argument(
-        "--judge-max-tokens", type=int, default=2048, metavar="N", help="longest reply in tokens, for Tulving (2048)"
-    )
-
-    planted = parser.add_argument_group("where faults are planted, for MemFail")
-    planted.add_argument(
-        "--dataset", help="epbench/memfail, or a folder made by builders/memfail.py (rows from templates)"
-    )
-    planted.add_argument("--config", nargs="+", default=["all"], help="configs, or all (all)")
-    planted.add_argument("--rows", type=int, default=100, help="rows made of each config: what a store holds (100)")
-
-    archive = parser.add_argument_group("to compare it with the judge of the published archive")
-    archive.add_argument("--released", type=Path, help="the published archive, folder or zip")
-    archive.add_argument("--book", choices=["short", "long", "very-long"], help="only runs on books of this length")
-    archive.add_argument("--generator", help="only runs on books written by this model")
-    archive.add_argument("--run", help="only runs whose path in the archive contains this text")
-    args = Arguments(**vars(parser.parse_args(argv)))
-    if not args.released and (args.book or args.generator or args.run):
-        parser.error("--book, --generator and --run choose runs of an archive; give --released with them")
-    if args.benchmark != "memfail" and (args.dataset or args.config != ["all"] or args.rows != 100):
-        parser.error("--dataset, --config and --rows say where faults are planted; give --benchmark memfail with them")
-    if args.benchmark == "memfail" and args.released:
-        parser.error("--released is an archive of answers to questions about books; it goes with --benchmark tulving")
-    return args
-
-
 def _check(args: Arguments) -> None:
     """Have the judge read the calibration set, and write its passport."""
-    from epbench.files.secrets import without_login
-    from epbench.judges.protocol import about_judge, is_free
     from epbench.runs.folder import open_run
     from epbench.tulving.calibration.answers import fingerprint_of_set, make_calibration_set
     from epbench.tulving.calibration.check import check_judge_on, passport_screen
     from epbench.tulving.calibration.passport import passport_path
     from epbench.tulving.judging.verdicts import judge_failures, plan_lines
 
-    console = command.console()
     judge = _judge(args)
-    calibration_set = make_calibration_set(args.n, args.seed)
-    lines = plan_lines(judge, [answer.judge_input for answer in calibration_set])
-    if args.plan or not is_free(judge):
-        console.say("\n".join(lines))
-    if args.plan:
+    made = make_calibration_set(args.n, args.seed)
+    if not _goes_on(args, judge, plan_lines(judge, [answer.judge_input for answer in made])):
         return
-    identity: dict[str, Any] = {"benchmark": "judge check", **about_judge(judge, "judge")}
-    identity |= {"n": args.n, "seed": args.seed, "made_answers": fingerprint_of_set(calibration_set)}
-    identity |= {"base_url": without_login(args.base_url or "")}
+    identity = _identity(args, judge, "judge check", n=args.n, seed=args.seed, made_answers=fingerprint_of_set(made))
     with open_run(args.out, identity, {}) as folder:
-        passport = check_judge_on(folder, calibration_set, args.seed, judge, command.bar)
-    console.print(passport_screen(passport))
-    if passport["failed"]:
-        console.say(
-            f"{passport['failed']} calibration answers have no verdict; they count neither as right nor as wrong"
-        )
-        for reason, n in judge_failures(args.out, judge).items():
-            console.say(f"failed {n} times: {reason}")
-    console.say(f"report: {args.out / 'report.html'}; kept for later runs: {passport_path(judge)}")
+        passport = check_judge_on(folder, made, args.seed, judge, command.bar)
+    command.console().print(passport_screen(passport))
+    _end(args, "calibration answers", passport["failed"], judge_failures(args.out, judge), passport_path(judge))
 
 
 def _check_on_planted_faults(args: Arguments) -> None:
     """Have the judge of MemFail find planted faults, and write its passport."""
-    from epbench.files.secrets import without_login
-    from epbench.judges.protocol import about_judge, is_free
     from epbench.memfail.calibration.check import check_judge_on, judge_failures, plan_lines, planted_set
     from epbench.memfail.calibration.passport import fingerprint_of, passport_path, passport_screen
     from epbench.memfail.dataset.load import CONFIGS
     from epbench.memfail.judging.load import load_judge
     from epbench.runs.folder import open_run
 
-    console = command.console()
-    judge = load_judge(args.judge, args.backend, args.judge_prompts)
+    judge = load_judge(args.judge, args.backend.options, args.judge_prompts)
     configs = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
     cases = planted_set(configs, args.n, args.seed, dataset=args.dataset, rows=args.rows)
-    lines = plan_lines(judge, cases)
-    if args.plan or not is_free(judge):
-        console.say("\n".join(lines))
-    if args.plan:
+    if not _goes_on(args, judge, plan_lines(judge, cases)):
         return
-    identity: dict[str, Any] = {"benchmark": "judge check, memfail", **about_judge(judge, "judge")}
-    identity |= {"n": args.n, "seed": args.seed, "planted": fingerprint_of(cases)}
-    identity |= {"base_url": without_login(args.base_url or "")}
-    rows = args.dataset or f"{args.rows} template rows of each config"
+    benchmark, rows = "judge check, memfail", args.dataset or f"{args.rows} template rows of each config"
+    identity = _identity(args, judge, benchmark, n=args.n, seed=args.seed, planted=fingerprint_of(cases))
     with open_run(args.out, identity, {"dataset": rows}) as folder:
         passport = check_judge_on(folder, cases, judge, command.bar, n=args.n, seed=args.seed, rows=rows)
-    console.print(passport_screen(passport))
-    if passport["failed"]:
-        console.say(f"{passport['failed']} planted cases have no verdict; they count neither as right nor as wrong")
-        for reason, n in judge_failures(args.out, judge).items():
-            console.say(f"failed {n} times: {reason}")
-    console.say(f"report: {args.out / 'report.html'}; kept for later runs: {passport_path(judge)}")
+    command.console().print(passport_screen(passport))
+    _end(args, "planted cases", passport["failed"], judge_failures(args.out, judge), passport_path(judge))
+
+
+def _goes_on(args: Arguments, judge: Any, lines: Sequence[str]) -> bool:
+    """Print what the judge has to do if it costs something or --plan is given; tell whether it is to be done."""
+    from epbench.judges.protocol import is_free
+
+    if args.plan or not is_free(judge):
+        command.console().say("\n".join(lines))
+    return not args.plan
+
+
+def _identity(args: Arguments, judge: Any, benchmark: str, **more: Any) -> dict[str, Any]:
+    """What tells this check from another one: a folder is resumed only by a check of the same identity."""
+    from epbench.files.secrets import without_login
+    from epbench.judges.protocol import about_judge
+
+    address = without_login(args.backend.base_url or "")
+    return {"benchmark": benchmark, **about_judge(judge, "judge"), **more, "base_url": address}
+
+
+def _end(args: Arguments, what: str, n_failed: int, reasons: Mapping[str, int], kept: Path) -> None:
+    """Say what has no verdict, and where the passport is."""
+    console = command.console()
+    if n_failed:
+        console.say(f"{n_failed} {what} have no verdict; they count neither as right nor as wrong")
+        console.say_all(f"failed {n} times: {reason}" for reason, n in reasons.items())
+    console.say(f"report: {args.out / 'report.html'}; kept for later runs: {kept}")
 
 
 def _compare_with_published(args: Arguments, path: Path) -> None:
@@ -199,7 +181,6 @@ def _compare_with_published(args: Arguments, path: Path) -> None:
 
 
 def _chosen_runs(args: Arguments, path: Path, archive: Archive) -> list[PublishedRun]:
-    from epbench.errors import BadInput
     from epbench.tulving.released.runs import published_runs
 
     every = published_runs(archive)
@@ -218,27 +199,20 @@ def _chosen_runs(args: Arguments, path: Path, archive: Archive) -> list[Publishe
 def _agreement(args: Arguments, archive: Archive, run: PublishedRun, judge: Judge) -> dict[str, Any] | None:
     """How far the judge agrees with the published one on the answers of one run; None if only the plan is wanted."""
     from epbench.files.json_files import write_json
-    from epbench.files.secrets import without_login
     from epbench.files.writing import write_text
-    from epbench.judges.protocol import about_judge, is_free
     from epbench.runs.folder import open_run
     from epbench.tulving.judging.own_answers import record_answers
     from epbench.tulving.judging.verdicts import judge_answers, judge_input, plan_lines
     from epbench.tulving.released.runs import clipped, read_published_run
     from epbench.tulving.scores.judge_agreement import agreement_table, judge_agreement
 
-    console = command.console()
     out = args.out / run.folder
     names = (args.judge, f"{run.book.generator} (published)")
     published = read_published_run(archive.files, run)
     inputs = [judge_input(row, answer) for row, answer in zip(published.rows, published.answers, strict=True)]
-    lines = plan_lines(judge, inputs)
-    if args.plan or not is_free(judge):
-        console.say("\n".join([f"{run.label}:", *lines]))
-    if args.plan:
+    if not _goes_on(args, judge, [f"{run.label}:", *plan_lines(judge, inputs)]):
         return None
-    identity = {"benchmark": "judge agreement", **about_judge(judge, "judge")}
-    identity |= {"released": run.book.folder, "run": run.path, "base_url": without_login(args.base_url or "")}
+    identity = _identity(args, judge, "judge agreement", released=run.book.folder, run=run.path)
     with open_run(out, identity, {"book": run.book.name}) as folder:
         record_answers(folder, {one.id: one.answer for one in inputs}, run.path)
         ours = judge_answers(folder, published.rows, judge, command.bar)
@@ -248,14 +222,14 @@ def _agreement(args: Arguments, archive: Archive, run: PublishedRun, judge: Judg
         write_json(folder / "agreement.json", {"judges": list(names), "n_failed": missing, **agreement})
         write_text(folder / "table.md", agreement_table(agreement, names))
     if missing:
-        console.say(f"{run.label}: {missing} answers have no verdict; they are left out")
+        command.console().say(f"{run.label}: {missing} answers have no verdict; they are left out")
     return agreement
 
 
 def _judge(args: Arguments) -> Judge:
     from epbench.tulving.judging.load import load_judge
 
-    return load_judge(args.judge, args.backend, prompts=args.judge_prompts, max_tokens=args.judge_max_tokens)
+    return load_judge(args.judge, args.backend.options, prompts=args.judge_prompts, max_tokens=args.judge_max_tokens)
 
 
 if __name__ == "__main__":

@@ -65,33 +65,60 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench import command, options
+from epbench import command
+from epbench.arguments import options
+from epbench.arguments.declaring import argument, included, parse
 
 if TYPE_CHECKING:
     from epbench.memfail.evaluate import Evaluation
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(options.BackendOptions, options.SystemOptions, options.JudgeOptions, options.SubsetOptions):
-    """What the command line says."""
+class Arguments:
+    """The command line."""
 
-    datasets: list[str]
-    config: list[str]
-    out: Path
-    system: str
-    k: list[int]
-    isolate: bool
-    published_query: bool
-    with_replies: bool
-    units_per_conversation: int
-    seed: int
-    model: str
-    max_tokens: int
-    prompts: Path | None
+    datasets: list[str] = argument(
+        "epbench/memfail, or a folder made by builders/memfail.py; may be several",
+        flags=["--dataset"],
+        metavar="DATASET",
+    )
+    config: list[str] = argument("configs, or all")
+    out: Path = argument("the run's folder")
+
+    system: str = argument(
+        "a system, a baseline or module:Class; see above", flags=["--system", "--memory"], group="what remembers"
+    )
+    k: list[int] = argument(
+        "memories for each question (5); each k is scored apart", default=[5], flags=["--k", "--top-k"]
+    )
+    isolate: bool = argument("one store for each row instead of one for all")
+    published_query: bool = argument("search with the options, not only the question")
+    with_replies: bool = argument("store the reader's replies too, as published")
+    units_per_conversation: int = argument("most facts in one conversation (1)", default=1, metavar="N")
+    seed: int = argument("seed of the order in which facts are stored (0)", default=0)
+    systems: options.System = included()
+
+    model: str = argument(
+        f"lexical (rules, offline), {options.MODELS} (lexical)", default="lexical", group="who answers"
+    )
+    backend: options.Backend = included()
+    max_tokens: int = argument("longest answer in tokens (1024)", default=1024, metavar="N")
+    prompts: Path | None = argument(
+        "another prompt pack, TOML or JSON, like memfail/data/memfail_prompts.toml", metavar="FILE"
+    )
+    judging: options.Judge = included(
+        "who judges",
+        judge_prompts=argument(
+            "another prompt pack, TOML or JSON, like memfail/data/memfail_judging.toml", metavar="FILE"
+        ),
+    )
+    part: options.Subset = included(
+        "how much", limit=argument("ask only N questions of each config, chosen at random", metavar="N")
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = _arguments(argv)
+    args = parse(Arguments, __doc__, argv)
     command.show_log()
     from epbench.files.writing import write_text
     from epbench.memfail.evaluate import prepare, run
@@ -105,12 +132,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     for ready in prepared:
         if len(prepared) > 1:
             console.say(f"{ready.evaluation.dataset}:")
-        for line in ready.plan if args.plan else ():
+        for line in ready.plan if args.part.plan else ():
             console.say(line)
 
     scores: dict[str, Any] = {}
     failures: list[str | None] = []
-    for ready in prepared if not args.plan else ():
+    for ready in prepared if not args.part.plan else ():
         out = folders[ready.evaluation.dataset]
         done = run(ready, out, progress=command.bar)
         for warning in done.warnings:
@@ -138,60 +165,32 @@ def _evaluations(args: Arguments) -> list[Evaluation]:
     from epbench.models.load import load_reader
     from epbench.models.protocol import Sampling
 
+    main, judging, systems = args.backend, args.judging, args.systems
     setting = Setting(
-        ks=tuple(args.k), isolate=args.isolate, published_query=args.published_query, replies=args.with_replies,
-        units_per_conversation=args.units_per_conversation, timeout=args.timeout, seed=args.seed,
-        sampling=Sampling(args.max_tokens), memory_limit=args.memory_limit,
-    )  # fmt: skip
-    first = Evaluation(
-        dataset=args.datasets[0], configs=args.config, system=args.system, setting=setting,
-        system_options=args.installed(args.system, args.base_url, args.request_timeout),
-        model=load_reader(args.model, LexicalReader(), args.backend),
-        judge=load_judge(args.judge, args.judge_backend(args), args.judge_prompts),
-        prompts=load_prompts(args.prompts), limit=args.limit, shard=args.shard, base_url=args.base_url or "",
-    )  # fmt: skip
-    return [replace(first, dataset=name) for name in args.datasets]
-
-
-def _arguments(argv: Sequence[str] | None) -> Arguments:
-    parser = command.parser(__doc__)
-    parser.add_argument(
-        "--dataset", dest="datasets", nargs="+", required=True, metavar="DATASET",
-        help="epbench/memfail, or a folder made by builders/memfail.py; may be several",
-    )  # fmt: skip
-    parser.add_argument("--config", nargs="+", required=True, help="configs, or all")
-    parser.add_argument("--out", type=Path, required=True, help="the run's folder")
-
-    memory = parser.add_argument_group("what remembers")
-    memory.add_argument("--system", "--memory", required=True, help="a system, a baseline or module:Class; see above")
-    memory.add_argument(
-        "--k", "--top-k", type=int, nargs="+", default=[5],
-        help="memories for each question (5); each k is scored apart",
-    )  # fmt: skip
-    memory.add_argument("--isolate", action="store_true", help="one store for each row instead of one for all")
-    memory.add_argument("--published-query", action="store_true", help="search with the options, not only the question")
-    memory.add_argument("--with-replies", action="store_true", help="store the reader's replies too, as published")
-    memory.add_argument(
-        "--units-per-conversation", type=int, default=1, metavar="N", help="most facts in one conversation (1)"
+        ks=tuple(args.k),
+        isolate=args.isolate,
+        published_query=args.published_query,
+        replies=args.with_replies,
+        units_per_conversation=args.units_per_conversation,
+        timeout=systems.timeout,
+        seed=args.seed,
+        sampling=Sampling(args.max_tokens),
+        memory_limit=systems.memory_limit,
     )
-    memory.add_argument("--seed", type=int, default=0, help="seed of the order in which facts are stored (0)")
-    options.add_system(memory)
-
-    reader = parser.add_argument_group("who answers")
-    reader.add_argument("--model", default="lexical", help=f"lexical (rules, offline), {options.MODELS} (lexical)")
-    options.add_backend(reader)
-    reader.add_argument("--max-tokens", type=int, default=1024, metavar="N", help="longest answer in tokens (1024)")
-    reader.add_argument(
-        "--prompts", type=Path, metavar="FILE",
-        help="another prompt pack, TOML or JSON, like memfail/data/memfail_prompts.toml",
-    )  # fmt: skip
-    options.add_judge(parser.add_argument_group("who judges"), "memfail/data/memfail_judging.toml")
-
-    part = parser.add_argument_group("how much")
-    part.add_argument("--limit", type=int, metavar="N", help="ask only N questions of each config, chosen at random")
-    part.add_argument("--shard", metavar="I/N", help="run only the i-th of n parts, for runs on several machines")
-    options.add_plan(part)
-    return Arguments(**vars(parser.parse_args(argv)))
+    first = Evaluation(
+        dataset=args.datasets[0],
+        configs=args.config,
+        system=args.system,
+        setting=setting,
+        system_options=systems.installed(args.system, main.base_url, main.request_timeout),
+        model=load_reader(args.model, LexicalReader(), main.options),
+        judge=load_judge(judging.judge, judging.options(main), judging.judge_prompts),
+        prompts=load_prompts(args.prompts),
+        limit=args.part.limit,
+        shard=args.part.shard,
+        base_url=main.base_url or "",
+    )
+    return [replace(first, dataset=name) for name in args.datasets]
 
 
 if __name__ == "__main__":

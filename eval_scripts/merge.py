@@ -15,40 +15,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from epbench import command
+from epbench.arguments.declaring import argument, parse
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line.
+    """The command line."""
 
-    Attributes:
-        runs: The folders of the shards.
-        out: The folder of the whole run.
-        dataset: Where the dataset is on this machine; None for where the shards found it.
-        limit: The number of questions of the whole run; None for the limit of the shards.
-        prompts: The reader's prompt pack, for shards of MemFail with another one than ours.
-    """
-
-    runs: Sequence[Path]
-    out: Path
-    dataset: str | None
-    limit: int | None
-    prompts: Path | None
+    runs: list[Path] = argument("folders of the shards", positional=True)
+    dataset: str | None = argument("where the dataset is on this machine, if not where the shards found it")
+    limit: int | None = argument("questions of the whole run, if not the --limit of the shards")
+    prompts: Path | None = argument(
+        "the reader's prompt pack, if shards of MemFail had another than ours", metavar="FILE"
+    )
+    out: Path = argument("folder of the whole run")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = command.parser(__doc__)
-    parser.add_argument("runs", nargs="+", type=Path, help="folders of the shards")
-    parser.add_argument("--dataset", help="where the dataset is on this machine, if not where the shards found it")
-    parser.add_argument("--limit", type=int, help="questions of the whole run, if not the --limit of the shards")
-    parser.add_argument(
-        "--prompts",
-        type=Path,
-        metavar="FILE",
-        help="the reader's prompt pack, if shards of MemFail had another than ours",
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder of the whole run")
-    _merge(Arguments(**vars(parser.parse_args(argv))))
+    _merge(parse(Arguments, __doc__, argv))
 
 
 def _merge(args: Arguments) -> None:

@@ -27,39 +27,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from epbench import command
+from epbench.arguments.declaring import argument, parse
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line.
+    """The command line."""
 
-    Attributes:
-        runs: The folders of the runs.
-        out: The folder for table.md and report.html.
-        reported: Files of reported numbers to show beside runs of MemFail.
-        prices: A file of prices, to tell what runs of MemFail cost; None for none.
-    """
-
-    runs: Sequence[Path]
-    out: Path
-    reported: list[Path]
-    prices: Path | None
+    runs: list[Path] = argument("folders of runs; those of one benchmark are on the same dataset", positional=True)
+    reported: list[Path] = argument(
+        "MemFail: `paper`, or JSON of reported success rates or errors by stage, to show beside the runs",
+        default=[],
+        flags=["--reported", "--published"],
+        metavar="FILE",
+    )
+    prices: Path | None = argument("MemFail: TOML or JSON of what models cost per million tokens", metavar="FILE")
+    out: Path = argument("folder for table.md and report.html")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = command.parser(__doc__)
-    parser.add_argument(
-        "runs", nargs="+", type=Path, help="folders of runs; those of one benchmark are on the same dataset"
-    )
-    parser.add_argument(
-        "--reported", "--published", nargs="+", type=Path, default=[], metavar="FILE",
-        help="MemFail: `paper`, or JSON of reported success rates or errors by stage, to show beside the runs",
-    )  # fmt: skip
-    parser.add_argument(
-        "--prices", type=Path, metavar="FILE", help="MemFail: TOML or JSON of what models cost per million tokens"
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder for table.md and report.html")
-    _report(Arguments(**vars(parser.parse_args(argv))))
+    _report(parse(Arguments, __doc__, argv))
 
 
 def _report(args: Arguments) -> None:

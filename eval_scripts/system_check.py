@@ -22,29 +22,47 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
-from epbench import command, options
+from epbench import command
+from epbench.arguments import options
+from epbench.arguments.declaring import argument, included, parse
+from epbench.errors import BadInput
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(options.SystemOptions):
-    """What the command line says."""
+class System(options.System):
+    """How the memory system is run; never in this process, in which nothing could stop it."""
 
-    system: str
-    n: int
-    out: Path | None
+    isolation: Literal["process", "bwrap"] = argument(
+        "where a system runs: in a process of its own (process), within bubblewrap, without network and files (bwrap)",
+        default="process",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """The command line."""
+
+    system: str = argument("mem0, a-mem, …, module:Class or path/to/file.py:Class", positional=True)
+    n: int = argument("conversations of the large store (1000)", default=1000)
+    out: Path | None = argument("an empty folder for contract.json, stores and log", metavar="DIR")
+    systems: System = included("how it is run")
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise BadInput(f"--n: expected at least 1, got {self.n}; see --help")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = _arguments(argv)
-    from epbench.errors import BadInput
+    args = parse(Arguments, __doc__, argv)
     from epbench.files.json_files import write_json
     from epbench.memories.contract import try_system
     from epbench.memories.load import load_memory
     from epbench.reports.tables import Table
 
-    limits = args.limits
-    system = load_memory(args.system, limits=limits, **args.installed(args.system, None, args.timeout))
+    limits = args.systems.limits
+    system = load_memory(args.system, limits=limits, **args.systems.installed(args.system, None, args.systems.timeout))
     if system.baseline:
         raise BadInput(f"memory system {args.system!r}: expected a system, not a baseline, such as module:Class")
     console = command.console()
@@ -65,21 +83,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(1)
 
 
-def _arguments(argv: Sequence[str] | None) -> Arguments:
-    parser = command.parser(__doc__)
-    parser.add_argument("system", help="mem0, a-mem, …, module:Class or path/to/file.py:Class")
-    parser.add_argument("--n", type=int, default=1000, help="conversations of the large store (1000)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="an empty folder for contract.json, stores and log")
-    options.add_system(parser.add_argument_group("how it is run"), in_process=False)
-    args = Arguments(**vars(parser.parse_args(argv)))
-    if args.n < 1:
-        parser.error(f"--n: expected at least 1, got {args.n}")
-    return args
-
-
 def _require_empty(folder: Path) -> None:
-    from epbench.errors import BadInput
-
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise BadInput(f"{folder}: expected an empty folder for a new check")

@@ -23,7 +23,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench import command, options
+from epbench import command
+from epbench.arguments import options
+from epbench.arguments.declaring import argument, included, parse
+from epbench.errors import BadInput
 
 if TYPE_CHECKING:
     from epbench.models.protocol import Model
@@ -37,63 +40,33 @@ PAPER = "paper"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(options.BackendOptions):
-    """The command line.
+class Arguments:
+    """The command line."""
 
-    Attributes:
-        runs: The folders of runs and trainings.
-        released: The published archive of Tulving books, or None.
-        datasets: Folders or Hub names of datasets.
-        reported: `paper`, or files of reported numbers.
-        prices: A file of prices, to tell what runs of MemFail cost; None for none.
-        by: Columns of questions.parquet, to group the questions of Tulving books by.
-        entity: The person whose path Figure 6 shows; None for the one with the most events.
-        realism: The model that says how realistic the events of a book are; None for no such tables.
-        out: The folder for what is made.
-    """
+    runs: list[Path] = argument("folders of runs, of any benchmarks", default=[], positional=True, metavar="RUN")
+    released: Path | None = argument("the published archive of Tulving books, or its folder", metavar="ZIP")
+    datasets: list[str] = argument(
+        "datasets: folders, or names on the Hub", default=[], flags=["--dataset"], metavar="D"
+    )
+    reported: list[str] = argument(f"reported numbers: JSON files, or {PAPER!r} for ours", default=[], metavar="FILE")
+    prices: Path | None = argument("MemFail: TOML or JSON of prices per million tokens", metavar="FILE")
+    by: list[str] = argument("Tulving: mean F1 by any columns of questions.parquet", default=[], metavar="COLUMN")
+    entity: str | None = argument("Tulving: whose path Figure 6 shows (who has the most events)", metavar="NAME")
+    realism: str | None = argument(
+        f"{options.MODELS}; without one these tables are not made",
+        metavar="MODEL",
+        group="who says how realistic an event is (Tulving, Tables 24 and 25)",
+    )
+    backend: options.Backend = included()
+    out: Path = argument("folder for tables, figures and the page", group="")
 
-    runs: Sequence[Path]
-    released: Path | None
-    datasets: Sequence[str]
-    reported: Sequence[str]
-    prices: Path | None
-    by: Sequence[str]
-    entity: str | None
-    realism: str | None
-    out: Path
+    def __post_init__(self) -> None:
+        if not (self.runs or self.released or self.datasets):
+            raise BadInput("give folders of runs, --released or --dataset; see --help")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    _make(_arguments(argv))
-
-
-def _arguments(argv: Sequence[str] | None) -> Arguments:
-    parser = command.parser(__doc__)
-    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN", help="folders of runs, of any benchmarks")
-    parser.add_argument(
-        "--released", type=Path, metavar="ZIP", help="the published archive of Tulving books, or its folder"
-    )
-    parser.add_argument(
-        "--dataset", nargs="+", default=[], dest="datasets", metavar="D", help="datasets: folders, or names on the Hub"
-    )
-    parser.add_argument(
-        "--reported", nargs="+", default=[], metavar="FILE", help=f"reported numbers: JSON files, or {PAPER!r} for ours"
-    )
-    parser.add_argument(
-        "--prices", type=Path, metavar="FILE", help="MemFail: TOML or JSON of prices per million tokens"
-    )
-    parser.add_argument(
-        "--by", nargs="+", default=[], metavar="COLUMN", help="Tulving: mean F1 by any columns of questions.parquet"
-    )
-    parser.add_argument("--entity", metavar="NAME", help="Tulving: whose path Figure 6 shows (who has the most events)")
-    judge = parser.add_argument_group("who says how realistic an event is (Tulving, Tables 24 and 25)")
-    judge.add_argument("--realism", metavar="MODEL", help=f"{options.MODELS}; without one these tables are not made")
-    options.add_backend(judge)
-    parser.add_argument("--out", type=Path, required=True, help="folder for tables, figures and the page")
-    args = Arguments(**vars(parser.parse_args(argv)))
-    if not (args.runs or args.released or args.datasets):
-        parser.error("give folders of runs, --released or --dataset")
-    return args
+    _make(parse(Arguments, __doc__, argv))
 
 
 def _make(args: Arguments) -> None:
@@ -126,8 +99,6 @@ def _with_notes(made: Sequence[Any], notes: Sequence[str]) -> list[Any]:
 
 def _by_benchmark(args: Arguments) -> dict[str, tuple[list[Path], list[str]]]:
     """The folders of runs and the datasets of each benchmark."""
-    from epbench.errors import BadInput
-
     found: dict[str, tuple[list[Path], list[str]]] = {}
     for folder in args.runs:
         benchmark = _benchmark_of(folder)
@@ -155,7 +126,6 @@ def _benchmark_of(folder: Path) -> str | None:
 
 def _benchmark_of_dataset(name: str) -> str:
     """The benchmark that a dataset is for, by its configs."""
-    from epbench.errors import BadInput
     from epbench.hub.rows import hub_configs
     from epbench.memfail.dataset.load import CONFIGS as MEMFAIL
 
@@ -208,7 +178,7 @@ def _tulving(
     if args.realism:
         from epbench.models.load import load_model
 
-        judge = load_model(args.realism, args.backend)
+        judge = load_model(args.realism, args.backend.options)
         realism = {book.fingerprint: _rated(book, judge, out / "realism" / book.fingerprint) for book in books}
     made = make.exhibits(inputs, books, realism=realism, by=args.by, entity=args.entity)
     return leaderboards(inputs), made
@@ -216,7 +186,6 @@ def _tulving(
 
 def _still_there(names: Sequence[str], given: Sequence[str]) -> list[str]:
     """Those of the datasets of runs that were not given anyway and can be read; it is told which cannot."""
-    from epbench.errors import BadInput
     from epbench.hub.rows import stored_rows
 
     found = []

@@ -46,96 +46,86 @@ and failed requests are sent again. eval_scripts/merge.py joins the folders of -
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from epbench import command, options
+from epbench import command
+from epbench.arguments import options
+from epbench.arguments.declaring import argument, included, parse_given
+from epbench.errors import BadInput
+
+if TYPE_CHECKING:
+    from epbench.tulving.context.requests import Reading
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(
-    options.BackendOptions, options.RetrieverOptions, options.SystemOptions, options.JudgeOptions, options.SubsetOptions
-):
-    """What the command line says; `given` names the arguments that it sets itself."""
+class Arguments:
+    datasets: list[str] = argument(
+        "epbench/<book>, or a folder made by builders/tulving.py; may be several",
+        default=[],
+        flags=["--dataset"],
+        metavar="DATASET",
+        either=True,
+    )
+    released: Path | None = argument("the published archive (folder or zip): score its runs again", either=True)
+    out: Path = argument("the run's folder")
 
-    datasets: list[str]
-    released: Path | None
-    out: Path
-    memory: str | None
-    answers: Path | None
-    prompts: Path | None
-    model: str
-    temperature: float
-    max_tokens: int
-    seed: int
-    repeats: int
-    judge_max_tokens: int
-    rejudge: bool
-    given: frozenset[str]
+    memory: str | None = argument(
+        "in-context, rag-paragraph, rag-chapter, none, everything or a memory system; see above",
+        group="what the reader sees",
+    )
+    answers: Path | None = argument(
+        'score these answers instead of asking a reader: JSONL of {"id", "answer"}', metavar="FILE"
+    )
+    passages: options.Retriever = included()
+    prompts: Path | None = argument("another prompt pack, TOML or JSON, like tulving/data/prompts.toml", metavar="FILE")
+    systems: options.System = included()
+
+    model: str = argument(
+        f"lexical (rules, offline), {options.MODELS} (lexical)", default="lexical", group="who answers, and how"
+    )
+    backend: options.Backend = included()
+    temperature: float = argument("0 is greedy (0)", default=0.0)
+    max_tokens: int = argument("longest answer in tokens (1024)", default=1024, metavar="N")
+    seed: int = argument("seed of sampled answers (0)", default=0, flags=["--sampling-seed"], metavar="SEED")
+    repeats: int = argument("how often to ask each question (1)", default=1, metavar="N")
+
+    judging: options.Judge = included(
+        "who judges",
+        judge=argument(f"{options.TULVING_JUDGES}, {options.MODELS} (lexical)", default="lexical"),
+        judge_prompts=argument("another prompt pack, TOML or JSON, like tulving/data/judging.toml", metavar="FILE"),
+    )
+    judge_max_tokens: int = argument("longest reply of the judge in tokens (2048)", default=2048, metavar="N")
+    rejudge: bool = argument("have this judge read the answers in OUT")
+
+    part: options.Subset = included("how much")
+
+    def __post_init__(self) -> None:
+        if len(self.datasets) > 1 and (self.rejudge or self.answers):
+            flag = "--rejudge" if self.rejudge else "--answers"
+            raise BadInput(f"{flag} is about one dataset, got {len(self.datasets)}; see --help")
+        if self.memory == "everything" and self.model != "lexical":
+            raise BadInput(f"--memory everything asks no model, got --model {self.model}; see --help")
+        if not (self.released or self.rejudge) and (self.memory is None) == (self.answers is None):
+            raise BadInput("give either --memory to ask a reader, or --answers to score a file; see --help")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = _arguments(argv)
+    args, given = parse_given(Arguments, __doc__, argv)
     command.show_log()
     if args.released and not args.rejudge:
         _rescore(args.released, args.out)
     else:
-        _evaluate(args)
+        _evaluate(args, given)
 
 
-def _arguments(argv: Sequence[str] | None) -> Arguments:
-    parser = command.parser(__doc__)
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--dataset", dest="datasets", nargs="+", default=[], metavar="DATASET",
-        help="epbench/<book>, or a folder made by builders/tulving.py; may be several")  # fmt: skip
-    source.add_argument("--released", type=Path, help="the published archive (folder or zip): score its runs again")
-    parser.add_argument("--out", type=Path, required=True, help="the run's folder")
-
-    memory = parser.add_argument_group("what the reader sees")
-    memory.add_argument("--memory",
-        help="in-context, rag-paragraph, rag-chapter, none, everything or a memory system; see above")  # fmt: skip
-    memory.add_argument("--answers", type=Path, metavar="FILE",
-        help='score these answers instead of asking a reader: JSONL of {"id", "answer"}')  # fmt: skip
-    options.add_retriever(memory)
-    memory.add_argument("--prompts", type=Path, metavar="FILE",
-        help="another prompt pack, TOML or JSON, like tulving/data/prompts.toml")  # fmt: skip
-    options.add_system(memory)
-
-    reader = parser.add_argument_group("who answers, and how")
-    reader.add_argument("--model", default="lexical", help=f"lexical (rules, offline), {options.MODELS} (lexical)")
-    options.add_backend(reader)
-    reader.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (0)")
-    reader.add_argument("--max-tokens", type=int, default=1024, metavar="N", help="longest answer in tokens (1024)")
-    reader.add_argument("--sampling-seed", dest="seed", type=int, default=0, metavar="SEED",
-        help="seed of sampled answers (0)")  # fmt: skip
-    reader.add_argument("--repeats", type=int, default=1, metavar="N", help="how often to ask each question (1)")
-
-    judge = parser.add_argument_group("who judges")
-    options.add_judge(judge, "tulving/data/judging.toml", options.TULVING_JUDGES)
-    judge.add_argument("--judge-max-tokens", type=int, default=2048, metavar="N",
-        help="longest reply of the judge in tokens (2048)")  # fmt: skip
-    judge.add_argument("--rejudge", action="store_true", help="have this judge read the answers in OUT")
-
-    options.add_subset(parser.add_argument_group("how much"))
-    args = Arguments(**vars(parser.parse_args(argv)), given=command.given(parser, argv))
-    if len(args.datasets) > 1 and (args.rejudge or args.answers):
-        parser.error(f"{'--rejudge' if args.rejudge else '--answers'} is about one dataset, got {len(args.datasets)}")
-    if args.memory == "everything" and args.model != "lexical":
-        parser.error(f"--memory everything asks no model, got --model {args.model}")
-    if not (args.released or args.rejudge) and (args.memory is None) == (args.answers is None):
-        parser.error("give either --memory to ask a reader, or --answers to score a file")
-    return args
-
-
-def _evaluate(args: Arguments) -> None:
+def _evaluate(args: Arguments, given: Mapping[str, Any]) -> None:
     """Check the runs on all datasets, then ask, judge and score; the weights are loaded once, by the first run."""
-    from epbench.errors import BadInput
     from epbench.models.load import load_reader
-    from epbench.models.protocol import Sampling
     from epbench.runs.several import folders_of_datasets
     from epbench.tulving import evaluate, rejudge
-    from epbench.tulving.context.requests import Reading, load_prompts
     from epbench.tulving.judging.load import load_judge
     from epbench.tulving.reader.lexical import LexicalReader
     from epbench.tulving.scores.tables import markdown_table, screen_tables
@@ -145,41 +135,66 @@ def _evaluate(args: Arguments) -> None:
     if args.answers and args.repeats > 1 and not args.rejudge:
         raise BadInput(f"--repeats {args.repeats}: a file of answers holds one answer to each question")
     folders, say = folders_of_datasets(args.out, args.datasets), command.console().say
-    model = None if args.answers or args.rejudge else load_reader(args.model, LexicalReader(), args.backend)
-    reading = None if args.memory is None or args.rejudge else Reading(
-        memory=args.memory, top_k=args.top_k, keep_order=args.keep_order, retriever=args.retriever,
-        retriever_url=args.retriever_url or args.base_url, request_timeout=args.request_timeout,
-        prompts=load_prompts(args.prompts), repeats=args.repeats, limits=args.limits,
-        sampling=Sampling(args.max_tokens, args.temperature, args.seed),
-        installed=args.installed(args.memory, args.base_url, args.request_timeout),
-    )  # fmt: skip
+    backend, judging, part = args.backend, args.judging, args.part
+    model = None if args.answers or args.rejudge else load_reader(args.model, LexicalReader(), backend.options)
+    reading = None if args.memory is None or args.rejudge else _reading(args, args.memory)
     judge = load_judge(  # the reader itself if both have one name and one address, so that weights are loaded once
-        args.judge, args.judge_backend(args), prompts=args.judge_prompts, max_tokens=args.judge_max_tokens,
-        reader=model if args.may_be_reader(args) else None,
-    )  # fmt: skip
+        judging.judge,
+        judging.options(backend),
+        prompts=judging.judge_prompts,
+        max_tokens=args.judge_max_tokens,
+        reader=model if judging.may_be_reader(backend) else None,
+    )
 
     def checked(dataset: str) -> evaluate.Prepared | rejudge.Prepared:
         if args.rejudge:
-            said = {name: value for name, value in vars(args).items() if name in args.given}
-            return rejudge.prepare(rejudge.Rejudging(
-                folder=args.out, dataset=dataset, judge=judge, said=said, limit=args.limit, shard=args.shard,
-            ))  # fmt: skip
-        return evaluate.prepare(evaluate.Evaluation(
-            dataset=dataset, judge=judge, reading=reading, model=model, base_url=args.base_url, answers=args.answers,
-            limit=args.limit, shard=args.shard,
-        ))  # fmt: skip
+            again = rejudge.Rejudging(
+                folder=args.out, dataset=dataset, judge=judge, said=given, limit=part.limit, shard=part.shard
+            )
+            return rejudge.prepare(again)
+        wanted = evaluate.Evaluation(
+            dataset=dataset,
+            judge=judge,
+            reading=reading,
+            model=model,
+            base_url=backend.base_url,
+            answers=args.answers,
+            limit=part.limit,
+            shard=part.shard,
+        )
+        return evaluate.prepare(wanted)
 
     def ran(ready: evaluate.Prepared | rejudge.Prepared, out: Path) -> evaluate.Evaluated:
         if isinstance(ready, rejudge.Prepared):
             return rejudge.run(ready, progress=command.bar, say=say)
         return evaluate.run(ready, out, progress=command.bar, warn=command.warn, say=say)
 
-    command.run_all(folders, checked, ran, (screen_tables, markdown_table), plan=args.plan)
+    command.run_all(folders, checked, ran, (screen_tables, markdown_table), plan=part.plan)
+
+
+def _reading(args: Arguments, memory: str) -> Reading:
+    """What the reader sees, and how it is asked."""
+    from epbench.models.protocol import Sampling
+    from epbench.tulving.context.requests import Reading, load_prompts
+
+    backend, passages = args.backend, args.passages
+    return Reading(
+        memory=memory,
+        top_k=passages.top_k,
+        keep_order=passages.keep_order,
+        retriever=passages.retriever,
+        retriever_url=passages.retriever_url or backend.base_url,
+        request_timeout=backend.request_timeout,
+        prompts=load_prompts(args.prompts),
+        repeats=args.repeats,
+        limits=args.systems.limits,
+        sampling=Sampling(args.max_tokens, args.temperature, args.seed),
+        installed=args.systems.installed(memory, backend.base_url, backend.request_timeout),
+    )
 
 
 def _rescore(archive: Path, out: Path) -> None:
     """Score the runs of the published archive again, from the replies of its own judge."""
-    from epbench.errors import BadInput
     from epbench.tulving.released.archive import open_archive
     from epbench.tulving.released.runs import score_published_runs
     from epbench.tulving.scores.tables import screen_tables

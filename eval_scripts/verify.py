@@ -28,48 +28,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench import command
+from epbench.arguments.declaring import argument, parse
 
 if TYPE_CHECKING:
     from epbench.reports.tables import Table
     from epbench.runs.benchmark import Check
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line.
+    """The command line."""
 
-    Attributes:
-        runs: The folders of the runs.
-        dataset: Where their dataset is now; None for where they found it.
-        released: The archive that published runs were scored from, or None.
-        prompts: The reader's prompt pack of runs of MemFail that had another one than ours, or None.
-    """
-
-    runs: Sequence[Path]
-    dataset: str | None
-    released: Path | None
-    prompts: Path | None
+    runs: list[Path] = argument("folders of runs", positional=True, metavar="RUN")
+    dataset: str | None = argument("where the dataset is now, if not where the run found it", metavar="D")
+    released: Path | None = argument("the archive that a published run was scored from", metavar="ZIP")
+    prompts: Path | None = argument("MemFail: the reader's prompt pack, if not ours", metavar="FILE")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
+    args = parse(Arguments, __doc__, argv)
+
     from epbench.runs.several import runs_below
 
-    parser = command.parser(__doc__)
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
-    parser.add_argument("--dataset", metavar="D", help="where the dataset is now, if not where the run found it")
-    parser.add_argument("--released", type=Path, metavar="ZIP", help="the archive that a published run was scored from")
-    parser.add_argument("--prompts", type=Path, metavar="FILE", help="MemFail: the reader's prompt pack, if not ours")
-    args = Arguments(**vars(parser.parse_args(argv)))
     found = {folder: _verified(folder, args) for run in args.runs for folder in runs_below(run)}
     console = command.console()
     for folder, checks in found.items():
         console.print(_table(folder, checks))
-    wrong = [f"{folder}: {check.what}: {check.said}" for folder, checks in found.items() for check in checks
-             if check.held is False]  # fmt: skip
-    for line in wrong:
-        console.say(line)
-    n = sum(len(checks) for checks in found.values())
-    unknown = sum(check.held is None for checks in found.values() for check in checks)
+    every = [(folder, check) for folder, checks in found.items() for check in checks]
+    wrong = [f"{folder}: {check.what}: {check.said}" for folder, check in every if check.held is False]
+    console.say_all(wrong)
+    n, unknown = len(every), sum(check.held is None for _, check in every)
     console.say(f"{n - len(wrong) - unknown} of {n} checks hold, {len(wrong)} do not, {unknown} could not be made")
     if wrong:
         sys.exit(1)

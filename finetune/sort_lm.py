@@ -42,7 +42,6 @@ kill, the same command goes on from the last epoch, to the same weights. --plan 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -50,8 +49,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from epbench import command, launch
-from epbench.finetuning.recipe import Recipe, said
+from epbench import command
+from epbench.arguments.declaring import argument, parse
+from epbench.finetuning import launching
+from epbench.finetuning.recipe import Recipe
 
 if TYPE_CHECKING:
     from epbench.booksort.context.prompts import Pack
@@ -73,29 +74,26 @@ HELD_OUT = 32  # examples and chunks whose perplexity is measured
 class Arguments(Recipe):
     """The command line: the recipe, and what follows."""
 
-    out: str = said("runs/sort_lm", "the run's folder")
-    model: str | None = said(None, "folder or name of the model to train, or smollm2 (a tiny Llama, made on the spot)")
-    dataset: str | None = said(None, "epbench/booksort, or a folder like it (template books, made on the spot)")
-    template_books: int = said(3, "how many template books, if no dataset is given")
-    texts: str | None = said(None, "folder of .txt files to train on instead of the dataset's books")
-    chunk_words: int = said(5000, "words of a chunk, about")
-    loss: Literal["all", "text"] = said("all", "which tokens are learned: all, or the texts and answers alone")
-    instructions: str = said("teknium/OpenHermes-2.5", "dataset or file of instructions to mix in, or none")
-    n_instructions: int = said(3500, "how many of them")
-    instructions_once: bool = said(False, "show each of them once in all epochs together, instead of in every epoch")
-    control: Literal["instructions", "summaries"] | None = said(None, "train a control without the books")
-    summaries: str | None = said(None, "folder of the summaries, for the control of that name")
-    pairs: list[str] = said(PAIRS, "configs of the pairs that are asked, e<excerpt>_s<segment>, or all")
-    limit: int | None = said(None, "ask only so many pairs, chosen at random")
-    prompts: str | None = said(None, "another prompt pack, as for eval_scripts/booksort.py")
-    prompt: int = said(3, "number of the prompt, and of the reading around a chunk")
-    held_out: str | None = said(None, "text that is never trained, to measure forgetting (a template book)")
-    plan: bool = said(False, "print what it takes, and stop")
-
-    @property
-    def folder(self) -> Path:
-        """The run's folder."""
-        return Path(self.out)
+    out: Path = argument("the run's folder", default=Path("runs/sort_lm"))
+    model: str | None = argument("folder or name of the model to train, or smollm2 (a tiny Llama, made on the spot)")
+    dataset: str | None = argument("epbench/booksort, or a folder like it (template books, made on the spot)")
+    template_books: int = argument("how many template books, if no dataset is given", default=3)
+    texts: Path | None = argument("folder of .txt files to train on instead of the dataset's books")
+    chunk_words: int = argument("words of a chunk, about", default=5000)
+    loss: Literal["all", "text"] = argument(
+        "which tokens are learned: all, or the texts and answers alone", default="all"
+    )
+    instructions: str = argument("dataset or file of instructions to mix in, or none", default="teknium/OpenHermes-2.5")
+    n_instructions: int = argument("how many of them", default=3500)
+    instructions_once: bool = argument("show each of them once in all epochs together, instead of in every epoch")
+    control: Literal["instructions", "summaries"] | None = argument("train a control without the books")
+    summaries: Path | None = argument("folder of the summaries, for the control of that name")
+    pairs: list[str] = argument("configs of the pairs that are asked, e<excerpt>_s<segment>, or all", default=PAIRS)
+    limit: int | None = argument("ask only so many pairs, chosen at random")
+    prompts: Path | None = argument("another prompt pack, as for eval_scripts/booksort.py")
+    prompt: int = argument("number of the prompt, and of the reading around a chunk", default=3)
+    held_out: Path | None = argument("text that is never trained, to measure forgetting (a template book)")
+    plan: bool = argument("print what it takes, and stop")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,10 +123,9 @@ class Material:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = launch.parse(Arguments, __doc__, argv, TOY)
+    args = parse(Arguments, __doc__, argv, underscores=True, toy=TOY)
     command.show_log()
-    logging.getLogger("epbench.models").setLevel(logging.WARNING)  # it would say the same for every epoch
-    with launch.joined() as ranks:
+    with launching.joined() as ranks:
         _run(args, ranks)
 
 
@@ -145,8 +142,8 @@ def _run(args: Arguments, ranks: Ranks) -> None:
     if args.plan:
         return
 
-    with open_run(args.folder, _identity(args, material), _about(args, material)) if ranks.main else nullcontext():
-        run = TuningRun(args.folder, ranks, material.base, partial(_measure, args, material, ranks))
+    with open_run(args.out, _identity(args, material), _about(args, material)) if ranks.main else nullcontext():
+        run = TuningRun(args.out, ranks, material.base, partial(_measure, args, material, ranks))
         # 2. The model before training.
         run.measure(0)
         # 3. Training; after every epoch, what it is worth.
@@ -185,14 +182,19 @@ def _material(args: Arguments, ranks: Ranks) -> Material:
     dataset = args.dataset or _toy_set(args, ranks)
     base = find_checkpoint(args.model) if args.model else _toy_model(args, ranks, dataset)
     tokens = load_sample_tokens(base, args.max_length)
-    pack = load_prompts(Path(args.prompts) if args.prompts else None)
+    pack = load_prompts(args.prompts)
     instructions = _instructions(args, tokens)
     texts = _texts(args, dataset, pack, tokens)
     measured = _measured_texts(args, dataset, pack, tokens, instructions)
     asked = Evaluation(
-        dataset=dataset, model=_model(base), memory="none", pack=pack, configs=args.pairs, prompt=args.prompt,
+        dataset=dataset,
+        model=_model(base),
+        memory="none",
+        pack=pack,
+        configs=args.pairs,
+        prompt=args.prompt,
         limit=args.limit,
-    )  # fmt: skip
+    )
     plan = SortPlan(run=prepare(asked), texts=measured)
     plan.check(asked.model)
     return Material(base=base, tokens=tokens, pack=pack, texts=texts, instructions=instructions, plan=plan)
@@ -206,13 +208,13 @@ def _texts(args: Arguments, dataset: str, pack: Pack, tokens: SampleTokens) -> l
         return []
     if args.control == "summaries":
         assert args.summaries
-        texts = material.summaries(Path(args.summaries), material.books_of_set(dataset))
+        texts = material.summaries(args.summaries, material.books_of_set(dataset))
     else:
-        texts = material.raw_books(Path(args.texts)) if args.texts else material.books_of_set(dataset)
+        texts = material.raw_books(args.texts) if args.texts else material.books_of_set(dataset)
+    kind: Literal["summary", "text"] = "summary" if args.control else "text"
     return material.chunks_of_texts(
-        texts, pack, args.prompt, tokens, n_words=args.chunk_words, learn=args.loss,
-        kind="summary" if args.control else "text",
-    )  # fmt: skip
+        texts, pack, args.prompt, tokens, n_words=args.chunk_words, learn=args.loss, kind=kind
+    )
 
 
 def _measured_texts(
@@ -225,7 +227,7 @@ def _measured_texts(
     def chunks(texts: Sequence[TrainingText]) -> list[Sample]:
         return material.chunks_of_texts(texts, pack, args.prompt, tokens, n_words=args.chunk_words, learn="text")
 
-    books = chunks(material.raw_books(Path(args.texts)) if args.texts else material.books_of_set(dataset))
+    books = chunks(material.raw_books(args.texts) if args.texts else material.books_of_set(dataset))
     chosen = RandomStream("measured chunks", args.seed).sample(range(len(books)), HELD_OUT)
     measured: dict[str, Sequence[Sample]] = {"books": [books[i] for i in sorted(chosen)]}
     if instructions and instructions.held_out:
@@ -240,9 +242,9 @@ def _held_out(args: Arguments) -> TrainingText:
     from epbench.errors import BadInput
     from epbench.files.text import read_text
 
-    title, text = _template_book("news", 0) if args.held_out is None else (Path(args.held_out).stem, "")
+    title, text = _template_book("news", 0) if args.held_out is None else (args.held_out.stem, "")
     if args.held_out is not None:
-        text = read_text(Path(args.held_out))
+        text = read_text(args.held_out)
     if not text.strip():
         raise BadInput(f"{args.held_out}: expected a text, found no words")
     return TrainingText("held out", title, [" ".join(part.split()) for part in text.split("\n\n") if part.strip()])
@@ -282,7 +284,7 @@ def _template_book(universe: str, seed: int) -> tuple[str, str]:
 
 def _toy_folder(args: Arguments) -> Path:
     """Where what is made on the spot lies: beside the run's folder, for the next run too."""
-    return args.folder.parent / "toy-sort"
+    return args.out.parent / "toy-sort"
 
 
 def _toy_set(args: Arguments, ranks: Ranks) -> str:
@@ -304,10 +306,8 @@ def _toy_set(args: Arguments, ranks: Ranks) -> str:
         configs = make_configs(books, recipe)
         lengths = "--excerpt-words 250 --segment-words 20 --excerpts 10 --validation 2"
         made_by = f"python builders/booksort.py --texts {sources} {lengths}"
-        write_dataset(
-            folder, configs, booksort_card(made_by, books, recipe, configs),
-            {"manifest.json": manifest(books, recipe, configs)},
-        )  # fmt: skip
+        card = booksort_card(made_by, books, recipe, configs)
+        write_dataset(folder, configs, card, {"manifest.json": manifest(books, recipe, configs)})
     ranks.wait()
     return str(folder)
 
@@ -347,7 +347,7 @@ def _check_cost(args: Arguments, material: Material, schedule: Schedule, ranks: 
         f"{len(material.texts):,} chunks of text, {len(material.samples) - len(material.texts):,} instructions; "
         f"{n_tokens:,} tokens and {steps:,} steps in an epoch, {args.num_train_epochs:,} epochs, {ranks.n} processes"
     ]
-    lines += launch.check_cost(args, material.base, ranks, args.folder)
+    lines += launching.check_cost(args, material.base, ranks, args.out)
     if ranks.main:
         command.console().say("\n".join(lines))
     return steps * args.num_train_epochs
@@ -360,7 +360,7 @@ def _model(base: str) -> TransformersModel:
     """The model in a folder, as the evaluation scripts ask it; its weights are loaded when they are first needed."""
     from epbench.models.hf.model import TransformersModel
 
-    return TransformersModel(base, device=launch.device())
+    return TransformersModel(base, device=launching.device())
 
 
 def _measure(args: Arguments, material: Material, ranks: Ranks, base: str, folder: Path) -> dict[str, Any] | None:
@@ -402,7 +402,7 @@ def _about(args: Arguments, material: Material) -> dict[str, Any]:
     facts = material.instructions.facts if material.instructions else None
     return {
         "dataset": material.plan.run.evaluation.dataset,
-        "label": args.folder.name,
+        "label": args.out.name,
         "limit": args.limit,
         "instructions": facts,
     }
@@ -422,22 +422,22 @@ def _finish(args: Arguments, run: TuningRun) -> None:
     from epbench.runs.folder import read_run
 
     measures = run.measures()
-    folders = {f"epoch {m['epoch']}": measured_folder(args.folder, m["epoch"]) / "sort" for m in measures}
+    folders = {f"epoch {m['epoch']}": measured_folder(args.out, m["epoch"]) / "sort" for m in measures}
     comparison = compare(folders)
     scores = scores_of(measures, run.steps(), comparison, args.method, args.control)
     tables = tables_of(scores)
-    write_json(args.folder / "scores.json", scores)
-    write_text(args.folder / "table.md", in_markdown([*tables, *comparison_tables(comparison)], scores["warnings"]))
-    write_text(args.folder / "report.html", html_report(args.folder.name, read_run(args.folder), scores, comparison))
+    write_json(args.out / "scores.json", scores)
+    write_text(args.out / "table.md", in_markdown([*tables, *comparison_tables(comparison)], scores["warnings"]))
+    write_text(args.out / "report.html", html_report(args.out.name, read_run(args.out), scores, comparison))
     console = command.console()
     with_first = replace(comparison, pairs=[pair for pair in comparison.pairs if pair["runs"][0] == "epoch 0"])
     for table in [*tables, *comparison_tables(with_first), training_table(args.method, scores["training"])]:
         console.print(table)
     for warning in scores["warnings"]:
         command.warn(warning)
-    console.say(f"checkpoints: hf:{epoch_folder(args.folder, args.num_train_epochs)} and those of earlier epochs")
-    console.say(f"report: {args.folder / 'report.html'}")
+    console.say(f"checkpoints: hf:{epoch_folder(args.out, args.num_train_epochs)} and those of earlier epochs")
+    console.say(f"report: {args.out / 'report.html'}")
 
 
 if __name__ == "__main__":
-    command.run(main)
+    command.run(main, extra="finetune")

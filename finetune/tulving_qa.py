@@ -37,7 +37,6 @@ it takes, and stops.
 
 from __future__ import annotations
 
-import logging
 import shlex
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -48,8 +47,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench import command, launch, options
-from epbench.finetuning.recipe import Recipe, said
+from epbench import command
+from epbench.arguments import options
+from epbench.arguments.declaring import argument, parse
+from epbench.finetuning import launching
+from epbench.finetuning.recipe import Recipe
 
 if TYPE_CHECKING:
     from epbench.finetuning.packing import Sample
@@ -68,35 +70,32 @@ TOY_EVENTS, TOY_UNIVERSE = 5, 20  # few names, so that several chapters share th
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(Recipe, options.JudgeOptions):
+class Arguments(Recipe):
     """The command line: the recipe, the judge, and what follows."""
 
-    num_train_epochs: int = said(30, "how often each question is seen")
-    batch_size: int = said(64, "questions in each step of the optimizer, on all processes together")
-    learning_rate: float = said(
-        2e-5, "learning rate of the first step; it falls to 0 along a cosine, without a warm-up"
+    num_train_epochs: int = argument("how often each question is seen", default=30)
+    batch_size: int = argument("questions in each step of the optimizer, on all processes together", default=64)
+    learning_rate: float = argument(
+        "learning rate of the first step; it falls to 0 along a cosine, without a warm-up", default=2e-5
     )
-    save_every: int = said(10, "epochs between two checkpoints; the first and the last epoch always leave one")
+    save_every: int = argument(
+        "epochs between two checkpoints; the first and the last epoch always leave one", default=10
+    )
 
-    out: str = said("runs/tulving_qa", "the run's folder")
-    model: str | None = said(None, "folder or name of the model to train, or smollm2 (a tiny Llama, made on the spot)")
-    dataset: str | None = said(None, "epbench/<book>, or a folder like it (a template book, made on the spot)")
-    prompts: str | None = said(None, "another prompt pack, as for eval_scripts/tulving.py")
-    max_tokens: int = said(1024, "longest answer in tokens, when the model is asked")
-    limit: int | None = said(None, "ask only so many questions, chosen at random; all are trained")
-    held_out: str | None = said(None, "text that is never trained, to measure forgetting (a template book)")
-    judge: str = said("lexical", f"{options.TULVING_JUDGES}, {options.MODELS}")
-    judge_url: str | None = said(None, "address of the judge's endpoint")
-    judge_window: int | None = said(None, "the judge's context window, if its endpoint does not report it")
-    judge_prompts: Path | None = said(None, "another prompt pack of the judge, like tulving/data/judging.toml")
-    judge_args: str = said("", "more about a judge with weights: revision=…,adapter=…,dtype=…")
-    judge_max_tokens: int = said(2048, "longest reply of the judge in tokens")
-    plan: bool = said(False, "print what it takes, and stop")
-
-    @property
-    def folder(self) -> Path:
-        """The run's folder."""
-        return Path(self.out)
+    out: Path = argument("the run's folder", default=Path("runs/tulving_qa"))
+    model: str | None = argument("folder or name of the model to train, or smollm2 (a tiny Llama, made on the spot)")
+    dataset: str | None = argument("epbench/<book>, or a folder like it (a template book, made on the spot)")
+    prompts: Path | None = argument("another prompt pack, as for eval_scripts/tulving.py")
+    max_tokens: int = argument("longest answer in tokens, when the model is asked", default=1024)
+    limit: int | None = argument("ask only so many questions, chosen at random; all are trained")
+    held_out: Path | None = argument("text that is never trained, to measure forgetting (a template book)")
+    judge: str = argument(f"{options.TULVING_JUDGES}, {options.MODELS}", default="lexical")
+    judge_url: str | None = argument("address of the judge's endpoint")
+    judge_window: int | None = argument("the judge's context window, if its endpoint does not report it")
+    judge_prompts: Path | None = argument("another prompt pack of the judge, like tulving/data/judging.toml")
+    judge_args: str = argument("more about a judge with weights: revision=…,adapter=…,dtype=…", default="")
+    judge_max_tokens: int = argument("longest reply of the judge in tokens", default=2048)
+    plan: bool = argument("print what it takes, and stop")
 
     def load_judge(self) -> Judge:
         """The judge; a model's weights are not loaded yet."""
@@ -126,10 +125,9 @@ class Material:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = launch.parse(Arguments, __doc__, argv, TOY)
+    args = parse(Arguments, __doc__, argv, underscores=True, toy=TOY)
     command.show_log()
-    logging.getLogger("epbench.models").setLevel(logging.WARNING)  # it would say the same for every epoch
-    with launch.joined() as ranks:
+    with launching.joined() as ranks:
         _run(args, ranks)
 
 
@@ -145,9 +143,9 @@ def _run(args: Arguments, ranks: Ranks) -> None:
     if args.plan:
         return
 
-    about = {"dataset": material.plan.data.name, "label": args.folder.name, "limit": args.limit}
-    with open_run(args.folder, _identity(args, material), about) if ranks.main else nullcontext():
-        run = TuningRun(args.folder, ranks, material.base, partial(_measure, material.plan, ranks))
+    about = {"dataset": material.plan.data.name, "label": args.out.name, "limit": args.limit}
+    with open_run(args.out, _identity(args, material), about) if ranks.main else nullcontext():
+        run = TuningRun(args.out, ranks, material.base, partial(_measure, material.plan, ranks))
         # 2. The model before training.
         run.measure(0)
         # 3. Training; after some epochs, what it is worth.
@@ -177,10 +175,14 @@ def _material(args: Arguments, ranks: Ranks) -> Material:
     tokens = load_sample_tokens(base, args.max_length)
     samples = question_samples(questions, data, reading, tokens)
     plan = TulvingPlan(
-        data=data, rows=subset(data.rows, itemgetter("id"), args.limit), limit=args.limit, reading=reading,
-        judge=args.load_judge, trained=questions,
+        data=data,
+        rows=subset(data.rows, itemgetter("id"), args.limit),
+        limit=args.limit,
+        reading=reading,
+        judge=args.load_judge,
+        trained=questions,
         texts={"trained_answers": samples, "held_out": _held_out(args, reading, SampleTokens(tokens.tokenizer))},
-    )  # fmt: skip
+    )
     plan.check(_model(base))
     return Material(base=base, tokens=tokens, samples=samples, plan=plan)
 
@@ -194,7 +196,7 @@ def _reading(args: Arguments) -> Reading:
 
     if args.max_tokens < 1:
         raise BadInput(f"--max_tokens: expected at least 1, got {args.max_tokens}")
-    prompts = load_prompts(Path(args.prompts) if args.prompts else None)
+    prompts = load_prompts(args.prompts)
     return Reading(memory=MEMORY, prompts=prompts, sampling=Sampling(args.max_tokens, temperature=0.0, seed=0))
 
 
@@ -210,7 +212,7 @@ def _held_out(args: Arguments, reading: Reading, tokens: SampleTokens) -> list[S
     if args.held_out is None:
         book = make_book(BookRecipe("short", universe="news", seed=HELD_OUT_SEED))
         return held_out_samples([chapter.text for chapter in book.chapters], reading.prompts, tokens)
-    paragraphs = [" ".join(part.split()) for part in read_text(Path(args.held_out)).split("\n\n") if part.strip()]
+    paragraphs = [" ".join(part.split()) for part in read_text(args.held_out).split("\n\n") if part.strip()]
     if not paragraphs:
         raise BadInput(f"{args.held_out}: expected a text, found no words")
     starts = list(accumulate((len(one.split()) for one in paragraphs[:-1]), initial=0))  # chunks end with a paragraph
@@ -219,7 +221,7 @@ def _held_out(args: Arguments, reading: Reading, tokens: SampleTokens) -> list[S
 
 def _toy_folder(args: Arguments) -> Path:
     """Where what is made on the spot lies: beside the run's folder, for the next run too."""
-    return args.folder.parent / "toy-tulving"
+    return args.out.parent / "toy-tulving"
 
 
 def _toy_set(args: Arguments, ranks: Ranks) -> str:
@@ -270,7 +272,7 @@ def _check_cost(args: Arguments, material: Material, ranks: Ranks) -> int:
         f"{len(samples):,} questions with their answers; {sum(len(sample.ids) for sample in samples):,} tokens and "
         f"{steps:,} steps in an epoch, {args.num_train_epochs:,} epochs, {ranks.n} processes"
     ]
-    lines += launch.check_cost(args, material.base, ranks, args.folder)
+    lines += launching.check_cost(args, material.base, ranks, args.out)
     epochs = ", ".join(map(str, args.kept_epochs))
     lines.append(f"{len(rows):,} questions are asked before training, and after each of these epochs: {epochs}")
     if not is_free(judge):
@@ -287,7 +289,7 @@ def _model(base: str) -> TransformersModel:
     """The model in a folder, as eval_scripts/tulving.py asks it; its weights are loaded when they are first needed."""
     from epbench.models.hf.model import TransformersModel
 
-    return TransformersModel(base, device=launch.device())
+    return TransformersModel(base, device=launching.device())
 
 
 def _measure(plan: TulvingPlan, ranks: Ranks, base: str, folder: Path) -> dict[str, Any] | None:
@@ -331,33 +333,32 @@ def _finish(args: Arguments, plan: TulvingPlan, run: TuningRun) -> None:
     from epbench.tulving.finetuning.report import html_report, scores_of, tables
 
     measures = [
-        {**record, RUN: summary_of(measured_folder(args.folder, record["epoch"]) / RUN, plan)}
-        for record in run.measures()
+        {**record, RUN: summary_of(measured_folder(args.out, record["epoch"]) / RUN, plan)} for record in run.measures()
     ]
     scores = scores_of(measures, run.steps(), plan, args.method)
-    scores["warnings"] += change_notes([measured_folder(args.folder, record["epoch"]) / RUN for record in measures])
-    write_json(args.folder / "scores.json", scores)
-    write_text(args.folder / "table.md", in_markdown(tables(scores), scores["warnings"]))
-    write_text(args.folder / "report.html", html_report(args.folder.name, read_run(args.folder), scores))
+    scores["warnings"] += change_notes([measured_folder(args.out, record["epoch"]) / RUN for record in measures])
+    write_json(args.out / "scores.json", scores)
+    write_text(args.out / "table.md", in_markdown(tables(scores), scores["warnings"]))
+    write_text(args.out / "report.html", html_report(args.out.name, read_run(args.out), scores))
     console = command.console()
     for table in [*tables(scores), training_table(args.method, scores["training"])]:
         console.print(table)
     for warning in scores["warnings"]:
         command.warn(warning)
-    last = epoch_folder(args.folder, args.num_train_epochs)
+    last = epoch_folder(args.out, args.num_train_epochs)
     console.say(f"checkpoints: hf:{last} and those of earlier epochs")
     console.say(f"ask one again: {_asked_again(args, plan, last)}")
-    console.say(f"report: {args.folder / 'report.html'}")
+    console.say(f"report: {args.out / 'report.html'}")
 
 
 def _asked_again(args: Arguments, plan: TulvingPlan, checkpoint: Path) -> str:
     """The command that measures a checkpoint once more, with the same scores."""
     told: dict[str, Any] = {"--dataset": plan.data.name, "--memory": "none", "--model": f"hf:{checkpoint}"}
     told |= {"--prompts": args.prompts, "--max-tokens": args.max_tokens, "--limit": args.limit}
-    told["--out"] = args.folder.with_name(f"{args.folder.name}-again")
+    told["--out"] = args.out.with_name(f"{args.out.name}-again")
     words = [word for name, value in told.items() if value is not None for word in (name, str(value))]
     return command.translated(f"python eval_scripts/tulving.py {shlex.join(words)}")
 
 
 if __name__ == "__main__":
-    command.run(main)
+    command.run(main, extra="finetune")

@@ -5,10 +5,12 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import dataclass
 
 import pytest
 
-from epbench import BadInput, RunFailed, command, options, progress
+from epbench import BadInput, RunFailed, command, progress
+from epbench.arguments.declaring import argument, parse
 
 
 @pytest.mark.parametrize(
@@ -31,10 +33,12 @@ def test_errors_are_one_line_and_a_status(capsys, raised, status, line):
 
 
 def test_wrong_arguments_are_one_line(capsys):
-    parser = command.parser("Doc.")
-    parser.add_argument("--out", required=True)
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        out: str = argument("folder")
+
     with pytest.raises(SystemExit) as left:
-        parser.parse_args([])
+        command.run(lambda argv: parse(Arguments, "Doc.", argv), [])
     assert left.value.code == 2
     assert capsys.readouterr().err == "error: the following arguments are required: --out; see --help\n"
 
@@ -78,37 +82,6 @@ def test_the_log_goes_to_standard_error_as_it_is_now_and_only_once(capsys):
     finally:
         log.handlers[:] = handlers
         log.setLevel(level)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--share", "nan"], "argument --share: expected a finite number, got 'nan'"),
-        (["--share", "inf"], "argument --share: expected a finite number, got 'inf'"),
-        (["--share", "x"], "argument --share: expected a number, got 'x'"),
-        (["--n", str(10**30)], f"argument --n: expected a whole number below 2 to the power of 63, got '{10**30}'"),
-        (["--n", "1.5"], "argument --n: expected a whole number, got '1.5'"),
-        (["--window", "0"], "argument --window: expected at least 1, got 0"),
-        (["--window", "-1"], "argument --window: expected at least 1, got -1"),
-        (["--tensor-parallel", "0"], "argument --tensor-parallel: expected at least 1, got 0"),
-    ],
-)
-def test_numbers_that_make_no_sense_are_refused_where_they_are_parsed(capsys, words, message):
-    parser = command.parser("Doc.")
-    parser.add_argument("--share", type=float)
-    parser.add_argument("--n", type=int)
-    options.add_backend(parser.add_argument_group("backend"))
-    with pytest.raises(SystemExit) as left:
-        parser.parse_args(words)
-    assert left.value.code == 2
-    assert capsys.readouterr().err == f"error: {message}; see --help\n"
-
-
-def test_words_that_no_file_can_hold_are_refused():
-    parser = command.parser("Doc.")
-    parser.add_argument("--out")
-    with pytest.raises(BadInput, match=r"argument 'r\\udcff': expected text in utf-8"):
-        parser.parse_args(["--out", "r\udcff"])
 
 
 SAYS = r"""

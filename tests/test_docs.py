@@ -1,4 +1,7 @@
-"""The README and the pages in docs/: every command in them runs, or says what it needs that a test does not have."""
+"""The README and the pages in docs/: every command in them runs, or says what it needs that a test does not have.
+
+`make docs` checks their links.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
+
+import epbench
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *(page for folder in ("docs", "docs/api") for page in sorted((ROOT / folder).glob("*.md"))),
+]
+PICTURE = "docs/images/memories.svg"
 NEEDS = re.compile(r"\bneeds (.+)")
 BIN = Path(sys.executable).parent
 
@@ -65,10 +75,20 @@ def test_there_are_commands_of_both_kinds():
     assert {command.needs for command in COMMANDS} >= {None, "the network", "a key", "a GPU"}
 
 
-def test_links_lead_somewhere():
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
-            assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+def test_the_three_lines_and_a_picture_are_on_the_first_screen():
+    first = "".join(PAGES[0].read_text("utf-8").splitlines(keepends=True)[:20])
+    for line in (
+        'load_dataset("epbench/long")',
+        'evaluate.load("episodic_f1")',
+        "accelerate launch finetune/sort_lm.py",
+    ):
+        assert line in first
+    assert f"]({PICTURE})" in first
+
+
+def test_citations_name_this_version():
+    version = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"]
+    assert version == epbench.__version__ and f"version = {{{version}}}" in PAGES[0].read_text("utf-8")
 
 
 @pytest.mark.parametrize("command", OURS, ids=str)
@@ -96,18 +116,33 @@ def shown_help():
 
 
 @pytest.mark.slow
-def test_every_command_that_needs_nothing_runs_in_its_order(tmp_path):
+@pytest.mark.parametrize(
+    "pages", [PAGES[:1], pytest.param(PAGES[1:], marks=pytest.mark.nightly)], ids=["README", "docs"]
+)
+def test_every_command_that_needs_nothing_runs_in_its_order(pages, tmp_path):
     """In a copy of the checkout, by a user with an empty home, after what `make quickstart` does in an environment."""
     checkout, env = tmp_path / "checkout", environment(tmp_path)
     copy_checkout(checkout)
     (checkout / ".venv").symlink_to(BIN.parent)  # the environment is there
     run(["make", "quickstart", "-o", ".venv/.core", "-o", ".venv/bin/pip"], checkout, env)
+    check_the_picture(checkout, env)
     write_what_users_have(checkout)
-    for page in PAGES:
+    for page in pages:
         for command in commands_of(page):
             if command.needs is None:
                 run(["bash", "-c", command.text], checkout, env, str(command))
         run_python(page, checkout, env)
+
+
+def check_the_picture(checkout: Path, env: dict[str, str]) -> None:
+    """The picture in the README is the one of these runs; another matplotlib may draw it a little differently."""
+    shown = (ROOT / PICTURE).read_text("utf-8")
+    run(["make", "picture"], checkout, env)
+    drawn = (checkout / PICTURE).read_text("utf-8")
+    by = re.compile(r"<dc:title>Matplotlib [^<]*")
+    assert by.search(drawn)
+    if by.search(drawn)[0] == by.search(shown)[0]:
+        assert drawn == shown, "run `make quickstart picture`"
 
 
 def environment(folder: Path) -> dict[str, str]:

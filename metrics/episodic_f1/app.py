@@ -19,8 +19,8 @@ EXAMPLE: dict[str, Any] = {
 def compute(*texts: str) -> Any:
     """Return what the metric computes; a box that is empty leaves its input out."""
     try:
-        given = {name: json.loads(text) for name, text in zip(EXAMPLE, texts, strict=True) if text.strip()}
-        return METRIC.compute(**given)
+        inputs = {name: json.loads(text) for name, text in zip(EXAMPLE, texts, strict=True) if text.strip()}
+        return METRIC.compute(**inputs)
     except ValueError as error:  # of a value that the metric refuses, or of a text that is not JSON
         raise gr.Error(str(error)) from None
 

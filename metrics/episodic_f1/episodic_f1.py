@@ -138,12 +138,12 @@ def lenient_f1(n_predicted: int, n_true: int, found: float) -> tuple[float | Non
     return precision, recall, 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def _lenient_f1(n_predicted: Any, n_true: Any, found: Any) -> tuple[Any, Any, Any]:
+def _lenient_f1(n_predicted: Any, n_true: Any, matched: Any) -> tuple[Any, Any, Any]:
     """The same for many questions at once, as arrays; nan stands for what is undefined."""
     counted = np.where(n_true > 0, np.minimum(n_predicted, n_true), n_predicted)
     with np.errstate(divide="ignore", invalid="ignore"):
-        precision = np.where(counted > 0, found / counted, np.nan)
-        recall = np.where(n_true > 0, found / n_true, np.nan)
+        precision = np.where(counted > 0, matched / counted, np.nan)
+        recall = np.where(n_true > 0, matched / n_true, np.nan)
         f1 = 2 * precision * recall / (precision + recall)
     undefined = np.isnan(precision), np.isnan(recall)
     abstained = undefined[0] & undefined[1]
@@ -197,23 +197,23 @@ class EpisodicF1(evaluate.Metric):
         bins: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
         _check_lengths(len(predictions), references=references, matching_scores=matching_scores, bins=bins)
-        n_predicted, n_true, found = [], [], []
+        n_predicted, n_true, matched = [], [], []
         for i, (predicted, true) in enumerate(zip(predictions, references, strict=False)):
             _check_items(predicted, "predictions", i)
             _check_items(true, "references", i)
             if matching_scores is None:
                 expected = set(map(normalise, true))
-                given = set(map(normalise, predicted))
-                n_predicted.append(len(given))
+                named = set(map(normalise, predicted))
+                n_predicted.append(len(named))
                 n_true.append(len(expected))
-                found.append(float(len(expected & given)))
+                matched.append(float(len(expected & named)))
             else:
                 scores = _checked_scores(matching_scores[i], len(true), i)
                 first_scores = dict(zip(true[::-1], scores[::-1], strict=True))  # the first of a repeated item counts
                 n_predicted.append(len(set(predicted)))
                 n_true.append(len(first_scores))
-                found.append(float(sum(first_scores.values())))
-        precision, recall, f1 = map(_clipped, _lenient_f1(*map(np.array, (n_predicted, n_true, found))))
+                matched.append(float(sum(first_scores.values())))
+        precision, recall, f1 = map(_clipped, _lenient_f1(*map(np.array, (n_predicted, n_true, matched))))
         rows = [
             {"f1": of_all, "precision": of_given, "recall": of_true}
             for of_all, of_given, of_true in zip(f1, precision, recall, strict=True)

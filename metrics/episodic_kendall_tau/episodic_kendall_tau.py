@@ -102,12 +102,12 @@ class EpisodicKendallTau(evaluate.Metric):
             _check_items(true, "references", i)
             if len(set(true)) > 1:
                 taus.append(tau_if_all_found(predicted, true))
-        found = [tau for tau in taus if tau is not None]
+        complete = [tau for tau in taus if tau is not None]
         n = len(taus)
         return {
-            "kendall_tau": math.fsum(found) / len(found) if found else None,
-            "all_matched": len(found) / n if n else None,
-            "score": math.fsum(found) / n if n else None,
+            "kendall_tau": math.fsum(complete) / len(complete) if complete else None,
+            "all_matched": len(complete) / n if n else None,
+            "score": math.fsum(complete) / n if n else None,
             "n_questions": n,
         }
 

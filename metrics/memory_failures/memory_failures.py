@@ -73,8 +73,8 @@ def rates(labels: Sequence[str]) -> dict[str, Any]:
     >>> rates(["correct", "failed"])["success_rate"]
     1.0
     """
-    found = Counter(labels)
-    counts = {label: found[label] for label in LABELS}
+    counted = Counter(labels)
+    counts = {label: counted[label] for label in LABELS}
     n = len(labels) - counts["failed"]
     low, high = wilson(counts["correct"], n) if n else (None, None)
     return {

@@ -1,15 +1,14 @@
-"""What all our scripts share: help that shows the examples, one clear line for an error, the right exit status."""
+"""What all our scripts share: what they print, one clear line for an error, the right exit status."""
 
 from __future__ import annotations
 
-import argparse
 import io
 import logging
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from epbench.errors import BadInput, EpbenchError, NothingToScore
 from epbench.files.safe_text import one_line, printable
@@ -17,42 +16,15 @@ from epbench.files.writing import write_text
 from epbench.progress import bar as bar
 from epbench.progress import counter as counter
 from epbench.progress import end_all
-from epbench.starting import command_line
 from epbench.starting.extras import extra_with, install_hint
-from epbench.starting.parser import ABSENT, Parser
 from epbench.starting.scripts import translated as translated
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from epbench.safe_console import SafeConsole
+    from epbench.starting.safe_console import SafeConsole
 
 P = TypeVar("P", bound="Ready")
-
-
-class _Parser(Parser):
-    def error(self, message: str) -> NoReturn:
-        """One line, like every other bad input."""
-        sys.exit(_say(f"{message}; see --help", 2))
-
-
-def parser(doc: str | None) -> argparse.ArgumentParser:
-    """A parser whose `--help` is the script's own docstring, examples included.
-
-    Its scripts take `--config FILE`, too; see `epbench.starting.parser`.
-    """
-    return _Parser(
-        prog=command_line.name(),
-        description=doc,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-
-
-def given(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> frozenset[str]:
-    """Names of the arguments that the command line or its file gives, as opposed to those that have their default."""
-    bare = argparse.Namespace(**dict.fromkeys(vars(parser.parse_args(argv)), ABSENT))
-    return frozenset(name for name, value in vars(parser.parse_args(argv, bare)).items() if value is not ABSENT)
 
 
 class _Log(logging.StreamHandler[Any]):
@@ -82,7 +54,7 @@ def console() -> SafeConsole:
     """A console that prints texts as they are: brackets are no markup, `:smile:` is no emoji, and a terminal escape in
     an answer or an error has no effect.
     """
-    from epbench.safe_console import SafeConsole
+    from epbench.starting.safe_console import SafeConsole
 
     return SafeConsole()
 
@@ -162,8 +134,16 @@ def run_all(
         raise unscored
 
 
-def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None) -> None:
-    """Call a script's main and leave the process: 0 ok, 2 bad input with one line, 1 failure, 130 interrupted."""
+def run(
+    main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None, *, extra: str | None = None
+) -> None:
+    """Call a script's main and leave the process: 0 ok, 2 bad input with one line, 1 failure, 130 interrupted.
+
+    Args:
+        main: Is given the words of the command line.
+        argv: These words; None for those of this process.
+        extra: The extra that the script needs, which is named if a library of it is missing.
+    """
     _open_streams()
     try:
         try:
@@ -173,10 +153,10 @@ def run(main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None
     except BadInput as error:
         sys.exit(_say(error, 2))
     except ImportError as error:
-        extra = extra_with(error.name)
-        if extra is None:
+        missing = extra_with(error.name, extra)
+        if missing is None:
             raise
-        sys.exit(_say(f"this needs more libraries ({error}); {install_hint(extra)}", 2))
+        sys.exit(_say(f"this needs more libraries ({error}); {install_hint(missing)}", 2))
     except BrokenPipeError:  # the reader of a pipe has gone, e.g. `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

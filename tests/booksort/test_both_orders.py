@@ -10,11 +10,10 @@ from scipy.stats import binomtest
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.context.retrieval import Retrieved, found_for_both
-from epbench.booksort.dataset.load import both_orders, is_swapped, load_pairs, pair_id
+from epbench.booksort.dataset.load import both_orders, is_swapped, pair_id
 from epbench.booksort.scores.scoring import score_run
 from epbench.models.protocol import by_context
 from tests.booksort.simulated_runs import log_odds, simulated, table
-from tests.booksort.sort_set import pair_rows, write_tables
 
 OTHER = {"A": "B", "B": "A", "X": "X"}
 
@@ -36,12 +35,6 @@ def in_both_orders(rows, second):
 @pytest.fixture(scope="module")
 def rows():
     return simulated(lambda *_: log_odds(0.8), seed=21, lengths=[250], books=2, excerpts=25)
-
-
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
-    tables = {("e120_s20", "test"): pair_rows(120, 20)}
-    return load_pairs(str(write_tables(tmp_path_factory.mktemp("set") / "booksort", tables)), ["e120_s20"])
 
 
 def test_the_swapped_order_shows_the_same_segments_the_other_way_round(pairs):
@@ -126,7 +119,7 @@ def test_runs_in_one_order_have_no_consistency(rows):
 labels = st.sampled_from(["A", "B", "X"])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=15)
 @given(st.lists(st.tuples(labels, labels, labels.filter(lambda x: x != "X")), min_size=1, max_size=12))
 def test_consistent_pairs_and_preferences_make_up_the_valid_ones(rows, drawn):
     made = []

@@ -8,15 +8,13 @@ from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.reader import Oracle
 from epbench.booksort.evaluate import Evaluation, prepare, run
 from epbench.errors import BadInput
-from tests.booksort.sort_set import write_set
 
 PACK = load_prompts()
 
 
 @pytest.fixture(scope="module")
-def evaluation(tmp_path_factory):
-    dataset = write_set(tmp_path_factory.mktemp("set") / "booksort")
-    return Evaluation(dataset=str(dataset), model=Oracle(PACK), memory="in-context", pack=PACK, limit=8)
+def evaluation(dataset):
+    return Evaluation(dataset=dataset, model=Oracle(PACK), memory="in-context", pack=PACK, limit=8)
 
 
 def test_a_run_is_prepared_asked_scored_and_shown_again(evaluation, tmp_path):

@@ -13,7 +13,6 @@ from epbench.errors import RunFailed
 from epbench.journals.journal import Journal
 from epbench.models.protocol import Reply
 from epbench.progress import no_progress
-from tests.booksort.sort_set import pair_rows, write_tables
 
 PACK = load_prompts()
 
@@ -42,9 +41,8 @@ class Habit:
 
 
 @pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
-    rows = {("e120_s20", split): pair_rows(120, 20, split) for split in ("test", "validation")}
-    return load_pairs(str(write_tables(tmp_path_factory.mktemp("set") / "booksort", rows)), ["e120_s20"], "validation")
+def pairs(dataset):
+    return load_pairs(dataset, ["e120_s20"], "validation")
 
 
 @pytest.fixture(scope="module")

@@ -61,6 +61,7 @@ def test_two_replicas_on_this_machine_score_as_one_process(sort_set, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_killed_replicas_change_nothing(sort_set, tmp_path):
     """Replicas die while the run goes on, and then the run itself is killed and given again."""
     alone = subprocess.run(evaluate(sort_set, tmp_path / "one"), capture_output=True, text=True, cwd=ROOT)

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from epbench import command
 from epbench.files.safe_text import html_text, markdown_text, one_line, printable
-from epbench.safe_console import SafeConsole
+from epbench.starting.safe_console import SafeConsole
 
 ODD = [
     "[/INST]",

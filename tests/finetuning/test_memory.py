@@ -193,7 +193,9 @@ PEAKS = {
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells the peak of one process")
-@pytest.mark.parametrize("name", PEAKS)
+@pytest.mark.parametrize(
+    "name", ["autocast", *(pytest.param(n, marks=pytest.mark.nightly) for n in PEAKS if n != "autocast")]
+)
 def test_the_estimate_is_near_the_peak_of_a_real_process(name):
     shape, how = PEAKS[name]
     config = dict(shape, num_key_value_heads=shape["num_attention_heads"], tie_word_embeddings=False)

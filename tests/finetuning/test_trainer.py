@@ -146,7 +146,7 @@ def test_lora_is_merged_into_the_model(base, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", ["step", "weights", "state"])
+@pytest.mark.parametrize("place", ["weights", *(pytest.param(p, marks=pytest.mark.nightly) for p in ("step", "state"))])
 def test_a_killed_training_goes_on_to_the_same_weights(whole, base, tmp_path, place):
     command = ["-m", "tests.finetuning.training_run", base, tmp_path]
     killed = launched(*command, place)

@@ -2,16 +2,12 @@
 
 import json
 from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.hub.dataset_folder import write_dataset
-from epbench.hub.rows import subset
 from epbench.memfail.context.estimate import checks_in_advance, plan_lines, requests_in_advance
 from epbench.memfail.context.reader import LexicalReader
 from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, load_prompts, queries_of
@@ -179,16 +175,6 @@ def test_a_prompt_that_does_not_fit_is_refused(tmp_path):
 def test_a_setting_out_of_range_is_refused_by_name(setting, message):
     with pytest.raises(BadInput, match=message):
         setting.check()
-
-
-@given(st.integers(1, 6), st.integers(1, 6))
-def test_a_larger_limit_takes_the_same_and_more(a, b):
-    small, large = sorted((a, b))
-    assert set(map(str, subset(QUESTIONS, attrgetter("id"), small))) <= set(
-        map(str, subset(QUESTIONS, attrgetter("id"), large))
-    )
-    assert len(subset(QUESTIONS, attrgetter("id"), small)) == min(small, 5)
-    assert subset(QUESTIONS, attrgetter("id"), None) == QUESTIONS
 
 
 @pytest.fixture(scope="module", params=CONFIGS)

@@ -2,12 +2,11 @@
 
 import math
 
-import evaluate
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.metric_folders import metric_module, metric_path
+from epbench.metric_folders import metric_module
 from epbench.statistics.intervals import wilson
 
 LABELS = metric_module("memory_failures").LABELS
@@ -74,8 +73,3 @@ def test_groups_add_up_to_the_whole(rows):
 def test_bad_values_name_the_row(given_, message):
     with pytest.raises(ValueError, match=message):
         metric.compute(**given_)
-
-
-def test_evaluate_loads_it_from_its_folder():
-    loaded = evaluate.load(str(metric_path("memory_failures")), keep_in_memory=True)
-    assert loaded.compute(predictions=["correct", "correct"])["counts"]["correct"] == 2

@@ -309,7 +309,7 @@ module.main(sys.argv[1:])
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["scores.json", *(pytest.param(n, marks=pytest.mark.slow) for n in ("table.md", "run.json"))]
+    "name", ["scores.json", *(pytest.param(n, marks=pytest.mark.nightly) for n in ("table.md", "run.json"))]
 )
 @pytest.mark.parametrize("again", ["reader", "judge"])
 def test_a_kill_between_two_result_files_is_mended_by_the_next_start(short_book, run, name, again):
@@ -331,7 +331,7 @@ def test_a_kill_between_two_result_files_is_mended_by_the_next_start(short_book,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["scores.json", "run.json"])
+@pytest.mark.parametrize("name", ["scores.json", pytest.param("run.json", marks=pytest.mark.nightly)])
 def test_a_kill_at_the_end_of_a_first_judging_is_mended_by_the_same_command(
     short_book, judged_by_rules, tmp_path, name
 ):

@@ -307,7 +307,7 @@ def test_the_card_of_a_generation_states_it(written):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "after", [pytest.param(2, marks=pytest.mark.slow), 20, pytest.param(45, marks=pytest.mark.slow)]
+    "after", [pytest.param(2, marks=pytest.mark.nightly), 20, pytest.param(45, marks=pytest.mark.nightly)]
 )
 def test_a_killed_generation_goes_on_where_it_was(written, tmp_path, hf_home, after):
     """Kill -9 after so many replies: among the datapoints, among the essays, among the options."""

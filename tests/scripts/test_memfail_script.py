@@ -331,14 +331,10 @@ def _command(memfail, name, out):
     [
         ("Counting", 1),
         ("DurableCounting", 0),
+        ("DurableCounting", 3),
         *(
-            pytest.param(*rest, marks=pytest.mark.slow)
-            for rest in (
-                ("Counting", 0),
-                ("Counting", 2),
-                ("DurableCounting", 1),
-                ("DurableCounting", 3),
-            )
+            pytest.param(*rest, marks=pytest.mark.nightly)
+            for rest in (("Counting", 0), ("Counting", 2), ("DurableCounting", 1))
         ),
     ],
 )

@@ -1,14 +1,14 @@
 """`--model-args`: what the scripts refuse, what run.json says, and that no two variants share answers."""
 
-import argparse
 import json
 from dataclasses import dataclass
 
 import pytest
 
+from epbench.arguments import options
+from epbench.arguments.declaring import included, parse
 from epbench.models.fingerprint import commit_of
 from epbench.models.load import Options
-from epbench.options import BackendOptions, JudgeOptions, add_backend, add_judge
 from epbench.tulving.judging.load import load_judge
 from tests.booksort.sort_set import write_set
 from tests.models.tiny_adapter import make_adapter, put_in_hub_cache
@@ -25,8 +25,11 @@ def tiny(tmp_path):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Both(BackendOptions, JudgeOptions):
+class Both:
     """The arguments of a script with a reader and a judge."""
+
+    backend: options.Backend = included()
+    judging: options.Judge = included()
 
 
 def sort(dataset, model, out, *more):
@@ -106,11 +109,8 @@ def test_bad_arguments_are_one_line(small_sets, tmp_path, given, message):
 
 def test_a_judge_shares_the_weights_of_the_reader_only_if_both_are_one_variant(tmp_path):
     def same(*given):
-        parser = argparse.ArgumentParser()
-        add_backend(parser.add_argument_group())
-        add_judge(parser.add_argument_group(), "x")
-        args = Both(**vars(parser.parse_args(given)))
-        return args.may_be_reader(args)
+        args = parse(Both, "Doc.", given)
+        return args.judging.may_be_reader(args.backend)
 
     assert same() and same("--model-args", "adapter=a", "--judge-args", "adapter=a")
     assert not same("--model-args", "adapter=a") and not same("--judge-args", "revision=b")

@@ -95,6 +95,7 @@ def test_the_evaluation_script_gives_a_checkpoint_the_same_scores(run, book, scr
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_killed_run_goes_on_to_the_same_weights_and_asks_nothing_twice(run, book, tmp_path):
     toy = tmp_path / "toy-tulving"
     shutil.copytree(run.parent / "toy-tulving", toy)
@@ -119,6 +120,7 @@ def test_a_killed_run_goes_on_to_the_same_weights_and_asks_nothing_twice(run, bo
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_two_processes_train_and_measure_like_one(run, book, tmp_path):
     launched = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
     done = subprocess.run([*launched, *command(book, tmp_path / "run")[1:]], capture_output=True, text=True, cwd=ROOT)

@@ -143,7 +143,7 @@ def test_a_second_start_asks_nothing_twice_and_scores_the_same(script, short_boo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (300, 700))])
+@pytest.mark.parametrize("after", [300, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 700))])
 def test_a_killed_run_goes_on_where_it_was(short_book, runs, tmp_path, hf_home, after):
     """Kill -9 after so many records; the next start answers the rest once, and the scores are those of a whole run."""
     command = [sys.executable, ROOT / "eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-paragraph"]

@@ -163,7 +163,7 @@ def test_a_written_book_is_published(book, script, hf_home, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after", [12, 1, 40])
+@pytest.mark.parametrize("after", [12, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 40))])
 def test_a_killed_writing_goes_on_where_it_was(book, tmp_path, hf_home, after):
     """Kill -9 after so many records, in the first chapters, in the checks, in later rounds."""
     with scripted().endpoint(latency_s=0.02) as endpoint:

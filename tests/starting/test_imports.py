@@ -42,7 +42,15 @@ def packages(modules: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "script", ["builders/tulving.py", "eval_scripts/tulving.py", "eval_scripts/booksort.py", "eval_scripts/memfail.py"]
+    "script",
+    [
+        "builders/tulving.py",
+        "eval_scripts/tulving.py",
+        "eval_scripts/booksort.py",
+        "eval_scripts/memfail.py",
+        "finetune/sort_lm.py",
+        "finetune/tulving_qa.py",
+    ],
 )
 def test_help_imports_nothing_of_others(script, tmp_path):
     modules = imported(script, "--help", home=tmp_path)

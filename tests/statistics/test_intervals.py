@@ -71,3 +71,8 @@ def test_the_interval_is_that_of_scipy(shares, level):
     expected = binomtest(right, n).proportion_ci(level, method="wilson")
     assert wilson(right, n, level=level) == pytest.approx((expected.low, expected.high), abs=1e-12)
     assert wilson(0, 0) is None
+
+
+def test_one_cluster_has_no_interval_and_nothing_no_mean():
+    assert cluster_bootstrap(lambda weights: weights.sum(axis=1), ["a", "a"]) is None
+    assert np.isnan(weighted_mean(np.zeros((1, 2)), np.ones(2))[0])

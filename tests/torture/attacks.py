@@ -29,7 +29,11 @@ ATTACKS = {
         "tests/statistics/test_intervals.py",
         "tests/scripts/test_reading_once.py",
     ],
-    "odd numbers, streams and disks": ["tests/test_command.py", "tests/starting/test_parser.py"],
+    "odd numbers, streams and disks": [
+        "tests/test_command.py",
+        "tests/arguments/test_declaring.py",
+        "tests/arguments/test_config_file.py",
+    ],
 }
 """The files of tests that make each attack."""
 

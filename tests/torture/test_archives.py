@@ -24,5 +24,6 @@ def test_damaged_and_hostile_archives_end_in_one_line(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_many_damaged_and_hostile_archives_end_in_one_line(tmp_path):
     check(tmp_path, 2, 500)

@@ -63,5 +63,6 @@ def test_damaged_run_folders_end_in_one_line(tmp_path, commands):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_many_damaged_run_folders_end_in_one_line(tmp_path, commands):
     check(tmp_path, commands, 480, seed=2)

@@ -4,8 +4,6 @@ import pytest
 
 from tests.torture.kills import JOBS, prepare, torture
 
-KILLS = 19  # per job, with eleven jobs: more than 200 in all
-
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
@@ -13,7 +11,10 @@ def made(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "kills", [4, pytest.param(19, marks=pytest.mark.nightly)]
+)  # 19 of each job: more than 200 in all
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
-def test_nothing_is_lost_by_kills_at_random_moments(job, made, tmp_path):
-    tally = torture(job, tmp_path, made, KILLS)
-    assert (tally.kills, tally.lost, tally.paid_again, tally.different) == (KILLS, 0, 0, [])
+def test_nothing_is_lost_by_kills_at_random_moments(job, kills, made, tmp_path):
+    tally = torture(job, tmp_path, made, kills)
+    assert (tally.kills, tally.lost, tally.paid_again, tally.different) == (kills, 0, 0, [])

@@ -123,7 +123,7 @@ class RayModel:
     def _answers(self, hand_out: HandOut) -> Generator[Reply]:
         import ray
 
-        alone_since, told = time.monotonic(), False
+        alone_since, warned = time.monotonic(), False
         while True:
             for copy in self._copies:
                 if copy.opening is None and copy.work is None and (work := hand_out.next()):
@@ -139,8 +139,8 @@ class RayModel:
                     f"{self.name}: no replica could be started for {PATIENCE:.0f} seconds; what has been answered is kept, so "
                     "give the same command again when the cluster has machines"
                 )
-            elif not told and time.monotonic() - alone_since > TOLD_AFTER:
-                told = True
+            elif not warned and time.monotonic() - alone_since > TOLD_AFTER:
+                warned = True
                 _log.info("%s: waiting for the cluster to start %d replicas", self.name, len(opening))
             by_wait = {copy.waits_for: copy for copy in self._copies if copy in working or copy in opening}
             ready, _ = ray.wait(list(by_wait), num_returns=1, timeout=1.0)
@@ -258,10 +258,10 @@ class Replica:
         import os
 
         self._model = make()
-        if (found := weights_of(self._model)) != weights:
+        if (loaded := weights_of(self._model)) != weights:
             raise BadInput(
                 f"{self._model.name}: expected the weights {weights.get('weights')}, a machine of the cluster has "
-                f"{found.get('weights')}; give all machines the same files"
+                f"{loaded.get('weights')}; give all machines the same files"
             )
         return os.getpid()
 

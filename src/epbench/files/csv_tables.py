@@ -50,8 +50,8 @@ def read_csv(path: Path, columns: Collection[str]) -> Iterator[dict[str, str]]:
 def _check_header(path: Path, header: list[str], columns: Collection[str]) -> None:
     for column in columns:
         if column not in header:
-            found = ", ".join(name[:40] for name in header[:40])
-            raise BadInput(f"{path}: column {column!r} is missing; found: {found or 'nothing'}")
+            names = ", ".join(name[:40] for name in header[:40])
+            raise BadInput(f"{path}: column {column!r} is missing; found: {names or 'nothing'}")
     for column, n in Counter(header).items():
         if n > 1:
             raise BadInput(f"{path}: column {shown(column)} found {n} times in the header, expected once")

@@ -64,9 +64,9 @@ def _read(path: Path) -> dict[str, Any]:
 def _check(path: Path, key: str, text: Any, wanted: Sequence[str], allowed: Sequence[str]) -> None:
     if not isinstance(text, str):
         raise BadInput(f"{path}, key {key!r}: expected a text, found {kind_of(text)}")
-    found = placeholders(f"{path}, key {key!r}", text)
-    if sorted(name for name in found if name not in allowed) != sorted(wanted):
-        shown = _listed(found) or "none"
+    used = placeholders(f"{path}, key {key!r}", text)
+    if sorted(name for name in used if name not in allowed) != sorted(wanted):
+        shown = _listed(used) or "none"
         expected = f"the placeholders {_listed(wanted)}, each once" if wanted else "no placeholders"
         if allowed:
             expected += f", and perhaps {_listed(allowed)}" if wanted else f" but {_listed(allowed)}"

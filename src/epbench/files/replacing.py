@@ -75,7 +75,7 @@ def _is_alive(process: str) -> bool:
     return True
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(first: Path, second: Path) -> bool:
     """Exchange two folders in one step; return False if the system or the file system cannot."""
     if sys.platform not in ("linux", "darwin"):
         return False
@@ -83,9 +83,9 @@ def _exchange(one: Path, other: Path) -> bool:
         None, use_errno=True
     )  # the C library of this process; to look for it would start other processes
     if sys.platform == "linux" and hasattr(libc, "renameat2"):
-        result = libc.renameat2(_AT_CWD, os.fsencode(one), _AT_CWD, os.fsencode(other), _EXCHANGE)
+        result = libc.renameat2(_AT_CWD, os.fsencode(first), _AT_CWD, os.fsencode(second), _EXCHANGE)
     elif sys.platform == "darwin" and hasattr(libc, "renamex_np"):
-        result = libc.renamex_np(os.fsencode(one), os.fsencode(other), _EXCHANGE)
+        result = libc.renamex_np(os.fsencode(first), os.fsencode(second), _EXCHANGE)
     else:
         return False
     return bool(result == 0)

@@ -101,8 +101,8 @@ def secrets_of(url: str | None) -> list[str]:
     """
     parts = urlsplit(url or "")
     query = [parameter.partition("=") for parameter in parts.query.split("&")]
-    found = [form for name, _, value in query if name not in _PUBLIC for form in (value, unquote(value))]
-    return list(dict.fromkeys(secret for secret in (*_login(url), *found) if secret))
+    forms = [form for name, _, value in query if name not in _PUBLIC for form in (value, unquote(value))]
+    return list(dict.fromkeys(secret for secret in (*_login(url), *forms) if secret))
 
 
 def _login(url: str | None) -> Iterator[str]:

@@ -91,18 +91,18 @@ def _readable(value: Any) -> Any:
     return value if whole.decode() == text else json.loads(whole)
 
 
-def _problem(found: Any, kind: Any, error: str) -> str:
+def _problem(data: Any, kind: Any, error: str) -> str:
     """What msgspec says in our words, with the name of the field and the value that was found."""
-    field, value = "", found
+    field, value = "", data
     for name, item in _STEP.findall(error.partition(_PATH)[2].rstrip("`")):
-        step = _key(found, kind, error, value) if item == "..." else int(item) if item else name
+        step = _key(data, kind, error, value) if item == "..." else int(item) if item else name
         field += f"[{step}]" if isinstance(step, int) else f".{step}" if field else step
         value = value[step]
     is_now = shown(value)
     if missing := re.match(r"Object missing required field `(.+?)`", error):
         field, is_now = f"{field}.{missing[1]}".lstrip("."), "nothing"
         value[missing[1]] = object()  # of no type: msgspec then says what is expected
-        error = _error(found, kind)
+        error = _error(data, kind)
         del value[missing[1]]
     elif error.startswith(_ONE_OF):
         is_now = ", ".join(map(shown, list(value)[:9])) or "none"
@@ -113,14 +113,14 @@ def _problem(found: Any, kind: Any, error: str) -> str:
     return f"{place}: expected {expected or 'a value'}, found {is_now}"
 
 
-def _key(found: Any, kind: Any, error: str, mapping: dict[str, Any]) -> str:
+def _key(data: Any, kind: Any, error: str, mapping: dict[str, Any]) -> str:
     """The key of the wrong value in a mapping, which msgspec does not name: the first that alone gives the same error."""
     whole = dict(mapping)
     try:
         for key, value in whole.items():
             mapping.clear()
             mapping[key] = value
-            if _error(found, kind) == error:
+            if _error(data, kind) == error:
                 return key
     finally:
         mapping.clear()
@@ -128,9 +128,9 @@ def _key(found: Any, kind: Any, error: str, mapping: dict[str, Any]) -> str:
     raise AssertionError(error)
 
 
-def _error(found: Any, kind: Any) -> str:
+def _error(data: Any, kind: Any) -> str:
     try:
-        convert(found, kind)
+        convert(data, kind)
     except ValidationError as error:
         return str(error)
     return ""

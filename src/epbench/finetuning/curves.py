@@ -54,7 +54,9 @@ def curves(
     with drawing():
         figure = Figure(figsize=(10, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2)
-        costs = [Series(title_of(name), [one.get(name) for one in perplexities]) for name in perplexities[0]]
+        costs = [
+            Series(title_of(name), [perplexity.get(name) for perplexity in perplexities]) for name in perplexities[0]
+        ]
         for axes, lines in ((left, remembered), (right, costs)):
             _draw(axes, epochs, lines)
             if episodic and EPISODIC in epochs:
@@ -156,14 +158,14 @@ def training_table(method: str, training: Record) -> Table:
         method: How the weights were trained, such as `all weights`.
         training: What `training_summary` has added up.
     """
-    told = {"method": method}
-    told |= {name: f"{training[name]:,}" for name in ("steps", "tokens", "learned")}
-    told["tokens a second"] = "–" if training["tokens_per_second"] is None else f"{training['tokens_per_second']:,.0f}"
-    told["MFU"] = "not measured" if training["mfu"] is None else f"{training['mfu']:.1%}"
+    facts = {"method": method}
+    facts |= {name: f"{training[name]:,}" for name in ("steps", "tokens", "learned")}
+    facts["tokens a second"] = "–" if training["tokens_per_second"] is None else f"{training['tokens_per_second']:,.0f}"
+    facts["MFU"] = "not measured" if training["mfu"] is None else f"{training['mfu']:.1%}"
     if training["mfu_causal"] is not None:
-        told["MFU, causal attention"] = f"{training['mfu_causal']:.1%}"
-    told["loss, first and last epoch"] = f"{cell(training['first_loss'])}, {cell(training['last_loss'])}"
-    return Table([], list(told.items()), "Training", text_columns=2)
+        facts["MFU, causal attention"] = f"{training['mfu_causal']:.1%}"
+    facts["loss, first and last epoch"] = f"{cell(training['first_loss'])}, {cell(training['last_loss'])}"
+    return Table([], list(facts.items()), "Training", text_columns=2)
 
 
 def _perplexity(value: float | None) -> str:

@@ -58,8 +58,8 @@ def ask_together(
         if record is None or record.get("failure") is not None:
             waiting.setdefault(group_of(request), []).append(request)
     share = [request for group in ranks.share(list(waiting.values())) for request in group]
-    what = f"answers of process {ranks.index + 1} of {ranks.n}"
-    ask(folder / f"answers-{ranks.index}-of-{ranks.n}.jsonl", share, model, progress, what)
+    label = f"answers of process {ranks.index + 1} of {ranks.n}"
+    ask(folder / f"answers-{ranks.index}-of-{ranks.n}.jsonl", share, model, progress, label)
     ranks.wait()
     if ranks.main:
         _join(folder)
@@ -109,8 +109,10 @@ def text_perplexity(model: TransformersModel, samples: Sequence[Sample], ranks: 
 
     share = ranks.share(samples)
     learned = [[i for i, yes in enumerate(sample.learned) if yes] for sample in share]
-    found = model.likelihoods.of_spans([sample.ids for sample in share], [{"learned": own} for own in learned])
-    spans = [one for part in ranks.gather([of["learned"] for of in found]) for one in part]
+    likelihoods = model.likelihoods.of_spans(
+        [sample.ids for sample in share], [{"learned": positions} for positions in learned]
+    )
+    spans = [span for part in ranks.gather([likelihood["learned"] for likelihood in likelihoods]) for span in part]
     try:
         return perplexity(spans) if any(span.n_tokens for span in spans) else None
     except OverflowError:

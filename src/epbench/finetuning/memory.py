@@ -202,8 +202,8 @@ def _kept(config: str, n_tokens: int, autocast: bool, gathered: bool, checkpoint
             # Autocast for a CPU and for CUDA keep the same tensors, and SDPA does as well.
             with hooks, torch.autocast("cpu", torch.bfloat16, enabled=autocast):
                 model(input_ids=ids, attention_mask=mask, labels=ids, use_cache=False)
-            own = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
-            return sum(tensor.untyped_storage().nbytes() for key, tensor in kept.items() if key not in own)
+            storages = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
+            return sum(tensor.untyped_storage().nbytes() for key, tensor in kept.items() if key not in storages)
     except Exception as error:  # a model's own code can raise anything
         raise _unknown(json.loads(config).get("model_type"), reason_of(error, 200)) from None
 

@@ -81,13 +81,13 @@ def _pack(samples: Sequence[int], lengths: Sequence[int], row_tokens: int) -> li
         n = lengths[sample]
         if n > row_tokens:
             raise BadInput(f"a sample of {n:,} tokens does not fit in a row of {row_tokens:,} tokens")
-        found = next((i for i, free in enumerate(room) if free >= n), None)
-        if found is None:
+        chosen = next((i for i, free in enumerate(room) if free >= n), None)
+        if chosen is None:
             rows.append([])
             room.append(row_tokens)
-            found = len(rows) - 1
-        rows[found].append(sample)
-        room[found] -= n
+            chosen = len(rows) - 1
+        rows[chosen].append(sample)
+        room[chosen] -= n
     return [tuple(row) for row in rows]
 
 

@@ -45,9 +45,9 @@ class Ranks:
             return [item]
         import torch.distributed
 
-        found: list[Any] = [None] * self.n
-        torch.distributed.all_gather_object(found, item)
-        return found
+        items: list[Any] = [None] * self.n
+        torch.distributed.all_gather_object(items, item)
+        return items
 
 
 _LOAD_ONCE = "FSDP_CPU_RAM_EFFICIENT_LOADING"

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from epbench.arguments.declaring import argument
 from epbench.errors import BadInput
 
 Learn = Literal["all", "text"]
-
-
-def said(default: Any, text: str) -> Any:
-    """Return a field of a dataclass with its default and what it means, in words for users."""
-    if isinstance(default, list):
-        return field(default_factory=default.copy, metadata={"help": text})
-    return field(default=default, metadata={"help": text})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,26 +19,32 @@ class Recipe:
         BadInput: A number is out of its range, or of another type.
     """
 
-    num_train_epochs: int = said(5, "how often each text is seen")
-    batch_size: int = said(192, "samples in each step of the optimizer, on all processes together")
-    max_length: int = said(8192, "longest sample in tokens; a longer text is refused, never cut")
-    row_tokens: int | None = said(
-        None, "tokens that a process reads at one time, several samples in a row (max_length)"
+    num_train_epochs: int = argument("how often each text is seen", default=5)
+    batch_size: int = argument("samples in each step of the optimizer, on all processes together", default=192)
+    max_length: int = argument("longest sample in tokens; a longer text is refused, never cut", default=8192)
+    row_tokens: int | None = argument(
+        "tokens that a process reads at one time, several samples in a row (max_length)", default=None
     )
-    learning_rate: float = said(
-        5e-6, "learning rate of the first step; it falls to 0 along a cosine, without a warm-up"
+    learning_rate: float = argument(
+        "learning rate of the first step; it falls to 0 along a cosine, without a warm-up", default=5e-6
     )
-    weight_decay: float = said(1e-4, "weight decay of AdamW")
-    adam_beta1: float = said(0.9, "first beta of AdamW")
-    adam_beta2: float = said(0.95, "second beta of AdamW")
-    adam_epsilon: float = said(1e-5, "epsilon of AdamW")
-    max_grad_norm: float = said(1.0, "gradients are clipped to this norm")
-    seed: int = said(1, "seed of the order of samples, of dropout and of everything that is drawn")
-    activation_checkpointing: bool = said(True, "compute activations twice instead of keeping them in memory")
-    attn_implementation: str = said("sdpa", "how attention is computed: sdpa, or flash_attention_2 if it is installed")
-    lora_r: int = said(0, "rank of LoRA on all linear layers; 0 trains all weights, as the paper does")
-    lora_alpha: int = said(32, "alpha of LoRA")
-    save_every: int = said(1, "epochs between two checkpoints; the first and the last epoch always leave one")
+    weight_decay: float = argument("weight decay of AdamW", default=1e-4)
+    adam_beta1: float = argument("first beta of AdamW", default=0.9)
+    adam_beta2: float = argument("second beta of AdamW", default=0.95)
+    adam_epsilon: float = argument("epsilon of AdamW", default=1e-5)
+    max_grad_norm: float = argument("gradients are clipped to this norm", default=1.0)
+    seed: int = argument("seed of the order of samples, of dropout and of everything that is drawn", default=1)
+    activation_checkpointing: bool = argument(
+        "compute activations twice instead of keeping them in memory", default=True
+    )
+    attn_implementation: str = argument(
+        "how attention is computed: sdpa, or flash_attention_2 if it is installed", default="sdpa"
+    )
+    lora_r: int = argument("rank of LoRA on all linear layers; 0 trains all weights, as the paper does", default=0)
+    lora_alpha: int = argument("alpha of LoRA", default=32)
+    save_every: int = argument(
+        "epochs between two checkpoints; the first and the last epoch always leave one", default=1
+    )
 
     def __post_init__(self) -> None:
         for name, low in _LEAST.items():
@@ -85,19 +85,11 @@ class Recipe:
     def identity(self) -> dict[str, Any]:
         """What tells trainings apart: everything that changes the weights, and nothing that changes only speed or memory."""
         names = [name for name in Recipe.__dataclass_fields__ if name not in _NO_EFFECT]
-        found = {name: getattr(self, name) for name in names}
-        return found if self.lora_r else {name: value for name, value in found.items() if name != "lora_alpha"}
+        fields = {name: getattr(self, name) for name in names}
+        return fields if self.lora_r else {name: value for name, value in fields.items() if name != "lora_alpha"}
 
 
-_LEAST = {
-    "num_train_epochs": 1,
-    "batch_size": 1,
-    "max_length": 2,
-    "row_tokens": 2,
-    "seed": 0,
-    "lora_r": 0,
-    "lora_alpha": 1,
-    "save_every": 1,
-}
+_LEAST = dict.fromkeys(("num_train_epochs", "batch_size", "lora_alpha", "save_every"), 1)
+_LEAST |= {"max_length": 2, "row_tokens": 2, "seed": 0, "lora_r": 0}
 _ATTENTION = ("sdpa", "flash_attention_2")
 _NO_EFFECT = ("activation_checkpointing", "attn_implementation", "row_tokens", "save_every")

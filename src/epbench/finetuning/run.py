@@ -146,8 +146,8 @@ def with_speed(record: Mapping[str, Any], base: str, ranks: Ranks, *, lora: bool
         from epbench.finetuning.cost import utilization
 
         device = torch.cuda.get_device_name()
-        if found := utilization(_config(base), record["lengths"], record["seconds"], device, ranks.n):
-            step |= {"mfu": found.mfu, "mfu_causal": found.causal}
+        if measured := utilization(_config(base), record["lengths"], record["seconds"], device, ranks.n):
+            step |= {"mfu": measured.mfu, "mfu_causal": measured.causal}
     return step
 
 

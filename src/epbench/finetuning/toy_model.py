@@ -72,16 +72,16 @@ def toy_instructions(n: int, seed: int) -> list[list[Mapping[str, str]]]:
         seed: Of the draws; the first examples are the same for every n.
     """
     draw = RandomStream("toy instructions", seed)
-    found: dict[str, list[Mapping[str, str]]] = {}
-    while len(found) < n:
+    conversations: dict[str, list[Mapping[str, str]]] = {}
+    while len(conversations) < n:
         messages: list[Mapping[str, str]] = []
         if draw.index(3) == 0:
             messages.append({"role": "system", "content": "You are a helpful assistant."})
         for _ in range(1 + (draw.index(3) == 0)):
             task, answer = _task(draw)
             messages += [{"role": "user", "content": task}, {"role": "assistant", "content": answer}]
-        found.setdefault(str(messages), messages)
-    return list(found.values())
+        conversations.setdefault(str(messages), messages)
+    return list(conversations.values())
 
 
 def _task(draw: RandomStream) -> tuple[str, str]:
@@ -91,8 +91,8 @@ def _task(draw: RandomStream) -> tuple[str, str]:
         word = draw.pick(_WORDS) + draw.pick(_WORDS)
         return f"How many letters does {word} have?", str(len(word))
     if kind == 3:
-        one, other = draw.between(10, 999), draw.between(10, 999)
-        return f"What is {one} plus {other}?", str(one + other)
+        first, second = draw.between(10, 999), draw.between(10, 999)
+        return f"What is {first} plus {second}?", str(first + second)
     words = draw.sample(_WORDS, 3 + kind // 2)
     if kind == 0:
         return f"Repeat these words: {' '.join(words)}", " ".join(words)

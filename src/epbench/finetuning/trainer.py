@@ -54,9 +54,9 @@ def epoch_folder(out: Path, epoch: int) -> Path:
 
 def last_state(out: Path) -> tuple[int, Path] | None:
     """Return the last complete state, with the number of its last step; None if there is none."""
-    found = _states(out)
-    complete = [step for step, path in found.items() if (path / _COMPLETE).is_file()]
-    return (max(complete), found[max(complete)]) if complete else None
+    states = _states(out)
+    complete = [step for step, path in states.items() if (path / _COMPLETE).is_file()]
+    return (max(complete), states[max(complete)]) if complete else None
 
 
 def remove_others(out: Path) -> None:

@@ -32,9 +32,9 @@ def filled_card(package: str, configs: Sequence[Config], values: Mapping[str, An
         configs: The configs of the dataset, as for `card`.
         values: What the template speaks of, by name; a name that is missing is an error.
     """
-    said = _template(package, "card.md.jinja").make_module(dict(values))
-    use = {field: getattr(said, field) for field in FIELDS}
-    return card(configs, str(said), **said.header, responsible_use=use)
+    rendered = _template(package, "card.md.jinja").make_module(dict(values))
+    use = {field: getattr(rendered, field) for field in FIELDS}
+    return card(configs, str(rendered), **rendered.header, responsible_use=use)
 
 
 def filled(package: str, name: str, values: Mapping[str, Any]) -> str:
@@ -150,8 +150,8 @@ def header_of(folder: Path) -> dict[str, Any]:
     path = folder / "README.md"
     try:
         check_size(path)
-        found = _HEADER.match(path.read_text("utf-8"))
-        fields = (yaml.safe_load(found[1]) if found else None) or {}
+        match = _HEADER.match(path.read_text("utf-8"))
+        fields = (yaml.safe_load(match[1]) if match else None) or {}
     except BadInput:
         raise
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -222,8 +222,8 @@ def _own_dictionaries(rows: pa.Table) -> pa.Table:
         if pa.types.is_dictionary(field.type) and rows.num_rows:
             column = rows.column(at).combine_chunks()
             used = pc.unique(column.indices)
-            own = pa.DictionaryArray.from_arrays(pc.index_in(column.indices, used), column.dictionary.take(used))
-            rows = rows.set_column(at, field, own)
+            compacted = pa.DictionaryArray.from_arrays(pc.index_in(column.indices, used), column.dictionary.take(used))
+            rows = rows.set_column(at, field, compacted)
     return rows
 
 

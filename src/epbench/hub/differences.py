@@ -45,9 +45,9 @@ def differences(
     Raises:
         OSError: A file cannot be read.
     """
-    found = [Difference(path, _state(file, there.get(path)), file.stat().st_size) for path, file in files.items()]
+    compared = [Difference(path, _state(file, there.get(path)), file.stat().st_size) for path, file in files.items()]
     gone = sorted(path for path in there.keys() - files.keys() if deleted(path))
-    return [*found, *(Difference(path, "deleted", there[path].size) for path in gone)]
+    return [*compared, *(Difference(path, "deleted", there[path].size) for path in gone)]
 
 
 def is_changed(found: Sequence[Difference]) -> bool:

@@ -76,11 +76,13 @@ def planned_install(folder: Path, namespace: str = "epbench") -> Installation:
     files = parquet_files(folder)
     default_config(folder)
     rows = sum(pq.read_metadata(path).num_rows for paths in files.values() for path in paths)
-    given = Content(rows, {config: _content_hash(config, paths) for config, paths in files.items()})
+    content = Content(rows, {config: _content_hash(config, paths) for config, paths in files.items()})
     root = Path(datasets.config.HF_DATASETS_CACHE) / f"{namespace}___{folder.name}"
     there = _installed(root)
     sizes = {config: sum(path.stat().st_size for path in paths) for config, paths in files.items()}
-    return Installation(folder, f"{namespace}/{folder.name}", root, given, there, _compared(given, there, sizes, root))
+    return Installation(
+        folder, f"{namespace}/{folder.name}", root, content, there, _compared(content, there, sizes, root)
+    )
 
 
 def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
@@ -186,20 +188,20 @@ def _installed(root: Path) -> Content | None:
     return Content(rows, {config: folder.name for config, folder in sorted(folders.items())})
 
 
-def _compared(given: Content, there: Content | None, sizes: Mapping[str, int], root: Path) -> list[Difference]:
+def _compared(content: Content, there: Content | None, sizes: Mapping[str, int], root: Path) -> list[Difference]:
     old = there.hashes if there else {}
-    found = [
+    differences = [
         Difference(
             config,
             "new" if config not in old else "unchanged" if old[config] == content_hash else "changed",
             sizes[config],
         )
-        for config, content_hash in given.hashes.items()
+        for config, content_hash in content.hashes.items()
     ]
-    for config in old.keys() - given.hashes.keys():
+    for config in old.keys() - content.hashes.keys():
         size = sum(path.stat().st_size for path in (root / config).rglob("*") if path.is_file())
-        found.append(Difference(config, "deleted", size))
-    return found
+        differences.append(Difference(config, "deleted", size))
+    return differences
 
 
 def _split_of(path: Path) -> str:

@@ -126,8 +126,8 @@ def _compared(folder: Path, repo: str, kind: Kind, tag: str | None) -> Push:
             tags = api.list_repo_refs(repo, repo_type=kind).tags
             tagged = next((each.target_commit for each in tags if each.name == tag), None)
         then = _listed(repo, kind, tagged) if tagged not in (None, head) else there
-    found = differences(files, there, deleted)
-    return Push(folder, repo, kind, tag, head, found, tagged, differences(files, then, deleted), there)
+    changes = differences(files, there, deleted)
+    return Push(folder, repo, kind, tag, head, changes, tagged, differences(files, then, deleted), there)
 
 
 def _compared_again(planned: Push) -> Push:
@@ -186,8 +186,8 @@ def _one_line_error(repo: str) -> Iterator[None]:
 
 def _reasons(error: BaseException) -> str:
     """The error and what caused it, as the client says only of its own errors why they happened."""
-    said = str(error) or type(error).__name__
-    return f"{said} ({_reasons(error.__cause__)})" if error.__cause__ else said
+    message = str(error) or type(error).__name__
+    return f"{message} ({_reasons(error.__cause__)})" if error.__cause__ else message
 
 
 _ATTEMPTS = 3  # commits that are tried if somebody else commits at the same time
@@ -261,14 +261,14 @@ def _commit(planned: Push) -> Push:
 
 def _after_conflict(planned: Push) -> Push:
     now = _compared_again(planned)
-    theirs = [
+    conflicts = [
         each.path
         for each in now.files
         if each.state != "unchanged" and now.there.get(each.path) != planned.there.get(each.path)
     ]
-    if theirs:
+    if conflicts:
         raise RunFailed(
-            f"{now.repo}: somebody else has changed {', '.join(theirs)} during the upload; look at their commit "
+            f"{now.repo}: somebody else has changed {', '.join(conflicts)} during the upload; look at their commit "
             f"{str(now.head)[:7]}, then give the same command again to replace it"
         )
     return now

@@ -102,12 +102,12 @@ def hub_configs(name: str) -> list[str]:
 
     cached = Path(config.HF_DATASETS_CACHE) / name.replace("/", "___")
     try:
-        found: list[str] = get_dataset_config_names(name)
+        configs: list[str] = get_dataset_config_names(name)
     except Exception as error:  # datasets raises a dozen types for a missing dataset
         raise _missing(name, "default", error) from error
-    if len(found) < 2 and cached.is_dir():  # for a cached dataset, only the default config is named
-        found = [path.name for path in cached.iterdir()]
-    return found
+    if len(configs) < 2 and cached.is_dir():  # for a cached dataset, only the default config is named
+        configs = [path.name for path in cached.iterdir()]
+    return configs
 
 
 def bounded_rows(
@@ -206,10 +206,10 @@ def dataset_revision(name: str, config: str) -> str | None:
     from datasets import load_dataset_builder
 
     try:
-        found = str(load_dataset_builder(name, config).hash)
+        revision = str(load_dataset_builder(name, config).hash)
     except Exception as error:  # datasets raises a dozen types for a missing dataset or config
         raise _missing(name, config, error) from error
-    return found if _COMMIT.fullmatch(found) else None
+    return revision if _COMMIT.fullmatch(revision) else None
 
 
 Item = TypeVar("Item")

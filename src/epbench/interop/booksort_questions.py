@@ -53,8 +53,8 @@ def answer_of(log_likelihoods: Sequence[float], greedy: Sequence[bool] = ()) -> 
     """
     most_likely = max(log_likelihoods)
     shares = [1.0 if value == most_likely else math.exp(value - most_likely) for value in log_likelihoods]
-    said = [label for label, most in zip(LABELS, greedy, strict=False) if most]
-    return predicted({"answer": "".join(said), "probabilities": dict(zip(LABELS, shares, strict=True))})
+    greedy_labels = [label for label, most in zip(LABELS, greedy, strict=False) if most]
+    return predicted({"answer": "".join(greedy_labels), "probabilities": dict(zip(LABELS, shares, strict=True))})
 
 
 def is_failed(log_likelihoods: Sequence[float]) -> bool:

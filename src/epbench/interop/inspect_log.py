@@ -59,9 +59,9 @@ def requests_of(described: Row, rows: Sequence[Row]) -> tuple[dict[str, Request]
         return plain, f"the questions alone, not the prompts of the run: {error}"
 
 
-def _check(identity: Row, found: str, pack: Any) -> None:
+def _check(identity: Row, dataset_fingerprint: str, pack: Any) -> None:
     """Refuse another dataset, and other prompts than ours."""
-    if found != identity.get("fingerprint"):
+    if dataset_fingerprint != identity.get("fingerprint"):
         raise BadInput("the dataset is not the one of the run any more")
     if fingerprint_of(pack) != identity.get("prompts"):
         raise BadInput("the run had prompts of its own, or none")
@@ -93,8 +93,8 @@ def _booksort(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
     _check(identity, fingerprint(everything), pack)
     asked = {row["id"] for row in rows}
     pairs = [pair for pair in both_orders(everything) if pair.id in asked]
-    found = requests_for(identity["memory"], pairs, pack, identity["prompt"], max_tokens=identity["max_tokens"])
-    return {request.id: request for request in found}
+    requests = requests_for(identity["memory"], pairs, pack, identity["prompt"], max_tokens=identity["max_tokens"])
+    return {request.id: request for request in requests}
 
 
 def _memfail(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
@@ -348,7 +348,7 @@ def _sample(question: LoggedQuestion, number: int, messages: list[ChatMessage], 
     from inspect_ai.scorer import Score
 
     model = str(logged.described["identity"].get("model", "unknown"))
-    said = question.answer or ""
+    answer = question.answer or ""
     scores = None
     if question.score is not None:
         scores = {
@@ -365,8 +365,8 @@ def _sample(question: LoggedQuestion, number: int, messages: list[ChatMessage], 
         epoch=question.attempt,
         input=messages,
         target=question.target,
-        messages=[*messages, *([ChatMessageAssistant(content=said, source="generate")] if said else [])],
-        output=ModelOutput.from_content(model, said) if said else ModelOutput(model=model),
+        messages=[*messages, *([ChatMessageAssistant(content=answer, source="generate")] if answer else [])],
+        output=ModelOutput.from_content(model, answer) if answer else ModelOutput(model=model),
         scores=scores,
         metadata={"id": question.id, **question.about},
         error=EvalError(message=question.failure or "", traceback="", traceback_ansi="") if failed else None,

@@ -115,14 +115,14 @@ def mark(row: Row, answer: str, judge: str = "lexical") -> Mark:
             happened. So is one that refuses: harnesses have no third outcome for it.
         judge: The judge; see `judge_of`.
     """
-    found = score_answer(row, answer, judge_of(judge))
+    result = score_answer(row, answer, judge_of(judge))
     missing = kind_of_reply(answer) != "answer"
-    said = {"items": found.items, "scores": found.scores, "order": found.order}
-    scored = judged(row, missing_verdict(row["answer"]) if missing else said)
+    verdict = {"items": result.items, "scores": result.scores, "order": result.order}
+    scored = judged(row, missing_verdict(row["answer"]) if missing else verdict)
     return Mark(
         get=scored.get,
         bin=scored.bin,
-        f1=found.f1 or 0.0,
+        f1=result.f1 or 0.0,
         is_latest=is_latest(scored),
         has_order=has_order(scored),
         tau=tau_of(scored) if has_order(scored) else None,
@@ -132,8 +132,11 @@ def mark(row: Row, answer: str, judge: str = "lexical") -> Mark:
 
 def scores(marks: Sequence[Mark]) -> dict[str, float]:
     """Compute the scores of a run under the names in `SCORES`; nan for a score that no question counts for."""
-    recall = f1_by_bin(marks, [one.f1 for one in marks])  # type: ignore[arg-type]  # it looks at get and bin alone
+    recall = f1_by_bin(marks, [marked.f1 for marked in marks])  # type: ignore[arg-type]  # it looks at get and bin alone
     by_bin = {f"f1_bin_{bin_}": recall.get(bin_) for bin_ in BINS}
-    latest, taus = [one.f1 for one in marks if one.is_latest], [one.tau for one in marks if one.has_order]
-    found = {"simple_recall": mean(list(recall.values())), **by_bin, **awareness_of(latest, taus)}
-    return {name: math.nan if value is None else value for name, value in found.items()}
+    latest, taus = (
+        [marked.f1 for marked in marks if marked.is_latest],
+        [marked.tau for marked in marks if marked.has_order],
+    )
+    by_name = {"simple_recall": mean(list(recall.values())), **by_bin, **awareness_of(latest, taus)}
+    return {name: math.nan if value is None else value for name, value in by_name.items()}

@@ -251,10 +251,10 @@ def _content(path: Path, kind: type[Struct] | None, noted_size: int | None = Non
     kept = _kept.get(path.parent.resolve()) if _kept else None
     if kept is None:
         return _read(path, kind, noted_size)
-    found = kept.get(path.name)
-    if found is None or found.length != (path.stat().st_size if path.is_file() else 0):  # it may have been removed
-        found = kept[path.name] = _read(path, kind, noted_size)
-    return found
+    content = kept.get(path.name)
+    if content is None or content.length != (path.stat().st_size if path.is_file() else 0):  # it may have been removed
+        content = kept[path.name] = _read(path, kind, noted_size)
+    return content
 
 
 def _read(path: Path, kind: type[Struct] | None, noted_size: int | None) -> _Content:

@@ -219,5 +219,5 @@ def _record_of(judgement: Judgement[VerdictT], judge: JudgeIdentity) -> Record:
 
 def failures_of(records: Mapping[str, Record], judge: JudgeIdentity) -> dict[str, int]:
     """How many inputs the judge has failed on and is to be asked again about, by reason, the commonest first."""
-    own = [record for record in records.values() if noted_judge(record, "judge") == identity_of(judge)]
-    return dict(Counter(r["failure"] for r in own if r.get("failure") is not None).most_common())
+    judge_records = [record for record in records.values() if noted_judge(record, "judge") == identity_of(judge)]
+    return dict(Counter(r["failure"] for r in judge_records if r.get("failure") is not None).most_common())

@@ -45,12 +45,12 @@ class Outcome:
     expected: str = ""  # what it should have done; empty if it did
 
 
-def _kept(found: str) -> Outcome:
-    return Outcome("passed", found)
+def _kept(observed: str) -> Outcome:
+    return Outcome("passed", observed)
 
 
-def _broken(found: str, expected: str) -> Outcome:
-    return Outcome("failed", found, expected)
+def _broken(observed: str, expected: str) -> Outcome:
+    return Outcome("failed", observed, expected)
 
 
 class Stores:
@@ -128,9 +128,9 @@ class Stores:
 
     def _call(self, method: str, *args: Any) -> Any:
         start = time.monotonic()
-        found = self._guard.call(method, *args)
+        result = self._guard.call(method, *args)
         self._note(method, start)
-        return found
+        return result
 
     def _note(self, method: str, start: float) -> None:
         self.slowest[method] = max(self.slowest.get(method, 0.0), time.monotonic() - start)
@@ -164,10 +164,10 @@ def question(number: int) -> str:
 
 def conversation(text: str, minute: int) -> Conversation:
     """A conversation in which the user says this; each minute is another time."""
-    said, answered = (_START + timedelta(minutes=minute, seconds=seconds) for seconds in (0, 20))
+    user_time, reply_time = (_START + timedelta(minutes=minute, seconds=seconds) for seconds in (0, 20))
     return [
-        {"role": "user", "content": text, "timestamp": said.isoformat()},
-        {"role": "assistant", "content": "Thank you for telling me.", "timestamp": answered.isoformat()},
+        {"role": "user", "content": text, "timestamp": user_time.isoformat()},
+        {"role": "assistant", "content": "Thank you for telling me.", "timestamp": reply_time.isoformat()},
     ]
 
 
@@ -211,10 +211,10 @@ def at_most_k_retrieved(stores: Stores) -> Outcome:
     stores.open()
     stores.tell_facts(range(max(_KS)))
     counts = {k: len(stores.retrieve(question(0), k)) for k in _KS}
-    told = ", ".join(f"{count} for {k}" for k, count in counts.items())
+    listed = ", ".join(f"{count} for {k}" for k, count in counts.items())
     if any(count > k for k, count in counts.items()):
-        return _broken(f"memories for k: {told}", "at most k")
-    return _kept(f"memories for k: {told}")
+        return _broken(f"memories for k: {listed}", "at most k")
+    return _kept(f"memories for k: {listed}")
 
 
 def listing_is_complete(stores: Stores) -> Outcome:

@@ -165,8 +165,8 @@ def own_home(name: str, isolation: Isolation, variables: Sequence[str], store: P
     if isolation == "bwrap":
         current, file = Path.cwd(), Path(name.rpartition(":")[0]).absolute()
         models = Path(os.environ.get("HF_HUB_CACHE") or Path.home() / ".cache/huggingface/hub")
-        own = [file, file.parent] if file.suffix == ".py" else []
-        wanted = [current, *own, *map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path))), models]
+        own_files = [file, file.parent] if file.suffix == ".py" else []
+        wanted = [current, *own_files, *map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path))), models]
         command = [*sandbox(store, [path for path in wanted if path.exists()], current), *command]
         environment |= {"HOME": "/tmp", "TMPDIR": "/tmp", "HF_HUB_CACHE": str(models)}
     return Home(command, environment)

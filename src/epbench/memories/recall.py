@@ -51,12 +51,12 @@ def read_recall(
     records = [stored.get(stored_key(c.store, c.id), {"failure": "it was not stored"}) for c in conversations]
     kept = read_json(folder / MEMORIES, MEMORIES_TYPE) if (folder / MEMORIES).exists() else {}
     stores = {name: kept[name] for name in names if name in kept}
-    found, failures = {}, {}
+    returned, failures = {}, {}
     prints = {name: fingerprint_of_store(memories) for name, memories in stores.items()}
     for query in queries:
         record = retrieved.get(query.id, {})
         if "memories" in record and record["of"] == prints.get(query.store):
-            found[query.id] = list(record["memories"])
+            returned[query.id] = list(record["memories"])
         else:
             reason = listed.get(query.store, {}).get("failure") or record.get("failure") or "it was not queried"
             failures[query.id] = f"memory system: {reason}"
@@ -86,16 +86,16 @@ def read_recall(
             f"{_of(changed, listed)} held other memories after the queries than before: {system.name} stores what it is "
             f"asked, so later queries met another store than the one that was judged"
         )
-    if not system.knows_gold and (unlisted := _unlisted(queries, found, stores)):  # which may be parts of memories
+    if not system.knows_gold and (unlisted := _unlisted(queries, returned, stores)):  # which may be parts of memories
         warnings.append(unlisted)
     warnings += _warnings_of_installed(folder, system, usage)
-    return Recall(stores, found, failures, unstored, warnings, usage)
+    return Recall(stores, returned, failures, unstored, warnings, usage)
 
 
-def _unlisted(queries: Sequence[Query], found: dict[str, list[str]], stores: dict[str, list[str]]) -> str | None:
+def _unlisted(queries: Sequence[Query], retrieved: dict[str, list[str]], stores: dict[str, list[str]]) -> str | None:
     """What to say of memories that were retrieved, but are not among all memories of their store."""
     listed = {name: set(memories) for name, memories in stores.items()}
-    missing = [(q, text) for q in queries for text in found.get(q.id, ()) if text not in listed[q.store]]
+    missing = [(q, text) for q in queries for text in retrieved.get(q.id, ()) if text not in listed[q.store]]
     if not missing:
         return None
     query, text = missing[0]

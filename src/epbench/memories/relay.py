@@ -208,20 +208,20 @@ class Relay:
         """Return the length of the embedder's vectors, which must not change during a run."""
         status, text, _ = self.answer("/v1/embeddings", {"input": ["length"]})
         try:
-            found = len(json.loads(text)["data"][0]["embedding"])
+            dimensions = len(json.loads(text)["data"][0]["embedding"])
         except (ValueError, LookupError, TypeError):
             words = without_secrets(text.decode()[:200], self._secrets)
             raise RunFailed(f"embedder {self._endpoint.embedder}: HTTP {status}: {words}") from None
-        noted = {"embedder": self._endpoint.embedder, "dimensions": found}
+        noted = {"embedder": self._endpoint.embedder, "dimensions": dimensions}
         path = self._folder / EMBEDDER
         before = read_json(path, fields({"embedder": str, "dimensions": Whole})) if path.exists() else noted
-        if before["dimensions"] != found:
+        if before["dimensions"] != dimensions:
             raise BadInput(
                 f"embedder {self._endpoint.embedder}: expected vectors of {before['dimensions']} numbers, with which "
-                f"{path} says the stores were begun, got {found}; choose another folder for the run"
+                f"{path} says the stores were begun, got {dimensions}; choose another folder for the run"
             )
         write_json(path, noted)
-        return found
+        return dimensions
 
 
 def _local_embedder(name: str) -> Embedder | None:

@@ -36,8 +36,11 @@ def calls_usage(folder: Path) -> dict[str, dict[str, int]]:
     if not (folder / CALLS).exists():
         return {}
     records = list(read_journal(folder / CALLS).values())
-    found = [record for record in records if record["method"] == RETRIEVE]
-    return {"storing": _sum(record for record in records if record["method"] != RETRIEVE), "retrieving": _sum(found)}
+    retrievals = [record for record in records if record["method"] == RETRIEVE]
+    return {
+        "storing": _sum(record for record in records if record["method"] != RETRIEVE),
+        "retrieving": _sum(retrievals),
+    }
 
 
 def _sum(records: Iterable[Mapping[str, Any]]) -> dict[str, int]:

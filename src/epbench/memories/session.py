@@ -216,8 +216,8 @@ class Stores:
         about: dict[str, Any] = {"store": store, "conversation": conversation.id, "units": list(conversation.units)}
         if self._system.durable:  # if this stays the last record, nobody knows whether the conversation is stored
             earlier = self._stored.records.get(key, {})
-            told = earlier.get("failure") == STOPPED or earlier.get("lost", False)
-            about["again"] = begun and told and self._hosting is None
+            told_before = earlier.get("failure") == STOPPED or earlier.get("lost", False)
+            about["again"] = begun and told_before and self._hosting is None
             self._stored.add(key, **about, failure=STOPPED)
         lost = None
         try:
@@ -277,17 +277,17 @@ class Stores:
             lost = None
             operation = Operation(RETRIEVE, query.store, query.id)
             try:
-                found = self._counted(operation, self._guard.call, RETRIEVE, query.text, [], query.k) or []
+                memories = self._counted(operation, self._guard.call, RETRIEVE, query.text, [], query.k) or []
                 self._losses = 0
-                if len(found) > query.k and not self._system.beyond_k:
-                    raise CallFailed(f"expected at most {query.k} memories, got {len(found)}")
+                if len(memories) > query.k and not self._system.beyond_k:
+                    raise CallFailed(f"expected at most {query.k} memories, got {len(memories)}")
             except CallFailed as error:
                 failed.add(query.id)
                 lost = str(error) if isinstance(error, SystemLost) and not self._given_up else None
                 self._retrieved.add(query.id, **about, failure=str(error), seconds=_since(begin))
             else:
                 about |= {"of": fingerprint_of_store(self._memories[query.store]), "seconds": _since(begin)}
-                self._retrieved.add(query.id, **about, memories=found, **self._counts())
+                self._retrieved.add(query.id, **about, memories=memories, **self._counts())
             yield
             if lost is not None:
                 raise _Again(lost)
@@ -341,7 +341,8 @@ def fill_and_ask(
         (name, [c for c in conversations if c.store == name], [query for query in queries if query.store == name])
         for name in dict.fromkeys(conversation.store for conversation in conversations)
     ]
-    n_calls = sum(1 + len(own) + len(asked) for _, own, asked in parts)  # one more for listing what a store holds
+    # One call more for listing what a store holds.
+    n_calls = sum(1 + len(to_store) + len(asked) for _, to_store, asked in parts)
     try:
         done = sum(stores.n_done(*part) for part in parts)
         for _ in progress(chain.from_iterable(stores.serve(*part) for part in parts), "memory calls", n_calls, done):

@@ -155,19 +155,19 @@ def import_system(name: str, settings: Mapping[str, Setting] | None = None) -> S
     except BaseException as error:  # a module that calls sys.exit() must not end the run either
         raise BadInput(f"memory system {name!r}: its module cannot be imported ({reason_of(error)})") from error
     loaded = {loaded for loaded in set(sys.modules) - before if not loaded.startswith("epbench.")}
-    found = getattr(module, class_name, None)
-    if not inspect.isclass(found):
+    system_class = getattr(module, class_name, None)
+    if not inspect.isclass(system_class):
         classes = [n for n, c in vars(module).items() if inspect.isclass(c) and c.__module__ == module.__name__]
         raise BadInput(f"memory system {name!r}: found no class {class_name!r}, only: {', '.join(classes) or '–'}")
     for method in METHODS:
-        if not callable(getattr(found, method, None)):
+        if not callable(getattr(system_class, method, None)):
             raise BadInput(f"memory system {name!r}: expected the methods {', '.join(METHODS)}, found no {method}()")
-        if inspect.iscoroutinefunction(getattr(found, method)):
+        if inspect.iscoroutinefunction(getattr(system_class, method)):
             raise BadInput(f"memory system {name!r}: expected a plain method {method}(), found an async one")
-    durable = bool(getattr(found, "durable", False))
-    if durable and not takes_folder(found):
+    durable = bool(getattr(system_class, "durable", False))
+    if durable and not takes_folder(system_class):
         raise BadInput(f"memory system {name!r}: durable = True requires a constructor with a parameter 'folder'")
-    make: Any = found if settings is None else partial(found, settings=dict(settings))  # type: ignore[call-arg]
+    make: Any = system_class if settings is None else partial(system_class, settings=dict(settings))  # type: ignore[call-arg]
     digest = _digest(loaded | {module.__name__})
     return SystemSpec(name, make, durable=durable, digest=digest, version=_version(module))
 
@@ -204,21 +204,21 @@ def _digest(modules: set[str]) -> str:
     """Return the digest of the source of those modules that belong to no installed package: the user's own files."""
     installed = {Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
     files = {Path(file).resolve() for name in modules if (file := getattr(sys.modules.get(name), "__file__", None))}
-    own = [file for file in files if file.is_file() and not installed & set(file.parents)]
-    found = sorted((file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in own)
-    return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
+    own_files = [file for file in files if file.is_file() and not installed & set(file.parents)]
+    hashes = sorted((file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in own_files)
+    return hashlib.sha256(repr(hashes).encode()).hexdigest()[:16]
 
 
 def _version(module: ModuleType) -> str:
     """Return the version of the package that the module was installed with; empty if it belongs to none."""
     top = module.__name__.partition(".")[0]
-    return next((found.version for found in distributions() if _brings(found, top)), "")
+    return next((distribution.version for distribution in distributions() if _brings(distribution, top)), "")
 
 
-def _brings(found: Distribution, top: str) -> bool:
+def _brings(distribution: Distribution, top: str) -> bool:
     """Whether a distribution has a module of this name: `packages_distributions` reads every file name of every package."""
-    named = found.read_text("top_level.txt")
+    named = distribution.read_text("top_level.txt")
     if named is not None:
         return top in named.split()
-    files = "\n" + (found.read_text("RECORD") or "")
+    files = "\n" + (distribution.read_text("RECORD") or "")
     return f"\n{top}/" in files or f"\n{top}.py," in files

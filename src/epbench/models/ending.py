@@ -34,8 +34,8 @@ def as_answered(request: Request, reply: Reply, *, cut: bool, thought: bool = Fa
         return reply
     if request.keep_cut or request.labels or is_whole_json(reply.text):
         return replace(reply, ended="length")
-    if may_loop(request) and (said := text_of_first_round(reply.text)):
-        return replace(reply, text=said, ended="loop")
+    if may_loop(request) and (first_round := text_of_first_round(reply.text)):
+        return replace(reply, text=first_round, ended="loop")
     return replace(reply, failure=f"the answer was cut off: {_spent(request, reply)}", ended="length")
 
 
@@ -157,6 +157,6 @@ def _split_channels(text: str) -> tuple[str, str]:
     reasoning: list[str] = []
     final: list[str] = []
     for mark, end in zip(marks, ends, strict=True):
-        said = _CHANNEL_END.split(_CHANNEL_HEAD.sub("", text[mark.end() : end]))[0].strip()
-        (final if mark[1] == "final" else reasoning).append(said)
+        message = _CHANNEL_END.split(_CHANNEL_HEAD.sub("", text[mark.end() : end]))[0].strip()
+        (final if mark[1] == "final" else reasoning).append(message)
     return "\n\n".join(filter(None, reasoning)), "\n\n".join(filter(None, final))

@@ -55,8 +55,8 @@ def identity_of(
     weights = revision or weights_fingerprint(path_or_id) or ""
     if adapter is not None:
         weights += f"+{content_fingerprint(adapter)}"
-    told = "-".join(part for part in (weights, None if dtype == "auto" else dtype) if part)
-    return f"{name}@{told}" if told else name
+    fingerprint = "-".join(part for part in (weights, None if dtype == "auto" else dtype) if part)
+    return f"{name}@{fingerprint}" if fingerprint else name
 
 
 def weights_fingerprint(path_or_id: str) -> str | None:
@@ -92,20 +92,20 @@ def digests_of(paths: Sequence[Path]) -> list[str]:
     """Return the SHA-256 of each file's content. Only files that are new or have changed are read."""
     store = cache_folder() / "weights.json"
     known = _read_store(store)
-    found: dict[Path, str] = {}
+    digests: dict[Path, str] = {}
     states = {path: _state(path) for path in paths}
     for path in paths:
         if digest := _blob_digest(path) or known.get(_key(path, states[path])):
-            found[path] = digest
-    unread = [path for path in paths if path not in found]
+            digests[path] = digest
+    unread = [path for path in paths if path not in digests]
     size = sum(states[path][0] for path in unread)
     if size > _LONG_TO_READ:
         log.info("reading %.1f GB in %s once, to identify these weights", size / 1e9, unread[0].parent)
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as threads:  # hashing releases the global lock
-        found |= zip(unread, threads.map(_read, unread), strict=True)
+        digests |= zip(unread, threads.map(_read, unread), strict=True)
     settled = [path for path in unread if _state(path) == states[path] and _is_settled(states[path])]
-    _remember(store, {_key(path, states[path]): found[path] for path in settled})
-    return [found[path] for path in paths]
+    _remember(store, {_key(path, states[path]): digests[path] for path in settled})
+    return [digests[path] for path in paths]
 
 
 def _is_relevant(name: str) -> bool:
@@ -186,7 +186,7 @@ def commit_of(name: str, revision: str | None = None) -> str | None:
     from transformers.utils.hub import cached_file
 
     try:
-        found = _SNAPSHOT.search(cached_file(name, "config.json", revision=revision) or "")
+        match = _SNAPSHOT.search(cached_file(name, "config.json", revision=revision) or "")
     except (OSError, ValueError):
         return None
-    return found[1] if found else None
+    return match[1] if match else None

@@ -46,24 +46,24 @@ def objects_in(text: str) -> Iterator[RepliedObject]:
     repeated: list[str] = []
 
     def as_object(pairs: list[tuple[str, Any]]) -> RepliedObject:
-        found = RepliedObject(pairs)
-        if len(found) < len(pairs):
+        replied = RepliedObject(pairs)
+        if len(replied) < len(pairs):
             keys = [key for key, _ in pairs]
-            found.repeated = next(key for key in keys if keys.count(key) > 1)
-            repeated.append(found.repeated)
-        return found
+            replied.repeated = next(key for key in keys if keys.count(key) > 1)
+            repeated.append(replied.repeated)
+        return replied
 
     decoder = json.JSONDecoder(object_pairs_hook=as_object)
     start = text.find("{")
     while start >= 0:
         repeated.clear()
         try:
-            found, end = decoder.raw_decode(text, start)
+            outermost, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             end = start + 1
         else:
-            found.repeated = repeated[0] if repeated else None
-            yield found
+            outermost.repeated = repeated[0] if repeated else None
+            yield outermost
         start = text.find("{", end)
 
 
@@ -90,10 +90,10 @@ def last_object_with(text: str, *keys: str) -> RepliedObject:
     Raises:
         UnusableReply: There is no such object, or a key in it is repeated.
     """
-    found = [candidate for candidate in objects_in(text) if all(key in candidate for key in keys)]
-    if not found:
+    candidates = [candidate for candidate in objects_in(text) if all(key in candidate for key in keys)]
+    if not candidates:
         raise UnusableReply(f"no JSON object with {' and '.join(keys)} was found")
-    last = found[-1]
+    last = candidates[-1]
     if last.repeated is not None:
         raise UnusableReply(
             f"the object has {json.dumps(last.repeated)[:60]} more than once, each field is expected once"

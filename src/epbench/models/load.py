@@ -148,7 +148,7 @@ def refuse_variant(name: str, options: Options | None) -> None:
     Raises:
         BadInput: One is given.
     """
-    given = {"revision": options.revision, "adapter": options.adapter} if options else {}
-    for what, value in given.items():
+    variant = {"revision": options.revision, "adapter": options.adapter} if options else {}
+    for option, value in variant.items():
         if value is not None:
-            raise BadInput(f"model {name}: expected no {what}, which only hf: and vllm: models have, got {value!r}")
+            raise BadInput(f"model {name}: expected no {option}, which only hf: and vllm: models have, got {value!r}")

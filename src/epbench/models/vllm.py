@@ -58,9 +58,9 @@ class VllmModel(LocalModel):
         Raises:
             BadInput: a number is out of its range.
         """
-        for what, value in (("tensor_parallel", tensor_parallel), ("max_model_len", max_model_len)):
+        for argument, value in (("tensor_parallel", tensor_parallel), ("max_model_len", max_model_len)):
             if value is not None and value < 1:
-                raise BadInput(f"{what}: expected at least 1, got {value}")
+                raise BadInput(f"{argument}: expected at least 1, got {value}")
         super().__init__("vllm", path_or_id, dtype, revision, adapter)
         self._max_model_len = max_model_len
         self._engine_args: dict[str, Any] = {

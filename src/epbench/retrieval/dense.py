@@ -89,10 +89,10 @@ class Dense:
             _log.info("%s: embedding %d of %d texts", self.embedder.name, len(missing), len(texts))
         for batch in batches(list(missing), self.embedder.batch_bytes):
             fresh = _checked(self.embedder, self.embedder.embed(batch, query=query), len(batch))
-            found = {missing[text]: vector for text, vector in zip(batch, fresh, strict=True)}
+            embedded = {missing[text]: vector for text, vector in zip(batch, fresh, strict=True)}
             if self._cache:
-                self._cache.add(found)
-            known |= found
+                self._cache.add(embedded)
+            known |= embedded
         sizes = {len(vector) for vector in known.values()}
         if len(sizes) > 1:
             raise _changed(self.embedder, sizes)
@@ -175,8 +175,8 @@ class LatentEmbedder:
     def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
         """See `Embedder.embed`."""
         weights = self._weights(texts)
-        found: Matrix = weights.toarray() if self._topics is None else weights @ self._topics
-        return found
+        vectors: Matrix = weights.toarray() if self._topics is None else weights @ self._topics
+        return vectors
 
     def _weights(self, texts: Sequence[str]) -> csr_array:
         """The words of each text by the logarithm of their number and by rarity, as rows of length 1."""
@@ -185,8 +185,8 @@ class LatentEmbedder:
 
         counts = [Counter(filter(self._columns.__contains__, _words(text))) for text in texts]
         starts = np.cumsum([0, *map(len, counts)])
-        columns = [self._columns[word] for of in counts for word in of]
-        values = 1 + np.log([n for of in counts for n in of.values()])
+        columns = [self._columns[word] for counter in counts for word in counter]
+        values = 1 + np.log([n for counter in counts for n in counter.values()])
         rows = csr_array((values, columns, starts), shape=(len(texts), len(self._columns)))
         rows = csr_array(rows.multiply(self._rarity))
         lengths = np.sqrt(rows.power(2).sum(axis=1))

@@ -44,8 +44,8 @@ def query_instruction(model: str) -> str:
     Args:
         model: its name on the Hub, or the name of its folder.
     """
-    found = re.search(r"(?:^|[/_-])bge-(?:small|base|large)-(en|zh)(?:[^a-z]|$)", model.lower())
-    return _PUBLISHED[found[1]] if found else ""
+    match = re.search(r"(?:^|[/_-])bge-(?:small|base|large)-(en|zh)(?:[^a-z]|$)", model.lower())
+    return _PUBLISHED[match[1]] if match else ""
 
 
 class SentenceTransformerEmbedder:
@@ -93,10 +93,10 @@ class SentenceTransformerEmbedder:
         limit, tokenizer = self._model.max_seq_length, self._model.tokenizer
         if not chunks or limit is None or not callable(tokenizer):  # a bag of words reads texts of any length
             return
-        found = tokenizer(
+        token_ids = tokenizer(
             [whole(chunk) for chunk in chunks], truncation=False, return_attention_mask=False, verbose=False
         )["input_ids"]
-        lengths = [len(tokens) for tokens in found]
+        lengths = [len(tokens) for tokens in token_ids]
         if cut := sum(length > limit for length in lengths):
             _log.warning(
                 "%s reads at most %d tokens: %d of %d chunks are cut, and the longest has %d tokens; choose shorter chunks or "
@@ -196,8 +196,8 @@ class EndpointEmbedder:
         import numpy as np
 
         asked = [whole(self._instruction + text if query else text) for text in texts]
-        found = [vector for batch in batches(asked, self.batch_bytes) for vector in self._request(batch)]
-        return np.array(found, dtype=np.float32)
+        vectors = [vector for batch in batches(asked, self.batch_bytes) for vector in self._request(batch)]
+        return np.array(vectors, dtype=np.float32)
 
     def _request(self, texts: list[str]) -> list[list[float]]:
         import openai
@@ -227,6 +227,6 @@ class EndpointEmbedder:
 
     def _words(self, error: Exception) -> str:
         """Return the error as one line without keys, which some endpoints quote."""
-        said = error.__cause__ if isinstance(error.__cause__, ReplyTooLarge) else error
-        words = " ".join(without_secrets(str(said), self._address.secrets).split())
+        cause = error.__cause__ if isinstance(error.__cause__, ReplyTooLarge) else error
+        words = " ".join(without_secrets(str(cause), self._address.secrets).split())
         return words[:_LONGEST_WORDS] or type(error).__name__

@@ -59,19 +59,19 @@ class VectorCache:
         """
         import numpy as np
 
-        wanted, found, damaged = set(keys), {}, 0
+        wanted, vectors, damaged = set(keys), {}, 0
         with self._alone():
             for record in self._records():
                 if record is None:
                     damaged += 1
                 elif record[:_KEY_BYTES] in wanted:
-                    found[record[:_KEY_BYTES]] = np.frombuffer(
+                    vectors[record[:_KEY_BYTES]] = np.frombuffer(
                         record, "<f4", offset=_KEY_BYTES, count=(len(record) - _KEY_BYTES) // 4 - 1
                     )
             if damaged:
                 _log.warning("%s: dropped %d damaged vectors; their texts are embedded again", self.path, damaged)
                 self._rewrite()
-        return found
+        return vectors
 
     def add(self, vectors: Mapping[bytes, Matrix]) -> None:
         """Append vectors of one size; they are in the file when this returns. It raises what `read` raises.

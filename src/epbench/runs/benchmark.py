@@ -149,8 +149,8 @@ def benchmark_named(name: str | None, where: Path) -> Benchmark:
     """
     if name not in NAMES:
         raise BadInput(f"{where}: expected a run of {', '.join(NAMES[:-1])} or {NAMES[-1]}, found benchmark {name!r}")
-    found: Benchmark = import_module(f"epbench.{name}.benchmark").BENCHMARK
-    return found
+    benchmark: Benchmark = import_module(f"epbench.{name}.benchmark").BENCHMARK
+    return benchmark
 
 
 def find_benchmark(folder: Path) -> Benchmark:
@@ -185,8 +185,8 @@ def score(
         benchmark = benchmark_named(name, Path())
         if not rows[0].keys().isdisjoint(benchmark.columns):
             return benchmark.score(rows, answers, **({"judge": judge} if benchmark.rules else {}), **more)
-    found = ", ".join(rows[0]) if rows else "no rows"
-    raise BadInput(f"rows: expected rows of a dataset of {', '.join(NAMES[:-1])} or {NAMES[-1]}, found {found}")
+    columns = ", ".join(rows[0]) if rows else "no rows"
+    raise BadInput(f"rows: expected rows of a dataset of {', '.join(NAMES[:-1])} or {NAMES[-1]}, found {columns}")
 
 
 def check_answers(ids: Sequence[str], answers: Mapping[str, Any], types: tuple[type, ...]) -> None:
@@ -208,5 +208,5 @@ def check_answers(ids: Sequence[str], answers: Mapping[str, Any], types: tuple[t
         if id_ not in known:
             raise BadInput(f"answers: no question has the id {id_!r}")
         if answer is not None and not isinstance(answer, types):
-            found = type(answer).__name__
-            raise BadInput(f"answers, id {id_!r}: expected a text, or None for a failure, found {found}")
+            kind = type(answer).__name__
+            raise BadInput(f"answers, id {id_!r}: expected a text, or None for a failure, found {kind}")

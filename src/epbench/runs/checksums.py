@@ -69,13 +69,13 @@ def is_by_this_code(folder: Path) -> bool:
 
 def versions() -> dict[str, str]:
     """The versions of those of `LIBRARIES` that are installed."""
-    found = {}
+    installed = {}
     for library in LIBRARIES:
         try:
-            found[library] = version(library)
+            installed[library] = version(library)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 @cache
@@ -100,15 +100,15 @@ def changed_since(folder: Path) -> dict[str, str] | None:
     if not (folder / CHECKSUMS).is_file():
         return None
     noted = read_json(folder / CHECKSUMS, _NOTED)
-    found = {path.name: path.stat().st_size for path in _files(folder)}
-    changed = {name: "new" for name in found if name not in noted["sha256"]}
+    sizes = {path.name: path.stat().st_size for path in _files(folder)}
+    changed = {name: "new" for name in sizes if name not in noted["sha256"]}
     for name, expected in noted["sha256"].items():
         size = noted["bytes"].get(name, 0)
-        if name not in found:
+        if name not in sizes:
             changed[name] = "missing"
-        elif _hash(folder / name, size) != expected or (found[name] != size and not name.endswith(".jsonl")):
+        elif _hash(folder / name, size) != expected or (sizes[name] != size and not name.endswith(".jsonl")):
             changed[name] = "changed"
-        elif found[name] != size:
+        elif sizes[name] != size:
             changed[name] = "grown"
     return changed
 
@@ -146,8 +146,8 @@ def edited_files(folder: Path, lines_of: Callable[[Path, int], LinesHash]) -> di
         if expected is None:
             continue
         if name not in JOURNALS:
-            found = _lines_hash(path).sha256 if name.endswith(".jsonl") else _hash(path)
-            edited |= {name: found} if found != expected else {}
+            actual = _lines_hash(path).sha256 if name.endswith(".jsonl") else _hash(path)
+            edited |= {name: actual} if actual != expected else {}
             continue
         lines = lines_of(path, size)
         if size and expected not in (lines.noted, _hash(path, size) if lines.noted is None else None):
@@ -169,12 +169,12 @@ def _files(folder: Path) -> list[Path]:
 
 def _lines_hash(path: Path) -> LinesHash:
     """The hash of the whole lines of a file; what follows them is being written, or its writer was killed."""
-    found = LinesHash()
+    digest = LinesHash()
     with path.open("rb") as file:
         for line in file:
             if line.endswith(b"\n"):
-                found.add(line)
-    return found
+                digest.add(line)
+    return digest
 
 
 def _hash(path: Path, size: int | None = None) -> str:

@@ -117,8 +117,8 @@ def _judge_of(described: Sequence[Mapping[str, Any]], rules: Any) -> Any:
 
 
 def _join_objects(shards: Sequence[Path], out: Path, kind: Any) -> None:
-    found = [read_json(shard / out.name, kind) for shard in shards if (shard / out.name).is_file()]
-    write_json(out, {key: value for fields in found for key, value in fields.items()})
+    objects = [read_json(shard / out.name, kind) for shard in shards if (shard / out.name).is_file()]
+    write_json(out, {key: value for fields in objects for key, value in fields.items()})
 
 
 def _check_other(shard: Path, out: Path) -> None:
@@ -148,9 +148,9 @@ def read_shards(folders: Sequence[Path], out: Path, kind: type[Struct]) -> list[
         typed(str(folder / "run.json"), run, kind)
         described.append(run)
         for name in LATER:
-            if any(name not in one["identity"] for one in described):
-                for one in described:
-                    one["identity"].pop(name, None)
+            if any(name not in shard["identity"] for shard in described):
+                for shard in described:
+                    shard["identity"].pop(name, None)
         for name, value in described[0]["identity"].items():
             if run["identity"].get(name) != value:
                 raise BadInput(

@@ -32,12 +32,12 @@ def read_questions(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
     if not path.is_file():
         return _computed(folder, columns)
     try:
-        found = pd.read_parquet(path)
+        questions = pd.read_parquet(path)
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
         raise BadInput(f"{path}: expected a Parquet file ({error})") from None
-    if absent := [column for column in columns if column not in found.columns]:
-        raise BadInput(f"{path}: expected a column {absent[0]!r}, found {', '.join(found.columns)}")
-    return found
+    if absent := [column for column in columns if column not in questions.columns]:
+        raise BadInput(f"{path}: expected a column {absent[0]!r}, found {', '.join(questions.columns)}")
+    return questions
 
 
 def _computed(folder: Path, columns: Iterable[str]) -> pd.DataFrame:

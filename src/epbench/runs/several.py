@@ -27,8 +27,8 @@ def benchmark_of(folder: Path) -> str | None:
     Raises:
         BadInput: Neither the folder nor a subfolder holds a run, or a run.json is damaged.
     """
-    found: str | None = read_run(runs_in(folder)[0])["identity"].get("benchmark")
-    return found
+    benchmark: str | None = read_run(runs_in(folder)[0])["identity"].get("benchmark")
+    return benchmark
 
 
 def by_benchmark(runs: Mapping[str, Path]) -> dict[str | None, dict[str, Path]]:
@@ -37,10 +37,10 @@ def by_benchmark(runs: Mapping[str, Path]) -> dict[str | None, dict[str, Path]]:
     Raises:
         BadInput: A folder holds no run.
     """
-    found: dict[str | None, dict[str, Path]] = {}
+    grouped: dict[str | None, dict[str, Path]] = {}
     for name, folder in runs.items():
-        found.setdefault(benchmark_of(folder), {})[name] = folder
-    return found
+        grouped.setdefault(benchmark_of(folder), {})[name] = folder
+    return grouped
 
 
 def runs_in(folder: Path) -> list[Path]:
@@ -51,8 +51,8 @@ def runs_in(folder: Path) -> list[Path]:
     """
     if (folder / "run.json").is_file():
         return [folder]
-    if found := sorted(path.parent for path in folder.glob("*/run.json")):
-        return found
+    if runs := sorted(path.parent for path in folder.glob("*/run.json")):
+        return runs
     raise BadInput(f"{folder}: no run.json in it; expected the folder of a run")
 
 
@@ -62,10 +62,10 @@ def runs_below(folder: Path) -> list[Path]:
     Raises:
         BadInput: There is no run.
     """
-    found = runs_in(folder)
-    if read_run(found[0])["identity"].get("benchmark") == FINETUNING:
-        found += sorted(path.parent for path in (folder / MEASURES).glob("*/*/run.json"))
-    return found
+    runs = runs_in(folder)
+    if read_run(runs[0])["identity"].get("benchmark") == FINETUNING:
+        runs += sorted(path.parent for path in (folder / MEASURES).glob("*/*/run.json"))
+    return runs
 
 
 def change_notes(folders: Iterable[Path]) -> list[str]:
@@ -74,8 +74,8 @@ def change_notes(folders: Iterable[Path]) -> list[str]:
     Raises:
         BadInput: A folder holds no run.
     """
-    found = {run: change_note(run) for folder in folders for run in runs_below(folder)}
-    return [f"{run}: {note}" for run, note in found.items() if note]
+    notes = {run: change_note(run) for folder in folders for run in runs_below(folder)}
+    return [f"{run}: {note}" for run, note in notes.items() if note]
 
 
 def folders_of_datasets(out: Path, datasets: Sequence[str]) -> dict[str, Path]:
@@ -90,15 +90,15 @@ def folders_of_datasets(out: Path, datasets: Sequence[str]) -> dict[str, Path]:
     """
     if len(datasets) == 1:
         return {datasets[0]: out}
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for dataset in datasets:
         folder = out / Path(dataset).resolve().name
-        if folder in found.values():
+        if folder in folders.values():
             raise BadInput(f"two datasets are called {folder.name!r}; each run has a folder named after its dataset")
-        found[dataset] = folder
+        folders[dataset] = folder
     if (out / "run.json").exists():
         raise BadInput(f"{out} holds the run on one dataset; expected another folder for {len(datasets)} of them")
-    return found
+    return folders
 
 
 def names_of(folders: Sequence[Path]) -> dict[str, Path]:
@@ -128,14 +128,14 @@ def measured_runs(named: Mapping[str, Path], kinds: Sequence[str]) -> dict[str, 
     Raises:
         BadInput: A training has no such run, two runs would have the same name, or one run is given twice.
     """
-    found: list[tuple[str, Path]] = []
+    named_runs: list[tuple[str, Path]] = []
     for name, folder in named.items():
         if not (folder / "run.json").is_file() or read_run(folder)["identity"].get("benchmark") != FINETUNING:
-            found.append((name, folder))
+            named_runs.append((name, folder))
             continue
-        found += [(f"{name}, epoch {epoch}", run) for epoch, run in _runs_by_epoch(folder, kinds).items()]
-    runs = dict(found)
-    if len(runs) < len(found) or len({folder.resolve() for folder in runs.values()}) < len(found):
+        named_runs += [(f"{name}, epoch {epoch}", run) for epoch, run in _runs_by_epoch(folder, kinds).items()]
+    runs = dict(named_runs)
+    if len(runs) < len(named_runs) or len({folder.resolve() for folder in runs.values()}) < len(named_runs):
         raise BadInput("a run is given twice, by itself and by its training")
     return runs
 

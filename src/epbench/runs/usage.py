@@ -51,10 +51,10 @@ def commonest(reasons: Iterable[str]) -> str:
     >>> commonest(["no answer within 5 s", "429 slow down", "429 slow down"])
     '; most often (2): 429 slow down'
     """
-    found = Counter(" ".join(reason.split()) for reason in reasons).most_common(1)
-    if not found:
+    most_common = Counter(" ".join(reason.split()) for reason in reasons).most_common(1)
+    if not most_common:
         return ""
-    reason, n = found[0]
+    reason, n = most_common[0]
     return f"; most often ({n:,}): {reason if len(reason) <= _LONGEST_REASON else reason[: _LONGEST_REASON - 1] + '…'}"
 
 

@@ -70,8 +70,8 @@ def recompute(
         return checks  # other questions: nothing would follow from these journals
     if past.ids is not None:
         strange = [record["id"] for record in read_journal(folder / ANSWERS).values() if record["id"] not in past.ids]
-        said = f"{len(strange)} answers are to no question of the run, such as {strange[0]!r}" if strange else ""
-        checks.append(Check(ANSWERS, not strange, said))
+        note = f"{len(strange)} answers are to no question of the run, such as {strange[0]!r}" if strange else ""
+        checks.append(Check(ANSWERS, not strange, note))
     copy_journals(folder, scratch)
     judge: Any = None
     if benchmark.rules:
@@ -81,8 +81,8 @@ def recompute(
             judge = rules
             checks.append(_judge_again(folder, scratch / "judged", past, rules))
         else:
-            said = f"{judge.name} is not asked again; the results were computed from its verdicts"
-            checks.append(Check(JUDGEMENTS, None, said))
+            note = f"{judge.name} is not asked again; the results were computed from its verdicts"
+            checks.append(Check(JUDGEMENTS, None, note))
     past.finish(scratch, judge, run.get("label", folder.name))
     return checks
 
@@ -104,13 +104,13 @@ def check_hashes(folder: Path) -> list[Check]:
     changed = changed_since(folder)
     if changed is None:
         return [Check(CHECKSUMS, None, "the run has no hashes of its files; a run that ends now writes them")]
-    said = {
+    explanations = {
         "changed": "its content is not that at the end of the run",
         "missing": "it was there at the end of the run",
         "new": "it was not there at the end of the run",
         "grown": "records were added after the end of the run; those before are as they were",
     }
-    checks = [Check(name, None if how == "grown" else False, said[how]) for name, how in changed.items()]
+    checks = [Check(name, None if how == "grown" else False, explanations[how]) for name, how in changed.items()]
     return checks or [Check("hashes of all files", True)]
 
 
@@ -153,15 +153,15 @@ def compare_results(folder: Path, again: Path, later: Collection[Collection[str]
         elif not same_judge and name in ("table.md", "report.html"):
             checks.append(Check(name, None, "what is known of the judge has changed since, and it says so"))
         else:
-            found = list(_differences(folder / name, again / name, skipped))
-            if found and older and name in ("table.md", "report.html"):
+            differences = list(_differences(folder / name, again / name, skipped))
+            if differences and older and name in ("table.md", "report.html"):
                 checks.append(Check(name, None, "an earlier version made it, and a later one shows more"))
                 continue
-            more = f", and {len(found) - _MOST} more differences" if len(found) > _MOST else ""
-            checks.append(Check(name, not found, "; ".join(found[:_MOST]) + more))
+            more = f", and {len(differences) - _MOST} more differences" if len(differences) > _MOST else ""
+            checks.append(Check(name, not differences, "; ".join(differences[:_MOST]) + more))
     if not same_judge:
-        said = "its passport is not that at the end of the run; the scores of the judge itself were not compared"
-        checks.append(Check("the judge's passport", None, said))
+        note = "its passport is not that at the end of the run; the scores of the judge itself were not compared"
+        checks.append(Check("the judge's passport", None, note))
     return checks
 
 
@@ -175,60 +175,58 @@ def _same_judge(folder: Path, again: Path) -> bool:
     return about[0] == about[1] or identities[0] != identities[1]
 
 
-def _differences(found: Path, expected: Path, skipped: Collection[str]) -> Iterator[str]:
+def _differences(actual: Path, expected: Path, skipped: Collection[str]) -> Iterator[str]:
     """How two files of one name differ, each difference in a few words."""
     if not expected.exists():
         yield "the journals give no such file"
-    elif found.suffix == ".json":
-        pair = [{k: v for k, v in read_json(path).items() if k not in skipped} for path in (found, expected)]
-        yield from _in_json(pair[0], pair[1], "")
-    elif found.suffix == ".jsonl":
-        yield from _in_lines(found, expected)
-    elif found.suffix == ".parquet":
-        yield from _in_tables(found, expected)
-    elif (text := found.read_text("utf-8", "replace")) != (other := expected.read_text("utf-8", "replace")):
+    elif actual.suffix == ".json":
+        yield from _in_json(read_json(actual), read_json(expected), "", skipped)
+    elif actual.suffix == ".jsonl":
+        yield from _in_lines(actual, expected)
+    elif actual.suffix == ".parquet":
+        yield from _in_tables(actual, expected)
+    elif (text := actual.read_text("utf-8", "replace")) != (other := expected.read_text("utf-8", "replace")):
         yield _in_text(text, other)
 
 
-def _in_json(found: Any, expected: Any, path: str) -> Iterator[str]:
-    if isinstance(found, dict) and isinstance(expected, dict):
-        for key in dict.fromkeys([*expected, *found]):
-            if key != _SECONDS:
-                yield from _in_json(
-                    found.get(key, "nothing"), expected.get(key, "nothing"), f"{path}.{key}".lstrip(".")
-                )
-    elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
-        for number, (one, other) in enumerate(zip(found, expected, strict=True)):
-            yield from _in_json(one, other, f"{path}[{number}]")
-    elif not _equal(found, expected):
-        yield f"field {path}: found {shown(found)}, the journals give {shown(expected)}"
+def _in_json(actual: Any, expected: Any, path: str, skipped: Collection[str] = ()) -> Iterator[str]:
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        for key in dict.fromkeys([*expected, *actual]):
+            if key != _SECONDS and key not in skipped:
+                values = actual.get(key, "nothing"), expected.get(key, "nothing")
+                yield from _in_json(*values, f"{path}.{key}".lstrip("."), skipped)
+    elif isinstance(actual, list) and isinstance(expected, list) and len(actual) == len(expected):
+        for number, (item, other) in enumerate(zip(actual, expected, strict=True)):
+            yield from _in_json(item, other, f"{path}[{number}]", skipped)
+    elif not _equal(actual, expected):
+        yield f"field {path}: found {shown(actual)}, the journals give {shown(expected)}"
 
 
-def _equal(found: Any, expected: Any) -> bool:
-    if isinstance(found, float) and isinstance(expected, float):  # another numpy may round the last digit otherwise
-        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12)
-    return bool(found == expected) and isinstance(found, bool) == isinstance(expected, bool)
+def _equal(actual: Any, expected: Any) -> bool:
+    if isinstance(actual, float) and isinstance(expected, float):  # another numpy may round the last digit otherwise
+        return math.isclose(actual, expected, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(actual == expected) and isinstance(actual, bool) == isinstance(expected, bool)
 
 
-def _in_lines(found: Path, expected: Path) -> Iterator[str]:
-    pair = [path.read_text("utf-8", "replace").splitlines() for path in (found, expected)]
+def _in_lines(actual: Path, expected: Path) -> Iterator[str]:
+    pair = [path.read_text("utf-8", "replace").splitlines() for path in (actual, expected)]
     if len(pair[0]) != len(pair[1]):
         yield f"found {len(pair[0])} lines, the journals give {len(pair[1])}"
         return
-    for number, (one, other) in enumerate(zip(*pair, strict=True), 1):
+    for number, (line, other) in enumerate(zip(*pair, strict=True), 1):
         try:
-            yield from (f"line {number}, {text}" for text in _in_json(json.loads(one), json.loads(other), ""))
+            yield from (f"line {number}, {text}" for text in _in_json(json.loads(line), json.loads(other), ""))
         except ValueError:
             yield f"line {number}: expected JSON"
 
 
-def _in_tables(found: Path, expected: Path) -> Iterator[str]:
+def _in_tables(actual: Path, expected: Path) -> Iterator[str]:
     import pyarrow.parquet as pq
 
     from epbench.hub.rows import parquet_errors
 
     try:
-        pair = [pq.read_table(path) for path in (found, expected)]
+        pair = [pq.read_table(path) for path in (actual, expected)]
         rows = [table.to_pylist() for table in pair]
     except parquet_errors() as error:
         yield f"it cannot be read ({error})"
@@ -237,19 +235,19 @@ def _in_tables(found: Path, expected: Path) -> Iterator[str]:
         yield f"found {pair[0].num_rows} rows of {pair[0].num_columns} columns, the journals give {pair[1].num_rows} of \
 {pair[1].num_columns}"
         return
-    for number, (one, other) in enumerate(zip(*rows, strict=True)):
-        yield from (f"row {number}, {text}" for text in _in_json(one, other, ""))
+    for number, (row, other) in enumerate(zip(*rows, strict=True)):
+        yield from (f"row {number}, {text}" for text in _in_json(row, other, ""))
 
 
-def _in_text(found: str, expected: str) -> str:
-    pair = zip(found.splitlines(), expected.splitlines(), strict=False)
-    for number, (one, other) in enumerate(pair, 1):
-        if one != other:
+def _in_text(actual: str, expected: str) -> str:
+    pair = zip(actual.splitlines(), expected.splitlines(), strict=False)
+    for number, (line, other) in enumerate(pair, 1):
+        if line != other:
             at = next(
-                (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+                (i for i, (a, b) in enumerate(zip(line, other, strict=False)) if a != b), min(len(line), len(other))
             )
             near = slice(max(0, at - 20), at + 20)
-            return f"line {number}: found …{shown(one[near])}, the journals give …{shown(other[near])}"
+            return f"line {number}: found …{shown(line[near])}, the journals give …{shown(other[near])}"
     return "one has more lines than the other"
 
 
@@ -262,12 +260,12 @@ def check_records(folder: Path, again: Path, name: str, whose: str) -> Check:
         name: The name of the journal.
         whose: Who made the records, such as a judge.
     """
-    noted, found = read_journal(folder / name), read_journal(again / name)
+    noted, recomputed = read_journal(folder / name), read_journal(again / name)
     took = {_SECONDS: 0}
-    wrong = [key for key, record in found.items() if noted.get(key, {}) | took != record | took]
+    wrong = [key for key, record in recomputed.items() if noted.get(key, {}) | took != record | took]
     if not wrong:
         return Check(name, True)
-    first = found[wrong[0]]
+    first = recomputed[wrong[0]]
     how = "is another" if wrong[0] in noted else "is missing"
     about = f"{first['kind']} of {first['id']!r}" if "kind" in first else repr(first["id"])
     return Check(name, False, f"{len(wrong)} records are not those of {whose}, such as that about {about}, which {how}")

@@ -8,7 +8,7 @@ from typing import Any
 EXTRAS: dict[str, tuple[str, ...]] = {
     "models": ("torch", "transformers", "accelerate", "peft", "gguf", "openai", "sentence_transformers", "datasketch"),
     "vllm": ("vllm", "transformers", "accelerate", "gguf", "datasketch"),
-    "finetune": ("torch", "transformers", "accelerate", "peft", "trl", "sklearn"),
+    "finetune": ("torch", "transformers", "accelerate", "peft", "sklearn"),
     "ray": ("ray",),
     "inspect": ("inspect_ai",),
     "lm-eval": ("lm_eval",),
@@ -18,10 +18,11 @@ EXTRAS: dict[str, tuple[str, ...]] = {
 _CHECKOUT = Path(__file__).parents[3]
 
 
-def extra_with(module: str | None) -> str | None:
-    """Return the first extra that brings a module, such as `torch.nn`; None if no extra does."""
+def extra_with(module: str | None, wanted: str | None = None) -> str | None:
+    """Return the extra that brings a module, such as `torch.nn`: the wanted one, or the first; None if no extra does."""
     top = (module or "").partition(".")[0]
-    return next((extra for extra, modules in EXTRAS.items() if top in modules), None)
+    extras = [extra for extra, modules in EXTRAS.items() if top in modules]
+    return wanted if wanted in extras else next(iter(extras), None)
 
 
 def install_hint(extra: str) -> str:

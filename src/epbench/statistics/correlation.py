@@ -53,9 +53,9 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> Correlation | None:
         warnings.simplefilter("error", ConstantInputWarning)
         warnings.simplefilter("error", NearConstantInputWarning)
         try:
-            found = pearsonr(x, y)
+            result = pearsonr(x, y)
         except (ConstantInputWarning, NearConstantInputWarning):
             return None
     # Three pairs leave Fisher's interval without a width; scipy says the same, but not without a warning if r is 1.
-    low, high = found.confidence_interval(0.95) if len(x) > 3 else (-1.0, 1.0)
-    return Correlation(len(x), float(found.statistic), float(found.pvalue), (float(low), float(high)))
+    low, high = result.confidence_interval(0.95) if len(x) > 3 else (-1.0, 1.0)
+    return Correlation(len(x), float(result.statistic), float(result.pvalue), (float(low), float(high)))

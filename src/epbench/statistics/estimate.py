@@ -109,8 +109,8 @@ def estimate(
 
 def corrected(found: Sequence[Estimate]) -> list[Estimate]:
     """Return the estimates with `p_holm`, by Holm for all of them that have a p-value."""
-    known = iter(holm([one.p for one in found if one.p is not None]))
-    return [one if one.p is None else replace(one, p_holm=next(known)) for one in found]
+    known = iter(holm([test.p for test in found if test.p is not None]))
+    return [test if test.p is None else replace(test, p_holm=next(known)) for test in found]
 
 
 def p_text(p: float | None) -> str:

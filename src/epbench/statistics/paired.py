@@ -108,8 +108,8 @@ def _differences(first: Sequence[float], second: Sequence[float], clusters: Sequ
         raise ValueError(
             f"expected as many of each, found {len(first)} and {len(second)} values and {len(clusters)} clusters"
         )
-    found: NDArray[np.float64] = np.round(np.array(first, float) - np.array(second, float), DIGITS)
-    return found
+    differences: NDArray[np.float64] = np.round(np.array(first, float) - np.array(second, float), DIGITS)
+    return differences
 
 
 def _paired(
@@ -189,10 +189,10 @@ def paired_estimate(
             f"{len(set(clusters))} clusters"
         )
     differences = np.array(second, float) - np.array(first, float)
-    found = bootstrap_values(lambda weights: weighted_mean(weights, differences), clusters, resamples=resamples)
-    low, high = np.quantile(found, [0.025, 0.975])
+    means = bootstrap_values(lambda weights: weighted_mean(weights, differences), clusters, resamples=resamples)
+    low, high = np.quantile(means, [0.025, 0.975])
     return PairedEstimate(
-        len(differences), differences.tolist(), float(differences.mean()), (float(low), float(high)), found.tolist()
+        len(differences), differences.tolist(), float(differences.mean()), (float(low), float(high)), means.tolist()
     )
 
 
@@ -250,13 +250,13 @@ def compare_two(
     shared = [question for question in first if question in second]
     if not shared:
         raise RunFailed(f"{names[0]} and {names[1]} have no answered question in common")
-    mine, theirs = [first[question] for question in shared], [second[question] for question in shared]
+    first_values, second_values = [first[question] for question in shared], [second[question] for question in shared]
     clusters = [cluster_of(question) for question in shared]
     if outcomes:
         units = [unit_of(question) for question in shared] if unit_of else None
-        result = paired_outcomes(mine, theirs, clusters, units)
+        result = paired_outcomes(first_values, second_values, clusters, units)
     else:
-        result = paired(mine, theirs, clusters)
+        result = paired(first_values, second_values, clusters)
     alone = [_alone(first, second), _alone(second, first)]
     return {"runs": list(names), "n_one_sided": alone[0]["n"] + alone[1]["n"], "alone": alone, **asdict(result)}
 
@@ -319,6 +319,6 @@ def _notes_on(pair: Mapping[str, Any]) -> list[str]:
     return notes
 
 
-def _alone(one: Mapping[Question, float], other: Mapping[Question, float]) -> dict[str, Any]:
-    own = [value for question, value in one.items() if question not in other]
-    return {"n": len(own), "mean": sum(own) / len(own) if own else None}
+def _alone(values: Mapping[Question, float], other: Mapping[Question, float]) -> dict[str, Any]:
+    alone = [value for question, value in values.items() if question not in other]
+    return {"n": len(alone), "mean": sum(alone) / len(alone) if alone else None}

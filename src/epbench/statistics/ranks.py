@@ -73,7 +73,7 @@ def average_ranks(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
     from scipy.stats import rankdata
 
     ranks = rankdata(-_matrix(values), axis=0).mean(axis=1)
-    return dict(sorted(zip(values, map(float, ranks), strict=True), key=lambda one: (one[1], one[0])))
+    return dict(sorted(zip(values, map(float, ranks), strict=True), key=lambda ranked: (ranked[1], ranked[0])))
 
 
 def rank_methods(values: Mapping[str, Sequence[float]]) -> Ranking:
@@ -90,11 +90,11 @@ def rank_methods(values: Mapping[str, Sequence[float]]) -> Ranking:
         # Where all methods are equal on every question, the test divides by zero; then nothing speaks against equality.
         same = bool((matrix == matrix[0]).all())
         statistic, friedman = (0.0, 1.0) if same else map(float, friedmanchisquare(*matrix))
-    tested = [(one, other, *_wilcoxon(values[one], values[other])) for one, other in combinations(ranks, 2)]
+    tested = [(first, second, *_wilcoxon(values[first], values[second])) for first, second in combinations(ranks, 2)]
     rejected = friedman is None or friedman < ALPHA
     pairs = [
-        RankPair(one, other, of_ranks, p, p_holm, rejected and p_holm < ALPHA)
-        for (one, other, of_ranks, p), p_holm in zip(tested, holm([p for *_, p in tested]), strict=True)
+        RankPair(first, second, of_ranks, p, p_holm, rejected and p_holm < ALPHA)
+        for (first, second, of_ranks, p), p_holm in zip(tested, holm([p for *_, p in tested]), strict=True)
     ]
     return Ranking(ranks, matrix.shape[1], statistic, friedman, pairs, _groups(list(ranks), pairs))
 
@@ -106,10 +106,10 @@ def _matrix(values: Mapping[str, Sequence[float]]) -> NDArray[np.float64]:
     lengths = {name: len(of_method) for name, of_method in values.items()}
     if len(lengths) < 2 or not min(lengths.values()) or len(set(lengths.values())) > 1:
         raise ValueError(f"expected two methods or more with a value for each question, found these numbers: {lengths}")
-    found: NDArray[np.float64] = np.round(np.array(list(values.values()), float), DIGITS)
-    if np.isnan(found).any():
+    matrix: NDArray[np.float64] = np.round(np.array(list(values.values()), float), DIGITS)
+    if np.isnan(matrix).any():
         raise ValueError("expected numbers, found NaN")
-    return found
+    return matrix
 
 
 def _wilcoxon(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
@@ -119,18 +119,19 @@ def _wilcoxon(first: Sequence[float], second: Sequence[float]) -> tuple[float, f
     differences = np.round(np.subtract(first, second), DIGITS)  # 1 - 2/3 and 2/3 - 1/3 are ties
     if not differences.any():
         return 0.0, 1.0
-    found = wilcoxon(differences, zero_method="pratt", method="approx")  # the exact test takes long, and allows no ties
-    return float(found.statistic), float(found.pvalue)
+    # The exact test takes long, and allows no ties.
+    result = wilcoxon(differences, zero_method="pratt", method="approx")
+    return float(result.statistic), float(result.pvalue)
 
 
 def _groups(ranked: Sequence[str], pairs: Sequence[RankPair]) -> list[tuple[str, ...]]:
     """The longest runs of consecutive methods without two that differ; one inside another is left out."""
     differ = {frozenset((pair.first, pair.second)) for pair in pairs if pair.different}
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for start in range(len(ranked)):
         end = start + 1
-        while end < len(ranked) and not any(frozenset((one, ranked[end])) in differ for one in ranked[start:end]):
+        while end < len(ranked) and not any(frozenset((method, ranked[end])) in differ for method in ranked[start:end]):
             end += 1
-        if end - start > 1 and not (found and found[-1][1] >= end):
-            found.append((start, end))
-    return [tuple(ranked[start:end]) for start, end in found]
+        if end - start > 1 and not (spans and spans[-1][1] >= end):
+            spans.append((start, end))
+    return [tuple(ranked[start:end]) for start, end in spans]

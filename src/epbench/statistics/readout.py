@@ -75,7 +75,9 @@ def cross_validated_readout(features: NDArray[np.floating], labels: Sequence[str
     n, n_right = len(labels), sum(map(sum, right.values()))
     interval = wilson(n_right, n)
     assert interval is not None  # there are questions of two groups
-    return Readout(n, n_right / n, interval, {group: sum(of) / len(of) for group, of in right.items()})
+    return Readout(
+        n, n_right / n, interval, {group: sum(outcomes) / len(outcomes) for group, outcomes in right.items()}
+    )
 
 
 def _check(features: NDArray[np.floating], labels: Sequence[str], groups: Sequence[int]) -> None:
@@ -95,7 +97,7 @@ def _check(features: NDArray[np.floating], labels: Sequence[str], groups: Sequen
             f"a read-out is trained on some books and tested on another: found {len(set(groups))}, expected two"
         )
     for group in sorted(set(groups)):
-        seen = {label for label, of in zip(labels, groups, strict=True) if of != group}
+        seen = {label for label, other_group in zip(labels, groups, strict=True) if other_group != group}
         if len(seen) < 2:
             raise BadInput(
                 f"without group {group} all right answers are {min(seen)}; expected A and B to train a read-out"

@@ -102,8 +102,8 @@ def mann_whitney(first: Sequence[float], second: Sequence[float], alternative: A
     if set(first) | set(second) == {first[0]}:  # all values are equal: the variance of the statistic is zero
         u, p = n * m / 2, 1.0
     else:
-        found = mannwhitneyu(first, second, alternative=alternative, method="asymptotic")
-        u, p = float(found.statistic), float(found.pvalue)
+        result = mannwhitneyu(first, second, alternative=alternative, method="asymptotic")
+        u, p = float(result.statistic), float(result.pvalue)
     means = sum(first) / n, sum(second) / m
     return TwoSamples((n, m), means, u, p, u / (n * m), alternative, _smallest(n, m, alternative))
 

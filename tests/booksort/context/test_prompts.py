@@ -4,9 +4,7 @@ import pytest
 
 from epbench.booksort.context.prompts import ALONE, OWN, SEARCH_RESULTS, load_prompts
 from epbench.booksort.context.requests import MEMORIES, requests_for
-from epbench.booksort.dataset.load import load_pairs
 from epbench.errors import BadInput
-from tests.booksort.sort_set import pair_rows, write_tables
 
 REFERENCE = """
 name: "prompt_4.yaml"
@@ -15,12 +13,6 @@ pre_excerpt: "Read this {part} of <booktitle>: <excerpt>"
 post_excerpt: "Is <label_list[0]> or <label_1> the <tasktype> of <booktitle>? <segments> Say <label_0> or <label_list[1]>."
 model_answer_prefix: "Answer: Segment"
 """
-
-
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
-    rows = {("e120_s20", "test"): pair_rows(120, 20)}
-    return load_pairs(str(write_tables(tmp_path_factory.mktemp("set") / "booksort", rows)), ["e120_s20"])
 
 
 def changed(tmp_path, old, new, count=1):

@@ -8,23 +8,12 @@ from epbench.booksort.context.prompts import ALONE, load_prompts
 from epbench.booksort.context.reader import Oracle, load_reader
 from epbench.booksort.context.requests import Store, requests_for
 from epbench.booksort.context.retrieval import retrieve, split_books
-from epbench.booksort.dataset.load import load_books, load_pairs
+from epbench.booksort.dataset.load import load_books
 from epbench.models.load import Options
 from epbench.models.protocol import Request
 from epbench.retrieval.load import Bm25
-from tests.booksort.sort_set import write_set
 
 PACK = load_prompts()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return str(write_set(tmp_path_factory.mktemp("set") / "booksort"))
-
-
-@pytest.fixture(scope="module")
-def pairs(folder):
-    return load_pairs(folder, ["all"])
 
 
 def accuracy(pairs, requests, pack=PACK):
@@ -40,8 +29,8 @@ def test_in_context_it_is_always_right(pairs, number):
     assert accuracy(pairs, requests_for("in-context", pairs, PACK, number)) == 1.0
 
 
-def test_it_is_right_with_a_whole_book(pairs, folder):
-    assert accuracy(pairs, requests_for("full-book", pairs, PACK, 3, store=Store(load_books(folder)))) == 1.0
+def test_it_is_right_with_a_whole_book(pairs, dataset):
+    assert accuracy(pairs, requests_for("full-book", pairs, PACK, 3, store=Store(load_books(dataset)))) == 1.0
 
 
 def test_it_is_right_with_prompts_of_another_form(pairs):
@@ -62,8 +51,8 @@ def test_guesses_are_fair():
     assert 0.47 < share < 0.53
 
 
-def test_with_passages_it_answers_by_the_order_in_which_they_are_shown(pairs, folder):
-    books = load_books(folder)
+def test_with_passages_it_answers_by_the_order_in_which_they_are_shown(pairs, dataset):
+    books = load_books(dataset)
     passages = split_books(books)
     share = {}
     for keep_order in (False, True):

@@ -19,27 +19,17 @@ from epbench.booksort.context.retrieval import (
     spaced,
     split_books,
 )
-from epbench.booksort.dataset.load import BookText, load_books, load_pairs
+from epbench.booksort.dataset.load import BookText, load_books
 from epbench.errors import BadInput
 from epbench.retrieval.load import Bm25
-from tests.booksort.sort_set import BOOKS, write_set
+from tests.booksort.sort_set import BOOKS
 
 PACK = load_prompts()
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return str(write_set(tmp_path_factory.mktemp("set") / "booksort"))
-
-
-@pytest.fixture(scope="module")
-def pairs(folder):
-    return load_pairs(folder, ["all"])
-
-
-@pytest.fixture(scope="module")
-def books(folder):
-    return load_books(folder)
+def books(dataset):
+    return load_books(dataset)
 
 
 @pytest.fixture(scope="module")

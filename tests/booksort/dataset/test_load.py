@@ -1,8 +1,8 @@
 import itertools
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from datasets import Dataset
 
 from epbench.booksort.dataset.load import config_names, fingerprint, group_of, load_books, load_pairs
 from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
@@ -10,13 +10,8 @@ from epbench.errors import BadInput
 from epbench.hub.install import install_dataset
 from epbench.hub.rows import subset
 from tests.booksort.published_sort_csv import SEGMENTS, write_excerpts, write_segments
-from tests.booksort.sort_set import BINS, BOOKS, HELD_OUT, TEST, book_rows, pair_rows, write_set, write_tables
+from tests.booksort.sort_set import BINS, BOOKS, HELD_OUT, TEST, pair_rows, write_tables
 from tests.conftest import SHARED, made_texts, set_of
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return write_set(tmp_path_factory.mktemp("set") / "booksort")
 
 
 @pytest.fixture
@@ -29,8 +24,8 @@ def published_csv(tmp_path):
     return tmp_path
 
 
-def test_the_pairs_of_a_config_and_split(folder):
-    pairs = load_pairs(str(folder), ["e250_s20"])
+def test_the_pairs_of_a_config_and_split(dataset):
+    pairs = load_pairs(dataset, ["e250_s20"])
     assert len(pairs) == len(BOOKS) * TEST * BINS
     assert {pair.excerpt_length for pair in pairs} == {250} and {pair.title for pair in pairs} == set(BOOKS.values())
     for pair in pairs:
@@ -39,20 +34,20 @@ def test_the_pairs_of_a_config_and_split(folder):
             assert " ".join(words[position : position + 20]) == segment
         assert pair.shown == (pair.segments if pair.answer == "A" else pair.segments[::-1])
         assert pair.distance == pair.positions[1] - pair.positions[0] >= 20
-    assert len(load_pairs(str(folder), ["e250_s20"], "validation")) == len(BOOKS) * HELD_OUT * BINS
+    assert len(load_pairs(dataset, ["e250_s20"], "validation")) == len(BOOKS) * HELD_OUT * BINS
     assert len({id(pair.excerpt) for pair in pairs}) == len(BOOKS) * TEST, "the pairs of an excerpt share its text"
 
 
-def test_all_configs_short_ones_first(folder):
-    assert config_names(str(folder)) == ["e120_s20", "e250_s20"]
-    pairs = load_pairs(str(folder), ["all"])
+def test_all_configs_short_ones_first(dataset):
+    assert config_names(dataset) == ["e120_s20", "e250_s20"]
+    pairs = load_pairs(dataset, ["all"])
     assert list(dict.fromkeys(pair.config for pair in pairs)) == ["e120_s20", "e250_s20"]
-    assert pairs == load_pairs(str(folder), ["e120_s20", "e250_s20", "e120_s20"])
+    assert pairs == load_pairs(dataset, ["e120_s20", "e250_s20", "e120_s20"])
 
 
-def test_a_fingerprint_is_that_of_the_rows(folder):
-    pairs, books = load_pairs(str(folder)), load_books(str(folder))
-    assert fingerprint(pairs) == fingerprint(load_pairs(str(folder)))
+def test_a_fingerprint_is_that_of_the_rows(dataset):
+    pairs, books = load_pairs(dataset), load_books(dataset)
+    assert fingerprint(pairs) == fingerprint(load_pairs(dataset))
     prints = {fingerprint(pairs), fingerprint(pairs[:-1]), fingerprint(pairs[::-1]), fingerprint(books)}
     assert len(prints) == 4
     assert [book.title for book in books] == list(BOOKS.values())
@@ -83,15 +78,15 @@ def test_a_bad_row_is_one_line_with_row_and_field(tmp_path, field, value, match)
     assert "\n" not in str(error.value) and "config 'e250_s20'" in str(error.value)
 
 
-def test_a_missing_column_config_or_split_is_one_line(folder, tmp_path):
+def test_a_missing_column_config_or_split_is_one_line(dataset, tmp_path):
     rows = [{name: value for name, value in row.items() if name != "seg2_pos"} for row in pair_rows(250, 20)[:2]]
     bad = write_tables(tmp_path / "bad", {("e250_s20", "test"): rows, ("books", "test"): [{"book_idx": 1}]})
     for name, configs, split, match in (
         (bad, ["e250_s20"], "test", "row 0, field 'seg2_pos': expected a whole number, found nothing"),
-        (folder, ["e999_s20"], "test", "expected one of the configs .*e250_s20, got 'e999_s20'"),
-        (folder, ["short"], "test", "expected one of the configs .*e250_s20, got 'short'"),
+        (dataset, ["e999_s20"], "test", "expected one of the configs .*e250_s20, got 'e999_s20'"),
+        (dataset, ["short"], "test", "expected one of the configs .*e250_s20, got 'short'"),
         ("/no/such", ["short"], "test", "config: expected e<excerpt>_s<segment>.*got 'short'"),
-        (folder, ["e250_s20"], "train", "split: expected one of test, validation, got 'train'"),
+        (dataset, ["e250_s20"], "train", "split: expected one of test, validation, got 'train'"),
         (tmp_path, ["all"], "test", "is it a Book-SORT dataset"),
         ("/no/such", ["e250_s20"], "test", "neither a folder nor on the Hub"),
     ):
@@ -114,9 +109,9 @@ def test_a_rebuilt_folder_is_read_anew_and_a_broken_file_is_one_line(tmp_path):
     assert "\n" not in str(error.value)
 
 
-def test_the_published_files_lose_their_asterisks(published_csv, folder):
+def test_the_published_files_lose_their_asterisks(published_csv, dataset):
     pairs = load_pairs(str(published_csv))
-    own = load_pairs(str(folder), ["e250_s20"])
+    own = load_pairs(dataset, ["e250_s20"])
     shown = [(p.book_idx, p.excerpt_idx, p.segments, p.positions, p.excerpt, p.answer) for p in pairs]
     assert shown == [(p.book_idx, p.excerpt_idx, p.segments, p.positions, p.excerpt, p.answer) for p in own]
     held_out = load_pairs(str(published_csv), ["all"], "validation")
@@ -128,31 +123,25 @@ def test_the_published_files_lose_their_asterisks(published_csv, folder):
         load_pairs(str(published_csv), ["e1000_s20"])
 
 
-def test_a_published_value_that_is_not_a_number_is_one_line(published_csv):
+@pytest.mark.parametrize(
+    ("damaged", "message"),
+    [
+        (
+            lambda text: text.replace(b"\n1,101,0", b"\n1,101,x"),
+            "n110.csv, row 1, field 'excerpt_idx': expected an integer",
+        ),
+        (lambda text: text + "été".encode("latin-1"), "n110.csv: not CSV in UTF-8 .*get the file again"),
+        (lambda text: text.replace(b"segment_2", b"x", 1), "row 0, field 'segment_2': expected a text, found None"),
+    ],
+)
+def test_a_damaged_published_file_is_one_line(published_csv, damaged, message):
     path = published_csv / "segments_250-s20-n110.csv"
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join([*lines[:2], lines[2].replace("101,0,0", "101,x,0")]))
-    with pytest.raises(
-        BadInput, match=r"segments_250-s20-n110.csv, row 1, field 'excerpt_idx': expected an integer, got 'x'"
-    ):
+    path.write_bytes(damaged(path.read_bytes()))
+    with pytest.raises(BadInput, match=message):
         load_pairs(str(published_csv))
 
 
-def test_a_published_file_in_another_encoding_is_one_line(published_csv):
-    path = published_csv / "segments_250-s20-n110.csv"
-    path.write_bytes(path.read_bytes() + "été".encode("latin-1"))
-    with pytest.raises(BadInput, match=r"segments_250-s20-n110.csv: not CSV in UTF-8 .*get the file again"):
-        load_pairs(str(published_csv))
-
-
-def test_a_published_file_without_a_column_is_one_line(published_csv):
-    path = published_csv / "segments_250-s20-n110.csv"
-    path.write_text(path.read_text().replace("segment_2", "other", 1))
-    with pytest.raises(BadInput, match="row 0, field 'segment_2': expected a text, found None"):
-        load_pairs(str(published_csv))
-
-
-def test_the_published_set_on_the_hub_is_filtered_by_its_lengths(tmp_path, folder):
+def test_the_published_set_on_the_hub_is_filtered_by_its_lengths(tmp_path, dataset):
     rows = [
         {name: value for name, value in row.items() if name not in ("id", "distance", "answer")}
         | {"segment_1": f"*{row['segment_1']}*", "excerpt_text": f"*{row['excerpt_text']}*\n\n"}
@@ -161,32 +150,20 @@ def test_the_published_set_on_the_hub_is_filtered_by_its_lengths(tmp_path, folde
     source = write_tables(tmp_path / "booksort", {("default", "test"): rows, ("default", "validation"): rows[:1]})
     install_dataset(source, "memari")
     pairs = load_pairs("memari/booksort", ["e120_s20"])
-    own = load_pairs(str(folder), ["e120_s20"])
+    own = load_pairs(dataset, ["e120_s20"])
     assert [(p.excerpt, p.segments, p.answer) for p in pairs] == [(p.excerpt, p.segments, p.answer) for p in own]
     with pytest.raises(BadInput, match="found no rows"):
         load_pairs("memari/booksort", ["e20000_s50"])
 
 
-def test_the_name_of_our_set_is_found_in_the_cache(folder):
-    install_dataset(folder)
-    assert load_pairs("epbench/booksort", ["all"]) == load_pairs(str(folder), ["all"])
+def test_the_name_of_our_set_is_found_in_the_cache(dataset):
+    install_dataset(Path(dataset))
+    assert load_pairs("epbench/booksort", ["all"]) == load_pairs(dataset, ["all"])
 
 
-def test_subsets_keep_the_pairs_of_an_excerpt_together(folder):
-    pairs = load_pairs(str(folder), ["all"])
-    some = subset(pairs, group_of, 10)
-    assert len(some) == 10 and some == [pair for pair in pairs if pair in some]
-    assert {p.id for p in some} <= {p.id for p in subset(pairs, group_of, 30)}
-    assert len({(p.config, p.book_idx, p.excerpt_idx) for p in some}) == 3
-    shards = [subset(pairs, group_of, None, f"{i}/3") for i in (1, 2, 3)]
-    assert sorted(p.id for shard in shards for p in shard) == sorted(p.id for p in pairs)
-    excerpts = [{(p.config, p.book_idx, p.excerpt_idx) for p in shard} for shard in shards]
-    assert not excerpts[0] & excerpts[1] and all(excerpts)
-
-
-def test_a_set_of_your_own_needs_only_the_columns(tmp_path):
-    write_tables(tmp_path / "mine", {("e120_s20", "test"): pair_rows(120, 20), ("books", "test"): book_rows()})
-    assert Dataset.from_list(pair_rows(120, 20)).num_rows == len(load_pairs(str(tmp_path / "mine"), ["all"]))
+def test_subsets_keep_the_pairs_of_an_excerpt_together(dataset):
+    some = subset(load_pairs(dataset, ["all"]), group_of, 10)
+    assert len(some) == 10 and len({(pair.config, pair.book_idx, pair.excerpt_idx) for pair in some}) == 3
 
 
 @pytest.fixture(scope="module")

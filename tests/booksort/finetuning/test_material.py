@@ -17,7 +17,7 @@ from epbench.booksort.finetuning.material import (
 from epbench.booksort.texts.books import books_from
 from epbench.booksort.texts.gutenberg import published_books
 from epbench.errors import BadInput
-from tests.booksort.sort_set import BOOKS, book_text, write_set
+from tests.booksort.sort_set import BOOKS, book_text
 
 RAW = (
     "The Project Gutenberg eBook of A Lamp\n\nTitle: A Lamp\n\n*** START OF THE PROJECT GUTENBERG EBOOK A LAMP ***\n\n"
@@ -25,11 +25,6 @@ RAW = (
     "*** END OF THE PROJECT GUTENBERG EBOOK A LAMP ***\n\nThe licence.\n"
 )
 NINE = pytest.mark.usefixtures("nine_table")
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return str(write_set(tmp_path_factory.mktemp("set") / "booksort"))
 
 
 def write(folder, **files):

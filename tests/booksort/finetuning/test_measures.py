@@ -25,7 +25,7 @@ from epbench.finetuning.ranks import Ranks
 from epbench.models.hf.model import TransformersModel
 from epbench.statistics.readout import cross_validated_readout
 from tests.booksort.finetuning.test_plan import sort_plan
-from tests.booksort.sort_set import BOOKS, book_text, write_set
+from tests.booksort.sort_set import BOOKS, book_text
 from tests.finetuning.thread_ranks import together
 from tests.scripts import in_process
 from tests.tiny_model import make_tiny_model
@@ -38,11 +38,6 @@ CONFIG = "e120_s20"
 N = 16  # pairs, of four excerpts
 RUNS = {"sort": "none", "sort-in-context": "in-context"}
 ONE = Ranks()
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return write_set(tmp_path_factory.mktemp("set") / "booksort")
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +56,7 @@ def texts(tiny):
 
 @pytest.fixture(scope="module")
 def plan(dataset, texts):
-    return sort_plan(str(dataset), configs=[CONFIG], limit=N, texts=texts)
+    return sort_plan(dataset, configs=[CONFIG], limit=N, texts=texts)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +104,7 @@ def test_sort_is_what_the_script_measures(measured, dataset, tiny, tmp_path, run
     described, other = read(ours / "run.json"), read(tmp_path / "r/run.json")
     assert described["identity"] == other["identity"]
     assert described["label"] == f"{RUNS[run]}, tiny, epoch 1" and described["epoch"] == 1
-    assert {name: described[name] for name in ("dataset", "limit")} == {"dataset": str(dataset), "limit": N}
+    assert {name: described[name] for name in ("dataset", "limit")} == {"dataset": dataset, "limit": N}
     files = {path.name for path in ours.iterdir()} | {"retrieved.jsonl"}  # which has nothing in it
     assert files == {path.name for path in (tmp_path / "r").iterdir()}
     # The script can go on with our folder, where nothing is left to do, and the two can be compared.
@@ -189,7 +184,7 @@ def test_the_readout_is_that_of_the_states_before_the_answers(measured, tiny, pl
     assert found["by_group"] == {str(book): accuracy for book, accuracy in expected.by_group.items()}
 
 
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_several_processes_measure_the_same(measured, tiny, plan, tmp_path, n):
     asked = [0] * n
 
@@ -296,7 +291,7 @@ def test_a_torn_last_record_of_a_process_is_asked_again(measured, tiny, plan, tm
 
 
 def test_one_book_has_no_readout(dataset, tiny, tmp_path):
-    plan = sort_plan(str(dataset), configs=[CONFIG], books=[102], limit=4, in_context=False)
+    plan = sort_plan(dataset, configs=[CONFIG], books=[102], limit=4, in_context=False)
     found = measure(TransformersModel(str(tiny)), tmp_path, plan, ONE, {})
     assert found["readout"] is None and found["sort"]["n"] == 4
     assert found["sort"]["interval"] is None and found["sort"]["log_ratio_interval"] is None  # of one excerpt
@@ -365,7 +360,7 @@ torch.distributed.destroy_process_group()
 @pytest.mark.slow
 def test_two_real_processes(measured, dataset, tiny, tmp_path):
     meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-    arguments = [sys.executable, "-c", PROCESS, str(dataset), CONFIG, str(N), str(tiny), str(tmp_path)]
+    arguments = [sys.executable, "-c", PROCESS, dataset, CONFIG, str(N), str(tiny), str(tmp_path)]
     processes = [subprocess.Popen(arguments, env=os.environ | meeting | {"RANK": str(i)}, cwd=ROOT) for i in range(2)]
     assert [process.wait(timeout=300) for process in processes] == [0, 0]
     found, expected = read(tmp_path / "found.json"), dict(measured[1])

@@ -12,13 +12,8 @@ from epbench.booksort.finetuning.measures import SortPlan
 from epbench.errors import BadInput
 from epbench.runs.merge import merge
 from tests.booksort.published_sort_csv import write_segments
-from tests.booksort.sort_set import pair_rows, write_set
+from tests.booksort.sort_set import pair_rows
 from tests.scripts import in_process
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return str(write_set(tmp_path_factory.mktemp("set") / "booksort"))
 
 
 def sort_plan(dataset, *, in_context=True, texts=None, **chosen):

@@ -11,7 +11,7 @@ from epbench.errors import BadInput
 from epbench.finetuning.packing import Schedule
 from epbench.finetuning.steps import StepLoader
 from epbench.finetuning.texts.tokens import SampleTokens
-from tests.booksort.sort_set import book_text, write_set
+from tests.booksort.sort_set import book_text
 from tests.tiny_model import make_tiny_model
 
 
@@ -22,8 +22,8 @@ def tokenizer(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def texts(tmp_path_factory):
-    return books_of_set(str(write_set(tmp_path_factory.mktemp("set") / "booksort")))
+def texts(dataset):
+    return books_of_set(dataset)
 
 
 def words_of(tokenizer, sample_ids, learned):

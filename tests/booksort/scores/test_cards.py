@@ -3,21 +3,12 @@
 import json
 from dataclasses import replace
 
-import pytest
-
-from epbench.booksort.dataset.load import load_pairs
 from epbench.booksort.scores.results import finish
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal
 from epbench.reports import explorer
 from epbench.runs.folder import open_run
-from tests.booksort.sort_set import write_set
 from tests.reports.page_data import data_of, questions_of
-
-
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
-    return load_pairs(str(write_set(tmp_path_factory.mktemp("set") / "booksort")), ["all"])
 
 
 def run(folder, pairs):

@@ -10,12 +10,6 @@ from epbench.journals.journal import Journal
 from epbench.runs.merge import merge
 from epbench.runs.results import QUESTIONS
 from tests.booksort.paper.made_runs import OTHER, answers_of, make_run, mostly_right
-from tests.booksort.sort_set import write_set
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return write_set(tmp_path_factory.mktemp("set") / "booksort")
 
 
 def some_failed(pair):
@@ -29,19 +23,11 @@ def some_failed(pair):
 def test_each_question_is_a_row_with_what_its_journal_says(tmp_path, dataset):
     folder = make_run(tmp_path / "r", dataset, some_failed)
     found = read_questions(folder)
-    pairs, said = load_pairs(str(dataset), ["all"]), answers_of(folder)
+    pairs, said = load_pairs(dataset, ["all"]), answers_of(folder)
     assert list(found["id"]) == [pair.id for pair in pairs] and list(found.columns)[: len(COLUMNS)] == list(COLUMNS)
     rows = [json.loads(row) for row in found.to_json(orient="records", lines=True, double_precision=15).splitlines()]
     for pair, row in zip(pairs, rows, strict=True):
-        for name in (
-            "book_idx",
-            "excerpt_idx",
-            "distance",
-            "distance_bin",
-            "excerpt_length",
-            "segment_length",
-            "answer",
-        ):
+        for name in "book_idx excerpt_idx distance distance_bin excerpt_length segment_length answer".split():
             assert row[name] == getattr(pair, name)
         assert (row["seg1_pos"], row["seg2_pos"]) == pair.positions
         record = said[pair.id]
@@ -75,7 +61,7 @@ def test_what_was_retrieved_stands_beside_each_question(tmp_path, dataset):
 def test_both_orders_are_two_rows(tmp_path, dataset):
     rows = read_questions(make_run(tmp_path / "r", dataset, mostly_right(0.5), both_orders=True))
     swapped = rows[rows["id"].str.endswith("/swapped")]
-    assert len(swapped) * 2 == len(rows) == 2 * len(load_pairs(str(dataset), ["all"]))
+    assert len(swapped) * 2 == len(rows) == 2 * len(load_pairs(dataset, ["all"]))
     first = rows.set_index("id").loc[swapped["id"].str.removesuffix("/swapped")]
     assert [OTHER[answer] for answer in first["answer"]] == list(swapped["answer"])
     assert list(first["distance"]) == list(swapped["distance"])

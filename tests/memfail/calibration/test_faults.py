@@ -17,7 +17,7 @@ from epbench.memfail.calibration.faults import (
     with_other_numbers,
     without_detail,
 )
-from epbench.memfail.dataset.load import CONFIGS, GoldMemory, facts_to_store, questions_of
+from epbench.memfail.dataset.load import GoldMemory, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.templates.rows import make_rows
 
@@ -54,8 +54,20 @@ def test_what_cannot_be_planted_with_certainty_is_left_alone():
     assert under_name(GoldMemory("r/0", "She sings.", ("Ada",), ()), "Bo") is None
 
 
-@pytest.mark.parametrize("config", CONFIGS)
-def test_cases_are_certain(config):
+PEOPLE = {"people conflated", "detail dropped", "negation turned"}
+
+
+@pytest.mark.parametrize(
+    ("config", "faults"),
+    [
+        ("conditional_facts_easy", PEOPLE),
+        ("conditional_facts_hard", PEOPLE),
+        ("coexisting_facts", {"negation turned"}),
+        ("persona_retrieval", PEOPLE),
+        ("long_hop", {"negation turned", "direction reversed"}),
+    ],
+)
+def test_cases_are_certain_and_each_config_has_its_faults(config, faults):
     questions, facts = made(config)
     texts = {fact.text for fact in facts}
     cases = planted_cases(config, questions, facts, 10, seed=1)
@@ -64,6 +76,7 @@ def test_cases_are_certain(config):
     )
     counts = Counter(case.fault for case in cases)
     assert set(counts) <= set(FAULTS) and counts[NO_FAULT] == counts["answer wrong"] == counts["fact absent"] == 10
+    assert all(counts[fault] == 10 for fault in faults), counts
     for case in cases:
         store, gold = set(case.stores[""]), {memory.text for memory in case.record.question.gold}
         retrieved = set(case.record.memories)
@@ -73,18 +86,3 @@ def test_cases_are_certain(config):
         else:
             assert store == texts and (gold <= retrieved) == (case.expected != "retrieval_error")
         assert (retrieved <= store) == (case.fault != "fact not listed"), case.fault
-
-
-@pytest.mark.parametrize(
-    ("config", "faults"),
-    [
-        ("conditional_facts_easy", {"people conflated", "detail dropped", "negation turned"}),
-        ("conditional_facts_hard", {"people conflated", "detail dropped", "negation turned"}),
-        ("coexisting_facts", {"negation turned"}),
-        ("persona_retrieval", {"people conflated", "detail dropped", "negation turned"}),
-        ("long_hop", {"negation turned", "direction reversed"}),
-    ],
-)
-def test_each_config_has_its_faults(config, faults):
-    counts = Counter(case.fault for case in planted_cases(config, *made(config), 20, seed=0))
-    assert all(counts[fault] == 20 for fault in faults), counts

@@ -167,35 +167,6 @@ def make(config, n=20, seed=0):
     return complete(config, make_rows(config, n, seed))
 
 
-@pytest.mark.slow
-@given(n=st.integers(5, 60), seed=st.integers(0, 99))
-@settings(max_examples=10, deadline=None)
-def test_template_rows_have_no_such_limits(n, seed):
-    report = validate({name: make(name, n, seed) for name in CONFIGS})
-    for name in ("conditional_facts_easy", "conditional_facts_hard"):
-        found = report[name]
-        assert found["always_the_same_answer"] == pytest.approx(0.5, abs=0.5 / n + 1e-4)
-        assert found["behavior_word_for_word"] == found["condition_word_for_word"] == found["entities"] == n
-        assert found["rows_sharing_a_name"] == found["essays_of_another_length_than_the_paper_says"] == 0
-        assert found["answer_against_condition"] == found["name_not_in_question"] == []
-    assert set(report["conditional_facts_hard"]["rows_equal_to_easy_in"].values()) == {n}
-    assert report["conditional_facts_hard"]["explicit_connectives"] == {}
-    coexisting = report["coexisting_facts"]
-    assert coexisting["preference_word_for_word"] == coexisting["units"] and coexisting["names_in_several_rows"] == {}
-    persona = report["persona_retrieval"]
-    assert persona["misleading_about_somebody_with_an_essay"] == persona["direct_about_an_ambiguous_name"] == 0
-    assert persona["true_answer_word_for_word"] == persona["direct"]
-    chains = report["long_hop"]
-    assert chains["only_the_true_option_in_any_fact"] == 0 and chains["anchors_of_several_chains"] == {}
-    assert (
-        chains["anchors_not_in_all_their_facts"] == chains["later_anchor_in_stem"] == chains["head_not_in_stem"] == []
-    )
-    assert all(
-        found["repeated_units"] == found["repeated_questions"] == found["near_duplicate_pairs"] == 0
-        for found in report.values()
-    )
-
-
 FAULTS = {
     "another answer": ("conditional_facts_easy", {"condition_met": "yes", "answer_polarity": "no"}, "answer_against_condition", ["easy-001"]),
     "no name": ("conditional_facts_easy", {"question": "Would it?"}, "name_not_in_question", ["easy-001"]),
@@ -244,13 +215,8 @@ def test_the_report_is_plain_json():
 
 
 def test_sentences_end_at_punctuation_before_a_new_start():
-    told = ["She has 2.5 cats.", "He asks why!", "“Éva left?”", "10 came, approx. five stayed."]
-    assert sentences(f" {' '.join(told)}\n") == [
-        "She has 2.5 cats.",
-        "He asks why!",
-        "“Éva left?",
-        "10 came, approx. five stayed.",
-    ]
+    told = ["She has 2.5 cats.", "He asks why!", "“Éva left?", "10 came, approx. five stayed."]
+    assert sentences(f" {' '.join(told).replace('?', '?”')}\n") == told
     assert sentences("") == []
 
 

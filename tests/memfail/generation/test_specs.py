@@ -67,32 +67,22 @@ def test_the_first_draws_are_those_of_the_released_rows():
     assert "".join(LETTERS[order.index(4)] for order in option_orders(92))[:10] == FIRST_LETTERS
 
 
-@pytest.mark.parametrize("level", ["easy", "hard"])
-def test_seed_42_gives_the_released_rules(released, level):
-    rows = released(f"conditional_facts_{level}")
-    specs = conditional_specs(100)
-    assert [(s.category, s.condition_type) for s in specs] == [
-        (row["entity_category"], row["condition_type"]) for row in rows
+def test_seed_42_gives_the_released_draws(released):
+    rules = conditional_specs(100)
+    for level, n_met in (("easy", 83), ("hard", 100)):
+        rows = released(f"conditional_facts_{level}")
+        expected = [(row["entity_category"], row["condition_type"]) for row in rows]
+        assert [(spec.category, spec.condition_type) for spec in rules] == expected
+        assert sum(spec.target == row["condition_met"] for spec, row in zip(rules, rows, strict=True)) == n_met
+    assert [(spec.category, spec.size) for spec in coexisting_specs(100)] == [
+        (row["preference_category"], len(row["preferences"])) for row in released("coexisting_facts")
     ]
-    met = sum(spec.target == row["condition_met"] for spec, row in zip(specs, rows, strict=True))
-    assert met == {"easy": 83, "hard": 100}[level]
-
-
-def test_seed_42_gives_the_released_categories(released):
-    rows = released("coexisting_facts")
-    expected = [(row["preference_category"], len(row["preferences"])) for row in rows]
-    assert [(spec.category, spec.size) for spec in coexisting_specs(100)] == expected
-
-
-def test_seed_42_gives_the_released_personas(released):
-    rows = released("persona_retrieval")
-    expected = [(row["entity"], tuple(asked["distractor"] for asked in row["questions"])) for row in rows]
-    assert [(spec.entity, spec.strangers) for spec in drawn_personas(100)] == expected
-
-
-def test_seed_42_gives_the_released_letters(released):
-    rows = released("long_hop")
-    assert [LETTERS[order.index(4)] for order in option_orders(92)] == [row["correct_choice"] for row in rows]
+    assert [(spec.entity, spec.strangers) for spec in drawn_personas(100)] == [
+        (row["entity"], tuple(asked["distractor"] for asked in row["questions"]))
+        for row in released("persona_retrieval")
+    ]
+    letters = [LETTERS[order.index(4)] for order in option_orders(92)]
+    assert letters == [row["correct_choice"] for row in released("long_hop")]
 
 
 @given(n=st.integers(1, 150), seed=SEEDS)

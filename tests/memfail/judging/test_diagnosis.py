@@ -50,15 +50,8 @@ class Scripted:
 
 
 def question(needs=NEEDS[:1], **values):
-    filled = {
-        "config": "coexisting_facts",
-        "kind": "",
-        "text": "?",
-        "query": "?",
-        "reference": "t",
-        "group": "1",
-    } | values
-    return Question(id=values.get("id", "q"), row="r", gold=needs, **{k: v for k, v in filled.items() if k != "id"})
+    filled = {"id": "q", "config": "coexisting_facts", "kind": "", "reference": "t", "group": "1"}
+    return Question(row="r", gold=needs, **{"text": "?", "query": "?", **filled, **values})
 
 
 def record(question_, k=5, memories=("a memory", "another one"), **values):
@@ -67,27 +60,6 @@ def record(question_, k=5, memories=("a memory", "another one"), **values):
 
 def diagnosed(folder, records_, judge, stores=None):
     return diagnose(folder, records_, stores or {"": ["a memory", "another one", "a third"]}, judge, no_progress)
-
-
-@pytest.mark.parametrize(
-    ("says", "label", "fact"),
-    [
-        ({}, "correct", "correct"),
-        ({("storage", "r/0"): False, ("reasoning", "answer"): False}, "storage_error", "storage_error"),
-        ({("summary", "r/0"): False}, "summary_error", "summary_error"),
-        ({("retrieval", "r/0"): False}, "retrieval_error", "retrieval_error"),
-        ({("reasoning", "answer"): False}, "reasoning_error", "correct"),
-        ({("storage", "r/0"): None}, "failed", "failed"),
-        ({("retrieval", "r/0"): None}, "failed", "failed"),
-        ({("reasoning", "answer"): None}, "failed", "correct"),
-        ({("storage", "r/0"): False, ("reasoning", "answer"): None}, "storage_error", "storage_error"),
-    ],
-)
-def test_the_first_stage_that_fails_is_the_label(tmp_path, says, label, fact):
-    (outcome,) = diagnosed(tmp_path, [record(question())], Scripted(says))
-    assert (outcome.label, outcome.facts, outcome.vacuous) == (label, (fact,), False)
-    assert outcome.answer_right is says.get(("reasoning", "answer"), True)  # whatever became of the memories
-    assert (outcome.n_memories, outcome.memory_words) == (2, 4)
 
 
 def test_the_words_of_the_check_that_decided_are_kept(tmp_path):
@@ -156,12 +128,8 @@ def test_misleading_questions(tmp_path, says, label, vacuous):
 
 def test_an_empty_store_needs_no_judge(tmp_path):
     judge = Scripted()
-    (direct, misleading) = diagnosed(
-        tmp_path,
-        [record(question(), memories=()), record(question(id="m", kind="misleading"), memories=())],
-        judge,
-        {"": []},
-    )
+    records_ = [record(question(), memories=()), record(question(id="m", kind="misleading"), memories=())]
+    (direct, misleading) = diagnosed(tmp_path, records_, judge, {"": []})
     assert (direct.label, misleading.label, misleading.vacuous) == ("storage_error", "correct", True)
     assert judge.asked == [("reasoning", "q"), ("abstention", "m")]
 
@@ -285,8 +253,11 @@ def test_labels_and_stages_of_all_verdicts(tmp_path):
         folder = tmp_path / str(i)
         folder.mkdir()
         (outcome,) = diagnosed(folder, [record(question())], Scripted(says))
-        first = next(
-            (v for v in zip((stored, faithful, found, right), [*ORDER, "reasoning_error"], strict=True) if not v[0]),
-            None,
+        stages = [*zip((stored, faithful, found), ORDER, strict=True), (True, "correct")]
+        of_fact = next(
+            "failed" if passed is None else stage for passed, stage in stages if not passed or stage == "correct"
         )
-        assert outcome.label == ("correct" if first is None else "failed" if first[0] is None else first[1])
+        of_answer = {True: "correct", False: "reasoning_error", None: "failed"}[right]
+        assert outcome.facts == (of_fact,) and outcome.label == (of_answer if of_fact == "correct" else of_fact)
+        assert outcome.answer_right is right and not outcome.vacuous  # whatever became of the memories
+        assert (outcome.n_memories, outcome.memory_words) == (2, 4)

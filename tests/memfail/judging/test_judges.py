@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,20 +21,15 @@ from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Usage
 from tests.memfail.honest_judge import verdict
 from tests.memfail.memfail_samples import SOURCES, questions_from
-from tests.models.loopback_endpoint import BROKEN, LoopbackEndpoint
+from tests.models.loopback_endpoint import LoopbackEndpoint
 
 ESSAY = "Ada keeps bees. She sings to them only in steady drizzle, and nobody minds. She likes toast."
 RULE = GoldMemory("r/0", ESSAY, ("Ada", "sings to them"), ("in steady drizzle",))
 
 
 def question(config="conditional_facts_easy", need=RULE, **values):
-    given_ = {
-        "kind": "",
-        "text": "Would Ada sing now?",
-        "query": "Would Ada sing now?",
-        "gold": (need,),
-        "reference": "No — dry.",
-    }
+    asked = "Would Ada sing now?"
+    given_ = {"kind": "", "text": asked, "query": asked, "gold": (need,), "reference": "No — dry."}
     return Question(id="q", config=config, row="r", **{**given_, **values})
 
 
@@ -171,14 +167,8 @@ def test_a_store_stands_first_and_is_shared_by_all_facts():
     with LoopbackEndpoint(lambda prompt: verdict("habit 1" in prompt, "seen")) as endpoint:
         model = model_judge(endpoint)
         judged = {found.key: found for found in model.judge(checks_of())}
-        assert [judged[check.key(model)].verdict.verdict for check in checks_of()] == [
-            False,
-            False,
-            True,
-            True,
-            False,
-            False,
-        ]
+        found = [judged[check.key(model)].verdict.verdict for check in checks_of()]
+        assert found == [False, False, True, True, False, False]
     users = [call.user for call in endpoint.calls]
     shared = users[0][: users[0].index("(end of the memories)")]
     assert all(user.startswith(shared) for user in users) and f"- {ESSAY}\n- something else" in shared
@@ -227,24 +217,6 @@ def test_a_reply_that_is_no_verdict_is_repaired_once(replies, verdict_, n_raw):
         assert endpoint.calls[1].user.startswith(first)  # the store and the question are read from the cache
 
 
-def test_an_empty_reply_is_repaired_once_too():
-    left = ["", '{"reason": "r", "verdict": true}']
-    with LoopbackEndpoint(lambda prompt: left.pop(0)) as endpoint:
-        (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
-    assert found.verdict.verdict is True and found.raw == ('{"reason": "r", "verdict": true}',)
-    assert "the reply is empty" in endpoint.calls[1].user
-    with LoopbackEndpoint(lambda prompt: "") as endpoint:
-        (found,) = model_judge(endpoint).judge(checks_of(1)[:1])
-    assert found.verdict is None and "the reply is empty" in found.failure and len(endpoint.calls) == 2
-
-
-def test_an_endpoint_that_fails_is_a_failed_judgement():
-    with LoopbackEndpoint(script=lambda number, body: BROKEN) as endpoint:
-        found = list(model_judge(endpoint).judge(checks_of(1)))
-    assert {judgement.verdict for judgement in found} == {None}
-    assert all("500" in judgement.failure for judgement in found)
-
-
 def test_a_store_that_does_not_fit_is_refused_before_anything_is_asked():
     with LoopbackEndpoint() as endpoint:
         judge_ = model_judge(endpoint, window=500)
@@ -268,12 +240,7 @@ def test_one_check_has_one_key():
     for other in [
         Check("storage", question(), stored.gold, (*stored.memories, "more")),
         Check("storage", question("persona_retrieval"), stored.gold, stored.memories),
-        Check(
-            "storage",
-            question(),
-            GoldMemory("r/0", "other text", *((stored.gold.link, stored.gold.detail))),
-            stored.memories,
-        ),
+        Check("storage", question(), replace(stored.gold, text="other text"), stored.memories),
     ]:
         assert other.key(lexical) != stored.key(lexical)
 

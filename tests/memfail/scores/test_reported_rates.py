@@ -31,12 +31,8 @@ def test_rates_and_errors_are_put_together_and_the_rate_comes_first(tmp_path):
     files = [file(tmp_path, "rates.json", RATE), file(tmp_path, "errors.json", COUNTS, COUNTS | {"k": 20})]
     for order in (files, files[::-1]):
         (run,) = read_reported(*order).values()
-        assert (run["config"], run["system"], run["system_model"], run["reported"]) == (
-            "coexisting_facts",
-            "Mem0",
-            "tiny",
-            True,
-        )
+        assert (run["config"], run["system"], run["system_model"]) == ("coexisting_facts", "Mem0", "tiny")
+        assert run["reported"] is True
         assert list(run["by_k"]) == ["5", "20"]
         cell = run["by_k"]["5"]
         assert cell["success_rate"] == 0.35 and [cell[error] for error in ERRORS] == [0.02, 0.06, 0.57, 0.01]
@@ -80,7 +76,7 @@ def test_numbers_of_questions_and_tokens_stand_in_a_table(tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (COUNTS, "row 1: coexisting has two rows of Mem0 at k = 5"),
+        (COUNTS, "row 2: coexisting has two rows of Mem0 at k = 5"),
         (COUNTS | {"k": 7, "storage": 3}, "to add up to n = 100"),
         (COUNTS | {"k": 7, "storage": -2, "summary": 10}, "field 'storage': expected a whole number >= 0, found -2"),
         (
@@ -88,6 +84,13 @@ def test_numbers_of_questions_and_tokens_stand_in_a_table(tmp_path):
             "field 'dataset': expected one of conditional, .*, got 'Coexisting-Facts'",
         ),
         (COUNTS | {"summary": "6"}, "field 'summary': expected a whole number, found '6'"),
+        (RATE, "two rates at k = 5"),
+        (RATE | {"k": "5"}, "row 2, field 'k': expected a whole number, found '5'"),
+        (RATE | {"k": True}, "field 'k': expected a whole number, found True"),
+        (RATE | {"success_rate": 35}, "row 2, field 'success_rate': expected a number <= 1.0, found 35"),
+        (RATE | {"dataset": "Other"}, "field 'dataset': expected one of .*, got 'Other'"),
+        ({}, "field 'dataset': expected a text, found nothing"),
+        (7, r"field 'rows\[2\]': expected an object, found 7"),
         (
             RATE | {"mean_tokens_per_graded_question": "many"},
             "field 'mean_tokens_per_graded_question': expected a number",
@@ -100,7 +103,18 @@ def test_numbers_of_questions_and_tokens_stand_in_a_table(tmp_path):
 )
 def test_bad_rows_are_one_line(tmp_path, row, message):
     with pytest.raises(BadInput, match=message):
-        read_reported(file(tmp_path, "errors.json", COUNTS, row))
+        read_reported(file(tmp_path, "both.json", COUNTS, RATE, row))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [("{", "expected JSON"), ("[]", "expected a JSON object"), ('{"rows": 3}', "field 'rows'")]
+)
+def test_bad_files_are_one_line(tmp_path, content, message):
+    (tmp_path / "p.json").write_text(content, "utf-8")
+    with pytest.raises(BadInput, match=message):
+        read_reported(tmp_path / "p.json")
+    with pytest.raises(BadInput, match="No such file"):
+        read_reported(tmp_path / "nowhere.json")
 
 
 def test_the_published_errors_agree_with_the_published_rates(results):
@@ -121,3 +135,5 @@ def test_the_published_errors_agree_with_the_published_rates(results):
                 assert joined["success_rate"] == cell["success_rate"]
                 assert [joined[error] for error in ERRORS] == [counted[error] for error in ERRORS]
     assert sum(compared.values()) == 224 and len(compared) == 5
+    assert len(rates) == 5 * 4 * 4 and sum(len(run["by_k"]) for run in rates.values()) == 224
+    assert sum(run["config"] == "long_hop" for run in rates.values()) == 16

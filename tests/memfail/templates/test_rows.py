@@ -23,28 +23,8 @@ from epbench.memfail.templates.rows import MOST_ROWS, check_rows, make_rows
 
 seeds = st.integers(0, 10_000)
 sizes = st.integers(5, 130)
-some = settings(max_examples=20, deadline=None)
-SMALL_WORDS = {
-    "a",
-    "an",
-    "and",
-    "at",
-    "for",
-    "from",
-    "has",
-    "have",
-    "in",
-    "into",
-    "is",
-    "it",
-    "of",
-    "on",
-    "she",
-    "the",
-    "there",
-    "to",
-    "with",
-}
+some = settings(max_examples=12, deadline=None)
+SMALL_WORDS = set("a an and at for from has have in into is it of on she the there to with".split())
 
 
 def content(text):
@@ -62,13 +42,6 @@ def none_within_another(texts):
         windows = {" ".join(words[i : i + n]) for n in lengths for i in range(len(words) - n + 1)} - {text}
         assert not windows & counts.keys(), text
     return True
-
-
-@given(config=st.sampled_from(CONFIGS), n=sizes, seed=seeds)
-@some
-def test_same_seed_same_rows_and_other_seed_other_rows(config, n, seed):
-    rows = make_rows(config, n, seed)
-    assert len(rows) == n and make_rows(config, n, seed) == rows != make_rows(config, n, seed + 1)
 
 
 def test_rows_do_not_depend_on_the_process():
@@ -253,11 +226,9 @@ def test_chains_are_disjoint_and_no_option_gives_itself_away(n, seed):
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_too_few_and_too_many_rows_are_refused(config):
+def test_too_few_rows_are_refused(config):
     with pytest.raises(BadInput, match="rows: expected at least 1, got 0"):
         make_rows(config, 0)
-    with pytest.raises(BadInput, match=r"rows: templates give at most [\d,]+ rows of \w+, got [\d,]+; ask for fewer"):
-        make_rows(config, 5000)
     if config == "long_hop":
         with pytest.raises(BadInput, match="rows: expected at least 5 for long_hop.*got 4"):
             make_rows(config, 4)
@@ -302,7 +273,10 @@ def lists_in(content):
 def test_as_many_rows_as_promised_can_be_made_and_no_more(config, harder):
     most = MOST_ROWS[config][harder]
     assert len(make_rows(config, most, seed=3, harder=harder)) == most
-    with pytest.raises(BadInput, match=f"at most {most:,} .*{config}"):
+    kind = "harder rows" if harder else "rows"
+    with pytest.raises(
+        BadInput, match=f"templates give at most {most:,} {kind} of {config}, got {most + 1:,}; ask for f"
+    ):
         make_rows(config, most + 1, harder=harder)
     with pytest.raises(BadInput, match="got 1,000,000,000,000"):  # before any list is made
         check_rows(CONFIGS, 10**12, harder)

@@ -13,7 +13,6 @@ from epbench import BadInput
 from epbench.tulving.calibration.answers import KINDS, TRAPS, fingerprint_of_set, make_calibration_set, paraphrases
 from epbench.tulving.events.dates import from_words
 from epbench.tulving.events.universe import load_universe, secondary_names
-from epbench.tulving.judging.verdicts import JudgeInput
 from epbench.tulving.questions.generate import bin_of
 from epbench.tulving.questions.templates import TEMPLATES
 
@@ -200,10 +199,3 @@ def _all_names():
     """Also those that no universe of a hundred drew."""
     universes = [load_universe(world, 100, seed) for world in UNIVERSES for seed in range(9)]
     return {name for universe in universes for name in (*universe.spaces, *universe.contents)}
-
-
-def test_inputs_are_what_judges_get(many):
-    assert all(
-        isinstance(made.judge_input, JudgeInput) and made.judge_input.question and made.judge_input.answer
-        for made in many
-    )

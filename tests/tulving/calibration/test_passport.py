@@ -42,6 +42,7 @@ from tests.tulving.biased_judges import (
     lists_only_what_is_true,
     truly,
 )
+from tests.tulving.question_rows import row
 
 MADE = make_calibration_set(20)
 
@@ -256,14 +257,6 @@ def test_a_damaged_passport_is_ignored_with_a_warning(monkeypatch, tmp_path, cap
     assert str(passport_path(judge)) in caplog.text and "until this judge is checked again" in caplog.text
     with pytest.raises(BadInput, match=r"made-p1\.json"):
         read_passport(passport_path(judge), judge)
-
-
-def row(id_, answer):
-    return {
-        "id": id_, "question": "Who?", "trace": "entities", "get": "all", "answer": answer, "bin": str(len(answer)),
-        "n_chapters": len(answer), "time": id_, "space": None, "entity": None, "content": None, "template": 2, "cue": "t",
-        "chapters": [], "origin": "book",
-    }  # fmt: skip
 
 
 ROWS = [row("a", ["Zoe Brown"]), row("b", ["Ann Lee"]), row("c", []), row("d", [])]

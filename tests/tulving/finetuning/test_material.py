@@ -12,19 +12,14 @@ from epbench.finetuning.texts.tokens import SampleTokens
 from epbench.models.hf.model import TransformersModel
 from epbench.tulving.context.requests import Reading, load_prompts
 from epbench.tulving.finetuning.material import held_out_samples, question_samples, training_questions
-from tests.tulving.finetuning.tiny_book import N_TRAINED, TITLE, write_tiny_book, write_tiny_model
+from tests.tulving.finetuning.tiny_book import N_TRAINED, TITLE
 
 READING = Reading(memory="none")
 
 
 @pytest.fixture(scope="module")
-def book(once):
-    return once("tiny-book", lambda folder: write_tiny_book(folder / "tiny")) / "tiny"
-
-
-@pytest.fixture(scope="module")
-def model(once):
-    return TransformersModel(str(once("tiny-book-model", write_tiny_model)))
+def model(tiny):
+    return TransformersModel(str(tiny))
 
 
 @pytest.fixture(scope="module")

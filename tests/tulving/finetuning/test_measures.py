@@ -25,16 +25,6 @@ MAX_TOKENS = 8
 ABOUT = {"label": "epoch-1"}
 
 
-@pytest.fixture(scope="module")
-def book(once):
-    return once("tiny-book", lambda folder: write_tiny_book(folder / "tiny")) / "tiny"
-
-
-@pytest.fixture(scope="module")
-def tiny(once):
-    return once("tiny-book-model", write_tiny_model)
-
-
 def plan_of(book, tiny, judge=LexicalJudge):
     data, questions = load_book(str(book)), training_questions(str(book))
     reading = Reading(memory="none", sampling=Sampling(MAX_TOKENS))

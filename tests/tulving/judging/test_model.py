@@ -123,16 +123,9 @@ def test_the_order_is_asked_for_only_where_it_counts(some, second_call, order):
     ("fault", "problem"),
     [
         (lambda p: json.dumps(verdict(p, [1, 0])), "2 scores were found, 3 are expected"),
-        (lambda p: json.dumps(verdict(p, [1, 0, "high"])), 'the score of true item 3 is "high"'),
-        (lambda p: json.dumps(verdict(p, [1, 5, 1])), "the score of true item 2 is 5, a number from 0 to 1"),
-        (lambda p: json.dumps(verdict(p, [-1, 1, 1])), "the score of true item 1 is -1"),
-        (lambda p: json.dumps(verdict(p, [1, float("nan"), 0])), "the score of true item 2 is NaN"),
         (lambda p: "I would say that it is right.", "no JSON object with items and scores was found"),
-        (lambda p: json.dumps(verdict(p, [1, 0, 1, 1])), "a score is"),
         (lambda p: honest(p).replace('"scores"', '"scores": [], "scores"'), 'the object has "scores" more than once'),
         (lambda p: honest(p).replace('"number": 2', '"number": 3'), "true item 3 has two scores"),
-        (lambda p: honest(p).replace('"score": 1', '"score": 0, "score": 1', 1), '"score" more than once'),
-        (lambda p: "{}", "no JSON object with items and scores was found"),
     ],
 )
 def test_a_reply_that_is_no_verdict_is_repaired_once(fault, problem):
@@ -142,21 +135,6 @@ def test_a_reply_that_is_no_verdict_is_repaired_once(fault, problem):
     first, repair = (call.user for call in endpoint.calls)
     assert not is_repair(first) and repair.startswith(first) and problem in repair.removeprefix(first)
     assert endpoint.calls[1].body["seed"] == endpoint.calls[0].body["seed"] + 1
-
-
-@pytest.mark.parametrize(
-    ("dressed", "n_calls"),
-    [
-        (lambda p: f"Sure:\n```json\n{honest(p)}\n```\nAnything else?", 1),
-        (lambda p: f"<think>{{hm}}</think>{honest(p)}", 1),
-        (lambda p: json.dumps(verdict(p, ["1", " 1.0", "0.5"])).replace('"number": 2', '"number": "2"'), 1),
-    ],
-)
-def test_prose_fences_and_numbers_as_text_need_no_repair(dressed, n_calls):
-    with LoopbackEndpoint(dressed) as endpoint:
-        found = judged(judge_at(endpoint), given())["q1"]
-    assert len(endpoint.calls) == n_calls
-    assert found.verdict.scores[:2] == [1.0, 1.0] and all(0 <= score <= 1 for score in found.verdict.scores)
 
 
 @pytest.mark.parametrize(
@@ -170,6 +148,7 @@ def test_a_reply_that_was_refused_is_a_failure_and_asked_anew_by_the_next_start(
     with LoopbackEndpoint(honest, more=lambda body: {name: dict(part) for name, part in parts.items()}) as endpoint:
         found = judged(judge_at(endpoint, calls=calls), given())["q1"]
         assert found.verdict is None and found.failure.startswith(reason) and len(endpoint.calls) == 1
+        assert parts.get("message", {}).get("refusal", "") in found.failure
         assert found.usage.prompt == 10, "it was paid"
         endpoint.more = lambda body: {"choice": {"finish_reason": "length"}}  # what came is complete
         assert judged(judge_at(endpoint, calls=calls), given())["q1"].verdict.scores == [1.0, 1.0, 1.0]
@@ -211,21 +190,6 @@ def test_an_empty_or_cut_reply_is_repaired_once_too(end, calls):
     assert "unusable, also when asked again: the reply is empty" in found.failure
 
 
-def test_a_refusal_is_a_failure_and_not_repaired():
-    refusal = {"message": {"content": None, "refusal": "I judge nobody."}}
-    with LoopbackEndpoint(honest, more=lambda body: dict(refusal)) as endpoint:
-        found = judged(judge_at(endpoint), given())["q1"]
-    assert found.verdict is None and "I judge nobody." in found.failure and len(endpoint.calls) == 1
-
-
-def test_a_verdict_that_names_a_field_twice_is_never_believed():
-    twice = lambda prompt: honest(prompt).replace('"items"', '"items": [], "items"')  # noqa: E731
-    with LoopbackEndpoint(twice) as endpoint:
-        found = judged(judge_at(endpoint), given())["q1"]
-    assert found.verdict is None and len(endpoint.calls) == len(found.raw) == 2
-    assert 'unusable, also when asked again: the object has "items" more than once' in found.failure
-
-
 def test_an_unusable_order_fails_alone_and_keeps_the_first_call(calls):
     some, plain = given("ordered", get="chronological"), given("plain")
     wrong = lambda prompt: '{"order": [1, 2, 4]}' if is_order(prompt) else honest(prompt)  # noqa: E731
@@ -262,15 +226,6 @@ def test_a_failed_repair_keeps_what_was_paid_for(calls):
         found = judged(judge_at(endpoint, calls=calls), given())["q1"]
     assert found.failure is None and found.raw[0] == "?"
     assert [is_repair(call.user) for call in endpoint.calls[before:]] == [True]
-
-
-def test_equal_answers_to_equal_questions_are_judged_once():
-    twins = [given("q1"), given("q2"), given("q3", asked="When else?")]
-    with LoopbackEndpoint(honest) as endpoint:
-        judge = judge_at(endpoint)
-        judgements = list(judge.judge(twins))
-    assert len(endpoint.calls) == len(judgements) == 2
-    assert {judgement.key for judgement in judgements} == {twin.key(judge) for twin in twins}
 
 
 def test_a_judge_that_is_stopped_between_the_calls_asks_nothing_twice(calls):
@@ -351,10 +306,10 @@ def test_a_reader_that_also_judges_is_the_same_judge_as_one_loaded_apart(monkeyp
 
 def test_judges_are_chosen_by_name(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert isinstance(load_judge("lexical"), LexicalJudge)
-    assert isinstance(load_judge("minilm"), SimilarityJudge)
+    assert isinstance(load_judge("lexical"), LexicalJudge) and is_free(load_judge("lexical"))
+    assert isinstance(load_judge("minilm"), SimilarityJudge) and is_free(load_judge("minilm"))
     judge = load_judge("openai:big", Options(window=1000), calls=tmp_path / "c", max_tokens=9)
-    assert isinstance(judge, ModelJudge)
+    assert isinstance(judge, ModelJudge) and not is_free(judge)
     assert (judge.name, judge.model.window(), judge.calls, judge.max_tokens) == ("openai:big", 1000, tmp_path / "c", 9)
     reader = EndpointModel("big")
     assert load_judge("openai:big", reader=reader).model is reader
@@ -365,8 +320,3 @@ def test_judges_are_chosen_by_name(tmp_path, monkeypatch):
         load_judge("openai:big", max_tokens=0)
     with pytest.raises(BadInput, match=r"judge lexical: it follows rules and takes no prompts, got x\.toml"):
         load_judge("lexical", prompts=Path("x.toml"))
-
-
-def test_rules_are_free_and_models_are_not(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert is_free(load_judge("lexical")) and is_free(load_judge("minilm")) and not is_free(load_judge("openai:big"))

@@ -20,11 +20,11 @@ from epbench.tulving.judging.verdicts import (
     judge_answers,
     judge_failures,
     judge_input,
-    open_inputs,
     plan_in_advance,
     read_verdicts,
 )
 from epbench.tulving.questions.templates import Trace
+from tests.tulving.question_rows import row
 
 DATES = ("May 07, 2024", "June 01, 2024", "May 21, 2025")
 GIVEN = JudgeInput("q3", "When q3?", "times", "all", DATES[:1], "I do not know.")
@@ -51,33 +51,23 @@ def test_a_repeated_item_is_shown_once():
     assert JudgeInput("q", "?", "times", "all", ("a", "b", "a"), "").distinct_reference == ("a", "b")
 
 
-def row(id_, question="Who?", truth=("Ann",)):
-    return {
-        "id": id_, "question": question, "trace": "entities", "get": "all", "answer": list(truth), "bin": "1",
-        "n_chapters": 1, "time": id_, "space": None, "entity": None, "content": None,
-    }  # fmt: skip
-
-
 class Counting:
     """Finds everything, fails on given answers, remembers what it was asked, backwards so that order shows."""
 
     name, prompt_hash, setup = "counting", "1", ""
 
     def __init__(self, fails=()):
-        self.fails, self.asked, self.closed = fails, [], False
+        self.fails, self.asked = fails, []
 
     def plan(self, cases):
         return None
 
     def judge(self, cases, calls=None):
-        try:
-            for given in reversed(cases):
-                self.asked.append(given.answer)
-                failed = given.answer in self.fails
-                verdict = None if failed else Verdict([given.answer], [1.0] * len(given.reference), [], "fine")
-                yield Judgement(given.key(self), verdict, "too loud" if failed else None, ("raw",))
-        finally:
-            self.closed = True
+        for given in reversed(cases):
+            self.asked.append(given.answer)
+            failed = given.answer in self.fails
+            verdict = None if failed else Verdict([given.answer], [1.0] * len(given.reference), [], "fine")
+            yield Judgement(given.key(self), verdict, "too loud" if failed else None, ("raw",))
 
 
 def answers(folder, *given):
@@ -92,19 +82,12 @@ def said(id_, answer, repeat=0):
     return id_, repeat, {"answer": answer}
 
 
-ROWS = [row("a"), row("b"), row("c", "Who else?")]
+ROWS = [row("a", ["Ann"]), row("b", ["Ann"]), row("c", ["Ann"], question="Who else?")]
 
 
 def test_equal_answers_are_judged_once_and_come_back_in_the_order_of_the_rows(tmp_path):
-    answers(
-        tmp_path,
-        said("c", "x"),
-        said("b", "x"),
-        said("a", "x"),
-        said("a", "y", 1),
-        ("b", 1, {"failure": "429"}),
-        said("z", "x"),
-    )
+    lost = ("b", 1, {"failure": "429"})
+    answers(tmp_path, *(said(id_, "x") for id_ in "cba"), said("a", "y", 1), lost, said("z", "x"))
     judge = Counting()
     found = judge_answers(tmp_path, ROWS, judge, no_progress)
     assert sorted(judge.asked) == ["x", "x", "y"]  # a and b ask the same, c does not, z is no row of this run
@@ -112,34 +95,6 @@ def test_equal_answers_are_judged_once_and_come_back_in_the_order_of_the_rows(tm
     assert judge_answers(tmp_path, ROWS, judge, no_progress) == found and len(judge.asked) == 3
     records = [json.loads(line) for line in (tmp_path / "judgements.jsonl").read_text().splitlines()]
     assert all((r["judge"], r["prompt_hash"], r["raw"]) == ("counting", "1", ["raw"]) for r in records)
-
-
-def test_verdicts_are_journaled_as_they_come(tmp_path):
-    answers(tmp_path, *(said("a", str(i), i) for i in range(5)))
-    judge = Counting()
-
-    def stop_after_two(items, what, total, done):
-        assert (what, total, done) == ("verdicts", 5, 0)
-        for n, _ in enumerate(items, 1):
-            assert (tmp_path / "judgements.jsonl").read_bytes().count(b"\n") == n
-            yield _
-            if n == 2:
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        judge_answers(tmp_path, ROWS, judge, stop_after_two)
-    assert judge.closed and len(read_verdicts(tmp_path, ROWS, judge)) == 2
-    assert [given.answer for given in open_inputs(tmp_path, ROWS, judge)] == ["0", "1", "2"]
-
-
-def test_failures_are_left_out_counted_and_judged_by_the_next_start(tmp_path):
-    answers(tmp_path, said("a", "x"), said("c", "y"))
-    judge = Counting(fails=["x"])
-    assert [v.id for v in judge_answers(tmp_path, ROWS, judge, no_progress)] == ["c"]
-    assert judge_failures(tmp_path, judge) == {"too loud": 1} and judge_failures(tmp_path, LexicalJudge()) == {}
-    again = Counting()
-    assert len(judge_answers(tmp_path, ROWS, again, no_progress)) == 2 and again.asked == ["x"]
-    assert judge_failures(tmp_path, judge) == {}
 
 
 @pytest.mark.parametrize("score", [2, 5, -1, 1.0001])
@@ -159,20 +114,11 @@ def test_a_journaled_score_outside_0_to_1_is_refused_unless_it_was_published(tmp
     assert set(published.scores) <= {0.0, 1.0}
 
 
-def test_a_judge_of_the_past_judges_nothing_more(tmp_path):
-    answers(tmp_path, said("a", "x"), said("c", "y"))
-    judge_answers(tmp_path, ROWS[:1], Counting(), no_progress)
-    past = PastJudge("counting", "1")
-    assert [v.id for v in judge_answers(tmp_path, ROWS, past, no_progress)] == ["a"]
-    assert judge_failures(tmp_path, past) == {"counting has not judged this answer": 1}
-    now = Counting()
-    assert len(judge_answers(tmp_path, ROWS, now, no_progress)) == 2 and now.asked == ["y"]
-
-
 def test_another_judge_takes_a_run_over_when_it_has_judged_every_answer(tmp_path):
     answers(tmp_path, said("a", "x"), said("c", "y"), ("b", 0, {"failure": "429"}))
     judge = Counting(fails=["x"])
     verdicts = judge_answers(tmp_path, ROWS, judge, no_progress)
+    assert [verdict.id for verdict in verdicts] == ["c"] and judge_failures(tmp_path, judge) == {"too loud": 1}
     check_all_judged(tmp_path, ROWS, verdicts, judge)  # nobody has scored the run yet
     scores = {"judge": {"name": "counting", "prompt_hash": "1"}}
     write_json(tmp_path / "scores.json", scores)

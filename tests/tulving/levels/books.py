@@ -11,12 +11,19 @@ LEVELS = (2, 3, 4, 5)
 UNIVERSE = "ward"
 _UNIVERSES = ("default", "family", "news", "scifi", "software", "ward")
 _FAST = {(2, "news"), (3, "software"), (4, "default"), (5, "family")}
+_SLOW = {(4, "scifi"), (5, "ward")}
+
+
+def _marks(level: int, universe: str) -> tuple[pytest.MarkDecorator, ...]:
+    if (level, universe) in _FAST:
+        return ()
+    return (pytest.mark.slow,) if (level, universe) in _SLOW else (pytest.mark.slow, pytest.mark.nightly)
+
+
 EVERY_BOOK = [
-    pytest.param(level, universe, marks=[] if (level, universe) in _FAST else pytest.mark.slow)
-    for level in LEVELS
-    for universe in _UNIVERSES
+    pytest.param(level, universe, marks=_marks(level, universe)) for level in LEVELS for universe in _UNIVERSES
 ]
-"""Each level of each universe: together they take half a minute, so that one of each level is among the fast tests."""
+"""Each level of each universe: one of each level is among the fast tests, and one of each universe among them or the slow ones."""
 
 
 @cache

@@ -60,7 +60,7 @@ def all_books(folders, words):
 @pytest.fixture(scope="session")
 def made(world, all_books):
     """All exhibits of these runs and books, by name."""
-    ratings = {given_runs.FINGERPRINT: given_runs.RATINGS, "another": {1: "Realistic"}}
+    ratings = dict.fromkeys((given_runs.FINGERPRINT, "d" * 16), given_runs.RATINGS) | {"another": {1: "Realistic"}}
     found = exhibits(world, all_books, realism=ratings, by=["trace", "get"])
     assert len({one.name for one in found}) == len(found)
     return {one.name: one for one in found}

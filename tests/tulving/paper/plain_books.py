@@ -7,7 +7,7 @@ import re
 import zipfile
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,6 @@ from tests.tulving.scripted_writer import ScriptedWriter
 BINS = ("0", "1", "2", "3-5", "6+")
 OFTEN = BINS[1:]
 ELEMENTS = ("time", "space", "entity", "content")
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 OUTLINE = draw_outline(Recipe("short"))
 _SEVERAL = [number for number, layout in enumerate(OUTLINE.layouts) if layout.n_paragraphs >= 3]
 MISTAKES = {
@@ -116,20 +113,28 @@ class Told:
     positions: dict
     detailed: list
 
+    @property
+    def about(self):
+        return {"label": self.label, "writer": self.writer}
+
 
 def plain_own(folder, label, n_events, writer="template"):
     told, report = rows(folder, "chapters"), json.loads((folder / "writing.json").read_text("utf-8"))
     rounds = [] if writer == "template" else report["iterations"]
     return Told(
-        label, "scifi" not in label, writer, n_events,
+        label,
+        "scifi" not in label,
+        writer,
+        n_events,
         [(row["date"], row["location"], row["entity"], row["content"]) for row in told],
         [(row["text"].count("\n\n") + 1, row["style"], len(row["secondary_entities"])) for row in told],
         [(row["cue"], row["bin"], row["template"]) for row in rows(folder, "qa")],
         len(rows(folder, "book")[0]["text"].split()),
         sum(bool(row["n_chapters"]) for row in rows(folder, "all_questions")),
         [(one["candidates"], one["failed_exact"], one["failed_llm"], one["failed_checks"]) for one in rounds],
-        plain_positions(folder), told,
-    )  # fmt: skip
+        plain_positions(folder),
+        told,
+    )
 
 
 def plain_published():
@@ -151,11 +156,19 @@ def plain_published():
         rounds.append((len(names), len(bad), len(doubted), failed))
     days = [datetime.strptime(row["date"], "%B %d, %Y").date().isoformat() for row in told]
     return Told(
-        "short", True, "made", 20,
+        "short",
+        True,
+        "made",
+        20,
         [(day, row["location"], row["entity"], row["content"]) for day, row in zip(days, told, strict=True)],
         [(p["nb_paragraphs"], p["style"], len(row["post_entities"])) for p, row in zip(plans, told, strict=True)],
-        asked, len(stored["text"].split()), 564, rounds, {}, [],
-    )  # fmt: skip
+        asked,
+        len(stored["text"].split()),
+        564,
+        rounds,
+        {},
+        [],
+    )
 
 
 def plain_positions(folder):
@@ -165,11 +178,8 @@ def plain_positions(folder):
     for row in rows(folder, "chapters"):
         text = row["text"].lower()
         begin = book.index(f"chapter {row['chapter']}\n\n{text}", begin) + len(f"chapter {row['chapter']}\n\n")
-        year, month, day = row["date"].split("-")
-        facts = {
-            "space": row["location"], "time": f"{MONTHS[int(month) - 1]} {day}, {year}",
-            "entity": row["entity"], "detail": row["detail"],
-        }  # fmt: skip
+        day = f"{date.fromisoformat(row['date']):%B %d, %Y}"
+        facts = {"space": row["location"], "time": day, "entity": row["entity"], "detail": row["detail"]}
         for fact, told in facts.items():
             told = told.lower()
             at = text.index(told) + len(told) / 2
@@ -188,9 +198,11 @@ def plain_books(folders):
     """The books of the folders that the tests share, without the one that only orders another, and that of the archive."""
     short, by_model, _, from_scifi = folders
     return [
-        plain_own(short, "short by template", 20), plain_own(by_model, "short by openai:tiny", 20, "openai:tiny"),
-        plain_own(from_scifi, "scifi-short", 8), plain_published(),
-    ]  # fmt: skip
+        plain_own(short, "short by template", 20),
+        plain_own(by_model, "short by openai:tiny", 20, "openai:tiny"),
+        plain_own(from_scifi, "scifi-short", 8),
+        plain_published(),
+    ]
 
 
 def characteristics(of):
@@ -198,22 +210,20 @@ def characteristics(of):
     different = {
         f"n_{n}": len({e[at] for e in of.events}) for at, n in enumerate(("times", "spaces", "entities", "contents"))
     }
-    yield {
-        "label": of.label, "writer": of.writer, "n_events": of.n_events, "n_chapters": len(of.events), "length": of.n_words,
-        "length_unit": "words", **different, "first_day": days[0], "last_day": days[-1], "n_answerable": of.answerable,
-        "n_selected": len(of.asked), **{f"selected_{bin_}": asked[bin_] for bin_ in BINS},
-    }  # fmt: skip
+    sizes = {"n_events": of.n_events, "n_chapters": len(of.events), "length": of.n_words, "length_unit": "words"}
+    days = {"first_day": days[0], "last_day": days[-1]}
+    selected = {"n_selected": len(of.asked), **{f"selected_{bin_}": asked[bin_] for bin_ in BINS}}
+    yield of.about | sizes | different | days | {"n_answerable": of.answerable} | selected
 
 
 def rounds(of):
     so_far = 0
     for number, (candidates, exact, by_model, checks) in enumerate(of.rounds):
         so_far += candidates - exact - by_model
-        yield {
-            "label": of.label, "writer": of.writer, "round": number, "n_events": 20, "candidates": candidates,
-            "failed_exact": exact, "failed_model": by_model, "accepted": candidates - exact - by_model,
-            "accepted_so_far": so_far, **{f"check_{check}": n for check, n in checks.items()},
-        }  # fmt: skip
+        counts = {"candidates": candidates, "failed_exact": exact, "failed_model": by_model}
+        accepted = {"accepted": candidates - exact - by_model, "accepted_so_far": so_far}
+        checked = {f"check_{check}": n for check, n in checks.items()}
+        yield of.about | {"round": number, "n_events": 20} | counts | accepted | checked
 
 
 def composition(of):
@@ -236,8 +246,8 @@ def spread(of):
     for cue, known in templates.items():
         for bin_ in BINS:
             n = [counts[cue, bin_, template] for template in known]
-            yield {"label": of.label, "cue": cue, "bin": bin_, "questions": sum(n), "templates": len(n),
-                   "least_of_a_template": min(n), "most_of_a_template": max(n)}  # fmt: skip
+            ends = {"least_of_a_template": min(n), "most_of_a_template": max(n)}
+            yield {"label": of.label, "cue": cue, "bin": bin_, "questions": sum(n), "templates": len(n)} | ends
 
 
 def positions(of):
@@ -256,14 +266,15 @@ def path(of):
     told = sorted((row for row in of.detailed if row["entity"] == person), key=lambda row: row["date"])
     for number, row in enumerate(told, 1):
         south, west = at[row["location"]]
-        yield {"entity": person, "stop": number, "chapter": row["chapter"], "date": row["date"], "space": row["location"],
-               "content": row["content"], "detail": row["detail"], "latitude": south, "longitude": west}  # fmt: skip
+        told = {name: row[name] for name in ("chapter", "date", "content", "detail")}
+        place = {"space": row["location"], "latitude": south, "longitude": west}
+        yield {"entity": person, "stop": number} | told | place
 
 
 def uses(of):
     kind = {"universe": "scifi" if "scifi" in of.label else "default", "size": "short", "order": "narrative"}
     lengths = {"n_chapters": len(of.events), "length": of.n_words, "length_unit": "words"}
-    return [{"label": of.label, "writer": of.writer} | kind | lengths | USES[of.label]]
+    return [of.about | kind | lengths | USES[of.label]]
 
 
 USES = {
@@ -273,9 +284,16 @@ USES = {
     "short": {"use": "main", "used_in": "Tables 13 and 17, Figure 7"},
 }
 EXPECTED = {
-    "Table 2": characteristics, "Table 26": characteristics, "Table 7": rounds, "Table 8": composition,
-    "Table 9": repetitions, "Table 12": spread, "Table 28": uses, "Figure 5": positions, "Figure 6, short by template": path,
-}  # fmt: skip
+    "Table 2": characteristics,
+    "Table 26": characteristics,
+    "Table 7": rounds,
+    "Table 8": composition,
+    "Table 9": repetitions,
+    "Table 12": spread,
+    "Table 28": uses,
+    "Figure 5": positions,
+    "Figure 6, short by template": path,
+}
 
 
 def check_books(exhibit, name, told):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,13 @@ Row = dict[str, Any]
 BINS = ("0", "1", "2", "3-5", "6+")
 LONG, SHORT = (150, 150, 90, 98, 60), (150, 150, 48, 18)
 _MODELS = {
-    "3-haiku": "claude-3-haiku", "3.5-son.": "claude-3-5-sonnet", "4o": "gpt-4o", "40": "gpt-4o", "4o-mini": "gpt-4o-mini",
-    "40-mini": "gpt-4o-mini", "3.1-405b": "llama-3.1-405b", "mini": "o1-mini", "gpt-40": "gpt-4o", "gpt-40-mini": "gpt-4o-mini",
-}  # fmt: skip
+    "3-haiku": "claude-3-haiku",
+    "3.5-son.": "claude-3-5-sonnet",
+    "3.1-405b": "llama-3.1-405b",
+    "mini": "o1-mini",
+    **dict.fromkeys(("4o", "40", "gpt-40"), "gpt-4o"),
+    **dict.fromkeys(("4o-mini", "40-mini", "gpt-40-mini"), "gpt-4o-mini"),
+}
 
 
 def paper_tables(path: Path) -> dict[str, list[Row]]:
@@ -32,6 +36,18 @@ def paper_tables(path: Path) -> dict[str, list[Row]]:
         "Table 4": _order(block("| Family ", 7)),
         "Table 13": _by_memory(block(f"{default}0.53", 11), *short),
         "Table 14": _chunks(block("| In-context       |", 3), block("| RAG<br>(paragraph)", 2)),
+        "Table 15": _grid(block("| 1           | 0.95", 4), "long", ("elements", "bin"), BINS),
+        "Table 16": _grid(block("| (t, *, *, *)   | 0.80", 15), "long", ("cue", "bin"), BINS),
+        "Table 17": _grid(block("| (t, *, *, *)   | 1.00", 15), "short", ("cue", "bin"), BINS),
+        "Table 18": _grid(block("| Times ", 6), "long", ("trace", "bin"), ("", *BINS)),
+        "Table 19": _grid(block("| (t, *, *, *)   |  ", 14), "long", ("cue", "trace"), list(_TRACES.values())[:4]),
+        "Table 21": _tests(block("| Claude | gpt-40 vs", 3), _of_books),
+        "Table 23": _tests(
+            block("| gpt-4o-mini<br>gpt-4o<br>claude-3-haiku<br>claude-3-5-sonnet | ordered vs", 1), _of_orders
+        ),
+        "Table 25": _tests(
+            block("| gpt-4o-mini<br>gpt-4o<br>claude-3-haiku<br>claude-3-5-sonnet<br>llama", 1), _of_realism
+        ),
         "Table 20": _books(block("| GPT    | gpt-4o-mini       |", 8), {"GPT": "short by gpt-4o", "Claude": "short"}),
         "Table 22": _books(block("| Ordered   |", 8), {"Ordered": "short-ordered", "Unordered": "short"}, SHORT),
         "Table 24": _realism(block("| 0   | empty ", 11)),
@@ -69,12 +85,9 @@ def _f1_row(
         for bin_, cell in zip(bins, cells, strict=False)
         if "±" in cell
     }
-    return _row(
-        dataset, model, memory,
-        {name: mean for name, (mean, _) in pairs.items()},
-        deviations={name: deviation for name, (_, deviation) in pairs.items()},
-        counts=dict(zip(pairs, counts, strict=True)) if counts else {},
-    )  # fmt: skip
+    means, deviations = ({name: pair[place] for name, pair in pairs.items()} for place in (0, 1))
+    of = dict(zip(pairs, counts, strict=True)) if counts else {}
+    return _row(dataset, model, memory, means, deviations=deviations, counts=of)
 
 
 def _by_memory(rows: Sequence[Sequence[str]], dataset: str, counts: Sequence[int]) -> list[Row]:
@@ -124,6 +137,63 @@ def _realism(rows: Sequence[Sequence[str]]) -> list[Row]:
         _f1_row("long", model, "in-context", [row[3 + number] for row in rows], counts, bins)
         for number, model in enumerate(models)
     ]
+
+
+def _grid(rows: Sequence[Sequence[str]], dataset: str, sides: tuple[str, str], values: Sequence[str]) -> list[Row]:
+    """Tables 15 to 19, each of gpt-4o with the whole book: cells such as `0.95±0.22 (60)`, by two kinds of questions."""
+    found: dict[str, tuple[float, float, int]] = {}
+    for first, *cells in rows:
+        for value, cell in zip(values, cells, strict=False):
+            if match := re.fullmatch(r"([\d.]+)±([\d.]+) ?\((\d+)\)", cell):
+                mean, deviation, count = match.groups()
+                name = f"f1_by_{'_and_'.join(sides)}.{_value(first)}.{value}"
+                found[name] = float(mean), float(deviation), int(count)
+    numbers = [dict(zip(found, of, strict=True)) for of in zip(*found.values(), strict=True)]
+    return [_row(dataset, "gpt-4o", "in-context", numbers[0], deviations=numbers[1], counts=numbers[2])]
+
+
+def _value(cell: str) -> str:
+    """A cue as its letters, `(t, *, ent, *)` as `te`; a trace as the dataset names it; the number of elements."""
+    if cell.startswith("("):
+        return "".join(letter for letter in "tsec" if re.search(rf"\b{letter}", cell))
+    return next((trace for words, trace in _TRACES.items() if cell.startswith(words)), cell)
+
+
+_TRACES = {
+    "Times": "times",
+    "Spaces": "spaces",
+    "Entities": "entities",
+    "Event contents": "contents",
+    "Other entities": "other_entities",
+    "Full event detai": "full_details",
+}
+
+
+def _tests(rows: Sequence[Sequence[str]], about: Callable[..., tuple[str, str, str, str]]) -> list[Row]:
+    """Tables 21, 23 and 25: a p-value for each line of a row; `<0.01` is an upper bound."""
+    found = []
+    for row in rows:
+        first, second, numbers = (cell.split("<br>") for cell in row[:3])
+        for number, one in enumerate(numbers):
+            dataset, model, higher, lower = about(*(of[min(number, len(of) - 1)] for of in (first, second)))
+            score = f"{'p_below' if one.startswith('<') else 'p'}.{higher}>{lower}"
+            found.append(_row(dataset, model, "in-context", {score: float(one.lstrip("<"))}))
+    return found
+
+
+def _of_books(book: str, models: str) -> tuple[str, str, str, str]:
+    """`GPT` once stands as `CPT` in the text."""
+    first, second = (_MODELS.get(model, model) for model in models.split(" vs "))
+    return "short" if book == "Claude" else "short by gpt-4o", first, first, second
+
+
+def _of_orders(model: str, _: str) -> tuple[str, str, str, str]:
+    return "short-ordered", model, "short-ordered", "short"
+
+
+def _of_realism(model: str, _: str) -> tuple[str, str, str, str]:
+    """The text says which is expected to be higher."""
+    return "long", model.replace("3-1", "3.1"), "non-realistic", "realistic"
 
 
 def _diverse(rows: Sequence[Sequence[str]]) -> list[Row]:

@@ -63,14 +63,17 @@ def test_a_book_by_a_model_has_its_rounds_and_its_dropped_event(once):
     )
 
 
+NEWS = "news-very-long-ordered, seed 1, written by hf:a, b"
+
+
 def test_names_tell_universe_length_and_order(once, tmp_path, short_book):
     ordered, scifi = plain_books.ordered(once), plain_books.scifi(once)
     titles = {
         "The days of very-long, seed 7": ("default", "very-long", "narrative", "template", 7),
-        "The days of news-very-long-ordered, seed 1, written by hf:a, b": ("news", "very-long", "chronological", "hf:a, b", 1),
+        f"The days of {NEWS}": ("news", "very-long", "chronological", "hf:a, b", 1),
         "The days of far-off-short, seed -2": ("far-off", "short", "narrative", "template", -2),
         "A book of mine": ("", "", "narrative", "", None),
-    }  # fmt: skip
+    }
     folders = [retitled(short_book, tmp_path / str(n), title) for n, title in enumerate(titles)]
     found = read_books([str(ordered), str(scifi), *map(str, folders)])
     about = [(book.universe, book.length, book.order, book.writer, book.seed) for book in found]

@@ -11,23 +11,21 @@ from tests.tulving.paper.given_runs import CLAUDE_BOOK, GPT_BOOK
 
 
 def test_released_runs_are_known_by_their_names(lines):
-    found = {(line.memory, line.model) for line in lines if line.source == "released"}
-    assert found == {
-        ("in-context", "gpt-4o-2024-08-06"), ("in-context", "claude-3-haiku-20240307"), ("rag-paragraph", "gpt-4o-2024-08-06"),
-        ("rag-chapter", "gpt-4o-2024-08-06"), ("fine-tuned", "gpt-4o-mini-2024-07-18"),
-    }  # fmt: skip
-    assert {line.text for line in lines if line.source == "released"} == {GPT_BOOK, CLAUDE_BOOK}
-    assert {line.judge for line in lines if line.source == "released"} == {
-        "gpt-4o-2024-05-13 (as released)", "claude-3-5-sonnet-20240620 (as released)"
-    }  # fmt: skip
+    released = [line for line in lines if line.source == "released"]
+    gpt, haiku, mini = "gpt-4o-2024-08-06", "claude-3-haiku-20240307", "gpt-4o-mini-2024-07-18"
+    passages = {("rag-paragraph", gpt), ("rag-chapter", gpt)}
+    whole = {("in-context", gpt), ("in-context", haiku)}
+    assert {(line.memory, line.model) for line in released} == whole | passages | {("fine-tuned", mini)}
+    assert {line.text for line in released} == {GPT_BOOK, CLAUDE_BOOK}
+    writers = "gpt-4o-2024-05-13", "claude-3-5-sonnet-20240620"
+    assert {line.judge for line in released} == {f"{writer} (as released)" for writer in writers}
 
 
 def test_own_runs_are_known_by_their_run_json(lines):
     own = [line for line in lines if line.source == "own"]
-    assert {(line.label, line.memory, line.model, line.judge) for line in own} == {
-        ("whole", "in-context", "made", "lexical"), ("chapters", "rag-chapter", "made", "lexical"),
-        ("lossy", "rag-paragraph", "made", "lexical"),
-    }  # fmt: skip
+    memories = {"whole": "in-context", "chapters": "rag-chapter", "lossy": "rag-paragraph"}
+    assert {line.label: line.memory for line in own} == memories
+    assert {(line.model, line.judge) for line in own} == {("made", "lexical")}
     assert {line.writer for line in own} == {"template"} and {line.text for line in own} == {"short (ffffffff)"}
 
 
@@ -52,16 +50,20 @@ def test_a_reported_row_may_name_the_writer_of_its_book():
     assert runs_among([line]) == [] and by_book([line]) == {}
 
 
-@pytest.mark.parametrize(
-    ("book", "size", "universe", "plain"),
-    [
-        ("short", "short", "default", True), ("very-long", "very-long", "default", True), ("long", "long", "default", True),
-        ("news-short", "short", "news", True), ("my-town-long-ordered", "long", "my-town", False),
-        ("news-very-long", "very-long", "news", True), ("long-l3", "long", "default", False), ("own", "", "default", False),
-    ],
-)  # fmt: skip
-def test_names_of_books(book, size, universe, plain):
-    assert (size_of(book), universe_of(book), is_plain(book)) == (size, universe, plain)
+NAMES = {
+    ("short", "default", True): "short",
+    ("very-long", "default", True): "very-long",
+    ("short", "news", True): "news-short",
+    ("very-long", "news", True): "news-very-long",
+    ("long", "my-town", False): "my-town-long-ordered",
+    ("long", "default", False): "long-l3",
+    ("", "default", False): "own",
+}
+
+
+@pytest.mark.parametrize(("expected", "book"), NAMES.items())
+def test_names_of_books(expected, book):
+    assert (size_of(book), universe_of(book), is_plain(book)) == expected
 
 
 def test_an_own_run_on_a_published_book_knows_its_writer(given):

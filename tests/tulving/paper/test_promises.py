@@ -13,22 +13,19 @@ from epbench.reports.figures import drawing, svg
 from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import Estimate
 from epbench.tulving.paper import recall
-from epbench.tulving.paper.comparisons import books_by_order
+from epbench.tulving.paper.contrasts import books_by_order
 from epbench.tulving.paper.groups import GROUPABLE, grouped, hallucinations
 from epbench.tulving.paper.inputs import Inputs, lines_of
 from epbench.tulving.paper.make import exhibits
-from epbench.tulving.paper.order import all_books, book_score, order_tables
+from epbench.tulving.paper.order import all_books
 from epbench.tulving.paper.order import seeds as compared
-from epbench.tulving.paper.realism import by_realism
 from epbench.tulving.paper.recall import CUE
 from epbench.tulving.paper.rows import cue_text
 from epbench.tulving.questions.generate import BINS
-from tests.tulving.paper.plain_answers import check_spread
 
-REPORTED = ReportedRow(
-    "A paper", "Table 13", "short", "gpt", "in-context", {"f1_by_bin.0": 0.5, "f1_by_bin.1": 0.25}, {"f1_by_bin.0": 0.125},
-    {"f1_by_bin.0": 150}, {}, "They stopped early.",
-)  # fmt: skip
+MEANS, NOTE = {"f1_by_bin.0": 0.5, "f1_by_bin.1": 0.25}, "They stopped early."
+DEVIATIONS, COUNTS = {"f1_by_bin.0": 0.125}, {"f1_by_bin.0": 150}
+REPORTED = ReportedRow("A paper", "Table 13", "short", "gpt", "in-context", MEANS, DEVIATIONS, COUNTS, {}, NOTE)
 
 
 def made(make, runs, reported=(), *more):
@@ -62,42 +59,22 @@ def test_reported_rows_that_say_something_else_stay(given):
     assert [list(row[4:6]) for row in table.rows[1:]] == [["0.50 ± 0.12", "0.25"]] * 2 + [["0.00 ± 0.12", "–"]]
 
 
-def test_the_order_that_a_paper_reports(given):
-    row = replace(REPORTED, scores={"latest": 0.36, "all_matched": 0.1, "kendall_tau": 0.5}, counts={"latest": 42})
-    rows = [
-        row,
-        replace(row, model="other", scores={"latest": 0.05, "all_matched": 0.0}),
-        replace(row, model="third", scores={"simple_recall_score": 0.9, "chronological_awareness": 0.8}),
-    ]
-    table = made(order_tables, given.inputs.runs, rows)["Table 4"].table
-    shown = [list(row[1:2]) + list(row[4:]) for row in table.rows if "reported" in row[1]]
-    assert shown == [
-        ["gpt (reported)", "0.360 (42)", "0.100", "0.500", "–"],
-        ["other (reported)", "0.050 (42)", "0.000", "–", "–"],
-    ]
-
-
-def test_the_realism_and_the_hallucinations_that_a_paper_reports(given):
-    realism = replace(
-        REPORTED, scores={"f1_by_bin.0.empty": 0.5, "f1_by_bin.1.realistic": 0.25}, counts={"f1_by_bin.0.empty": 150}
-    )
-    shares = replace(
-        REPORTED, table="E.8", dataset="long", scores={"hallucinations": 0.16, "hallucinations.inner": 0.2},
-        deviations={}, counts={"hallucinations": 150},
-    )  # fmt: skip
-    ratings = {given.inputs.runs[0].fingerprint: dict.fromkeys(range(1, 21), "Realistic")}
-    found = made(by_realism, given.inputs.runs[:1], [realism], ratings)
-    found |= made(hallucinations, given.inputs.runs[:1], [shares])
-    rows = {row["bin"]: row for row in found["Table 24"].records if row["source"] == "reported"}
-    assert [rows["0"][name] for name in ("realism", "mean", "n")] == ["empty", 0.5, 150]
-    assert rows["1"]["realism"] == "realistic"
-    both, inner = found["E.8"].table.rows[-2:]
+def test_the_hallucinations_that_a_paper_reports(given):
+    shares = {"hallucinations": 0.16, "hallucinations.inner": 0.2}
+    row = replace(REPORTED, table="E.8", scores=shares, deviations={}, counts={"hallucinations": 150})
+    exhibit = made(hallucinations, given.inputs.runs[:1], [row])["E.8"]
+    both, inner = exhibit.table.rows[-2:]
     assert list(both[:3]) == ["gpt in-context (reported)", "in-context", "both"]
     assert list(both[3:]) == ["0.160", "0.110–0.227", "–", "–", "150", "0"]
-    assert inner[3:5] == ["0.200", "–"] and any("A paper, E.8" in note for note in found["E.8"].table.notes)
+    assert inner[3:5] == ["0.200", "–"] and any("A paper, E.8" in note for note in exhibit.table.notes)
 
 
 # Which books and questions
+
+
+def test_cues_are_written_and_ordered_as_in_the_paper():
+    assert [cue_text(cue) for cue in ("t", "te", "tsec")] == ["(t, *, *, *)", "(t, *, ent, *)", "(t, s, ent, c)"]
+    assert " ".join(CUE.texts) == "t s e c ts te tc se sc ec tse tsc tec sec tsec"
 
 
 def test_every_book_has_a_table_of_its_own(given):
@@ -108,23 +85,14 @@ def test_every_book_has_a_table_of_its_own(given):
     assert isinstance(longer["Table 13"], Missing) and not isinstance(longer["Table 3"], Missing)
     reported = [replace(REPORTED, table="Table 27", dataset=name) for name in ("short", "news-short", "scifi-short")]
     diverse = made(recall.diverse_books, runs, [*reported, replace(REPORTED, model="other")])["Table 27"]
-    assert [row["book"] for row in diverse.records if row["bin"] == "0"] == [
-        "short", "news-short", "short", "news-short", "scifi-short"
-    ]  # fmt: skip
+    books = [row["book"] for row in diverse.records if row["bin"] == "0"]
+    assert books == ["short", "news-short", "short", "news-short", "scifi-short"]
 
 
 def test_names_that_would_make_one_file_are_numbered(given):
     runs = [replace(given.inputs.runs[0], book=book, label=book) for book in ("long x", "long-x")]
     found = exhibits(Inputs(runs), [])
     assert len({slug(one.name) for one in found}) == len(found)
-
-
-def test_a_bin_whose_questions_were_all_lost_is_a_range_from_0_to_1(given):
-    questions = given.inputs.runs[0].questions.copy()
-    questions.loc[questions["bin"] == "1", ["outcome", "f1"]] = ["failed", None]
-    table = made(recall.by_bin, [with_questions(given.inputs.runs[0], questions)])["Table 13"].table
-    assert [cell for row in table.rows for cell in row if "*" in cell] == ["0.00–1.00*"]
-    assert any(note.startswith("*") for note in table.notes)
 
 
 def test_answers_to_a_repeated_question_are_counted_each(given):
@@ -138,11 +106,6 @@ def test_answers_to_a_repeated_question_are_counted_each(given):
         assert (row["n"], row["share_mean"], row["share_low"]) == (2 * single["n"], single["share_mean"], None)
 
 
-def test_cues_are_written_and_ordered_as_in_the_paper():
-    assert [cue_text(cue) for cue in ("t", "te", "tsec")] == ["(t, *, *, *)", "(t, *, ent, *)", "(t, s, ent, c)"]
-    assert " ".join(CUE.texts) == "t s e c ts te tc se sc ec tse tsc tec sec tsec"
-
-
 def test_an_ordered_book_stands_before_the_same_book_as_it_was(given):
     whole, _, lossy = given.inputs.runs[:3]
     ordered = [
@@ -150,10 +113,9 @@ def test_an_ordered_book_stands_before_the_same_book_as_it_was(given):
     ]
     rows = [replace(REPORTED, table="Table 22", dataset=book) for book in ("short", "short-ordered")]
     found = made(books_by_order, [*given.inputs.runs, *ordered], rows)
-    assert [(row[1], row[3].split(" ")[0]) for row in found["Table 22"].table.rows] == [
-        ("made", "short-ordered"), ("made", "short-ordered"), ("made", "short"), ("made", "short"),
-        ("gpt (reported)", "short-ordered"), ("gpt (reported)", "short"),
-    ]  # fmt: skip
+    own, paper = ("made", "made"), ("gpt (reported)",)
+    expected = [(model, book) for of in (own, paper) for book in ("short-ordered", "short") for model in of]
+    assert [(row[1], row[3].split(" ")[0]) for row in found["Table 22"].table.rows] == expected
     assert any("left out of the tests" in note for note in found["Table 23"].table.notes)
 
 
@@ -234,20 +196,13 @@ def seeds(given):
     ]
 
 
-def test_books_are_compared_within_and_between(seeds):
-    exhibit = made(compared, seeds)["Books of several seeds"]
-    of = {(row["score"], row["book"]) for row in exhibit.records}
-    assert len(of) == len(exhibit.records) == len(exhibit.table.rows) and len(seeds) == 3
-    check_spread(exhibit, lines_of(Inputs(seeds)))
-    notes = " ".join(exhibit.table.notes)
-    assert "Within a book:" in notes and "differ in more than the book" in notes
-    with drawing():
-        assert "mean ± deviation between books" in svg(exhibit.plot())
-
-
 def test_a_second_run_on_a_book_is_left_out_and_one_book_has_no_spread(seeds):
     again = replace(seeds[0], label="again", scores=seeds[0].scores)
-    notes = made(compared, [*seeds[:2], again])["Books of several seeds"].table.notes
+    exhibit = made(compared, [*seeds[:2], again])["Books of several seeds"]
+    notes = exhibit.table.notes
+    assert all(words in " ".join(notes) for words in ("Within a book:", "differ in more than the book"))
+    with drawing():
+        assert "mean ± deviation between books" in svg(exhibit.plot())
     assert "again is left out: it is on the same book as seed 0." in notes
     assert isinstance(made(compared, [seeds[0], again])["Books of several seeds"], Missing)
 
@@ -272,15 +227,3 @@ def test_books_without_a_score_or_an_interval_are_not_in_the_mean(seeds):
     row = next(row for row in found.records if row["score"] == "latest" and row["lowest"] is not None)
     assert (row["mean"], row["within"], row["lowest"], row["highest"]) == (None, None, 0.1, 0.4)
     assert any("is not in the row of all books" in note for note in found.table.notes)
-
-
-def test_the_questions_of_a_score_are_counted(seeds):
-    (line,) = lines_of(Inputs(seeds[:1]))
-    asked = line.questions
-    counts = {
-        score: book_score(line, score).n for score in ("simple_recall_score", "latest", "f1_by_bin.2", "f1_by_bin.6+")
-    }
-    latest = (asked["get"] == "latest") & (asked["n_chapters"] > 1)
-    everything = asked["get"] == "all"
-    expected = [everything.sum(), latest.sum(), (everything & (asked["bin"] == "2")).sum(), 0]
-    assert list(counts.values()) == expected

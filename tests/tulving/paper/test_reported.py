@@ -5,6 +5,7 @@ import json
 import pytest
 
 from epbench.files.packaged import packaged
+from epbench.reports.exhibit import Missing
 from epbench.reports.reported import read_reported
 from epbench.tulving.paper.inputs import MEMORIES, size_of
 from tests.tulving.paper.seed_tables import SEEDS, leaderboard, paper_tables
@@ -25,13 +26,18 @@ def shipped():
     }
 
 
+ROWS = {3: 11, 4: 11, 13: 11, 14: 11, 20: 8, 21: 3, 22: 8, 23: 4, 24: 4, 25: 6, 27: 6} | dict.fromkeys(range(15, 20), 1)
+"""The number of rows of each table of the paper."""
+CELLS = {15: 14, 16: 51, 17: 41, 18: 24, 19: 28}
+"""The number of cells of those with one row."""
+
+
 @needs_texts
-@pytest.mark.parametrize(
-    ("table", "n"),
-    [("Table 3", 11), ("Table 4", 11), ("Table 13", 11), ("Table 14", 11), ("Table 20", 8), ("Table 22", 8), ("Table 24", 4), ("Table 27", 6)],
-)  # fmt: skip
-def test_every_cell_of_the_paper(table, n):
-    assert shipped()[table] == paper_tables(PAPER)[table] and len(shipped()[table]) == n
+@pytest.mark.parametrize("number", ROWS)
+def test_every_cell_of_the_paper(number):
+    rows = shipped()[f"Table {number}"]
+    assert rows == paper_tables(PAPER)[f"Table {number}"] and len(rows) == ROWS[number]
+    assert len(rows[0]["scores"]) == CELLS.get(number, len(rows[0]["scores"]))
 
 
 @needs_texts
@@ -41,11 +47,10 @@ def test_every_row_of_the_ranking():
 
 def test_the_rows_are_in_our_words():
     rows = read_reported(FILE, "tulving")
-    assert len(rows) == 114
+    assert len(rows) == 132
     assert {row.memory for row in rows} <= set(MEMORIES)
-    assert {row.dataset for row in rows} == {
-        "short", "long", "short-ordered", "news-short", "news-long", "scifi-short", "scifi-long", "short by gpt-4o"
-    }  # fmt: skip
+    books = "short, long, short-ordered, news-short, news-long, scifi-short, scifi-long, short by gpt-4o"
+    assert {row.dataset for row in rows} == set(books.split(", "))
     assert all(size_of(row.dataset.partition(" by ")[0]) for row in rows)
     for row in rows:
         assert all(-1 <= value <= 1 for value in row.scores.values()) and row.source.startswith("Huet et al.")
@@ -58,3 +63,70 @@ def test_a_number_that_the_paper_repeats_is_the_same_everywhere():
         for score, value in row.scores.items():
             about = row.dataset, row.model, row.memory, score
             assert found.setdefault(about, value) == value, about
+
+
+def means(row, part):
+    """The number of questions and their mean F1, by one part of the names of the cells."""
+    found = {}
+    for name, mean in row["scores"].items():
+        found.setdefault(name.split(".")[part], []).append((row["counts"][name], mean))
+    return {value: (sum(n for n, _ in of), sum(n * mean for n, mean in of)) for value, of in found.items()}
+
+
+@pytest.mark.parametrize(("number", "beside"), [(15, 3), (16, 3), (17, 13), (18, 3), (19, 16)])
+def test_the_cells_of_a_table_have_the_means_of_another_one(number, beside):
+    """They are the numbers of gpt-4o with the whole book in its context, which not every caption says."""
+    rows = shipped()
+    (row,) = rows[f"Table {number}"]
+    other = next(one for one in rows[f"Table {beside}"] if (one["model"], one["memory"]) == ("gpt-4o", "in-context"))
+    found, expected = means(row, 2 if number < 19 else 1), means(other, 1)
+    if number == 19:
+        expected.pop("tsec")
+    assert found.keys() == expected.keys()
+    for value, (n, total) in found.items():
+        assert n == expected[value][0] and total / n == pytest.approx(expected[value][1] / n, abs=0.0101), value
+
+
+def test_every_number_stands_in_its_table_beside_those_of_runs(made):
+    numbers, tests = {}, []
+    for exhibit in made.values():
+        for row in [] if isinstance(exhibit, Missing) else exhibit.records:
+            if row.get("paper") and "alternative" in row:
+                tests.append([row.get("book", ""), row["first"], row["second"], row["p"], row["p_below"], row["paper"]])
+            elif row.get("paper") and "score" in row:
+                assert row["source"] == "reported" and exhibit.records[0]["source"] != "reported"
+                numbers.setdefault(_about(row), []).append((row["mean"], row.get("sd"), row["n"]))
+    seen = set()
+    for row in read_reported(FILE, "tulving"):
+        for score, value in row.scores.items() if row.table.startswith("Table") else ():
+            kind, _, pair = score.partition(".")
+            if kind in ("p", "p_below"):
+                first, second = (f"{row.model} {row.memory} (reported) on {one}" for one in pair.split(">"))
+                if row.table == "Table 21":
+                    first, second = (f"{one} {row.memory} (reported)" for one in pair.split(">"))
+                elif row.table == "Table 25":
+                    first, second = pair.split(">")
+                number = (value, None) if kind == "p" else (None, value)
+                book = row.dataset if row.table == "Table 21" else ""
+                tests.remove([book, first, second, *number, f"{row.source}, {row.table}"])
+            else:
+                about = row.dataset, row.model, row.memory, score
+                deviation, n = row.deviations.get(score), row.counts.get(score)
+                once = (
+                    row.table[6:].isdigit() and int(row.table[6:]) in CELLS
+                )  # others repeat numbers without the count
+                assert (value, deviation, n) in numbers[about] or (
+                    not once and (value, deviation) in {one[:2] for one in numbers[about]}
+                ), (row.table, about)
+                seen.add(about)
+    assert not tests and seen == numbers.keys()
+
+
+def _about(row):
+    """Whose number a row of a frame holds, and its name in the file."""
+    dataset = f"{row['book']} by {row['writer']}" if row["writer"] else row["book"]
+    kinds = [name for name in ("elements", "cue", "trace", "realism", "bin") if name in row]
+    score = f"f1_by_{'_and_'.join(kinds)}.{'.'.join(row[name] for name in kinds)}"
+    if kinds in (["bin"], ["realism", "bin"]):
+        score = ".".join(("f1_by_bin", row["bin"], *([row["realism"]] if "realism" in row else [])))
+    return dataset, row["model"], row["memory"], score if kinds else row["score"]

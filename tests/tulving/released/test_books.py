@@ -10,7 +10,7 @@ from epbench.metric_folders import metric_module
 from epbench.progress import no_progress
 from epbench.tulving.dataset.schema import configs_of
 from epbench.tulving.questions.generate import select, single_event
-from epbench.tulving.released.archive import open_archive
+from epbench.tulving.released.archive import open_archive, reader_of, writer_of
 from epbench.tulving.released.books import read_book
 from epbench.tulving.released.runs import score_published_runs
 from tests.published_data import ARCHIVES, BOOKS
@@ -240,3 +240,30 @@ def test_a_zip_that_is_foreign_truncated_or_points_outside_is_refused(released, 
         with pytest.raises(BadInput, match=message):
             open_archive(tmp_path / name)
     assert not (tmp_path.parent.parent / "evil.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "memory", "model"),
+    [
+        ("prompting_model_gpt-4o-2024-08-06", "in-context", "gpt-4o-2024-08-06"),
+        ("rag_model_claude-3-haiku-20240307_chunk_chapter_top17", "rag-chapter", "claude-3-haiku-20240307"),
+        ("rag_model_gpt-4o_chunk_paragraph_top68", "rag-paragraph", "gpt-4o"),
+        ("ftuning_model_ft:gpt-4o-mini-2024-07-18:org::AbC_fpolicy_single", "fine-tuned", "gpt-4o-mini-2024-07-18"),
+        ("ftuning_model_own-model_fpolicy_all", "fine-tuned", "own-model"),
+        ("ftuning_model_own-model", "fine-tuned", "own-model"),
+    ],
+)
+def test_who_answered_with_which_memory(name, memory, model):
+    assert reader_of(f"answered_by_kind_{name}") == (memory, model)
+    assert reader_of(f"Udefault_Sdefault_seed0/answers/some_book/answered_by_kind_{name}") == (memory, model)
+
+
+def test_other_names_are_kept():
+    assert reader_of("answers/book/my_run") == ("", "my_run")
+
+
+def test_who_wrote_a_book():
+    assert writer_of("model_claude-3-5-sonnet-20240620_itermax_10_Idefault_nbchapters_196_nbtokens_1") == (
+        "claude-3-5-sonnet-20240620"
+    )
+    assert writer_of("my_book") is None

@@ -33,11 +33,6 @@ def test_f1_is_that_of_the_reference_without_clipping():
     assert checked >= 17
 
 
-def test_a_repeated_item_of_the_answer_counts_once():
-    judged = ScoredAnswer("q", "all", "2", 2, (), ["oak", "fir"], ["oak", "oak"], [1.0, 0.0], [])
-    assert unclipped_f1(judged) == pytest.approx(2 / 3)
-
-
 def numbers(answered, indexes):
     """Of questions as (get, n_chapters, F1), and of chronological ones by their indexes (found, true)."""
     rows = [row(*question) for question in answered] + [row("chronological", 2, 0.0) for _ in indexes]

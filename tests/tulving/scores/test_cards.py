@@ -12,6 +12,7 @@ from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.scores.results import NO_BOOK
 from tests.reports.page_data import questions_of
+from tests.tulving.question_rows import row
 
 CHAPTERS = [
     (1, "On May 05, 2026 rain fell.\n\nAda Moss met Bo Lind at the quay."),
@@ -33,19 +34,10 @@ class Scripted:
             yield Reply(request.key(self.name), request.id, **reply)
 
 
-def row(id_, answer, chapters, bin_, **more):
-    return {
-        "id": id_, "question": f"Who was there on May 05, 2026? {id_}", "trace": "entities", "get": "all", "answer": answer,
-        "bin": bin_, "n_chapters": len(chapters), "time": "May 05, 2026", "space": None, "entity": None, "content": None,
-        "template": 2, "cue": "t", "chapters": chapters, "origin": "book", **more,
-    }  # fmt: skip
-
-
+DAYS = {"both": "May 05, 2026", "one": "May 05, 2026", "none": "June 01, 2026", "lost": "May 05, 2026"}
+ITEMS = {"both": ["Ada Moss", "Cy Dunn"], "one": ["Bo Lind"], "none": [], "lost": ["Ada Moss"]}
 ROWS = [
-    row("both", ["Ada Moss", "Cy Dunn"], [1, 2], "2"),
-    row("one", ["Bo Lind"], [1], "1"),
-    row("none", [], [], "0", time="June 01, 2026"),
-    row("lost", ["Ada Moss"], [1], "1"),
+    row(id_, items, question=f"Who was there on May 05, 2026? {id_}", time=DAYS[id_]) for id_, items in ITEMS.items()
 ]
 ANSWERED = {("both", 0): "Ada Moss was there.", ("one", 0): "Bo Lind", ("none", 0): "Nobody was there. I do not know."}
 

@@ -18,6 +18,7 @@ from epbench.tulving.judging.verdicts import judge_answers, judged, lost_questio
 from epbench.tulving.scores.report import comparison_report
 from epbench.tulving.scores.results import finish, scores_of
 from epbench.tulving.scores.tables import complete_first, markdown_table, naming_notes, notes, score_cell, screen_tables
+from tests.tulving.question_rows import row
 
 
 class Shaky:
@@ -37,16 +38,12 @@ class Shaky:
                 yield Reply(request.key(self.name), request.id, f"Person {request.id}")
 
 
-def row(id_):
-    return {
-        "id": id_, "question": "Who?", "trace": "entities", "get": "all", "answer": [f"Person {id_}"], "bin": "1",
-        "n_chapters": 1, "time": id_, "space": None, "entity": None, "content": None, "template": 2, "cue": "t",
-        "chapters": [1], "origin": "book",
-    }  # fmt: skip
+def person(id_):
+    return row(id_, [f"Person {id_}"])
 
 
 def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
-    rows = [row(f"{letter}x") for letter in "abcdefgh"]
+    rows = [person(f"{letter}x") for letter in "abcdefgh"]
     requests = [Request(r["id"], "s", "c", r["question"]) for r in rows]
 
     def start(model):
@@ -69,7 +66,7 @@ def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
 
 
 def test_repeats_are_judged_each_and_the_usage_adds_up(tmp_path):
-    rows = [row("ax")]
+    rows = [person("ax")]
     requests = [Request("ax", "s", "c", "Who?", repeat=i) for i in range(3)]
     with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
         ask(folder / ANSWERS, requests, Shaky(), no_progress)
@@ -84,15 +81,10 @@ def test_repeats_are_judged_each_and_the_usage_adds_up(tmp_path):
 
 def test_a_repeat_that_is_missing_is_lost_and_never_more_are_found_than_asked(tmp_path):
     """An answer that was asked anew under another key replaces the one before it."""
-    rows = [row("ax"), row("bx")]
-    (tmp_path / "answers.jsonl").write_text(
-        "".join(
-            json.dumps({"key": str(i), "id": id_, "repeat": repeat, "answer": answer}) + "\n"
-            for i, (id_, repeat, answer) in enumerate(
-                [("ax", 0, "Nobody"), ("ax", 1, "Person ax"), ("ax", 0, "Person ax"), ("bx", 1, "Person bx")]
-            )
-        )
-    )
+    rows = [person("ax"), person("bx")]
+    given = [("ax", 0, "Nobody"), ("ax", 1, "Person ax"), ("ax", 0, "Person ax"), ("bx", 1, "Person bx")]
+    lines = [{"key": str(i), "id": id_, "repeat": n, "answer": text} for i, (id_, n, text) in enumerate(given)]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     verdicts = judge_answers(tmp_path, rows, LexicalJudge(), no_progress)
     assert [(v.id, list(v.scores)) for v in verdicts] == [("ax", [1]), ("ax", [1]), ("bx", [1])]
     assert [question.id for question in lost_questions(rows, verdicts, 2)] == ["bx"]
@@ -101,8 +93,7 @@ def test_a_repeat_that_is_missing_is_lost_and_never_more_are_found_than_asked(tm
 
 
 def test_an_empty_answer_is_a_failure_and_no_abstention(tmp_path):
-    empty = row("ax") | {"answer": [], "bin": "0", "n_chapters": 0}
-    rows = [empty, empty | {"id": "bx", "time": "bx"}]
+    rows = [row("ax", []), row("bx", [])]
     for _ in range(2):  # a second start writes nothing more
         with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
             record_answers(folder, {"ax": " \n", "bx": "Nothing in the book says so."}, "mine")
@@ -114,7 +105,7 @@ def test_an_empty_answer_is_a_failure_and_no_abstention(tmp_path):
 
 
 def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path):
-    rows = [row(f"{letter}x") for letter in "abcd"]
+    rows = [person(f"{letter}x") for letter in "abcd"]
     with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
         ask(folder / ANSWERS, [Request(r["id"], "s", "c", "Who?") for r in rows], Shaky(["bx"]), no_progress)
         verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
@@ -154,12 +145,11 @@ def test_runs_of_different_judges_name_them_in_each_line_and_say_so():
 
 
 def judged_row(id_):
-    return judged(row(id_), {"items": [f"Person {id_}"], "scores": [1.0], "order": []})
+    return judged(person(id_), {"items": [f"Person {id_}"], "scores": [1.0], "order": []})
 
 
 def test_a_missing_answer_is_wrong_names_nothing_and_replaces_the_failure_of_an_earlier_version(tmp_path):
-    empty = row("ax") | {"answer": [], "bin": "0", "n_chapters": 0}
-    rows = [empty, empty | {"id": "bx", "time": "bx"}]
+    rows = [row("ax", []), row("bx", [])]
     own = OwnAnswers({"bx": "Nothing in the book says so."})
     with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
         record_answers(folder, {"ax": ""}, "mine")  # as an earlier version did with a file of answers
@@ -203,7 +193,7 @@ NO_ANSWERS = {
 
 
 def test_a_refusal_and_a_text_that_only_looks_like_an_answer_have_failed_in_old_journals_too(tmp_path):
-    rows = [row(id_) | {"answer": [], "bin": "0", "n_chapters": 0} for id_ in NO_ANSWERS]
+    rows = [row(id_, []) for id_ in NO_ANSWERS]
     with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
         said(folder, NO_ANSWERS)
         verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
@@ -221,14 +211,14 @@ def test_a_refusal_and_a_text_that_only_looks_like_an_answer_have_failed_in_old_
 def test_a_run_in_which_every_question_is_refused_has_nothing_to_score(tmp_path):
     with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
         said(folder, {"ax": NO_ANSWERS["ax"]})
-        judge_answers(folder, [row("ax")], LexicalJudge(), no_progress)
+        judge_answers(folder, [person("ax")], LexicalJudge(), no_progress)
         with pytest.raises(NothingToScore, match="most often .1.: the reader refused to answer"):
-            finish(folder, [row("ax")], LexicalJudge(), "mine")
+            finish(folder, [person("ax")], LexicalJudge(), "mine")
 
 
 def test_a_published_judge_has_read_refusals_as_answers_and_its_verdicts_stand(tmp_path):
     judge = PastJudge("claude", PUBLISHED)
-    rows = [row("ax") | {"answer": [], "bin": "0", "n_chapters": 0}]
+    rows = [row("ax", [])]
     with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
         said(folder, {"ax": NO_ANSWERS["ax"]})
         verdict = {"key": "ax", "id": "ax", "judge": "claude", "items": [], "scores": [], "order": [], "reason": ""}
@@ -238,7 +228,7 @@ def test_a_published_judge_has_read_refusals_as_answers_and_its_verdicts_stand(t
 
 
 def test_a_text_without_words_in_a_file_is_an_empty_answer_and_an_old_run_with_one_resumes(tmp_path):
-    rows = [row("ax") | {"answer": [], "bin": "0", "n_chapters": 0}, row("bx")]
+    rows = [row("ax", []), person("bx")]
     (tmp_path / "mine.jsonl").write_text('{"id": "ax", "answer": "-"}\n{"id": "bx", "answer": "Person bx"}\n')
     own = read_answers(tmp_path / "mine.jsonl", ["ax", "bx"])
     assert (own.answers, own.empty) == ({"bx": "Person bx"}, {"ax": "-"})
@@ -255,22 +245,13 @@ def test_a_text_without_words_in_a_file_is_an_empty_answer_and_an_old_run_with_o
 
 def naming(recall, harsh, ratio, n=4):
     whole = scores_of([judged_row("ax")], [], judge=LexicalJudge())
-    more = {
-        "simple_recall_score": recall,
-        "harsh_simple_recall_score": harsh,
-        "items_ratio": ratio,
-        "n_by_bin": {"1": n},
-    }
-    return whole | more
+    recalls = {"simple_recall_score": recall, "harsh_simple_recall_score": harsh}
+    return whole | recalls | {"items_ratio": ratio, "n_by_bin": {"1": n}}
 
 
 def test_naming_too_much_is_warned_of_and_so_is_a_rank_that_hangs_on_it():
-    runs = {
-        "all": naming(0.8, 0.1, 11.9),
-        "few": naming(0.7, 0.7, 1.5),
-        "none": naming(0.2, 0.2, None),
-        "other": naming(0.9, 0.0, 1, 5),
-    }
+    runs = {"all": naming(0.8, 0.1, 11.9), "few": naming(0.7, 0.7, 1.5), "none": naming(0.2, 0.2, None)}
+    runs["other"] = naming(0.9, 0.0, 1, 5)
     many, ranks = naming_notes(runs)
     assert many.startswith("all: its answers name 11.9 items for each true one") and many.endswith(
         "simple recall is 0.100."

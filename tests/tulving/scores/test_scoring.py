@@ -1,13 +1,10 @@
-import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import RunFailed
-from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.scores.scoring import chronological_awareness, score_run, scores_or_bounds
@@ -164,37 +161,6 @@ def test_intervals_hold_their_scores():
     for name, (low, high) in scores["intervals"].items():
         value = scores["f1_by_bin"][name.split(".")[1]] if "." in name else scores[name]
         assert low - 1e-9 <= value <= high + 1e-9, name
-
-
-def test_clusters_widen_the_interval():
-    """Ten questions that are right or wrong together say as much as one."""
-    values = np.repeat([0.0, 1.0] * 10, 10)
-
-    def width(clusters):
-        low, high = cluster_bootstrap(lambda w: weighted_mean(w, values), clusters)
-        return high - low
-
-    assert width([i // 10 for i in range(200)]) > 2.5 * width(list(range(200)))
-
-
-def test_coverage_of_the_interval():
-    covered = 0
-    for seed in range(200):
-        sample = np.random.default_rng(seed).normal(0.3, 1, 40)
-        low, high = cluster_bootstrap(lambda w, sample=sample: weighted_mean(w, sample), range(40), resamples=400)
-        covered += low <= 0.3 <= high
-    assert 0.88 <= covered / 200 <= 0.99
-
-
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=30))
-def test_the_interval_stays_within_the_values(values):
-    low, high = cluster_bootstrap(lambda w: weighted_mean(w, np.array(values)), range(len(values)), resamples=200)
-    assert min(values) - 1e-9 <= low <= high <= max(values) + 1e-9
-
-
-def test_one_cluster_has_no_interval():
-    assert cluster_bootstrap(lambda w: w.sum(axis=1), ["a", "a"]) is None
-    assert math.isnan(weighted_mean(np.zeros((1, 2)), np.ones(2))[0])
 
 
 def any_rows():

@@ -66,7 +66,7 @@ def chunk_texts(paragraphs: Sequence[str], starts: Sequence[int], n_words: int =
     """
     lists = [paragraph.split() for paragraph in paragraphs]
     ends = [0, *accumulate(map(len, lists))]
-    words = [word for own in lists for word in own]
+    words = [word for paragraph_words in lists for word in paragraph_words]
     texts = []
     for chunk in chunks_of(words, starts, n_words):
         inner = ends[bisect_right(ends, chunk.start) : bisect_left(ends, chunk.stop)]

@@ -109,8 +109,8 @@ def examples_of(files: Sequence[Path], progress: Progress) -> Iterator[Example]:
 def _example(where: str, row: Row) -> Example:
     name = next((name for name in _FIELDS if row.get(name) is not None), None)
     if name is None:
-        found = ", ".join(map(shown, list(row)[:9])) or "nothing"
-        raise BadInput(f"{where}: expected the field 'conversations' or 'messages', found {found}")
+        names = ", ".join(map(shown, list(row)[:9])) or "nothing"
+        raise BadInput(f"{where}: expected the field 'conversations' or 'messages', found {names}")
     typed(where, row, _KINDS[name])
     role, content = _FIELDS[name]
     messages: list[Message] = []
@@ -275,13 +275,13 @@ def _choose(
         if len(samples) == wanted:
             break
         if len(first) < held:
-            what = ", ".join(f"{name} {value}" for name, value in counts.facts().items())
+            counted = ", ".join(f"{name} {value}" for name, value in counts.facts().items())
             why = f"; {counts.reason}" if counts.reason else ""
             if counts.too_long:
                 why = f"; an example may have {tokens.max_length:,} tokens{why}"
             raise BadInput(
                 f"instructions {facts['source']!r}: expected {n:,} examples and {n_held_out:,} to hold out, found "
-                f"{len(samples):,} in all ({what}{why})"
+                f"{len(samples):,} in all ({counted}{why})"
             )
         held *= 4
     facts |= {"n": n, "held_out": n_held_out, "seed": seed} | counts.facts()

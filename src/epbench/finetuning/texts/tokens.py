@@ -40,8 +40,8 @@ def check_turns(messages: Sequence[Message]) -> None:
     roles = [message["role"] for message in messages]
     turns = roles[roles[:1] == ["system"] :]
     if not set(turns) <= {"user", "assistant"} or turns[:1] != ["user"] or turns[-1] != "assistant":
-        found = ", ".join(roles[:8]) or "nothing"
-        raise BadInput(f"expected the roles user, assistant, …, assistant, perhaps after system, found {found}")
+        listed = ", ".join(roles[:8]) or "nothing"
+        raise BadInput(f"expected the roles user, assistant, …, assistant, perhaps after system, found {listed}")
     for number, message in enumerate(messages):
         if message["role"] == "assistant" and not message["content"].strip():
             raise BadInput(f"message {number}: expected an answer, found {shown(message['content'])}")
@@ -137,10 +137,10 @@ def check_spelling(marks: re.Pattern[str], messages: Sequence[Message]) -> None:
         BadInput: A message does.
     """
     for number, message in enumerate(messages):
-        if found := marks.search(message["content"]):
+        if mark := marks.search(message["content"]):
             raise BadInput(
-                f"message {number} ({message['role']}), character {found.start()}: expected plain text, found "
-                f"{shown(found[0])}, which is a special token of this model"
+                f"message {number} ({message['role']}), character {mark.start()}: expected plain text, found "
+                f"{shown(mark[0])}, which is a special token of this model"
             )
 
 
@@ -194,13 +194,13 @@ class SampleTokens:
         with _naming(id):
             check_spelling(self._marks, messages)
             written, spans = written_turns(self.prompts, messages)
-            own = whole(text).strip()
-            at = written.rfind(own, *spans[-1])
-            if at < 0 or not own:
+            passage = whole(text).strip()
+            at = written.rfind(passage, *spans[-1])
+            if at < 0 or not passage:
                 raise BadInput(f"expected the text as a part of the user message, found {shown(text)}")
             tokens = tokenised(self.tokenizer, written)
             ids, last = self._ended(tokens)
-            learned = {*tokens.within((at, at + len(own))), last}
+            learned = {*tokens.within((at, at + len(passage))), last}
             sample = _sample(id, kind, self.prompts.begin, ids, learned if learn == "text" else range(len(ids)))
             self._check_length(sample)
         return sample

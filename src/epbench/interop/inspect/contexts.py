@@ -63,15 +63,15 @@ def with_texts(text: str) -> str:
 
 def messages_of(requests: Mapping[str, Request]) -> dict[str, list[ChatMessage]]:
     """Return the messages of each request, with references to the long texts that several requests share."""
-    shared = {text for text, n in Counter(one.context for one in requests.values()).items() if n > 1}
+    shared = {text for text, n in Counter(request.context for request in requests.values()).items() if n > 1}
     shown = {text: reference_to(text) if len(text) >= LONG else text for text in shared}
-    found: dict[str, list[ChatMessage]] = {}
+    messages: dict[str, list[ChatMessage]] = {}
     for id_, request in requests.items():
         context = shown.get(request.context, request.context)
         user = f"{context}\n\n{request.question}" if context else request.question
         system: list[ChatMessage] = [ChatMessageSystem(content=request.system)] if request.system else []
-        found[id_] = [*system, ChatMessageUser(content=user)]
-    return found
+        messages[id_] = [*system, ChatMessageUser(content=user)]
+    return messages
 
 
 def texts_in(messages: Iterable[ChatMessage]) -> dict[str, str]:
@@ -108,10 +108,10 @@ def _showing(api: ModelAPI) -> ModelAPI:
         # Providers would note what they send in the transcript before it is answered, and the text with it. The call that
         # they return is noted instead; the model sets its event back when this ends.
         clear_active_model_event()
-        found = await type(api).generate(showing, [_shown(message) for message in input], tools, tool_choice, config)
-        if not isinstance(found, tuple):
-            return found
-        output, call = found
+        result = await type(api).generate(showing, [_shown(message) for message in input], tools, tool_choice, config)
+        if not isinstance(result, tuple):
+            return result
+        output, call = result
         texts = {text: reference_to(text) for text in texts_in(input).values()}
         return output, call.model_copy(update={"request": _hidden(call.request, texts)}) if call else call
 

@@ -116,10 +116,10 @@ def memfail(
     Raises:
         PrerequisiteError: The dataset, the config, the system or the judge does not exist, or retrieval failed for all questions.
     """
-    data, found = load(dataset, config), asked(dataset, config, system, k)
-    if not found.requests:
-        raise BadInput(f"{system} retrieved nothing: {next(iter(found.records.values())).failure}")
-    messages = messages_of(found.requests)
+    data, prepared = load(dataset, config), asked(dataset, config, system, k)
+    if not prepared.requests:
+        raise BadInput(f"{system} retrieved nothing: {next(iter(prepared.records.values())).failure}")
+    messages = messages_of(prepared.requests)
     samples = [
         Sample(
             id=number,
@@ -127,11 +127,11 @@ def memfail(
             target=question.reference,
             metadata={"id": id_, **{name: getattr(question, name) for name in ("row", "kind", "group")}},
         )
-        for number, (id_, question) in enumerate(found.questions.items(), 1)
+        for number, (id_, question) in enumerate(prepared.questions.items(), 1)
     ]
     load_judge(judge)  # a wrong name is an error before the first request
     about = {"config": config, "system": system, "k": k, "judge": judge, "fingerprint": data.fingerprint}
-    about |= {"warnings": found.warnings, "dataset_revision": dataset_revision(dataset, config)}
+    about |= {"warnings": prepared.warnings, "dataset_revision": dataset_revision(dataset, config)}
     asking = GenerateConfig(max_tokens=MAX_TOKENS, temperature=0.0)
     return task_of(dataset, samples, stage_that_failed(dataset, config, system, k, judge), asking, about)
 
@@ -141,7 +141,7 @@ def shares() -> Metric:
     """The share of each label among the questions that have one, 0 to 1; nothing before the first of them."""
 
     def measure(scores: list[SampleScore]) -> Value:
-        counts = Counter((one.score.metadata or {})["label"] for one in scores)
+        counts = Counter((score.score.metadata or {})["label"] for score in scores)
         return {label: counts[label] / len(scores) for label in LABELS} if scores else {}
 
     return measure
@@ -160,11 +160,11 @@ def stage_that_failed(dataset: str, config: str, system: str, k: int, judge: str
 
     async def score(state: TaskState, target: Target) -> Score:
         id_ = state.metadata["id"]
-        found = asked(dataset, config, system, k)
-        if id_ not in found.requests:
-            raise QuestionFailed(f"{found.records[id_].failure}")
-        answer = reply_in(state, found.requests[id_]).text
-        outcome = await in_a_thread(lambda: diagnosis(found, id_, answer, chosen))
+        prepared = asked(dataset, config, system, k)
+        if id_ not in prepared.requests:
+            raise QuestionFailed(f"{prepared.records[id_].failure}")
+        answer = reply_in(state, prepared.requests[id_]).text
+        outcome = await in_a_thread(lambda: diagnosis(prepared, id_, answer, chosen))
         if outcome.label == "failed":
             raise QuestionFailed(f"{outcome.failure}")
         about = {"label": outcome.label, "vacuous": outcome.vacuous, "answer_right": outcome.answer_right}

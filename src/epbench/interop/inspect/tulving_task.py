@@ -62,17 +62,17 @@ def tulving(dataset: str = "epbench/short", memory: str = "in-context", judge: s
 def _as_questions(scores: Sequence[SampleScore]) -> tuple[list[QuestionToScore], list[float]]:
     """What scores are computed from."""
     asked = []
-    for one in scores:
-        about = one.sample_metadata or {}
+    for score in scores:
+        about = score.sample_metadata or {}
         cue = tuple(json.loads(about["cue_values"]))
         asked.append(QuestionToScore(about["id"], about["get"], about["bin"], about["n_chapters"], cue, ()))
-    return asked, [one.score.as_float() for one in scores]
+    return asked, [score.score.as_float() for score in scores]
 
 
 def _if_any(name: str, values: Sequence[float]) -> Value:
     """The mean under its name; nothing without values, so that a log never shows a score that no question counts for."""
-    found = scoring.mean(values)
-    return {} if found is None else {name: found}
+    average = scoring.mean(values)
+    return {} if average is None else {name: average}
 
 
 @metric
@@ -102,7 +102,9 @@ def latest() -> Metric:
 
     def measure(scores: list[SampleScore]) -> Value:
         asked, f1 = _as_questions(scores)
-        return _if_any("latest", [value for one, value in zip(asked, f1, strict=True) if scoring.is_latest(one)])
+        return _if_any(
+            "latest", [value for question, value in zip(asked, f1, strict=True) if scoring.is_latest(question)]
+        )
 
     return measure
 
@@ -130,7 +132,7 @@ def episodic_f1(dataset: str, memory: str, judge: str = "lexical") -> Scorer:
             raise QuestionFailed(f"judge {chosen.name}: {judgement.failure}")
         verdict = asdict(judgement.verdict)
         (f1,) = question_f1([judged(row, verdict)])
-        found = {name: verdict[name] for name in ("items", "scores", "order")}
-        return Score(value=f1, answer=answer, explanation=verdict.get("reason") or None, metadata=found)
+        fields = {name: verdict[name] for name in ("items", "scores", "order")}
+        return Score(value=f1, answer=answer, explanation=verdict.get("reason") or None, metadata=fields)
 
     return score

@@ -129,13 +129,13 @@ class Order(SampleLevelComputation):  # type: ignore[misc]
 
 ORDER = [
     SampleLevelMetric(
-        metric_name=what,
-        higher_is_better=what == "acc",
+        metric_name=name,
+        higher_is_better=name == "acc",
         category=SamplingMethod.LOGPROBS,
-        sample_level_fn=Order(what),
+        sample_level_fn=Order(name),
         corpus_level_fn=np.mean,
     )
-    for what in ("acc", "answers_a", "failed")
+    for name in ("acc", "answers_a", "failed")
 ]
 
 

@@ -27,10 +27,10 @@ _UNCHECKED = "it was not checked that the prompts fit the model's window, and th
 class _Windowed(TransformersModel):
     """A tokenizer with the window that the harness has for the model."""
 
-    def __init__(self, tokenizer: str, weights: str | None, given: int | None) -> None:
+    def __init__(self, tokenizer: str, weights: str | None, known: int | None) -> None:
         super().__init__(tokenizer)
         self._weights = weights or tokenizer
-        self._known = given
+        self._known = known
 
     def window(self) -> int | None:
         """The window that the user has set, or the one that the harness finds: 2048 tokens if the config names none."""
@@ -39,8 +39,8 @@ class _Windowed(TransformersModel):
         from lm_eval.models.utils import resolve_max_length  # type: ignore[import-untyped]
         from transformers import AutoConfig
 
-        found: int = resolve_max_length(AutoConfig.from_pretrained(self._weights), self.prompts.tokenizer)
-        return found
+        length: int = resolve_max_length(AutoConfig.from_pretrained(self._weights), self.prompts.tokenizer)
+        return length
 
 
 def check_prompts_fit(
@@ -60,15 +60,15 @@ def check_prompts_fit(
     Raises:
         BadInput: A prompt and its answer do not fit. The message has the needed and the available tokens.
     """
-    weights, given = model_args.get("pretrained"), model_args.get("max_length") or model_args.get("max_model_len")
+    weights, max_length = model_args.get("pretrained"), model_args.get("max_length") or model_args.get("max_model_len")
     tokenizer = model_args.get("tokenizer") or weights or model_args.get("model")
     if not isinstance(tokenizer, str):
         return
-    if not weights and not given:
+    if not weights and not max_length:
         log.warning(_UNCHECKED, "max_length is not among the arguments of the model")
         return
     try:
-        model = _Windowed(tokenizer, weights, int(given) if given else None)
+        model = _Windowed(tokenizer, weights, int(max_length) if max_length else None)
         model.prompts  # noqa: B018  the tokenizer is loaded now
     except BadInput as error:  # such as a tokenizer that needs code of its own, which only the harness may run
         log.warning(_UNCHECKED, error)

@@ -72,7 +72,7 @@ class AMem:
             EmbeddingsFailed: the query cannot be embedded. A-MEM itself would find nothing.
         """
         failures = self._embedder.failures
-        ids = [found["id"] for found in self._memory.search_agentic(query, k)]
+        ids = [note["id"] for note in self._memory.search_agentic(query, k)]
         if self._embedder.failures > failures:
             raise EmbeddingsFailed("the query could not be embedded")
         notes = self._notes(ids=ids) if ids else {}
@@ -88,8 +88,8 @@ class AMem:
         The system's own `read_multiple` turns a text that looks like a number or like JSON into one, if the note is not in
         its cache.
         """
-        found = self._memory.retriever.collection.get(include=["metadatas"], **which)
-        return dict(zip(found["ids"], map(_text, found["metadatas"]), strict=True))
+        notes = self._memory.retriever.collection.get(include=["metadatas"], **which)
+        return dict(zip(notes["ids"], map(_text, notes["metadatas"]), strict=True))
 
     def _save_evolutions(self) -> None:
         new = self._evolutions.with_suffix(".new")
@@ -128,10 +128,10 @@ def _text(metadata: Mapping[str, Any]) -> str:
 def _has(reply: str | None, keys: Iterable[str]) -> bool:
     """Whether a reply is a JSON object with these keys."""
     try:
-        found = json.loads(reply or "")
+        content = json.loads(reply or "")
     except ValueError:
         return False
-    return isinstance(found, dict) and all(key in found for key in keys)
+    return isinstance(content, dict) and all(key in content for key in keys)
 
 
 def _change_notes_in_one_step(retriever: Any) -> None:

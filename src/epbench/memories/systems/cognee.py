@@ -62,8 +62,8 @@ class Cognee:
         if not self._stored.exists():
             return []
         kind = self._cognee.SearchType.CHUNKS
-        found = self._run(self._cognee.search(query_text=query, query_type=kind, top_k=k, datasets=[_DATASET]))
-        return [chunk["text"] for chunk in found[:k]]
+        chunks = self._run(self._cognee.search(query_text=query, query_type=kind, top_k=k, datasets=[_DATASET]))
+        return [chunk["text"] for chunk in chunks[:k]]
 
     def get_all_memories(self) -> list[str]:
         """Return the texts of all chunks, in the order of their creation."""

@@ -107,8 +107,8 @@ class Graphiti:
         config = EDGE_HYBRID_SEARCH_RRF.model_copy(deep=True)
         config.limit = k
         config.edge_config.sim_min_score = self._settings["sim_min_score"]
-        found = self._run(self._graphiti.search_(query, config, group_ids=[_GROUP]))
-        return [edge.fact for edge in found.edges[:k]]
+        results = self._run(self._graphiti.search_(query, config, group_ids=[_GROUP]))
+        return [edge.fact for edge in results.edges[:k]]
 
     def get_all_memories(self) -> list[str]:
         """Return the facts of all edges, in the order of their creation."""

@@ -68,10 +68,10 @@ class Hosting:
         command = command_elsewhere(python)
         if not sandboxed:
             return Home(command, variables, settings)
-        own = Path(installation.class_name.rpartition(":")[0])  # a file if it is no module of ours
+        file = Path(installation.class_name.rpartition(":")[0])  # a file if it is no module of ours
         source = [Path(str(settings["source"]))] if "source" in settings else []
-        visible = [python.parents[1], Path(sys.base_prefix), PACKAGE, *source, *([own] if own.suffix == ".py" else [])]
-        command = [*sandbox(store, visible, store, self._relay.socket), *command]
+        mounts = [python.parents[1], Path(sys.base_prefix), PACKAGE, *source, *([file] if file.suffix == ".py" else [])]
+        command = [*sandbox(store, mounts, store, self._relay.socket), *command]
         return Home(command, variables | {"TMPDIR": "/tmp"}, settings, self._relay.port)
 
     def begin(self, operation: Operation) -> None:
@@ -115,8 +115,8 @@ def environment_python(lock: Path) -> Path:
     """
     if not lock.is_file():
         raise BadInput(f"{lock}: expected the list of packages of a memory system, found no such file")
-    if (found := _FOR_PYTHON.search(lock.read_text("utf-8"))) is not None:
-        low, high = (int(found[1]), int(found[2])), (int(found[3]), int(found[4]))
+    if (match := _FOR_PYTHON.search(lock.read_text("utf-8"))) is not None:
+        low, high = (int(match[1]), int(match[2])), (int(match[3]), int(match[4]))
         if not low <= sys.version_info[:2] <= high:
             raise BadInput(
                 f"{lock}: it is for Python {low[0]}.{low[1]} to {high[0]}.{high[1]}, this is "

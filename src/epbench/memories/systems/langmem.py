@@ -80,8 +80,8 @@ class LangMem:
         with self._watch.watching():
             puts = self._manager.invoke({"messages": messages})
         for put in puts:  # the manager does not look whether the store has taken them
-            found = self._store.get(put["namespace"], put["key"])
-            self._watch.swallowed += found is None or found.value != put["value"]
+            stored = self._store.get(put["namespace"], put["key"])
+            self._watch.swallowed += stored is None or stored.value != put["value"]
         draft = self._file.with_suffix(".draft")
         draft.write_text(json.dumps({item.key: item.value for item in self._items()}), "utf-8")
         draft.replace(self._file)

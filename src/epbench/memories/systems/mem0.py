@@ -85,18 +85,18 @@ class Mem0:
         """Return the k memories that `search()` finds. The conversation is not used, as in the published evaluation."""
         if self._first_major:
             # It compares similarities only if it gets a threshold, and 0 would leave out what is dissimilar.
-            found = self._memory.search(query, user_id=_USER, limit=k, threshold=self._threshold or None)
+            reply = self._memory.search(query, user_id=_USER, limit=k, threshold=self._threshold or None)
         else:
-            found = self._memory.search(query, filters={"user_id": _USER}, top_k=k, threshold=self._threshold)
-        return [memory["memory"] for memory in found["results"]]
+            reply = self._memory.search(query, filters={"user_id": _USER}, top_k=k, threshold=self._threshold)
+        return [memory["memory"] for memory in reply["results"]]
 
     def get_all_memories(self) -> list[str]:
         """Return all memories."""
         if self._first_major:
-            found = self._memory.get_all(user_id=_USER, limit=_ALL)
+            reply = self._memory.get_all(user_id=_USER, limit=_ALL)
         else:
-            found = self._memory.get_all(filters={"user_id": _USER}, top_k=_ALL)
-        return [memory["memory"] for memory in found["results"]]
+            reply = self._memory.get_all(filters={"user_id": _USER}, top_k=_ALL)
+        return [memory["memory"] for memory in reply["results"]]
 
     def close(self) -> None:
         """Close the files."""
@@ -146,12 +146,12 @@ def _says_memories(reply: Any) -> bool:
     """Whether a reply contains a JSON object with a list of facts (1.x) or of memories, which are objects."""
     text = reply if isinstance(reply, str) else ""
     try:
-        found = json.loads(text[text.find("{") : text.rfind("}") + 1], strict=False)
+        content = json.loads(text[text.find("{") : text.rfind("}") + 1], strict=False)
     except ValueError:
         return False
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         return False
-    memories = found.get("memory")
+    memories = content.get("memory")
     if isinstance(memories, list):
         return all(isinstance(memory, dict) for memory in memories)
-    return isinstance(found.get("facts"), list)
+    return isinstance(content.get("facts"), list)

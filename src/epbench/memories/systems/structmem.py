@@ -76,10 +76,10 @@ class StructMem:
 
         The parts of LightMem's `retrieve` are used, because its result is one text in some versions and a list in others.
         """
-        found = self._memory.embedding_retriever.search(
+        entries = self._memory.embedding_retriever.search(
             query_vector=self._memory.text_embedder.embed(query), limit=k, return_full=True
         )
-        return [_text(entry["payload"]) for entry in found]
+        return [_text(entry["payload"]) for entry in entries]
 
     def get_all_memories(self) -> list[str]:
         """List all entries."""
@@ -91,8 +91,8 @@ class StructMem:
         self._memory.summary_retriever.close()
 
     def _entries(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._memory.embedding_retriever.get_all(with_vectors=False)
-        return found
+        entries: list[dict[str, Any]] = self._memory.embedding_retriever.get_all(with_vectors=False)
+        return entries
 
     def _entries_of(self, conversation: Conversation) -> list[str]:
         """Return the ids of the entries whose time lies in a conversation."""
@@ -240,7 +240,7 @@ def _is_expected(reply: str) -> bool:
     """Whether a reply holds a list of entries, or says what becomes of an entry; a fence around it is allowed."""
     fenced = re.search(r"```(?:json)?\s*(.*?)\s*```", reply, re.DOTALL)
     try:
-        found = json.loads(fenced[1] if fenced else reply)
+        content = json.loads(fenced[1] if fenced else reply)
     except ValueError:
         return False
-    return isinstance(found, list) or (isinstance(found, dict) and ("data" in found or "action" in found))
+    return isinstance(content, list) or (isinstance(content, dict) and ("data" in content or "action" in content))

@@ -78,14 +78,14 @@ class _Child:
         return text
 
     def _start(self) -> None:
-        self._connection, theirs = Pipe()
-        with theirs:
+        self._connection, child_side = Pipe()
+        with child_side:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, json.dumps(sys.path), str(theirs.fileno())],
+                [sys.executable, "-P", "-c", _START, json.dumps(sys.path), str(child_side.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[child_side.fileno()],
                 env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # each thread of numpy's would take memory
                 start_new_session=True,  # so that Ctrl-C reaches only us
             )

@@ -80,8 +80,8 @@ def read_window(path_or_id: str, tokenizer: Any, revision: str | None = None) ->
         config = AutoConfig.from_pretrained(path_or_id, trust_remote_code=False, **_of(revision)).get_text_config()
     except Exception as error:  # a foreign file can make transformers, tokenizers and JSON raise anything
         raise _unreadable(path_or_id, "config", error) from None
-    found = [getattr(config, key, None) for key in _WINDOW_KEYS] + [tokenizer.model_max_length]
-    lengths = [int(length) for length in found if isinstance(length, int | float) and 0 < length < _NO_LIMIT]
+    limits = [getattr(config, key, None) for key in _WINDOW_KEYS] + [tokenizer.model_max_length]
+    lengths = [int(length) for length in limits if isinstance(length, int | float) and 0 < length < _NO_LIMIT]
     return min(lengths, default=None)
 
 
@@ -92,15 +92,15 @@ def label_ids(tokenizer: Any, label: str) -> list[int]:
         BadInput: there is no such token, so the probability of the label cannot be read from one token.
     """
     marked = [tokenizer.convert_tokens_to_ids(token) for token in (label, f"\u2581{label}", f"\u0120{label}")]
-    found = {id_ for id_ in marked if id_ is not None and id_ != tokenizer.unk_token_id}
+    spelled = {id_ for id_ in marked if id_ is not None and id_ != tokenizer.unk_token_id}
     for spelling in (label, f" {label}"):
         ids = tokenizer(spelling, add_special_tokens=False)["input_ids"]
-        found |= {ids[0]} if len(ids) == 1 and ids[0] != tokenizer.unk_token_id else set()
-    if not found:
+        spelled |= {ids[0]} if len(ids) == 1 and ids[0] != tokenizer.unk_token_id else set()
+    if not spelled:
         raise BadInput(
             f"label {label!r}: expected one token, but the tokenizer has no single token for it; choose a shorter label"
         )
-    return sorted(found)
+    return sorted(spelled)
 
 
 def _of(revision: str | None) -> dict[str, str]:
@@ -114,9 +114,9 @@ def _check_folder(path_or_id: str) -> None:
         raise BadInput(f"model {path_or_id}: no such folder")
 
 
-def _unreadable(path_or_id: str, what: str, error: Exception) -> BadInput:
+def _unreadable(path_or_id: str, part: str, error: Exception) -> BadInput:
     return BadInput(
-        f"model {path_or_id}: no {what} that transformers can read, in a folder or on the Hub ({reason_of(error, 200)})"
+        f"model {path_or_id}: no {part} that transformers can read, in a folder or on the Hub ({reason_of(error, 200)})"
     )
 
 
@@ -286,7 +286,7 @@ def _blocks_and_weights(file: Path) -> tuple[int, int]:
         return len(blocks), sum(tensor[1] for tensor in tensors)
 
 
-def _read(file: Path, what: str, load: Callable[..., Any], **more: Any) -> Any:
+def _read(file: Path, part: str, load: Callable[..., Any], **more: Any) -> Any:
     """Read a part of the file with transformers; whatever goes wrong is one line."""
     try:
         return load(str(file.parent), gguf_file=file.name, trust_remote_code=False, local_files_only=True, **more)
@@ -296,7 +296,7 @@ def _read(file: Path, what: str, load: Callable[..., Any], **more: Any) -> Any:
         raise BadInput(f"model {file}: reading GGUF needs more ({error}); {install_hint('models')}") from None
     except Exception as error:  # a foreign file can make transformers, gguf, tokenizers and numpy raise anything
         raise BadInput(
-            f"model {file}: cannot read its {what} ({reason_of(error)}); expected a whole GGUF file, of an architecture that "
+            f"model {file}: cannot read its {part} ({reason_of(error)}); expected a whole GGUF file, of an architecture that "
             "transformers knows, with a tokenizer"
         ) from error
 

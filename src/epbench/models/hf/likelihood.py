@@ -74,7 +74,7 @@ class RowBatches:
             RunFailed: There is no memory even for one row.
         """
         self._check(rows)
-        found: list[Any] = [None] * len(rows)
+        by_row: list[Any] = [None] * len(rows)
         # With the longest first, memory runs out at once if it does, and neighbours need little padding.
         waiting = sorted(range(len(rows)), key=lambda i: -len(rows[i]))
         with _evaluating(self.model), torch.inference_mode():
@@ -86,7 +86,7 @@ class RowBatches:
                     results = []
                 if results:
                     for i, result in zip(members, results, strict=True):
-                        found[i] = result
+                        by_row[i] = result
                     waiting = waiting[len(members) :]
                     continue
                 release()
@@ -97,7 +97,7 @@ class RowBatches:
                 log.info(
                     "out of memory with %d texts at a time: at most %d tokens from now on", len(members), self.tokens
                 )
-        return found
+        return by_row
 
     def _check(self, rows: Sequence[Sequence[int]]) -> None:
         for number, row in enumerate(rows):
@@ -168,11 +168,11 @@ def perplexity(spans: Iterable[SpanLikelihood]) -> float:
     Raises:
         BadInput: The spans have no tokens.
     """
-    found = list(spans)
-    n = sum(span.n_tokens for span in found)
+    all_spans = list(spans)
+    n = sum(span.n_tokens for span in all_spans)
     if not n:
-        raise BadInput(f"perplexity: expected at least one token, got none in {len(found)} spans")
-    return math.exp(-sum(span.log_likelihood for span in found) / n)
+        raise BadInput(f"perplexity: expected at least one token, got none in {len(all_spans)} spans")
+    return math.exp(-sum(span.log_likelihood for span in all_spans) / n)
 
 
 class Likelihoods:
@@ -222,10 +222,10 @@ class Likelihoods:
                     raise BadInput(
                         f"text {number}, span {name!r}: expected positions from 1 to {len(row) - 1}, got {outside[0]}"
                     )
-        found = self._read(rows, [sorted(set().union(*named.values())) for named in spans])
+        log_likelihoods = self._read(rows, [sorted(set().union(*named.values())) for named in spans])
         return [
             {name: SpanLikelihood(len(span), float(values[list(span)].sum())) for name, span in named.items()}
-            for values, named in zip(found, spans, strict=True)
+            for values, named in zip(log_likelihoods, spans, strict=True)
         ]
 
     def last_states(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
@@ -242,9 +242,9 @@ class Likelihoods:
         """
         import numpy as np
 
-        found = self.batches.read(rows, self._states)
+        states = self.batches.read(rows, self._states)
         size = self.batches.model.config.get_text_config().hidden_size
-        return np.stack(found) if found else np.empty((0, size), np.float32)
+        return np.stack(states) if states else np.empty((0, size), np.float32)
 
     def _read(self, rows: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
         """Return the log-probabilities of the wanted tokens of each row; all others are NaN."""
@@ -253,10 +253,10 @@ class Likelihoods:
     def _log_probabilities(self, batch: Batch, wanted: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
         import numpy as np
 
-        found = [np.full(length, np.nan) for length in batch.lengths]
+        by_row = [np.full(length, np.nan) for length in batch.lengths]
         positions = sorted(set().union(*(wanted[i] for i in batch.members)))
         if not positions:
-            return found
+            return by_row
         before = torch.tensor(positions) - 1  # from the logits after a token follow the probabilities of the next one
         logits = self._logits(batch, before)
         tokens = batch.ids[:, positions].to(logits.device)
@@ -268,10 +268,10 @@ class Likelihoods:
             parts.append((chosen - scores.logsumexp(-1)).cpu())
         values = torch.cat(parts, 1).double().numpy()
         place = {position: i for i, position in enumerate(positions)}
-        for row, (values_of_row, i) in enumerate(zip(found, batch.members, strict=True)):
-            own = list(wanted[i])
-            values_of_row[own] = values[row, [place[position] for position in own]]
-        return found
+        for row, (values_of_row, i) in enumerate(zip(by_row, batch.members, strict=True)):
+            columns = list(wanted[i])
+            values_of_row[columns] = values[row, [place[position] for position in columns]]
+        return by_row
 
     def _logits(self, batch: Batch, positions: torch.Tensor) -> torch.Tensor:
         """Return the logits at these positions, (rows, positions, vocabulary), in the model's dtype."""
@@ -285,5 +285,5 @@ class Likelihoods:
     def _states(self, batch: Batch) -> list[NDArray[np.float32]]:
         states = self.batches.model.base_model(**batch.inputs).last_hidden_state
         last = torch.tensor(batch.lengths) - 1
-        found: NDArray[np.float32] = states[torch.arange(len(last)), last].float().cpu().numpy()
-        return list(found)
+        last_states: NDArray[np.float32] = states[torch.arange(len(last)), last].float().cpu().numpy()
+        return list(last_states)

@@ -70,8 +70,8 @@ class TransformersModel(LocalModel):
         model = self._with_weights()
         ends = model.generation_config.eos_token_id
         ends = [ends] if isinstance(ends, int) else list(ends or [])
-        own = self.prompts.tokenizer.eos_token_id
-        return SharedPrefix(model, [*ends, *([] if own is None else [own])], batch_size=self.batch_size)
+        end_id = self.prompts.tokenizer.eos_token_id
+        return SharedPrefix(model, [*ends, *([] if end_id is None else [end_id])], batch_size=self.batch_size)
 
     @cached_property
     def likelihoods(self) -> Likelihoods:
@@ -198,7 +198,7 @@ class TransformersModel(LocalModel):
                 raise
             raise BadInput(f"device {self.device!r}: cannot be used: {str(error).splitlines()[0]}") from error
 
-    def _loaded(self, what: str, load: Callable[[], Any], expected: str) -> Any:
+    def _loaded(self, part: str, load: Callable[[], Any], expected: str) -> Any:
         try:
             with no_bars_in_a_log():
                 return load()
@@ -210,5 +210,5 @@ class TransformersModel(LocalModel):
             if isinstance(error, torch.OutOfMemoryError):
                 raise
             raise BadInput(
-                f"model {self.name}: cannot read {what} ({reason_of(error)}); expected {expected}"
+                f"model {self.name}: cannot read {part} ({reason_of(error)}); expected {expected}"
             ) from error

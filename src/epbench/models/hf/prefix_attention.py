@@ -124,9 +124,9 @@ def joint_attention(
     step = max(1, _MAX_SCORES // (heads * tokens * n_keys))
     for start, first in product(range(0, rows, step), range(0, length, tokens)):
         part, some = slice(start, start + step), slice(first, first + tokens)
-        own, mask = (key[part], value[part]), attention_mask[part, :, some]
-        found = _joint(grouped[part, :, :, some], prefix, own, mask, scale)
-        answer[part, some] = found.permute(0, 3, 1, 2, 4).flatten(2, 3)
+        suffix, mask = (key[part], value[part]), attention_mask[part, :, some]
+        attended = _joint(grouped[part, :, :, some], prefix, suffix, mask, scale)
+        answer[part, some] = attended.permute(0, 3, 1, 2, 4).flatten(2, 3)
     return answer, None
 
 
@@ -137,14 +137,14 @@ def _masked(
     rows, heads, length, size = query.shape
     group = heads // key.shape[1]
     folded, masks = query.reshape(rows, key.shape[1], group * length, size), mask.repeat(1, 1, group, 1)
-    found = scaled_dot_product_attention(folded, key, value, attn_mask=masks, scale=scaling)
-    return found.reshape(rows, heads, length, -1).transpose(1, 2).contiguous()
+    attended = scaled_dot_product_attention(folded, key, value, attn_mask=masks, scale=scaling)
+    return attended.reshape(rows, heads, length, -1).transpose(1, 2).contiguous()
 
 
 def _joint(
     query: torch.Tensor,
     prefix: tuple[torch.Tensor, torch.Tensor],
-    own: tuple[torch.Tensor, torch.Tensor],
+    suffix: tuple[torch.Tensor, torch.Tensor],
     mask: torch.Tensor,
     scale: float,
 ) -> torch.Tensor:
@@ -156,27 +156,32 @@ def _joint(
     rows, heads, group, length, size = query.shape
     # For the prefix, all rows are one sequence of queries, so that one product per head reads its keys once.
     folded = query.transpose(0, 1).reshape(1, heads, rows * group * length, size)
-    found, sums = _attend(folded, *prefix, scale)
-    far = found.view(heads, rows, group, length, -1).transpose(0, 1)
+    attended, sums = _attend(folded, *prefix, scale)
+    far = attended.view(heads, rows, group, length, -1).transpose(0, 1)
     far_weight = sums.view(heads, rows, group, length).transpose(0, 1)
     near = (
-        (query.flatten(2, 3).float() @ own[0].float().transpose(2, 3)).mul_(scale).view(rows, heads, group, length, -1)
+        (query.flatten(2, 3).float() @ suffix[0].float().transpose(2, 3))
+        .mul_(scale)
+        .view(rows, heads, group, length, -1)
     )
     near.masked_fill_(~mask[:, :, None], float("-inf"))
     top = torch.maximum(far_weight, near.amax(-1))
     near.sub_(top[..., None]).exp_()
     share: torch.Tensor = (far_weight - top).exp()
-    nearby = (near.flatten(2, 3) @ own[1].float()).view_as(far)
+    nearby = (near.flatten(2, 3) @ suffix[1].float()).view_as(far)
     total = far.float() * share[..., None] + nearby
     answer: torch.Tensor = (total / (share + near.sum(-1))[..., None]).to(query.dtype)
     return answer
 
 
 def _piece(
-    query: torch.Tensor, before: tuple[torch.Tensor, torch.Tensor], own: tuple[torch.Tensor, torch.Tensor], scale: float
+    query: torch.Tensor,
+    before: tuple[torch.Tensor, torch.Tensor],
+    piece: tuple[torch.Tensor, torch.Tensor],
+    scale: float,
 ) -> torch.Tensor:
     """Attend to all tokens before a piece of a text and to those of the piece itself; shapes as for `_joint`."""
-    pieces = [_flash(query[:, :, i], *own, scale, causal=True) for i in range(query.shape[2])]
+    pieces = [_flash(query[:, :, i], *piece, scale, causal=True) for i in range(query.shape[2])]
     near, near_weight = (torch.stack(parts, 2) for parts in zip(*pieces, strict=True))
     if not before[0].shape[2]:
         return near
@@ -200,8 +205,8 @@ def _flash(
     aten = torch.ops.aten
     on_cpu = query.device.type == "cpu"
     kernel = aten._scaled_dot_product_flash_attention_for_cpu if on_cpu else aten._scaled_dot_product_flash_attention
-    found, weight = kernel(query, keys, values, is_causal=causal, scale=scale)[:2]
-    return found, weight.float()
+    attended, weight = kernel(query, keys, values, is_causal=causal, scale=scale)[:2]
+    return attended, weight.float()
 
 
 def _attend(

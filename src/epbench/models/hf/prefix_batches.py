@@ -45,7 +45,7 @@ class Prompt:
 def fills_a_batch(model: Any, ids: Sequence[Sequence[int]]) -> bool:
     """Whether these prompts with one context gain nothing from the company of others, because there is so much to read."""
     shared = common_prefix(ids)
-    tokens = shared + sum(len(one) - shared for one in ids)
+    tokens = shared + sum(len(prompt_ids) - shared for prompt_ids in ids)
     return tokens > min(_LONG_READ, _readable(model, _LONGEST_BATCH) / 2)
 
 
@@ -76,7 +76,9 @@ def families_of(prompts: Sequence[Prompt], head: int) -> list[Family]:
         if shared > head:
             families.append(Family(members, shared - head, longest - shared, labels))
         else:
-            families += [Family([i], 0, len(one) - head, labels) for i, one in zip(members, ids, strict=True)]
+            families += [
+                Family([i], 0, len(prompt_ids) - head, labels) for i, prompt_ids in zip(members, ids, strict=True)
+            ]
     return sorted(families, key=lambda f: (f.labels, -f.context, -f.rest))
 
 

@@ -95,9 +95,9 @@ class Forward:
             tell(start + n, len(ids))
         if joint and ids:
             layers: list[Any] = cache.layers
-            for layer, own in zip(layers, growing.layers, strict=True):
-                layer.lazy_initialization(*own.stored)
-                layer.keys, layer.values = own.stored
+            for layer, grown in zip(layers, growing.layers, strict=True):
+                layer.lazy_initialization(*grown.stored)
+                layer.keys, layer.values = grown.stored
         return cache
 
 
@@ -116,10 +116,10 @@ def _repeated(cache: Cache, n: int, room: int) -> Cache:
     """Return the cache for n rows that will have `room` tokens more; the original does not change."""
     if cache.is_initialized and can_be_padded(cache):
         layers: list[Any] = cache.layers
-        own = own_tokens(len(layers), room + cache.get_seq_length())
+        roomy = own_tokens(len(layers), room + cache.get_seq_length())
         for i, layer in enumerate(layers):
-            own.update(layer.keys.expand(n, -1, -1, -1), layer.values.expand(n, -1, -1, -1), i)
-        return own
+            roomy.update(layer.keys.expand(n, -1, -1, -1), layer.values.expand(n, -1, -1, -1), i)
+        return roomy
     plain = (DynamicLayer, DynamicSlidingWindowLayer)  # these layers replace their tensors, others change them in place
     repeated = copy.copy(cache)
     repeated.layers = [copy.copy(x) if type(x) in plain else copy.deepcopy(x) for x in cache.layers]
@@ -274,17 +274,17 @@ def _stretch(ids: Sequence[int], place: float) -> list[int]:
     return (list(ids[start : start + _TOKENS]) * _TOKENS)[:_TOKENS]
 
 
-def _compare(found: torch.Tensor, expected: torch.Tensor, limits: tuple[float, float]) -> None:
+def _compare(actual: torch.Tensor, expected: torch.Tensor, limits: tuple[float, float]) -> None:
     """Raise ValueError if logits, or what follows from them, differ by more than rounding.
 
     What all logits differ by has no effect on probabilities. The rest may have a standard deviation of so much of theirs, the
     distributions such a divergence, in nats. The most probable token may be another one where the two are nearly as probable.
     """
     most, most_divergence = limits
-    off = float((found - expected).std() / expected.std())
-    true, ours = expected.log_softmax(-1), found.log_softmax(-1)
+    off = float((actual - expected).std() / expected.std())
+    true, ours = expected.log_softmax(-1), actual.log_softmax(-1)
     divergence = float((true.exp() * (true - ours)).nan_to_num(0.0).sum())
-    behind = float((expected.max() - expected[found.argmax()]) / expected.std())
+    behind = float((expected.max() - expected[actual.argmax()]) / expected.std())
     if not (off < most and divergence < most_divergence and behind < 3 * most):
         raise ValueError(
             f"logits differ by {off:.2g} of their standard deviation, distributions by {divergence:.2g} nats, and the most "

@@ -68,8 +68,8 @@ class PromptTokens:
             start = answer_head(asked) + request.answer_start if request.answer_start else ""
         else:
             asked = whole("\n\n".join(filter(None, (request.system, request.user)))) + "\n"
-            own = request.answer_start.removeprefix("Answer:").strip()
-            start = f"Answer: {own}" if own else "Answer:"
+            opening = request.answer_start.removeprefix("Answer:").strip()
+            start = f"Answer: {opening}" if opening else "Answer:"
         if start and request.labels:
             start += self._space_after(start, request.labels[0])
         return asked + start
@@ -225,10 +225,10 @@ class PromptTokens:
 
     def _templated(self, messages: Sequence[Mapping[str, str]], *, answer_follows: bool = True) -> str:
         """Write messages with the chat template, and the head of an answer if one follows."""
-        given = [{"role": message["role"], "content": whole(message["content"])} for message in messages]
-        most = _MOST_ADDED + _MOST_TIMES * sum(len(message["content"]) for message in given)
+        cleaned = [{"role": message["role"], "content": whole(message["content"])} for message in messages]
+        most = _MOST_ADDED + _MOST_TIMES * sum(len(message["content"]) for message in cleaned)
         try:
-            return render(self.tokenizer, given, answer_follows=answer_follows, most=most)
+            return render(self.tokenizer, cleaned, answer_follows=answer_follows, most=most)
         except Exception as error:  # tokenizers and templates may raise anything
             raise BadInput(
                 f"model {self._name}: its chat template cannot write the prompt ({reason_of(error)})"
@@ -268,12 +268,12 @@ def common_prefix(prompts: Sequence[Sequence[int]]) -> int:
     return shared
 
 
-def _common_length(one: Any, other: Any) -> int:
+def _common_length(first: Any, second: Any) -> int:
     """Return the length of the common head of two strings or lists, by bisection; slices compare at the speed of C."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == second[low:middle]:
             low = middle
         else:
             high = middle - 1
@@ -305,7 +305,7 @@ def find_parts(text: str, parts: Sequence[str]) -> list[Span]:
     Raises:
         BadInput: A part is empty, or is not in the text behind the one before.
     """
-    found: list[Span] = []
+    spans: list[Span] = []
     behind = 0
     for number, part in enumerate(parts):
         words = part.strip()
@@ -315,8 +315,8 @@ def find_parts(text: str, parts: Sequence[str]) -> list[Span]:
                 f"part {number} of a text: expected it behind character {behind} of {len(text)}, got {shown(part)}"
             )
         behind = start + len(words)
-        found.append((start, behind))
-    return found
+        spans.append((start, behind))
+    return spans
 
 
 def tokens_of(text: str, offsets: Sequence[Span], span: Span) -> list[int]:

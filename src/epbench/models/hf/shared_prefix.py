@@ -85,8 +85,8 @@ class SharedPrefix:
         if not prompts:
             return
         if self.strategy is None:
-            found = choose_strategy(self.forward, [prompt.ids for prompt in prompts])
-            self.strategy, self._padded, self._token_bytes = found
+            chosen = choose_strategy(self.forward, [prompt.ids for prompt in prompts])
+            self.strategy, self._padded, self._token_bytes = chosen
         contexts: dict[object, list[int]] = {}
         for i, prompt in enumerate(prompts):
             contexts.setdefault(prompt.context, []).append(i)

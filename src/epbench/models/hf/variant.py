@@ -35,19 +35,19 @@ def parse_model_args(text: str, where: str) -> dict[str, str]:
     Raises:
         BadInput: A part is not KEY=VALUE, a key is unknown or given twice, or a value is empty.
     """
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for part in text.split(",") if text else ():
         key, mark, value = (piece.strip() for piece in part.partition("="))
         if not mark:
             raise BadInput(f"{where}: expected KEY=VALUE, with commas between several of them, got {part!r}")
         if key not in KEYS:
             raise BadInput(f"{where}: expected one of the keys {', '.join(KEYS)}, got {key!r}")
-        if key in found:
+        if key in options:
             raise BadInput(f"{where}: expected each key once, got {key!r} twice")
         if not value:
             raise BadInput(f"{where}: expected a value after {key}=, got none")
-        found[key] = value
-    return found
+        options[key] = value
+    return options
 
 
 @dataclass(frozen=True)

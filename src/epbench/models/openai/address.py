@@ -65,19 +65,19 @@ def endpoint_address(base_url: str | None, who: str) -> Address:
     Raises:
         BadInput: the URL is not valid, or the key is missing or cannot be sent.
     """
-    given = base_url or os.environ.get("OPENAI_BASE_URL") or None
-    if given and not _is_http(given):
+    given_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
+    if given_url and not _is_http(given_url):
         raise BadInput(
-            f"base URL {shown(given)!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8000/v1"
+            f"base URL {shown(given_url)!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8000/v1"
         )
-    keep_secret(given)
+    keep_secret(given_url)
     key = checked_key("OPENAI_API_KEY")
-    if not key and not given:
+    if not key and not given_url:
         raise BadInput(f"{who}: set OPENAI_API_KEY, or give the base URL of an endpoint that needs no key")
-    parts = urlsplit(given or OPENAI)
+    parts = urlsplit(given_url or OPENAI)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     url = parts._replace(query="", fragment="").geturl()
-    return Address(url, query, key or "none", tuple(filter(None, (key, *secrets_of(given)))))
+    return Address(url, query, key or "none", tuple(filter(None, (key, *secrets_of(given_url)))))
 
 
 def shown(url: str) -> str:

@@ -80,9 +80,9 @@ def check_numbers(name: str, timeout_s: float, **counts: int | None) -> None:
     Raises:
         BadInput: a count is given and less than 1, or the timeout is not a finite number of seconds above 0.
     """
-    for what, value in counts.items():
+    for argument, value in counts.items():
         if value is not None and value < 1:
-            raise BadInput(f"{what} of {name}: expected at least 1, got {value}")
+            raise BadInput(f"{argument} of {name}: expected at least 1, got {value}")
     if not 0 < timeout_s < math.inf:
         raise BadInput(f"timeout of {name}: expected a finite number of seconds above 0, got {timeout_s}")
 

@@ -244,8 +244,8 @@ def _thought(usage: Any) -> bool:
 
 
 def _detail(usage: Mapping[str, Any], details: str, name: str) -> int:
-    found = usage.get(details)
-    return _count(found.get(name)) if isinstance(found, Mapping) else 0
+    counts = usage.get(details)
+    return _count(counts.get(name)) if isinstance(counts, Mapping) else 0
 
 
 def _count(value: Any) -> int:

@@ -1,4 +1,4 @@
-"""Books, orders and runs on one book compared, each with its test (paper: Tables 20 to 23, Figures 3, 7 and 8)."""
+"""Runs on one book compared question by question, each with its test (paper: Figures 3, 7 and 8)."""
 
 from __future__ import annotations
 
@@ -9,155 +9,14 @@ from typing import TYPE_CHECKING
 
 from epbench.reports.exhibit import Column, Exhibit, Missing, Show, of_source, p_value
 from epbench.statistics.estimate import Value, framed
-from epbench.statistics.paired import holm
 from epbench.tulving.paper.inputs import EVENTS, Line, grouped_by, runs_among, size_of
-from epbench.tulving.paper.recall import (
-    BIN,
-    recall_table,
-    with_reported_once,
-)
-from epbench.tulving.paper.rows import ALL_ROWS, POLICY, asked_for_all, for_each, judge_notes
+from epbench.tulving.paper.rows import ALL_ROWS, POLICY, RUN, for_each, judge_notes
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from epbench.reports.figures import Group
     from epbench.statistics.ranks import Ranking
-
-ORDERED = "-ordered"
-_GET_ALL = "Only questions that ask for all items count (get = all), as in the paper."
-_TESTS = (
-    "Mann–Whitney U, one-sided: whether F1 of the first is higher than of the second. Effect: the probability that a question "
-    "of the first has a higher F1 than one of the second, ties counted half; 0.5 is no difference.",
-    "p (Holm) is corrected for all rows of this table. Smallest effect: what so many questions show with 80 % power at p < 0.05, "
-    "without a correction; a smaller effect may be there though p is large.",
-)
-_PAIRED = (
-    "As in the paper, the samples count as independent, although both readers answer questions about the same events; a "
-    "comparison question by question finds smaller differences."
-)
-
-
-# Two samples of questions
-
-
-Contrast = tuple[str, tuple[str, str], "tuple[pd.DataFrame, pd.DataFrame]"]
-"""What is held fixed, such as the book; what two samples are; and their questions. The first is expected to be higher."""
-
-
-def answered(contrast: Contrast) -> tuple[list[float], list[float]]:
-    """F1 of the questions of each sample that have not failed."""
-    first, second = (sample["f1"].dropna().astype(float).tolist() for sample in contrast[2])
-    return first, second
-
-
-def contrast_table(
-    name: str, title: str, about: str, contrasts: Sequence[Contrast], notes: Sequence[str], lines: Sequence[Line]
-) -> Exhibit:
-    """One-sided Mann–Whitney tests with Holm's correction over the rows of the table, whose samples all have answers."""
-    from epbench.statistics.smallest_difference import mann_whitney
-
-    tests = [mann_whitney(*answered(contrast), alternative="greater") for contrast in contrasts]
-    rows: list[dict[str, Value]] = [
-        {
-            about: fixed, "first": names[0], "second": names[1], "alternative": "first > second",
-            "first_mean": test.means[0], "first_n": test.n[0], "second_mean": test.means[1], "second_n": test.n[1],
-            "n_failed": sum(map(len, samples)) - sum(test.n), "u": test.u, "effect": test.effect, "p": test.p,
-            "p_holm": p_holm, "smallest": 0.5 + test.smallest_difference,
-        }
-        for (fixed, names, samples), test, p_holm in zip(contrasts, tests, holm([test.p for test in tests]), strict=True)
-    ]  # fmt: skip
-    columns = [
-        Column(about, about, text=True), Column("first > second", lambda row: f"{row['first']} > {row['second']}", text=True),
-        Column("n", lambda row: f"{row['first_n']} / {row['second_n']}"), Column("mean F1", _means("first_", "second_")),
-        Column("effect", "effect"), Column("p", p_value("p")), Column("p (Holm)", p_value()),
-        Column("smallest effect", "smallest"),
-    ]  # fmt: skip
-    lost = sum(int(row["n_failed"] or 0) for row in rows)
-    said = [f"{lost} questions without an answer or a verdict are left out of the tests."] if lost else []
-    return Exhibit(name, title, framed(rows), columns, [*notes, *_TESTS, *said, *judge_notes(lines)])
-
-
-def _means(one: str, other: str) -> Show:
-    return lambda row: f"{row[f'{one}mean']:.3f} / {row[f'{other}mean']:.3f}"
-
-
-def books_by_writer(lines: Sequence[Line]) -> list[Exhibit | Missing]:
-    """Tables 20 and 21: readers of two books of one name by different writers, and tests between the readers of each."""
-    title = "Books by different writers: F1 by the number of events that match the cue"
-    tests = "Books by different writers: tests between the readers of each book"
-    known = [line for line in with_reported_once(lines) if line.writer is not None or line.reported is not None]
-
-    def reader(line: Line) -> tuple[str, ...]:
-        return line.source, line.memory, line.model, line.book
-
-    # A reported book without a writer is the paper's.
-    several = {who for who, of in grouped_by(known, reader).items() if len({line.writer for line in of}) > 1}
-    chosen = [line for line in known if reader(line) in several]
-    ordered = sorted(chosen, key=lambda line: (line.source == "reported", line.book, line.text))
-    if not (runs := runs_among(ordered)):
-        needs = (
-            "runs of one model and memory on two books of one name by different writers, such as short by two models"
-        )
-        return [Missing("Table 20", title, needs), Missing("Table 21", tests, needs)]
-    contrasts: list[Contrast] = [
-        (first.text, (first.who, second.who), (first.questions, second.questions))
-        for pair in combinations(runs, 2)
-        for first, second in [_gpt_first(*pair)]
-        if first.text == second.text and first.memory == second.memory and first.model != second.model
-    ]
-    table = recall_table("Table 20", title, ordered, BIN)
-    if not contrasts:
-        return [table, Missing("Table 21", tests, "runs of two models with one memory on each of these books")]
-    direction = (
-        "Expected to be higher: a GPT beside a Claude, as in the paper; of other pairs, the run that is named first."
-    )
-    return [table, contrast_table("Table 21", tests, "book", contrasts, [ALL_ROWS, direction, _PAIRED], runs)]
-
-
-def _gpt_first(one: Line, other: Line) -> tuple[Line, Line]:
-    """The direction of the paper's tests, which ask whether a GPT does better than a Claude."""
-    return (other, one) if "claude" in one.model.lower() and "gpt" in other.model.lower() else (one, other)
-
-
-def books_by_order(lines: Sequence[Line]) -> list[Exhibit | Missing]:
-    """Tables 22 and 23: a book in chronological order beside the same book in the order of its story, and tests."""
-    title = (
-        "Chapters in chronological order, and in the order of the story: F1 by the number of events that match the cue"
-    )
-    tests = "Chapters in chronological order beside the order of the story: tests by reader"
-    known = with_reported_once(lines)
-    pairs = [
-        (ordered, other)
-        for ordered in known
-        for other in known
-        if ordered.book == other.book + ORDERED
-        and (ordered.source, ordered.memory, ordered.model, ordered.writer)
-        == (other.source, other.memory, other.model, other.writer)
-    ]
-    runs = [pair for pair in pairs if not pair[0].reported]
-    if not runs:
-        needs = "runs of one model and memory on a book and on its ordered version, such as short and short-ordered"
-        return [Missing("Table 22", title, needs), Missing("Table 23", tests, needs)]
-    both = {id(line): line for side in (0, 1) for pair in pairs for line in [pair[side]]}.values()
-
-    def place(line: Line) -> tuple[bool, str, bool]:
-        return line.source == "reported", line.book.removesuffix(ORDERED), not line.book.endswith(ORDERED)
-
-    shown = sorted(both, key=place)
-    contrasts: list[Contrast] = []
-    for first, second in runs:
-        names = f"{first.who} on {first.text}", f"{second.who} on {second.text}"
-        contrasts.append((f"{first.model}, {first.memory}", names, (asked_for_all(first), asked_for_all(second))))
-    contrasts = [each for each in contrasts if all(answered(each))]
-    readers = [line for pair in runs for line in pair]
-    return [
-        recall_table("Table 22", title, shown, BIN),
-        contrast_table("Table 23", tests, "reader", contrasts, [_GET_ALL, _PAIRED], readers),
-    ]
-
-
-# Runs on one book, question by question
 
 Matched = tuple[Sequence[Line], "pd.DataFrame"]
 """Two or more runs on one text, and the F1 of the questions that all of them have answered.
@@ -217,17 +76,17 @@ def _diagram(name: str, title: str, found: Matched) -> Exhibit:
             same[pair.first].append(pair.second)
             same[pair.second].append(pair.first)
     means = {line.who: float(f1[column].mean()) for column, line in enumerate(runs)}
-    rows: list[dict[str, Value]] = [
-        {
-            **line.columns(), "not_different_from": "; ".join(sorted(same[line.who], key=ranking.ranks.__getitem__)) or None,
-            "rank": ranking.ranks[line.who], "mean": means[line.who], "n": ranking.n,
-        }
-        for line in sorted(runs, key=lambda line: ranking.ranks[line.who])
-    ]  # fmt: skip
+    rows: list[dict[str, Value]] = []
+    for line in sorted(runs, key=lambda line: ranking.ranks[line.who]):
+        others = "; ".join(sorted(same[line.who], key=ranking.ranks.__getitem__)) or None
+        numbers = {"rank": ranking.ranks[line.who], "mean": means[line.who], "n": ranking.n}
+        rows.append({**line.columns(), "not_different_from": others, **numbers})
     columns = [
-        Column("run", of_source(), text=True), Column("not different from", "not_different_from", text=True),
-        Column("average rank", lambda row: f"{row['rank']:.2f}"), Column("mean F1", "mean"),
-    ]  # fmt: skip
+        RUN,
+        Column("not different from", "not_different_from", text=True),
+        Column("average rank", lambda row: f"{row['rank']:.2f}"),
+        Column("mean F1", "mean"),
+    ]
     notes = [_tests(ranking), _smallest(f1), *_matched_notes(runs, len(f1))]
     return Exhibit(name, title, framed(rows), columns, notes, lambda: critical_difference_diagram(ranking))
 
@@ -235,19 +94,20 @@ def _diagram(name: str, title: str, found: Matched) -> Exhibit:
 def _pairs(name: str, title: str, found: Matched) -> Exhibit:
     (runs, f1), ranking = found, _ranking(found)
     lines = {line.who: line for line in runs}
-    rows: list[dict[str, Value]] = [
-        {
-            **lines[pair.first].columns(), "second": lines[pair.second].label,
-            "second_source": lines[pair.second].source, "statistic": pair.statistic, "p": pair.p,
-            "p_holm": pair.p_holm, "different": "yes" if pair.different else "no",
-        }
-        for pair in ranking.pairs
-    ]  # fmt: skip
+    rows: list[dict[str, Value]] = []
+    for pair in ranking.pairs:
+        second, different = lines[pair.second], "yes" if pair.different else "no"
+        other: dict[str, Value] = {"second": second.label, "second_source": second.source}
+        test: dict[str, Value] = {"statistic": pair.statistic, "p": pair.p, "p_holm": pair.p_holm}
+        rows.append(lines[pair.first].columns() | other | test | {"different": different})
     columns = [
-        Column("better rank", of_source(), text=True), Column("worse rank", _other("second"), text=True),
-        Column("W", lambda row: f"{row['statistic']:.1f}"), Column("p", p_value("p")), Column("p (Holm)", p_value()),
+        Column("better rank", of_source(), text=True),
+        Column("worse rank", _other("second"), text=True),
+        Column("W", lambda row: f"{row['statistic']:.1f}"),
+        Column("p", p_value("p")),
+        Column("p (Holm)", p_value()),
         Column("different", "different"),
-    ]  # fmt: skip
+    ]
     return Exhibit(name, title, framed(rows), columns, [_tests(ranking), *_matched_notes(runs, len(f1))])
 
 
@@ -307,23 +167,24 @@ def _estimation_plot(name: str, title: str, found: Matched) -> Exhibit:
     for one, other in pairwise(sorted(range(len(runs)), key=lambda column: -means[column])):
         before, after = f1[one].tolist(), f1[other].tolist()
         difference = paired_estimate(before, after, events)
-        rows.append({
-            **runs[other].columns(), "before": runs[one].label, "before_source": runs[one].source, "before_mean": means[one],
-            "mean": means[other], "n": difference.n, "difference_mean": difference.mean,
-            "difference_low": difference.interval[0], "difference_high": difference.interval[1],
-            "smallest": smallest_difference_of_means(difference.differences, paired=True),
-        })  # fmt: skip
+        low, high = difference.interval
+        rows.append(
+            runs[other].columns()
+            | {"before": runs[one].label, "before_source": runs[one].source, "before_mean": means[one]}
+            | {"mean": means[other], "n": difference.n}
+            | {"difference_mean": difference.mean, "difference_low": low, "difference_high": high}
+            | {"smallest": smallest_difference_of_means(difference.differences, paired=True)}
+        )
         names = [fill(runs[column].who, 16) for column in (one, other)]  # in lines that fit beside one another
         groups[f"{len(rows)}: {difference.mean:+.3f}"] = names[0], before, names[1], after, difference
+    shown = "{difference_mean:+.3f} ({difference_low:+.3f} to {difference_high:+.3f})"
     columns = [
-        Column("run", of_source(), text=True), Column("before it", _other("before"), text=True),
-        Column("mean F1", _means("", "before_")),
-        Column(
-            "difference (95 % interval)",
-            lambda row: "{difference_mean:+.3f} ({difference_low:+.3f} to {difference_high:+.3f})".format(**row),
-        ),
+        RUN,
+        Column("before it", _other("before"), text=True),
+        Column("mean F1", lambda row: "{mean:.3f} / {before_mean:.3f}".format(**row)),
+        Column("difference (95 % interval)", lambda row: shown.format(**row)),
         Column("smallest difference", "smallest"),
-    ]  # fmt: skip
+    ]
     notes = [
         "Bootstrap of the paired mean difference, 5,000 resamples that draw whole cues, 95 % percentile interval; no test, and "
         "no correction for the number of pairs. Smallest difference: what so many questions show with 80 % power at p < 0.05.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -73,12 +73,25 @@ def f1_rows(lines: Sequence[Line], *sides: Side) -> list[dict[str, Any]]:
         for key in product(*(side.texts for side in sides)):
             of = dict(zip((side.name for side in sides), key, strict=True))
             if line.reported is not None:
-                one = reported(line, ".".join(("f1_by_bin", *(of[name] for name in ("bin", "realism") if name in of))))
+                one = reported(line, _f1_score(of))
             else:
                 one = estimate(parts[key], "f1") if key in parts else Estimate()
             if one.n != 0 or one.n_failed:
                 found.append({**line.columns(), **of, "score": "f1", **one.columns(*PLAIN)})
     return found
+
+
+def _f1_score(of: Mapping[str, str]) -> str:
+    """The name of F1 of a kind of questions in reported rows, such as `f1_by_bin.1` or `f1_by_cue_and_bin.te.1`."""
+    if of.keys() <= {"bin", "realism"}:
+        return ".".join(("f1_by_bin", *(of[name] for name in ("bin", "realism") if name in of)))
+    return ".".join((f"f1_by_{'_and_'.join(of)}", *of.values()))
+
+
+def papers_on(lines: Iterable[Line], book: str, *sides: Side) -> list[Line]:
+    """The reported rows about a published book that have F1 by these kinds of questions."""
+    rows = [line for line in lines if line.reported and line.book == book and not line.writer]
+    return [line for line in rows if f1_rows([line], *sides)]
 
 
 def reported(line: Line, score: str) -> Estimate:
@@ -103,7 +116,7 @@ def f1_of(questions: pd.DataFrame, column: str = "f1") -> Estimate:
 
 
 def for_each(
-    name: str, title: str, needs: str, found: Mapping[str, Group], make: Callable[[str, str, Group], Exhibit]
+    name: str, title: str, needs: str, found: Mapping[str, Group], make: Callable[[str, str, Group], Exhibit | Missing]
 ) -> list[Exhibit | Missing]:
     """An exhibit for each book or run, which its name and its title tell where there are several.
 
@@ -122,11 +135,17 @@ def for_each(
 # How rows are shown
 
 RUN = Column("run", of_source(), text=True)
+READER = Column("memory", "memory", text=True), Column("model", of_source("model"), text=True)
+
+
+def texts(*names: str) -> list[Column]:
+    """Columns of text with the titles that they have in the frame."""
+    return [Column(name, name, text=True) for name in names]
 
 
 def who_columns(rows: Sequence[Row]) -> list[Column]:
     """The first columns; the run and the book are left out where they tell nothing apart."""
-    columns = [Column("memory", "memory", text=True), Column("model", of_source("model"), text=True)]
+    columns = [*READER]
     if any(row["source"] == "own" for row in rows):
         columns.append(Column("run", lambda row: row["label"] if row["source"] == "own" else "", text=True))
     if len(set(map(text_of, rows))) > 1:

@@ -1,33 +1,51 @@
 """`--config FILE`: arguments from a file, the command line before it, and one line for whatever is wrong in it."""
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from epbench import command
+from epbench.arguments.config_file import split_off
+from epbench.arguments.declaring import argument, parse, parse_given, parser_of
 from epbench.errors import BadInput
 from epbench.starting import command_line
-from epbench.starting.parser import split_off
 from tests.scripts.in_process import ROOT, refused, script
 
 
-def make_parser(own_config=False, several_runs=True):
-    parser = command.parser("Doc.")
-    parser.add_argument("runs", nargs="+" if several_runs else None, type=Path, metavar="RUN", help="folders")
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--dataset")
-    source.add_argument("--released", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--top-k", type=int, default=5)
-    parser.add_argument("--share", type=float)
-    parser.add_argument("--k", "--memories", type=int, nargs="+", default=[5])
-    parser.add_argument("--order", choices=["narrative", "chronological"], default="narrative")
-    parser.add_argument("--keep-order", action="store_true")
-    parser.add_argument("--set", action="append", default=[], dest="settings")
-    if own_config:
-        parser.add_argument("--config", nargs="+", required=True, help="configs, or all")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class Common:
+    """Most of what a script might take."""
+
+    dataset: str | None = argument("a dataset", either=True)
+    released: Path | None = argument("an archive", either=True)
+    out: Path = argument("a folder")
+    top_k: int = argument("how many", default=5)
+    share: float | None = argument("how much")
+    k: list[int] = argument("how many each", flags=["--k", "--memories"], default=[5])
+    order: Literal["narrative", "chronological"] = argument("which order", default="narrative")
+    keep_order: bool = argument("whether to keep it")
+    settings: list[str] = argument("a setting", flags=["--set"], repeated=True, default=[])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Several(Common):
+    runs: list[Path] = argument("folders", positional=True, metavar="RUN")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Single(Common):
+    runs: Path = argument("a folder", positional=True, metavar="RUN")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithNames(Several):
+    config: list[str] = argument("configs, or all")
+
+
+def read(*words, kind=Several):
+    return parse(kind, "Doc.", words)
 
 
 GOOD = """\
@@ -53,62 +71,47 @@ def file(tmp_path):
 
 
 def test_a_file_gives_what_the_command_line_could(file):
-    parser = make_parser()
-    from_file = parser.parse_args(["--config", file(GOOD)])
+    from_file, names = parse_given(Several, "Doc.", ["--config", file(GOOD)])
     words = command_line.words()
-    given = [
-        "runs/a",
-        "runs/b",
-        "--dataset",
-        "epbench/short",
-        "--out",
-        "report",
-        "--top-k",
-        "10",
-        "--share",
-        "0.1",
-        "--k",
-    ]
-    given += ["5", "10", "--keep-order", "--set", "a=1", "--set", "b=-2"]
-    assert vars(from_file) == vars(parser.parse_args(given))
-    assert vars(parser.parse_args(words[2:])) == vars(from_file), "what run.json notes starts the same again"
-    assert command.given(parser, ["--config", file(GOOD)]) == {*vars(from_file)} - {"released", "order"}
+    given = "runs/a runs/b --dataset epbench/short --out report --top-k 10 --share 0.1 --k 5 10 --keep-order --set a=1"
+    assert from_file == read(*given.split(), "--set", "b=-2")
+    assert read(*words[2:]) == from_file, "what run.json notes starts the same again"
+    assert names == {name: value for name, value in vars(from_file).items() if name not in ("released", "order")}
 
 
 def test_the_command_line_overrules_the_file(file):
-    parser = make_parser()
     words = ["--config", file(GOOD), "other", "--top-k", "3", "--k", "1", "--set", "c=4", "--order", "chronological"]
-    found = parser.parse_args(words)
+    found, given = parse_given(Several, "Doc.", words)
     assert (found.runs, found.top_k, found.k, found.settings) == ([Path("other")], 3, [1], ["c=4"])
     assert (found.order, found.dataset, found.keep_order) == ("chronological", "epbench/short", True)
-    assert vars(parser.parse_args(command_line.words()[2:])) == vars(found)
-    assert "order" in command.given(parser, words) and "released" not in command.given(parser, words)
-    parser.parse_args(["runs/a", "--dataset", "d", "--out", "o"])
+    assert read(*command_line.words()[2:]) == found
+    assert "order" in given and "released" not in given
+    read("runs/a", "--dataset", "d", "--out", "o")
     assert "--keep-order" not in command_line.words(), "a file is forgotten with its command line"
 
 
 def test_a_single_positional_argument_comes_from_the_file_too(file):
-    parser = make_parser(several_runs=False)
-    assert parser.parse_args(["--config", file("RUN: a\ndataset: d\nout: o\n")]).runs == Path("a")
-    assert parser.parse_args(["b", "--config", file("run: a\ndataset: d\nout: o\n")]).runs == Path("b")
-    with pytest.raises(SystemExit):
-        parser.parse_args(["--dataset", "d", "--out", "o"])
+    assert read("--config", file("RUN: a\ndataset: d\nout: o\n"), kind=Single).runs == Path("a")
+    assert read("b", "--config", file("run: a\ndataset: d\nout: o\n"), kind=Single).runs == Path("b")
+    with pytest.raises(BadInput, match="the following arguments are required: RUN; see --help"):
+        read("--dataset", "d", "--out", "o", kind=Single)
+    with pytest.raises(BadInput, match="expected one value, got \\['a', 'b'\\]"):
+        read("--config", file("run: [a, b]\ndataset: d\nout: o\n"), kind=Single)
 
 
 def test_values_are_those_that_are_written(file):
     text = "runs: no\ndataset: 1.10\nout: 2026-01-31\nset: yes\n"
-    found = make_parser().parse_args(["--config", file(text)])
+    found = read("--config", file(text))
     assert (found.runs, found.dataset, str(found.out), found.settings) == ([Path("no")], "1.10", "2026-01-31", ["yes"])
 
 
 def test_a_script_with_configs_of_its_own_takes_both(file):
-    parser = make_parser(own_config=True)
     path = file(GOOD + "config: [hard, easy]\n")
-    assert parser.parse_args(["--config", path]).config == ["hard", "easy"]
-    assert parser.parse_args(["--config", "all", path]).config == ["all"]
-    assert parser.parse_args(["--config", path, "--config", "all"]).config == ["all"]
-    assert "is a YAML file" in " ".join(parser.format_help().split())
-    assert "YAML file of arguments" in " ".join(make_parser().format_help().split())
+    assert read("--config", path, kind=WithNames).config == ["hard", "easy"]
+    assert read("--config", "all", path, kind=WithNames).config == ["all"]
+    assert read("--config", path, "--config", "all", kind=WithNames).config == ["all"]
+    assert "is a YAML file" in " ".join(parser_of(WithNames, "Doc.").format_help().split())
+    assert "YAML file of arguments" in " ".join(parser_of(Several, "Doc.").format_help().split())
 
 
 @pytest.mark.parametrize(
@@ -154,13 +157,13 @@ def test_the_file_is_found_among_the_words(words, own, rest, path):
 def test_a_bad_file_is_one_line_that_names_file_and_key(file, text, message):
     path = file(text)
     with pytest.raises(BadInput) as error:
-        make_parser().parse_args(["--config", path, "runs/a", "--out", "o"])
+        read("--config", path, "runs/a", "--out", "o")
     assert str(error.value).startswith(path) and message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_what_excludes_one_another_does_so_across_file_and_command_line(file):
     with pytest.raises(BadInput, match=r"run\.yaml, line 1, key 'dataset': not allowed together with --released"):
-        make_parser().parse_args(["--config", file("dataset: d"), "r", "--out", "o", "--released", "z"])
+        read("--config", file("dataset: d"), "r", "--out", "o", "--released", "z")
 
 
 def test_a_file_that_is_none_is_refused(file, tmp_path):
@@ -171,30 +174,21 @@ def test_a_file_that_is_none_is_refused(file, tmp_path):
         (["--config", file("out: o"), "--config", file("out: p", "2.yaml")], "expected one YAML file of arguments"),
     ]:
         with pytest.raises(BadInput) as error:
-            make_parser().parse_args(words)
+            read(*words)
         assert message in str(error.value)
     (tmp_path / "bytes.yaml").write_bytes(b"out: \xff")
     with pytest.raises(BadInput, match="expected YAML"):
-        make_parser().parse_args(["--config", str(tmp_path / "bytes.yaml")])
+        read("--config", str(tmp_path / "bytes.yaml"))
 
 
-def test_what_neither_gives_is_still_required(file, capsys):
-    with pytest.raises(SystemExit):
-        make_parser().parse_args(["--config", file("top-k: 3")])
-    assert "error: the following arguments are required" in capsys.readouterr().err
-    parser = make_parser()
-    with pytest.raises(SystemExit):
-        parser.parse_args(["--config", file("out: o\nruns: r")])
-    assert "one of the arguments --dataset --released is required" in capsys.readouterr().err
-    parser.parse_args(["--config", file("out: o\nruns: r\ndataset: d")])
-    with pytest.raises(SystemExit):  # and what one file has given, the next command line has to give
-        parser.parse_args(["--dataset", "d"])
-
-
-def test_a_repeated_flag_can_be_told_from_its_default():
-    parser = make_parser()
-    assert "settings" in command.given(parser, ["r", "--dataset", "d", "--out", "o", "--set", "a=1"])
-    assert "settings" not in command.given(parser, ["r", "--dataset", "d", "--out", "o"])
+def test_what_neither_gives_is_still_required(file):
+    with pytest.raises(BadInput, match="the following arguments are required"):
+        read("--config", file("top-k: 3"))
+    with pytest.raises(BadInput, match="one of the arguments --dataset --released is required"):
+        read("--config", file("out: o\nruns: r"))
+    read("--config", file("out: o\nruns: r\ndataset: d"))
+    with pytest.raises(BadInput):  # and what one file has given, the next command line has to give
+        read("--dataset", "d")
 
 
 def test_the_example_runs(short_book, tmp_path):
@@ -236,12 +230,3 @@ def test_runs_for_a_report_come_from_a_file(short_book, file, tmp_path):
         assert done.returncode == 0, done.stderr
     done = script("eval_scripts/verify.py", "--config", file(f"run: {runs[0]}\ndataset: {short_book}\n"))
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("words", [["--top_k", "7"], ["--top_k=7"], ["--top-k", "7"]])
-def test_flags_are_written_with_hyphens_or_underscores(file, words):
-    options = ["runs/a", "--dataset", "d_e", "--out", "report", "--keep_order", *words, "--set=a_b=1"]
-    found = make_parser().parse_args(options)
-    assert (found.top_k, found.keep_order, found.settings, found.dataset) == (7, True, ["a_b=1"], "d_e")
-    with pytest.raises(SystemExit):
-        make_parser().parse_args([*options, "--top_kk", "7"])

@@ -1,84 +1,22 @@
-"""What the scripts share that `accelerate launch` starts: arguments from a file or the command line, and processes that
-know of one another.
-"""
+"""What the scripts share that `accelerate launch` starts: processes that know of one another, and what a training takes."""
 
 from __future__ import annotations
 
 import logging
 import os
-import sys
-from argparse import RawDescriptionHelpFormatter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
 from epbench.errors import BadInput
-from epbench.files.text import check_size
 from epbench.finetuning.ranks import Ranks
 from epbench.finetuning.recipe import Recipe
-from epbench.starting.scripts import translated
-
-Arguments = TypeVar("Arguments")
-
-CONFIG = "--config"
-
-
-def parse(kind: type[Arguments], doc: str | None, argv: Sequence[str] | None, toy: Path | None = None) -> Arguments:
-    """Fill a dataclass from the command line, and from the YAML file that `--config` names.
-
-    The command line overrules the file, and the file the defaults of the dataclass.
-
-    Args:
-        kind: The dataclass; the metadata `help` of its fields are the lines of `--help`.
-        doc: The docstring of the script, which `--help` shows.
-        argv: The words of the command line; None for those of this process.
-        toy: The file that is read if the command line names neither a file nor a model, which is then made on the spot.
-
-    Raises:
-        BadInput: The file is missing, is not YAML, or has an unknown key, or a value is out of its range.
-    """
-    import yaml  # type: ignore[import-untyped]
-    from trl import TrlParser
-
-    class Parser(TrlParser):  # type: ignore[misc]
-        def error(self, message: str) -> NoReturn:
-            raise BadInput(f"{message}; see --help")
-
-        def format_help(self) -> str:
-            return translated(str(super().format_help()))
-
-    words = [word for each in (sys.argv[1:] if argv is None else argv) for word in _apart(each)]
-    if words[-1:] == [CONFIG]:
-        raise BadInput(f"{CONFIG}: expected the name of a YAML file behind it; see --help")
-    if toy is not None and not any(word == CONFIG or word.split("=")[0] == "--model" for word in words):
-        words = [CONFIG, str(toy), *words]
-    where = words[words.index(CONFIG) + 1] if CONFIG in words[:-1] else "the command line"
-    parser = Parser(kind, description=doc, formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False)
-    parser.add_argument(CONFIG, metavar="FILE", help="YAML file with values for these arguments")
-    try:
-        if where != "the command line":
-            check_size(Path(where))
-        found, *_, unknown = parser.parse_args_and_config(words, return_remaining_strings=True)
-    except BadInput:
-        raise
-    except OSError as error:
-        raise BadInput(f"{where}: expected a YAML file that can be read ({error.strerror})") from None
-    except (ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
-        raise BadInput(f"{where}: {' '.join(str(error).split())}") from None
-    if unknown:
-        raise BadInput(f"unknown arguments: {' '.join(unknown)}; see --help")
-    return found  # type: ignore[no-any-return]
-
-
-def _apart(word: str) -> list[str]:
-    """Return `--config=FILE` as two words, the only form that is read as a file."""
-    return word.split("=", 1) if word.startswith(f"{CONFIG}=") else [word]
 
 
 @contextmanager
 def joined() -> Iterator[Ranks]:
-    """Join the other processes, if the launcher has started several, and keep the libraries from printing.
+    """Join the other processes, if the launcher has started several, and keep libraries and models from printing.
 
     Raises:
         BadInput: The launcher was asked for several processes, and they do not know of one another.
@@ -89,6 +27,7 @@ def joined() -> Iterator[Ranks]:
 
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.getLogger("epbench.models").setLevel(logging.WARNING)  # it would say the same for every epoch
     state = PartialState(cpu=not torch.cuda.is_available())
     started = os.environ.get("WORLD_SIZE")
     launched = "ACCELERATE_MIXED_PRECISION" in os.environ
@@ -138,12 +77,10 @@ def check_cost(recipe: Recipe, base: str, ranks: Ranks, out: Path) -> list[str]:
     sharded = any(os.environ.get(f"ACCELERATE_USE_{name}") == "true" for name in ("FSDP", "DEEPSPEED"))
 
     def takes(**other: Any) -> MemoryEstimate:
-        as_asked = {
-            "row_tokens": recipe.tokens_of_row, "world": ranks.n, "sharded": sharded, "autocast": cuda,
-            "checkpointing": recipe.activation_checkpointing, "lora_rank": recipe.lora_r,
-            "masked": recipe.attn_implementation == "sdpa",
-        }  # fmt: skip
-        return estimate_memory(config, **{**as_asked, **other})
+        as_asked: dict[str, Any] = {"row_tokens": recipe.tokens_of_row, "world": ranks.n, "sharded": sharded}
+        as_asked |= {"autocast": cuda, "masked": recipe.attn_implementation == "sdpa"}
+        as_asked |= {"checkpointing": recipe.activation_checkpointing, "lora_rank": recipe.lora_r}
+        return estimate_memory(config, **as_asked | other)
 
     parameters = parameters_of(config)
     trained = parameters.lora(recipe.lora_r) if recipe.lora_r else None

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.memfail.dataset.load import CONFIGS
-from epbench.memfail.paper.inputs import Inputs, PaperRun, judge_notes
+from epbench.memfail.paper.inputs import Inputs, PaperRun
+from epbench.memfail.scores.comparison import judge_notes
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR, count_of, judged
 from epbench.reports.exhibit import marked, mean_interval
-from epbench.reports.tables import Scores, cell
+from epbench.reports.tables import Runs, Scores, cell
 from epbench.statistics.estimate import Estimate, framed
 from epbench.statistics.intervals import wilson
 
@@ -75,10 +76,16 @@ def cells_of(inputs: Inputs) -> list[Row]:
     for run in inputs.runs:
         about = (run.config, run.name, run.source, run.system, run.system_model or None, run.model or None)
         found += _at_each_k(about, run.scores)
-    for rates in inputs.reported.values():
-        system, model = rates["system"], rates["system_model"]
+    return [*found, *cells_of_scores(inputs.reported)]
+
+
+def cells_of_scores(runs: Runs) -> list[Row]:
+    """The same of runs of which only the scores are known, as of reported ones."""
+    found = []
+    for scores in runs.values():
+        system, model = scores.get("system") or "unnamed", scores.get("system_model")
         label = marked(f"{system}, {model}", "reported")
-        found += _at_each_k((rates["config"], label, "reported", system, model or None, None), rates)
+        found += _at_each_k((scores["config"], label, "reported", system, model or None, None), scores)
     return found
 
 
@@ -148,7 +155,13 @@ def notes_on(inputs: Inputs, rows: Sequence[Row]) -> list[str]:
     notes = [_SUCCESS, *_floors(runs, configs), *_ceilings(rows, runs, configs), *_vacuous(rows)]
     notes += [_LOST] if any(row["n_failed"] for row in rows) else []
     notes += [REPORTED] if any(row["source"] == "reported" for row in rows) else []
-    return [*notes, *_never_stored(rows), *_other_rows(own, rows), *_unnoticed(own), *judge_notes(own)]
+    return [
+        *notes,
+        *_never_stored(rows),
+        *_other_rows(own, rows),
+        *_unnoticed(own),
+        *judge_notes(run.judge for run in own),
+    ]
 
 
 def _rates(run: PaperRun) -> list[float]:

@@ -140,10 +140,7 @@ blanks = st.sampled_from(["", " ", "\n", " \t"])
 
 
 @settings(deadline=None)
-@given(
-    scores=st.lists(numbers, min_size=1, max_size=6),
-    data=st.data(),
-)
+@given(scores=st.lists(numbers, min_size=1, max_size=6), data=st.data())
 def test_numbers_as_text_mean_what_the_numbers_mean(scores, data):
     def as_text(number):
         before, after = data.draw(blanks), data.draw(blanks)
@@ -173,10 +170,7 @@ def test_a_text_that_is_no_number_is_refused(text):
 
 
 @settings(deadline=None)
-@given(
-    n=st.integers(1, 4),
-    numbers=st.lists(st.integers(-1, 6), max_size=6),
-)
+@given(n=st.integers(1, 4), numbers=st.lists(st.integers(-1, 6), max_size=6))
 def test_only_one_score_for_each_true_item_is_a_verdict(n, numbers):
     reply = json.dumps(verdict([(number, 1) for number in numbers]))
     if sorted(numbers) == list(range(1, n + 1)):

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
+
+import epbench
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -81,6 +84,11 @@ def test_the_three_lines_and_a_picture_are_on_the_first_screen():
     ):
         assert line in first
     assert f"]({PICTURE})" in first
+
+
+def test_citations_name_this_version():
+    version = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"]
+    assert version == epbench.__version__ and f"version = {{{version}}}" in PAGES[0].read_text("utf-8")
 
 
 @pytest.mark.parametrize("command", OURS, ids=str)

@@ -22,7 +22,8 @@ def outcomes(log_ratios, correct=None, per_excerpt=4):
         "id": [f"q{i}" for i in range(n)], "pair": [f"q{i}" for i in range(n)],
         "excerpt": [f"e{i // per_excerpt}" for i in range(n)],
         "outcome": ["right" if right else "wrong" for right in correct or [True] * n],
-        "log_ratio": pd.Series(log_ratios, dtype="float64"),
+        "log_ratio": pd.Series(log_ratios, dtype="float64"), "right": pd.Series(1.0, range(n)),
+        "answer": ["AB"[i % 2] for i in range(n)], "log_odds": pd.Series(math.nan, range(n)),
     })  # fmt: skip
 
 

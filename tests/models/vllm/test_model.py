@@ -203,6 +203,7 @@ def test_an_engine_that_cannot_start_is_one_line(model, tiny):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.nightly
 def test_the_server_gives_the_same_answers(model, server, fifty, fifty_answers):
     endpoint = EndpointModel("tiny", base_url=server)
     assert endpoint.window() == model.window() == 32768

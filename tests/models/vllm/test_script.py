@@ -43,6 +43,7 @@ def test_the_engine_answers_by_every_memory(short_book, ending, tmp_path, hf_hom
     assert "hit_rate" in (tmp_path / "r/report.html").read_text()
 
 
+@pytest.mark.nightly
 def test_a_killed_run_of_the_engine_goes_on(short_book, ending, tmp_path, hf_home):
     env = os.environ | ENGINE_ENV | {"HF_HOME": str(hf_home)}
     journal = tmp_path / "r/answers.jsonl"

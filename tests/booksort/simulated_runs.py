@@ -59,23 +59,9 @@ def simulated(
                         given = "A"
                     if random.random() < invalid:
                         given = "X"
-                    rows.append(
-                        ScoredPair(
-                            f"{book}-e{length}_s20-{excerpt}-{number}",
-                            book,
-                            excerpt,
-                            distance,
-                            high,
-                            length,
-                            20,
-                            start,
-                            start + distance,
-                            answer,
-                            given,
-                            written=given,
-                            correct=given == answer,
-                        )
-                    )
+                    id_ = f"{book}-e{length}_s20-{excerpt}-{number}"
+                    about = (book, excerpt, distance, high, length, 20, start, start + distance, answer)
+                    rows.append(ScoredPair(id_, *about, given, written=given, correct=given == answer))
     return rows
 
 

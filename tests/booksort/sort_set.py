@@ -47,43 +47,30 @@ def pair_rows(excerpt: int, segment: int, split: str = "test") -> list[dict[str,
                 distance = segment + bin_ * (excerpt - 2 * segment) // BINS
                 first = stream.index(excerpt - segment - distance)
                 shown_first = (number + bin_ + book) % 2
-                rows.append(
-                    {
-                        "id": f"{book}-e{excerpt}_s{segment}-{number}-{bin_}",
-                        "book_idx": book,
-                        "excerpt_idx": number,
-                        "segment_idx": 0,
-                        "excerpt_text": " ".join(text),
-                        "excerpt_length": excerpt,
-                        "segment_1": " ".join(text[first : first + segment]),
-                        "segment_2": " ".join(text[first + distance : first + distance + segment]),
-                        "segment_length": segment,
-                        "seg1_pos": first,
-                        "seg2_pos": first + distance,
-                        "present_seg1_first": shown_first,
-                        "distance_bin": 100 * (bin_ + 1),
-                        "excerpt_pos": start / len(words),
-                        "book_title": title,
-                        "num_words": len(words),
-                        "distance": distance,
-                        "answer": "A" if shown_first else "B",
-                    }
-                )
+                row = {"id": f"{book}-e{excerpt}_s{segment}-{number}-{bin_}", "book_idx": book, "excerpt_idx": number}
+                row |= {"segment_idx": 0, "excerpt_text": " ".join(text), "excerpt_length": excerpt}
+                for name, at in (("1", first), ("2", first + distance)):
+                    row[f"segment_{name}"] = " ".join(text[at : at + segment])
+                row |= {"segment_length": segment, "seg1_pos": first, "seg2_pos": first + distance}
+                row |= {"present_seg1_first": shown_first, "distance_bin": 100 * (bin_ + 1)}
+                row |= {"excerpt_pos": start / len(words), "book_title": title, "num_words": len(words)}
+                rows.append(row | {"distance": distance, "answer": "A" if shown_first else "B"})
     return rows
 
 
 def book_rows() -> list[dict[str, Any]]:
     """Return the rows of the config `books`."""
     texts = {book: book_text(book) for book in BOOKS}
+    hashes = {book: hashlib.sha256(text.encode()).hexdigest() for book, text in texts.items()}
     return [
         {
             "book_idx": book,
-            "book_title": title,
-            "text": texts[book],
-            "n_words": len(texts[book].split()),
-            "sha256": hashlib.sha256(texts[book].encode()).hexdigest(),
+            "book_title": BOOKS[book],
+            "text": text,
+            "n_words": len(text.split()),
+            "sha256": hashes[book],
         }
-        for book, title in BOOKS.items()
+        for book, text in texts.items()
     ]
 
 

@@ -79,18 +79,8 @@ def test_the_hash_of_a_journal_follows_what_is_added(tmp_path):
 
 
 def test_records_share_what_they_have_in_common_and_keep_what_they_say(tmp_path):
-    records = [
-        {
-            "key": str(n),
-            "id": "q",
-            "judge": "j",
-            "items": ["a", "b"],
-            "scores": [1.0, 0],
-            "order": [],
-            "reason": "é" * n,
-        }
-        for n in range(3)
-    ]
+    about = {"id": "q", "judge": "j", "items": ["a", "b"], "scores": [1.0, 0], "order": []}
+    records = [{"key": str(n), **about, "reason": "é" * n} for n in range(3)]
     records.append(records[0] | {"key": "3", "scores": [1, 0.0], "items": ["a", "b"]})
     path = tmp_path / "judgements.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))

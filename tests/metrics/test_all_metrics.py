@@ -1,4 +1,6 @@
-"""One walk over all metric folders: a new metric gets these tests for free."""
+"""One walk over all metric folders, also with odd values: a new metric gets these tests for free."""
+
+from __future__ import annotations
 
 import doctest
 import inspect
@@ -8,15 +10,51 @@ import re
 import subprocess
 import sys
 import unicodedata
+from typing import Any
 
 import evaluate
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench.metric_folders import metric_module, metric_names, metric_path, metrics_root
-from tests.metrics.columns import good_values, new_metric, required_columns
 from tests.reference_cases import SCORING, with_published
+
+GOOD: dict[str, dict[str, Any]] = {
+    "episodic_f1": {
+        "predictions": ["May 7, 2024"], "references": ["May 07, 2024"], "matching_scores": [1.0], "bins": "1",
+    },
+    "episodic_kendall_tau": {"predictions": ["a", "b"], "references": ["b", "a"]},
+    "memory_failures": {"predictions": "correct", "groups": "2"},
+    "sort_accuracy": {"predictions": "A", "references": "B", "groups": "near", "clusters": "one"},
+}  # fmt: skip
+"""By metric and column, a value of one row that the metric computes."""
+
+
+def new_metric(name: str) -> Any:
+    """An instance of the one metric class in a folder."""
+    module = metric_module(name)
+    (cls,) = [c for c in vars(module).values() if inspect.isclass(c) and hasattr(c, "_compute")]
+    return cls(keep_in_memory=True)
+
+
+def required_columns(name: str) -> list[str]:
+    """The columns without which a metric computes nothing: its features."""
+    return list(new_metric(name)._info().features)
+
+
+def columns_of(name: str) -> list[str]:
+    """All columns of a metric: the required ones, then those that may be left out."""
+    return [*inspect.signature(new_metric(name)._compute).parameters]
+
+
+def good_values(name: str) -> dict[str, Any]:
+    """A good value for each column of a metric."""
+    columns, good = columns_of(name), GOOD.get(name, {})
+    assert set(good) == set(columns), f"{name} in {__file__}: a new metric needs good values here, of {columns}"
+    return good
+
 
 # The code of the paper removes repeats among the items of an answer when it reads them, before this function of it.
 WITHOUT_REPEATS = {
@@ -261,3 +299,62 @@ def test_words_are_what_letters_and_digits_make(text):
     folded = unicodedata.normalize("NFKC", text).casefold()
     assert words_of(text) == " ".join("".join(c if c.isalnum() else " " for c in folded).split())
     assert words_of(text + " " * 1_000) == words_of(text)
+
+
+VALUES = [
+    None, True, 0, 1, -1, 0.5, 1e400, float("nan"), 10**400, 1j, "", "A", "B", "correct", "May 7, 2024", "\ud83d", "0", b"A",
+    [], [None], ["A"], ["A", "B"], ["A", 7], [["A"]], [0.5], [1, 0], [float("nan")], ["0.5"], (), ("A",), {}, {"A": 1}, {0: 1},
+    set(), {"A"}, range(2), object(), np.array(["A"]), np.array([0.5, 1.0]), np.array(3), np.array([]), np.float64(0.5),
+]  # fmt: skip
+
+
+def odd_call(chance: random.Random) -> tuple[str, dict[str, object]]:
+    """A metric and columns for it, some of them odd."""
+    name = chance.choice(metric_names())
+    n = chance.choice([0, 1, 1, 2, 3])
+    columns: dict[str, object] = {}
+    good, required = good_values(name), required_columns(name)
+    for column in columns_of(name):
+        if column not in required and chance.random() < 0.5:
+            continue
+        columns[column] = [chance.choice(VALUES) if chance.random() < 0.3 else good[column] for _ in range(n)]
+        if chance.random() < 0.15:
+            columns[column] = chance.choice(VALUES)
+    return name, columns
+
+
+def compute_all(seed: int, n: int) -> dict[str, int]:
+    """Compute n odd inputs; how many were computed, and refused with a ValueError. Anything else is raised."""
+    chance, outcomes = random.Random(seed), {"computed": 0, "refused": 0}
+    metrics = {name: new_metric(name) for name in metric_names()}
+    for _ in range(n):
+        name, columns = odd_call(chance)
+        try:
+            metrics[name].compute(**columns)
+            outcomes["computed"] += 1
+        except ValueError:
+            outcomes["refused"] += 1
+            metrics[name] = new_metric(name)
+        except Exception as error:
+            raise AssertionError(f"{name}: {columns}") from error
+    return outcomes
+
+
+@pytest.mark.slow
+def test_no_column_ends_in_another_error():
+    outcomes = compute_all(0, 1500)
+    assert outcomes["computed"] >= 200 and outcomes["refused"] >= 800
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_good_values_are_computed(name):
+    good = {column: [value] for column, value in good_values(name).items()}
+    assert new_metric(name).compute(**good)
+    assert new_metric(name).compute(**{column: good[column] for column in required_columns(name)})
+
+
+@pytest.mark.parametrize("name", metric_names())
+@pytest.mark.parametrize("column", ["A", 7, {"a": 1}, {"A"}, object(), b"A", np.array(3)])
+def test_a_column_that_is_no_list_is_named(name, column):
+    with pytest.raises(ValueError, match="predictions: expected a list with one entry per question, found"):
+        new_metric(name).compute(**dict.fromkeys(required_columns(name), column))

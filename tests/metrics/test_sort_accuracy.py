@@ -55,6 +55,72 @@ def test_interval_does_not_depend_on_the_names_of_clusters():
     assert MODULE.accuracy_interval(correct, list("aabbccdd")) == MODULE.accuracy_interval(correct, list("wwxxyyzz"))
 
 
+scored = st.lists(
+    st.tuples(
+        st.sampled_from([-math.inf, -1.5, 0, 0.25, 0.5, 3, math.inf]), st.sampled_from("AB"), st.sampled_from("wxyz")
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(scored)
+def test_auc_and_calibrated_accuracy_are_those_of_loops(rows):
+    scores, answers, clusters = map(list, zip(*rows, strict=True))
+    result = MODULE.discrimination(scores, answers, clusters)
+    wins = [(a > b) + (a == b) / 2 for a, of, _ in rows if of == "A" for b, of_b, _ in rows if of_b == "B"]
+    assert result["auc"] == (pytest.approx(sum(wins) / len(wins)) if wins else None)
+    if len(set(clusters)) < 2:
+        assert result["calibrated_accuracy"] is result["auc_p_value"] is result["auc_low"] is None
+        return
+    right = 0.0
+    for score, answer, cluster in rows:
+        others = sorted(other for other, _, of in rows if of != cluster)
+        middle = (others[(len(others) - 1) // 2] + others[len(others) // 2]) / 2
+        limit = 0.0 if math.isnan(middle) else middle
+        says_a = (score > limit) + (score == limit) / 2
+        right += says_a if answer == "A" else 1 - says_a
+    assert result["calibrated_accuracy"] == pytest.approx(right / len(rows))
+    if wins:
+        assert 0 < result["auc_p_value"] <= 1
+        assert result["auc_low"] is None or 0 < result["auc_low"] < result["auc"] < result["auc_high"] < 1
+
+
+def _biased(draw, n_clusters, shift):
+    """Scores of a reader that always prefers A, of one excerpt more than of another, and knows more the larger the shift."""
+    rows = []
+    for cluster in range(n_clusters):
+        liking = draw.gauss(3, 1)
+        rows += [(liking + draw.gauss(0, 1) + shift * (answer == "A"), answer, str(cluster)) for answer in "AABB"]
+    return map(list, zip(*rows, strict=True))
+
+
+def test_auc_interval_and_test_hold_what_they_promise_for_a_biased_reader():
+    draw, rejected, covered, found, calibrated = random.Random(11), 0, 0, 0, 0.0
+    for _ in range(200):
+        result = MODULE.discrimination(*_biased(draw, 25, 0.0))
+        rejected += result["auc_p_value"] <= 0.05
+        calibrated += result["calibrated_accuracy"] / 200
+        covered += result["auc_low"] <= 0.5 <= result["auc_high"]
+        found += MODULE.discrimination(*_biased(draw, 25, 1.5))["auc_p_value"] <= 0.05
+    assert rejected <= 20 and covered >= 180 and found >= 190  # 10, 190 and 200 are expected
+    assert abs(calibrated - 0.5) < 0.02
+
+
+def test_a_reader_that_always_says_a_has_chance_accuracy_and_yet_tells_the_answers_apart():
+    scores, answers, clusters = _biased(random.Random(2), 100, 1.5)
+    result = sort_accuracy(["A"] * 400, answers, None, clusters, scores)
+    assert result["accuracy"] == 0.5 and result["auc"] > 0.7 and result["calibrated_accuracy"] > 0.65
+    assert result["auc_p_value"] < 0.001 and result["auc_low"] > 0.5
+    assert result["auc"] == sort_accuracy(["A"] * 400, answers, None, clusters, [2.0**s for s in scores])["auc"]
+
+
+def test_scores_without_information_give_one_half():
+    result = sort_accuracy(["A"] * 8, list("ABABABAB"), None, list("wwxxyyzz"), [0.9] * 8)
+    assert (result["auc"], result["calibrated_accuracy"], result["auc_p_value"]) == (0.5, 0.5, 1.0)
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -72,6 +138,13 @@ def test_interval_does_not_depend_on_the_names_of_clusters():
         ),
         ({"predictions": ["A", "B"], "references": ["A", "B"], "clusters": "AB"}, "clusters: expected a list"),
         ({"predictions": ["A"], "references": ["A"], "clusters": [7]}, "clusters, row 0: expected a string, found 7"),
+        (
+            {"predictions": ["A"], "references": ["A"], "scores": [math.nan]},
+            "scores, row 0: expected a number that is not NaN",
+        ),
+        ({"predictions": ["A"], "references": ["A"], "scores": [True]}, "scores, row 0: .* found True"),
+        ({"predictions": ["A"], "references": ["A"], "scores": ["0.5"]}, "scores, row 0: .* found '0.5'"),
+        ({"predictions": ["A"], "references": ["A"], "scores": []}, "scores: expected 1 rows"),
     ],
 )
 def test_bad_values_are_refused(values, message):
@@ -83,6 +156,7 @@ def test_evaluate_gives_the_same_and_refuses_the_same(hf_home):
     metric = evaluate.load(str(metric_path("sort_accuracy")), keep_in_memory=True)
     values = {"predictions": ["A", "B", "?"] * 9, "references": ["A", "A", "B"] * 9}
     more = {"groups": ["x", "y", "y"] * 9, "clusters": [str(i % 5) for i in range(27)]}
+    more["scores"] = [math.sin(i) for i in range(27)]
     assert metric.compute(**values, **more) == sort_accuracy(**values, **more)
     with pytest.raises(ValueError, match="row 1: expected 'A' or 'B', found 'C'"):
         metric.compute(predictions=["A", "B"], references=["A", "C"])

@@ -9,10 +9,10 @@ from pathlib import Path
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NONE_HERE = "no Chromium is installed here"
-_FLAGS = (
-    "--headless=new", "--no-sandbox", "--remote-debugging-port=0", "--no-first-run", "--disable-gpu", "--disable-extensions",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--disable-sync",
-)  # fmt: skip
+_OFF = "gpu extensions background-networking component-update dev-shm-usage sync".split()
+_FLAGS = "--headless=new --no-sandbox --remote-debugging-port=0 --no-first-run".split() + [
+    f"--disable-{it}" for it in _OFF
+]
 _SECONDS = 60
 
 

@@ -3,9 +3,7 @@
 import json
 import re
 
-FIELDS = (
-    "id", "outcome", "facets", "question", "reference", "answer", "verdict", "reason", "evidence", "retrieved", "trails",
-)  # fmt: skip
+FIELDS = "id outcome facets question reference answer verdict reason evidence retrieved trails".split()
 
 
 def data_of(html):
@@ -31,7 +29,7 @@ def questions_of(html):
             (
                 title,
                 [
-                    (name, state, None if text is None else data["texts"][text], note)
+                    (name, state, text if text is None else data["texts"][text], note)
                     for name, state, text, note in steps
                 ],
             )

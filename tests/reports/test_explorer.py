@@ -18,30 +18,31 @@ HOSTILE = (
 CUES = ("t", "s", "ec")
 
 
+def card(i):
+    """The one of this number of many: every third is right, wrong or failed; bins by fours."""
+    places = [Mark("May 5", "time"), Mark("old  harbour", "item found", "found"), Mark("a.b", "no pattern")]
+    steps = [Step("told", "passed", "a thing"), Step("stored", "not passed", None, "lost")]
+    return QuestionCard(
+        id=f"q{i}",
+        facets={"bin": str(i % 4), "cue": CUES[i % 3 - 1], "get": "x" * 3},
+        outcome=("right", "wrong", "failed")[i % 3],
+        question=f"Where was number {i} seen?",
+        reference=["Old Harbour", "the pier"],
+        answer=None if i % 3 == 2 else f"At the old harbour, said {i}.",
+        verdict="F1 0.5",
+        reason=f"reason {i}",
+        evidence=[Evidence("Chapter 2", i % 2, places), Evidence("Chapter 3", 2, [Mark((1, 3), "segment A")])],
+        retrieved=["a memory", f"memory {i % 7}"],
+        trails=[Trail("fact 1", steps)],
+    )
+
+
 def cards(n):
-    """Every third is right, wrong or failed; bins by fours; the last one is hostile in each of its texts."""
-    made = [
-        QuestionCard(
-            id=f"q{i}", facets={"bin": str(i % 4), "cue": CUES[i % 3 - 1], "get": "x" * 3}, outcome=("right", "wrong", "failed")[i % 3],
-            question=f"Where was number {i} seen?", reference=["Old Harbour", "the pier"],
-            answer=None if i % 3 == 2 else f"At the old harbour, said {i}.", verdict="F1 0.5", reason=f"reason {i}",
-            evidence=[
-                Evidence("Chapter 2", i % 2, [Mark("May 5", "time"), Mark("old  harbour", "item found", "found"), Mark("a.b", "no pattern")]),
-                Evidence("Chapter 3", 2, [Mark((1, 3), "segment A")]),
-            ],
-            retrieved=["a memory", f"memory {i % 7}"],
-            trails=[Trail("fact 1", [Step("told", "passed", "a thing"), Step("stored", "not passed", None, "lost")])],
-        )
-        for i in range(n - 1)
-    ]  # fmt: skip
-    bad = [HOSTILE] * 2
-    return [
-        *made,
-        QuestionCard(
-            HOSTILE, {"bin": HOSTILE, "cue": "t", "get": "xxx"}, "wrong", HOSTILE, bad, HOSTILE, HOSTILE, HOSTILE,
-            [Evidence(HOSTILE, 3, [Mark("bold", HOSTILE)])], bad, [Trail(HOSTILE, [Step("told", "not passed", HOSTILE, HOSTILE)])],
-        ),
-    ]  # fmt: skip
+    """So many, of which the last one is hostile in each of its texts."""
+    facets, bad = {"bin": HOSTILE, "cue": "t", "get": "xxx"}, [HOSTILE] * 2
+    evidence, trail = Evidence(HOSTILE, 3, [Mark("bold", HOSTILE)]), Trail(HOSTILE, [Step("told", "not passed", *bad)])
+    hostile = QuestionCard(HOSTILE, facets, "wrong", HOSTILE, bad, HOSTILE, *bad, [evidence], bad, [trail])
+    return [*map(card, range(n - 1)), hostile]
 
 
 TEXTS = [
@@ -54,21 +55,15 @@ TEXTS = [
 
 def test_data_that_cannot_end_its_script_and_is_what_was_given():
     html = explorer_html(cards(10), TEXTS, [HOSTILE])
-    assert (
-        html.startswith(EXPLORER)
-        and html.count("</script>") == 1
-        and "<img" not in html
-        and "\u2028" not in html
-        and "<b>" not in html
-    )
+    assert html.startswith(EXPLORER) and html.count("</script>") == 1
+    assert not any(text in html for text in ("<img", "\u2028", "<b>"))
     data = data_of(html)
     last = data["questions"][-1]
     assert last[3] == HOSTILE.replace("\u2028", "\ufffd") == last[5]
     assert [name for name, _ in data["facets"]] == ["bin", "cue", "get"]
     assert data["texts"].count(TEXTS[0]) == 1  # nine questions share it
-    assert data["marks"][data["questions"][0][8][1][2]] == [
-        [[2, 4], "segment A", "cue"]
-    ]  # a fish is two units in a browser
+    of_segment = data["marks"][data["questions"][0][8][1][2]]
+    assert of_segment == [[[2, 4], "segment A", "cue"]]  # a fish is two units in a browser
 
 
 def test_any_json_comes_back_from_its_script():
@@ -153,8 +148,10 @@ def test_filters_count_what_the_data_count(opened):
 
 def test_a_question_shows_all_that_its_card_says(opened):
     text = opened.text(".question")
-    for part in ("Where was number 0 seen?", "Old Harbour", "the pier", "At the old harbour, said 0.", "F1 0.5", "reason 0",
-                 "Chapter 2", "a memory", "memory 0", "fact 1", "a thing", "✗ not passed", "✓ passed"):  # fmt: skip
+    parts = (
+        "Where was number 0 seen?|Old Harbour|the pier|At the old harbour, said 0.|F1 0.5|reason 0|Chapter 2|a memory"
+    )
+    for part in f"{parts}|memory 0|fact 1|a thing|✗ not passed|✓ passed".split("|"):
         assert part in text, part
     marks = opened.js("[...document.querySelectorAll('.question mark')].map(m => [m.className, m.textContent])")
     assert marks == [
@@ -170,11 +167,10 @@ def test_a_question_shows_all_that_its_card_says(opened):
 
 def test_the_keyboard_goes_through_the_list(opened):
     opened.js("document.querySelector('.list').focus()")
-    for name, code, expected in (
-        ("ArrowDown", 40, "q1"), ("ArrowDown", 40, "q2"), ("ArrowUp", 38, "q1"), ("Home", 36, "q0"), ("ArrowUp", 38, "q0"),
-        ("End", 35, HOSTILE[:9]), ("ArrowUp", 38, "q698"),
-    ):  # fmt: skip
-        opened.key(name, code)
+    codes = {"ArrowDown": 40, "ArrowUp": 38, "Home": 36, "End": 35}
+    keys = "ArrowDown ArrowDown ArrowUp Home ArrowUp End ArrowUp".split()
+    for name, expected in zip(keys, ("q1", "q2", "q1", "q0", "q0", HOSTILE[:9], "q698"), strict=True):
+        opened.key(name, codes[name])
         assert expected in opened.text(".question h3"), name
         active = opened.js(
             "document.getElementById(document.querySelector('.list').getAttribute('aria-activedescendant')).innerText"

@@ -4,11 +4,9 @@ from epbench.reports.leaderboard import BELOW, Standing, bounded, by_board, lead
 
 
 def standing(label, score, second=0.5, source="own", floor=0.2, interval=None, bounds=None, **more):
-    return Standing(
-        label=label, source=source, origin=f"runs/{label}", model=label, memory="rag", judge="j",
-        scores={"s": score_of(score, interval, bounds), "t": score_of(second)}, floors={"s": floor, "t": 0.0},
-        **{"ceilings": {"s": 1.0, "t": 1.0}} | more,
-    )  # fmt: skip
+    scores = {"s": score_of(score, interval, bounds), "t": score_of(second)}
+    more = {"ceilings": {"s": 1.0, "t": 1.0}} | more
+    return Standing(label, source, f"runs/{label}", label, "rag", "j", scores, {"s": floor, "t": 0.0}, **more)
 
 
 COLUMNS = {"first": "s", "second": "t"}
@@ -44,14 +42,23 @@ def test_every_row_has_a_floor_a_ceiling_a_judge_and_where_it_comes_from():
     assert list(row[3:]) == ["0.500 (0.400–0.600)", "–", "0.200", "1.000", "j", "runs/a"]
 
 
-@pytest.mark.parametrize(
-    ("baselines", "floor", "ceiling"),
-    [
-        ({}, 0.2, 1.0), ({"none": 0.1}, 0.2, 1.0), ({"none": 0.3, "other": 0.6}, 0.3, 1.0), ({"first": 0.8}, 0.2, 0.8),
-        ({"first": 0.7, "second": 0.9}, 0.2, 0.7), ({"second": 0.9}, 0.2, 0.9), ({"none": None, "first": None}, 0.2, 1.0),
-    ],
-)  # fmt: skip
-def test_baselines_that_share_the_model_bound_a_row(baselines, floor, ceiling):
+BOUNDS = """
+0.2 1.0
+0.2 1.0 none=0.1
+0.3 1.0 none=0.3 other=0.6
+0.2 0.8 first=0.8
+0.2 0.7 first=0.7 second=0.9
+0.2 0.9 second=0.9
+0.2 1.0 none=failed first=failed
+"""
+"""A floor and a ceiling, and the scores of the baselines that set them."""
+
+
+@pytest.mark.parametrize("line", BOUNDS.strip().splitlines())
+def test_baselines_that_share_the_model_bound_a_row(line):
+    floor, ceiling, *of = line.split()
+    floor, ceiling = float(floor), float(ceiling)
+    baselines = {name: None if mean == "failed" else float(mean) for name, mean in (one.split("=") for one in of)}
     rows = [standing("a", 0.5, alike={"s": "m"})]
     rows += [standing(name, mean, baseline=name, alike={"s": "m"}) for name, mean in baselines.items()]
     rows += [standing(name, 0.99, baseline=name, alike={"s": "another model"}) for name in ("none", "first")]
@@ -63,10 +70,9 @@ def test_baselines_that_share_the_model_bound_a_row(baselines, floor, ceiling):
 
 def test_datasets_of_one_name_have_a_leaderboard_each():
     runs = [("long", "a" * 9), ("short", "c"), ("long", "b" * 9), ("long", "a" * 9)]
-    assert by_board(runs, lambda run: run) == {
-        "Leaderboard, long, aaaaaa": [runs[0], runs[3]], "Leaderboard, short": [runs[1]],
-        "Leaderboard, long, bbbbbb": [runs[2]],
-    }  # fmt: skip
+    first, short, second, again = runs
+    named = {"Leaderboard, long, aaaaaa": [first, again], "Leaderboard, short": [short]}
+    assert by_board(runs, lambda run: run) == named | {"Leaderboard, long, bbbbbb": [second]}
 
 
 def test_rows_about_other_questions_are_ranked_apart():
@@ -76,13 +82,12 @@ def test_rows_about_other_questions_are_ranked_apart():
 
 
 def test_a_row_that_was_asked_fewer_questions_has_no_rank_however_high_its_score():
-    found = board(
-        standing("trial", 1.0, n_asked=3), standing("low", 0.3, n_asked=450), standing("high", 0.6, n_asked=450),
-        standing("lost", None, n_asked=450, bounds=[0.1, 0.9]), standing("paper", 0.4, source="reported"),
-    )  # fmt: skip
-    assert [(row[0], row[1], row[3]) for row in found.table.rows] == [
-        ("1", "high", "450"), ("2", "paper (reported)", "–"), ("3", "low", "450"), ("–", "lost", "450"), ("–", "trial", "3"),
-    ]  # fmt: skip
+    asked = [standing(name, mean, n_asked=450) for name, mean in (("low", 0.3), ("high", 0.6))]
+    lost, paper = standing("lost", None, n_asked=450, bounds=[0.1, 0.9]), standing("paper", 0.4, source="reported")
+    found = board(standing("trial", 1.0, n_asked=3), *asked, lost, paper)
+    ranked = [("1", "high", "450"), ("2", "paper (reported)", "–"), ("3", "low", "450")]
+    ranked += [("–", "lost", "450"), ("–", "trial", "3")]
+    assert [(row[0], row[1], row[3]) for row in found.table.rows] == ranked
     assert found.table.head[3] == "questions" and any("asked fewer" in note for note in found.table.notes)
     alike = board(standing("a", 0.5, n_asked=450), standing("b", 0.3, n_asked=450)).table
     assert "questions" not in alike.head and not any("asked fewer" in note for note in alike.notes)

@@ -21,17 +21,21 @@ def test_rows_name_their_source(tmp_path):
     assert row.counts == {"latest": 39} and row.deviations == {} and row.note == ""
 
 
+def file_of(**scores):
+    return {**FILE, "tables": [{"source": "A", "table": "T", "rows": [{**ROW, "scores": scores}]}]}
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         ("{", "reported.json"),
         ({"benchmark": "tulving"}, "tables"),
         (FILE | {"benchmark": "booksort"}, "booksort"),
-        ({**FILE, "tables": [{"source": "A", "table": "T", "rows": [{**ROW, "scores": {"latest": "high"}}]}]}, "latest"),
+        (file_of(latest="high"), "latest"),
+        (file_of(x=float("nan")), "reported"),
         ({**FILE, "tables": [{"table": "T", "rows": [ROW]}]}, "source"),
-        ({**FILE, "tables": [{"source": "A", "table": "T", "rows": [{**ROW, "scores": {"x": float("nan")}}]}]}, "reported"),
     ],
-)  # fmt: skip
+)
 def test_other_files_are_refused_with_one_line(tmp_path, content, said):
     with pytest.raises(BadInput, match=said) as caught:
         read_reported(write(tmp_path, content), "tulving")

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from epbench.booksort.scores.run_files import APART
 from epbench.runs.checksums import changed_since
 from epbench.tulving.scores.scoring import NAMING
 from tests.scripts.in_process import refused, script
@@ -260,6 +261,29 @@ def test_a_run_of_an_earlier_version_holds_without_the_fields_of_later_ones(runs
     done = script(VERIFY, run)  # one of the two was taken out
     assert done.returncode == 1 and "coverage" in done.stdout
     (run / "scores.json").write_text(json.dumps(older | {"n_failed": 1}), "utf-8")
+    assert script(VERIFY, run).returncode == 1
+
+
+def _without(content, names):
+    """The content without these fields, wherever they stand in it."""
+    if isinstance(content, list):
+        return [_without(value, names) for value in content]
+    if not isinstance(content, dict):
+        return content
+    return {name: _without(value, names) for name, value in content.items() if name not in names}
+
+
+def test_a_run_of_book_sort_without_the_auc_holds_and_is_shown(runs, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(runs / "booksort", run)
+    (run / "checksums.json").unlink()
+    whole = json.loads((run / "scores.json").read_text("utf-8"))
+    older = _without(whole, APART)
+    assert "auc" in whole and '"auc' not in json.dumps(older)
+    (run / "scores.json").write_text(json.dumps(older), "utf-8")
+    assert "0 do not" in ran(VERIFY, run).stdout
+    ran("eval_scripts/report.py", run, "--out", tmp_path / "page")
+    (run / "scores.json").write_text(json.dumps(older | {"n_invalid": 3}), "utf-8")
     assert script(VERIFY, run).returncode == 1
 
 

@@ -140,16 +140,6 @@ def test_two_askings_of_a_pair_count_once_in_the_test():
     assert paired_outcomes(first, second, pairs).wins == 20
 
 
-def test_readers_that_are_alike_seldom_differ_and_others_do():
-    alike = [paired_outcomes(*random_outcomes(seed, 200, 0.7, 0.7)).p for seed in range(200)]
-    assert sum(p < 0.05 for p in alike) <= 16  # 10 are expected at most: the exact test is conservative
-    other = [paired_outcomes(*random_outcomes(seed, 200, 0.8, 0.6)) for seed in range(20)]
-    assert sum(result.p < 0.05 for result in other) >= 18
-    assert sum(result.interval[0] <= 0.2 <= result.interval[1] for result in other) >= 17
-    clustered = [paired_outcomes(*random_outcomes(seed, 200, 0.6, 0.6, 0.25)) for seed in range(60)]
-    assert sum(not r.interval[0] <= 0 <= r.interval[1] for r in clustered) <= 8  # 3 are expected
-
-
 def test_outcomes_are_right_or_wrong():
     with pytest.raises(ValueError, match="expected 0 and 1 only"):
         paired_outcomes([0.5], [1.0], ["a"])

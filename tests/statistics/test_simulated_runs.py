@@ -116,12 +116,8 @@ def test_the_interval_of_a_difference_covers_it_in_95_of_a_hundred_runs_also_wit
         low, high = paired_estimate(first.tolist(), second.tolist(), resamples=400).interval
         plain.append(low <= 0.1 <= high)
         shared = np.repeat(random.normal(0, 0.3, 40), 5)  # five questions share a cue and its error
-        low, high = paired_estimate(
-            [0.0] * 200,
-            (shared + random.normal(0.1, 0.1, 200)).tolist(),
-            np.repeat(range(40), 5).tolist(),
-            resamples=400,
-        ).interval
+        second, cues = (shared + random.normal(0.1, 0.1, 200)).tolist(), np.repeat(range(40), 5).tolist()
+        low, high = paired_estimate([0.0] * 200, second, cues, resamples=400).interval
         clustered.append(low <= 0.1 <= high)
     assert share(plain) == pytest.approx(0.95, abs=0.035)
     assert share(clustered) == pytest.approx(0.95, abs=0.035)

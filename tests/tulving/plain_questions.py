@@ -32,16 +32,8 @@ def plain_questions(folder, rows, repeats=1):
 def _key(judge, row, answer):
     if judge["prompt_hash"] == "published":
         return answer["key"]
-    reference = tuple(row["answer"])
-    parts = (
-        judge["name"],
-        judge["prompt_hash"],
-        row["question"],
-        row["trace"],
-        row["get"],
-        reference,
-        answer["answer"],
-    )
+    asked = (row["question"], row["trace"], row["get"], row["answer"])
+    parts = (judge["name"], judge["prompt_hash"], *asked, answer["answer"])
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 

@@ -76,13 +76,8 @@ def test_the_warnings_of_a_memory_system_are_told(short_book, tmp_path):
         "    def get_all_memories(self): return []\n"
     )
     told = []
-    ready = prepare(
-        evaluation(
-            short_book,
-            reading=Reading(memory=f"{tmp_path / 'forgets.py'}:Forgets", installed={"isolation": "none"}),
-        )
-    )
-    run(ready, tmp_path / "run", warn=told.append)
+    reading = Reading(memory=f"{tmp_path / 'forgets.py'}:Forgets", installed={"isolation": "none"})
+    run(prepare(evaluation(short_book, reading=reading)), tmp_path / "run", warn=told.append)
     assert any("are not in the list of all memories" in warning for warning in told)
 
 

@@ -10,6 +10,7 @@ from epbench.booksort.context.retrieval import RETRIEVED
 from epbench.booksort.dataset.load import asked_pairs, fingerprint, load_books, load_pairs
 from epbench.booksort.scores.comparison import compare, write_side_by_side
 from epbench.booksort.scores.results import finish
+from epbench.booksort.scores.run_files import APART
 from epbench.booksort.scores.tables import screen_tables
 from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ANSWERS
@@ -51,5 +52,6 @@ BENCHMARK = Benchmark(
     side_by_side=write_side_by_side,
     screen_tables=screen_tables,
     columns=("segment_1", "segment_2"),
+    later=(APART,),
     score=score,
 )

@@ -111,7 +111,7 @@ where the two disagree, trust the interval.</p>"""
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
-    """A table with a row for each comparison of two runs, and one of their log ratios where there are any.
+    """A table with a row for each comparison of two runs, and those of their log ratios and AUCs where there are any.
 
     Columns that would be empty are left out.
     """
@@ -134,7 +134,24 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     shown = {title: cells for title, cells in columns.items() if cells}
     rows = list(zip(*shown.values(), strict=True))
     table = Table(list(shown), rows, text_columns=2 if "config, k" in shown else 1)
-    return [table, _log_ratios(found)] if any(pair.get("log_ratio") for pair in found) else [table]
+    further = [
+        make(found) for name, make in (("log_ratio", _log_ratios), ("auc", _areas)) if any(p.get(name) for p in found)
+    ]
+    return [table, *further]
+
+
+def _areas(found: Sequence[Pair]) -> Table:
+    rows = []
+    for pair in found:
+        area = pair["auc"]
+        shown = (
+            [str(area["n"]), " / ".join(f"{auc:.3f}" for auc in area["means"]), _difference(area)]
+            if area
+            else ["–"] * 3
+        )
+        rows.append([_names(pair), *shown])
+    title = "AUC: how well the log odds of A tell the answers apart, whatever letter a model prefers"
+    return Table(["runs", "n", "AUC", "difference, 95 % interval"], rows, title)
 
 
 def _log_ratios(found: Sequence[Pair]) -> Table:

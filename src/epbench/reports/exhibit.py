@@ -6,8 +6,6 @@ One that cannot be made is a `Missing` that says which run it needs, and `write_
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -165,7 +163,7 @@ def plain(value: Any) -> str:
 
 def of_source(name: str = "label") -> Show:
     """A label with a mark unless the row is one's own: `gpt-4o (released)`."""
-    return lambda row: str(row[name]) if row.get("source", "own") == "own" else f"{row[name]} ({row['source']})"
+    return lambda row: marked(str(row[name]), row.get("source", "own"))
 
 
 def mean_sd(prefix: str = "", digits: int = 2) -> Show:
@@ -303,12 +301,8 @@ def _write(out: Path, exhibit: Exhibit) -> str:
 
 def as_csv(exhibit: Exhibit) -> str:
     """The records of an exhibit as CSV; None is an empty field, and floats keep all their digits."""
-    text = io.StringIO()
-    if exhibit.records:
-        writer = csv.DictWriter(text, list(exhibit.records[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(exhibit.records)
-    return text.getvalue()
+    numbers = exhibit.frame if exhibit.points is None else exhibit.points
+    return "" if numbers.empty else str(numbers.to_csv(index=False, lineterminator="\n"))
 
 
 def _title(exhibit: Exhibit) -> str:

@@ -133,18 +133,11 @@ def script_json(value: Any) -> str:
     return text
 
 
-@dataclass
-class _Numbers:
+class _Numbers(dict[str, int]):
     """Texts with numbers, each once."""
 
-    texts: list[str] = field(default_factory=list)
-    known: dict[str, int] = field(default_factory=dict)
-
-    def of(self, text: str) -> int:
-        if text not in self.known:
-            self.known[text] = len(self.texts)
-            self.texts.append(printable(text))
-        return self.known[text]
+    def __missing__(self, text: str) -> int:
+        return self.setdefault(text, len(self))
 
 
 @dataclass
@@ -170,21 +163,21 @@ def _data(cards: Sequence[QuestionCard], texts: list[str]) -> dict[str, Any]:
         [
             printable(card.id),
             OUTCOMES.index(card.outcome),
-            [numbered.of(card.facets.get(name, "–")) for name, numbered in facets.items()],
+            [numbered[card.facets.get(name, "–")] for name, numbered in facets.items()],
             printable(card.question),
             list(map(printable, card.reference)),
             None if card.answer is None else _cut(card.answer),
             printable(card.verdict),
             _cut(card.reason),
             [_evidence(one, texts, numbers, marks) for one in card.evidence] if texts else [],
-            None if card.retrieved is None else list(map(numbers.of, card.retrieved)),
+            None if card.retrieved is None else [numbers[text] for text in card.retrieved],
             [_trail(trail, numbers) for trail in card.trails],
         ]
         for card in cards
     ]
     return {
-        "facets": [[printable(name), numbered.texts] for name, numbered in facets.items()],
-        "texts": numbers.texts,
+        "facets": [[printable(name), list(map(printable, numbered))] for name, numbered in facets.items()],
+        "texts": list(map(printable, numbers)),
         "marks": marks.lists,
         "questions": questions,
     }
@@ -199,7 +192,7 @@ def _cut(text: str) -> str:
 
 def _evidence(evidence: Evidence, texts: Sequence[str], numbers: _Numbers, marks: _MarkNumbers) -> list[Any]:
     text = texts[evidence.text]
-    return [printable(evidence.source), numbers.of(text), marks.of(evidence.marks, text)]
+    return [printable(evidence.source), numbers[text], marks.of(evidence.marks, text)]
 
 
 def _where(where: str | tuple[int, int], text: str) -> str | list[int]:
@@ -210,5 +203,5 @@ def _where(where: str | tuple[int, int], text: str) -> str | list[int]:
 
 
 def _trail(trail: Trail, numbers: _Numbers) -> list[Any]:
-    steps = [(s.name, s.state, None if s.text is None else numbers.of(s.text), printable(s.note)) for s in trail.steps]
+    steps = [(s.name, s.state, None if s.text is None else numbers[s.text], printable(s.note)) for s in trail.steps]
     return [printable(trail.title), steps]

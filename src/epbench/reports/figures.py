@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -114,13 +115,9 @@ def paired_estimation_plot(groups: Mapping[str, Group], score: str) -> Figure:
     above, below = figure.subplots(2, len(groups), squeeze=False, sharey="row", height_ratios=(3, 2))
     for number, (title, (first, before, second, after, estimate)) in enumerate(groups.items()):
         top, bottom = above[number], below[number]
-        pairs: dict[tuple[float, float], int] = {}
-        for pair in zip(before, after, strict=True):
-            pairs[pair] = pairs.get(pair, 0) + 1
-        for (one, other), n in pairs.items():  # a line is as dark as there are questions on it
-            top.plot(
-                [0, 1], [one, other], color=colour_of(0), linewidth=0.8, alpha=min(1.0, 0.12 + 4 * n / len(before))
-            )
+        for pair, n in Counter(zip(before, after, strict=True)).items():
+            dark = min(1.0, 0.12 + 4 * n / len(before))  # a line is as dark as there are questions on it
+            top.plot([0, 1], pair, color=colour_of(0), linewidth=0.8, alpha=dark)
         means = [sum(before) / len(before), sum(after) / len(after)]
         top.plot([0, 1], means, color=INK, marker="D", linewidth=2)
         top.set_xticks([0, 1], [printable(first), printable(second)])

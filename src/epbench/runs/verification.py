@@ -180,8 +180,7 @@ def _differences(actual: Path, expected: Path, skipped: Collection[str]) -> Iter
     if not expected.exists():
         yield "the journals give no such file"
     elif actual.suffix == ".json":
-        pair = [{k: v for k, v in read_json(path).items() if k not in skipped} for path in (actual, expected)]
-        yield from _in_json(pair[0], pair[1], "")
+        yield from _in_json(read_json(actual), read_json(expected), "", skipped)
     elif actual.suffix == ".jsonl":
         yield from _in_lines(actual, expected)
     elif actual.suffix == ".parquet":
@@ -190,16 +189,15 @@ def _differences(actual: Path, expected: Path, skipped: Collection[str]) -> Iter
         yield _in_text(text, other)
 
 
-def _in_json(actual: Any, expected: Any, path: str) -> Iterator[str]:
+def _in_json(actual: Any, expected: Any, path: str, skipped: Collection[str] = ()) -> Iterator[str]:
     if isinstance(actual, dict) and isinstance(expected, dict):
         for key in dict.fromkeys([*expected, *actual]):
-            if key != _SECONDS:
-                yield from _in_json(
-                    actual.get(key, "nothing"), expected.get(key, "nothing"), f"{path}.{key}".lstrip(".")
-                )
+            if key != _SECONDS and key not in skipped:
+                values = actual.get(key, "nothing"), expected.get(key, "nothing")
+                yield from _in_json(*values, f"{path}.{key}".lstrip("."), skipped)
     elif isinstance(actual, list) and isinstance(expected, list) and len(actual) == len(expected):
         for number, (item, other) in enumerate(zip(actual, expected, strict=True)):
-            yield from _in_json(item, other, f"{path}[{number}]")
+            yield from _in_json(item, other, f"{path}[{number}]", skipped)
     elif not _equal(actual, expected):
         yield f"field {path}: found {shown(actual)}, the journals give {shown(expected)}"
 

@@ -17,13 +17,19 @@ from tests.booksort.paper.made_runs import make_run, make_training, mostly_right
 CONFIGS = ((120, 20), (250, 20), (250, 50), (6000, 20), (6000, 50))
 HELD_OUT = "e120_s20"
 READOUT = {"n": 48, "accuracy": 0.5, "interval": [0.36, 0.64], "by_group": {"101": 0.25, "102": 0.75}}
-RUNS = (
-    ("base", "none", "big", 0.56), ("base-small", "none", "small", 0.5), ("both", "none", "big", 0.7),
-    ("shown", "in-context", "big", 0.9), ("shown-small", "in-context", "small", 0.65),
-    ("shown-failed", "in-context", "other", None), ("searched", "rag", "small", 0.7),
-    ("llama", "in-context", "hf:x/Llama-3-8B", 0.62), ("whole", "full-book", "big", 0.62),
-    ("whole-failed", "full-book", "small", None),
-)  # fmt: skip
+RUNS = """
+base none big 0.56
+base-small none small 0.5
+both none big 0.7
+shown in-context big 0.9
+shown-small in-context small 0.65
+shown-failed in-context other failed
+searched rag small 0.7
+llama in-context hf:x/Llama-3-8B 0.62
+whole full-book big 0.62
+whole-failed full-book small failed
+"""
+"""Label, memory and model of each run, and the share of right answers; in one that failed some questions are lost."""
 
 
 def some_failed(pair):
@@ -73,16 +79,12 @@ def made(tmp_path_factory, wide_set, small_set):
     """The folders of runs and trainings by name."""
     root = tmp_path_factory.mktemp("runs")
     found = {}
-    for name, memory, model, share in RUNS:
-        rag = {
-            "more": {"retriever": "bm25", "query": 8},
-            "retrieved": lambda pair: (pair.distance_bin > 100, pair.distance_bin > 200),
-        }
-        plan = some_failed if share is None else mostly_right(share, name)
-        found[name] = make_run(
-            root / name, wide_set, plan, memory=memory, model=model, both_orders=name == "both",
-            **(rag if memory == "rag" else {}),
-        )  # fmt: skip
+    rag = {"more": {"retriever": "bm25", "query": 8}}
+    rag["retrieved"] = lambda pair: (pair.distance_bin > 100, pair.distance_bin > 200)
+    for name, memory, model, share in map(str.split, RUNS.strip().splitlines()):
+        plan = some_failed if share == "failed" else mostly_right(float(share), name)
+        more = {"both_orders": name == "both"} | (rag if memory == "rag" else {})
+        found[name] = make_run(root / name, wide_set, plan, memory=memory, model=model, **more)
     plans = {0: mostly_right(0.4, "e0"), 1: mostly_right(0.9, "e1"), 2: half_failed}
     readout = {1: READOUT, 2: READOUT | {"accuracy": 0.75}}
     found["books"] = make_training(root / "books", small_set, plans, readout=readout)

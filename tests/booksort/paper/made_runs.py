@@ -65,10 +65,8 @@ def make_run(
             found = Journal(folder / "retrieved.jsonl")
             for pair in asked:
                 both, in_order = retrieved(pair)
-                ranks = [0, 1] if both else [0, None]
-                found.add(
-                    f"found {pair.id}", id=pair.id, query="q", passages=[], ranks=ranks, both=both, in_order=in_order
-                )
+                about = {"query": "q", "passages": [], "ranks": [0, 1] if both else [0, None]}
+                found.add(f"found {pair.id}", id=pair.id, both=both, in_order=in_order, **about)
             found.close()
         finish(folder, asked, {pair.id: f"key {pair.id}" for pair in asked}, f"{memory}, {model}")
     return folder

@@ -22,7 +22,8 @@ def outcomes(log_ratios, correct=None, per_excerpt=4):
         "id": [f"q{i}" for i in range(n)], "pair": [f"q{i}" for i in range(n)],
         "excerpt": [f"e{i // per_excerpt}" for i in range(n)],
         "outcome": ["right" if right else "wrong" for right in correct or [True] * n],
-        "log_ratio": pd.Series(log_ratios, dtype="float64"),
+        "log_ratio": pd.Series(log_ratios, dtype="float64"), "right": pd.Series(1.0, range(n)),
+        "answer": ["AB"[i % 2] for i in range(n)], "log_odds": pd.Series(math.nan, range(n)),
     })  # fmt: skip
 
 
@@ -89,44 +90,6 @@ def run_of(seed, accuracy=0.6, surer=0.0, n=400):
     correct, odds = random.random(n) < accuracy, random.normal(0.4 + surer, 0.8, n)
     ratios = (-np.log1p(np.exp(-odds))).tolist()
     return outcomes(ratios, correct.tolist())
-
-
-def compared_with_controls(**planted):
-    """Forty runs, each compared with a control of its own and with no other."""
-    runs = {f"{seed}": run_of(seed, **planted) for seed in range(40)}
-    runs |= {f"control of {seed}": run_of(500 + seed) for seed in range(40)}
-    return compare_runs(runs, lambda pairs: [pair for pair in pairs if pair[1] == f"control of {pair[0]}"])
-
-
-def mean_log_ratio(surer):
-    """The expected log ratio of such a run, by drawing many."""
-    odds = np.random.default_rng(99).normal(0.4 + surer, 0.8, 1_000_000)
-    return float(-np.log1p(np.exp(-odds)).mean())
-
-
-def test_planted_advantages_are_found_and_covered():
-    gain = mean_log_ratio(0.4) - mean_log_ratio(0.0)
-    found = compared_with_controls(accuracy=0.8, surer=0.4)
-    ratios = [pair["log_ratio"] for pair in found]
-    assert all(pair["p"] < 0.01 and pair["p_corrected"] < 0.01 and pair["difference"] > 0 for pair in found)
-    assert all(ratio["p"] < 0.01 and ratio["p_less"] > 0.99 for ratio in ratios)
-    assert sum(pair["interval"][0] <= 0.2 <= pair["interval"][1] for pair in found) >= 35  # 38 are expected
-    assert sum(ratio["interval"][0] <= gain <= ratio["interval"][1] for ratio in ratios) >= 35
-
-
-def test_without_an_effect_few_p_values_are_small():
-    found = compared_with_controls()
-    ratios = [pair["log_ratio"] for pair in found]
-    for p_values in (
-        [pair["p"] for pair in found],
-        [pair["p_corrected"] for pair in found],
-        [ratio["p"] for ratio in ratios],
-        [ratio["p_less"] for ratio in ratios],
-    ):
-        assert sum(p < 0.05 for p in p_values) <= 6 and np.median(p_values) > 0.25  # 2 are expected
-    for one in (*found, *ratios):
-        one["missed"] = not one["interval"][0] <= 0 <= one["interval"][1]
-    assert sum(pair["missed"] for pair in found) <= 6 and sum(ratio["missed"] for ratio in ratios) <= 6
 
 
 def test_an_advantage_of_a_simulated_reader_is_found_through_its_answers():

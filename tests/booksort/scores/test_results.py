@@ -3,11 +3,10 @@ import json
 import pytest
 
 from epbench.booksort.context.prompts import load_prompts
-from epbench.booksort.context.reader import Oracle
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.judging.answers import CUT_OFF
 from epbench.booksort.scores.results import finish, scored_pairs
-from epbench.journals.answers import ANSWERS, ask
+from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal
 from epbench.runs.folder import open_run
 
@@ -58,13 +57,8 @@ def test_rows_come_from_the_journal(tmp_path, pairs, requests):
     keys = {request.id: request.key("m") for request in requests}
     journal = Journal(tmp_path / ANSWERS)
     right, wrong, silent, failed, late, *rest = pairs
-    journal.add(
-        keys[right.id],
-        id=right.id,
-        repeat=0,
-        answer=right.answer,
-        probabilities={"A": 0.5, "B": 0.5, right.answer: 0.7},
-    )
+    known = {"A": 0.5, "B": 0.5, right.answer: 0.7}
+    journal.add(keys[right.id], id=right.id, repeat=0, answer=right.answer, probabilities=known)
     journal.add(keys[wrong.id], id=wrong.id, repeat=0, answer=f"Answer: {OTHER[wrong.answer]}")
     journal.add(keys[silent.id], id=silent.id, repeat=0, answer="Neither.")
     journal.add(keys[failed.id], id=failed.id, repeat=0, failure="timeout")
@@ -91,16 +85,3 @@ def test_rows_come_from_the_journal(tmp_path, pairs, requests):
             pair.excerpt_length, pair.segment_length, pair.answer,
         )  # fmt: skip
         assert row.retrieved_both is None and row.retrieved_order is None
-
-
-def test_scores_usage_and_report_of_a_run(tmp_path, pairs, requests):
-    model = Oracle(PACK)
-    with open_run(tmp_path / "r", {"benchmark": "booksort"}, {"dataset": "x", "label": "baseline"}) as folder:
-        ask(folder / ANSWERS, requests, model)
-        scores = finish(folder, pairs, {request.id: request.key(model.name) for request in requests}, "baseline")
-    assert scores["accuracy"] == 1.0 and (scores["n_questions"], scores["n_failed"]) == (len(pairs), 0)
-    written = json.loads((tmp_path / "r/scores.json").read_text())
-    assert written["accuracy"] == 1.0 and written["by_group"] and "retrieval" not in written
-    assert json.loads((tmp_path / "r/usage.json").read_text())["requests"] == len(pairs)
-    assert "baseline" in (tmp_path / "r/table.md").read_text()
-    assert "<svg" in (tmp_path / "r/report.html").read_text()

@@ -27,15 +27,7 @@ def test_each_question_is_a_row_with_what_its_journal_says(tmp_path, dataset):
     assert list(found["id"]) == [pair.id for pair in pairs] and list(found.columns)[: len(COLUMNS)] == list(COLUMNS)
     rows = [json.loads(row) for row in found.to_json(orient="records", lines=True, double_precision=15).splitlines()]
     for pair, row in zip(pairs, rows, strict=True):
-        for name in (
-            "book_idx",
-            "excerpt_idx",
-            "distance",
-            "distance_bin",
-            "excerpt_length",
-            "segment_length",
-            "answer",
-        ):
+        for name in "book_idx excerpt_idx distance distance_bin excerpt_length segment_length answer".split():
             assert row[name] == getattr(pair, name)
         assert (row["seg1_pos"], row["seg2_pos"]) == pair.positions
         record = said[pair.id]

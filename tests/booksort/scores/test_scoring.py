@@ -1,4 +1,4 @@
-"""What was planted in simulated runs is found again, within its interval as often as the interval says."""
+"""What was planted in simulated runs is found again, and accuracy by the more probable label is told with how probable labels were."""
 
 import itertools
 import math
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from epbench.booksort.scores.scoring import GROUPINGS, by_distance, by_group, score_run, summary
+from epbench.booksort.scores.scoring import GROUPINGS, by_distance, by_group, mass_warnings, score_run, summary
 from epbench.errors import RunFailed
 from epbench.metric_folders import metric_module
 from tests.booksort.simulated_runs import log_odds, simulated, table
@@ -142,3 +142,61 @@ def test_one_excerpt_has_no_interval():
     rows = simulated(lambda *_: 0.0, seed=8, lengths=[250], books=1, excerpts=1)
     assert summary(table(rows))["ci_low"] is None
     assert score_run(table(rows))["intervals"] == {}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return simulated(lambda *_: log_odds(0.7), seed=11, lengths=[250], books=2, excerpts=20)
+
+
+def told(row, mass, written):
+    """The row with probabilities that prefer its predicted label by 2 to 1, and this greedy answer."""
+    more, less = 2 * mass / 3, mass / 3
+    a, b = (more, less) if row.predicted == "A" else (less, more)
+    return replace(row, p_a=a, p_b=b, greedy=written, written=written if written in "AB" else "X")
+
+
+def test_a_model_that_never_writes_a_label_is_seen_through(rows):
+    scores = score_run(table([told(row, 6e-5, "The") for row in rows]))
+    assert scores["accuracy"] > 0.6 and scores["n_invalid"] == 0  # all that stood there before
+    assert scores["label_mass"] == pytest.approx(6e-5) and scores["low_mass"] == 1.0
+    assert scores["greedy_accuracy"] == 0.0 and scores["greedy_invalid"] == 1.0
+    assert scores["intervals"]["greedy_accuracy"] == [0.0, 0.0]
+    (warning,) = scores["warnings"]
+    assert "only 6e-05 of the probability" in warning and "100% of its most probable answers" in warning
+    assert "its accuracy is 0.000 (greedy_accuracy)" in warning
+
+
+def test_a_model_that_writes_its_label_has_no_warning(rows):
+    scores = score_run(table([told(row, 0.99, row.predicted) for row in rows]))
+    assert scores["label_mass"] == pytest.approx(0.99) and scores["low_mass"] == 0.0 and scores["warnings"] == []
+    assert scores["greedy_accuracy"] == scores["accuracy"] and scores["greedy_invalid"] == 0.0
+    assert scores["intervals"]["greedy_accuracy"] == scores["intervals"]["accuracy"]
+
+
+def test_mass_and_greedy_accuracy_by_group(rows):
+    mixed = [told(row, 0.9, row.answer) if row.book_idx else told(row, 0.2, "Well") for row in rows]
+    scores = score_run(table(mixed))
+    silent, plain = scores["by_group"]["book"].values()
+    assert (silent["label_mass"], plain["label_mass"]) == (pytest.approx(0.2), pytest.approx(0.9))
+    assert (silent["greedy_accuracy"], plain["greedy_accuracy"], scores["greedy_accuracy"]) == (0.0, 1.0, 0.5)
+    assert scores["label_mass"] == pytest.approx(0.55) and scores["low_mass"] == scores["greedy_invalid"] == 0.5
+
+
+def test_the_mass_is_of_the_answers_whose_probabilities_are_known(rows):
+    """An endpoint gives them where its answer begins with a label, and lists its most probable tokens only."""
+    scores = score_run(table(rows))
+    assert scores["label_mass"] is scores["low_mass"] is None and scores["n_label_mass"] == 0
+    assert scores["greedy_accuracy"] == scores["accuracy"] and scores["warnings"] == []
+    some = [told(row, 0.9, row.predicted) if i % 4 == 0 else row for i, row in enumerate(rows)]
+    scores = score_run(table(some))
+    assert scores["label_mass"] == pytest.approx(0.9) and scores["n_label_mass"] == len(rows) // 4
+    some = [told(row, 0.9, row.predicted) for row in rows]
+    some[0] = replace(some[0], failed=True, p_a=None, p_b=None)
+    scores = score_run(table(some))
+    assert scores["n_label_mass"] == len(rows) - 1 and scores["greedy_accuracy"] is None
+
+
+@pytest.mark.parametrize(("mass", "n"), [(None, 0), (0.5, 0), (0.49, 1)])
+def test_the_warning_begins_below_one_half(mass, n):
+    assert len(mass_warnings({"label_mass": mass, "greedy_invalid": 0.3, "greedy_accuracy": None})) == n

@@ -61,7 +61,8 @@ def test_a_file_with_another_name_is_found_in_the_folder_of_its_config(tmp_path)
         file_of(open_source(str(tmp_path)), "persona_retrieval")
 
 
-def test_an_unknown_source_is_refused():
+def test_a_source_is_named_without_its_path_and_an_unknown_one_is_refused(tmp_path):
+    assert open_source(str(tmp_path)) == Source(f"the folder `{tmp_path.name}`", tmp_path)
     with pytest.raises(BadInput, match="source: expected hub or a folder, got 'openai:gpt-5'"):
         open_source("openai:gpt-5")
 
@@ -172,7 +173,3 @@ def test_an_unreachable_hub_is_one_clear_error(monkeypatch):
     monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
     with pytest.raises(RunFailed, match="ishirgarg/MemFail could not be downloaded from the Hub: .*use a local folder"):
         open_source("hub")
-
-
-def test_a_source_does_not_name_the_whole_path(tmp_path):
-    assert open_source(str(tmp_path)) == Source(f"the folder `{tmp_path.name}`", tmp_path)

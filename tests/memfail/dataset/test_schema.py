@@ -62,12 +62,8 @@ def test_essays_of_each_asked_name_are_counted():
 def test_an_option_is_leaked_if_only_it_is_stored():
     first, second = (row | {"choice_a": "moo", "choice_b": "baa"} for row in make_rows("long_hop", 5)[:2])
     for row in (first, second):
-        row |= {
-            "choice_c": "oink",
-            "choice_d": "tweet",
-            "choice_e": row["ground_truth_answer"].upper(),
-            "correct_choice": "E",
-        }
+        row |= {"choice_c": "oink", "choice_d": "tweet", "choice_e": row["ground_truth_answer"].upper()}
+        row["correct_choice"] = "E"
     second["choice_a"] = first["ground_truth_answer"]
     rows = complete("long_hop", [first, second])
     assert [(row["n_options_in_facts"], row["option_leak"]) for row in rows] == [(1, True), (2, False)]

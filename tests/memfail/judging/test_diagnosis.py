@@ -128,12 +128,8 @@ def test_misleading_questions(tmp_path, says, label, vacuous):
 
 def test_an_empty_store_needs_no_judge(tmp_path):
     judge = Scripted()
-    (direct, misleading) = diagnosed(
-        tmp_path,
-        [record(question(), memories=()), record(question(id="m", kind="misleading"), memories=())],
-        judge,
-        {"": []},
-    )
+    records_ = [record(question(), memories=()), record(question(id="m", kind="misleading"), memories=())]
+    (direct, misleading) = diagnosed(tmp_path, records_, judge, {"": []})
     assert (direct.label, misleading.label, misleading.vacuous) == ("storage_error", "correct", True)
     assert judge.asked == [("reasoning", "q"), ("abstention", "m")]
 

@@ -13,7 +13,7 @@ from epbench.memfail.judging import lexical, memories
 from epbench.memfail.judging.diagnosis import MOST_BY_RULES, diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
-from epbench.memfail.judging.memories import Memories, memories_of
+from epbench.memfail.judging.memories import Memories
 from epbench.memfail.scores import run_files
 from epbench.memfail.scores.run_files import question_rows
 from epbench.memfail.templates.rows import make_rows
@@ -63,18 +63,6 @@ def test_an_index_changes_no_verdict_and_no_nearest_memory(tmp_path, monkeypatch
     indexed = judged(tmp_path / "indexed", config, 20)
     monkeypatch.setattr(Memories, "candidates", lambda self, groups, share: self)
     assert judged(tmp_path / "scanned", config, 20) == indexed
-
-
-def test_a_store_without_a_memory_is_the_rest_of_it():
-    texts = ("Ada paints boats.", "Bo paints boats.", "Bo sings.", "Bo paints boats.")
-    for place in range(len(texts)):
-        rest, plain = Memories(texts).without(place), memories_of(texts[:place] + texts[place + 1 :])
-        assert rest == plain and rest.digest == plain.digest
-        assert [rest.number_with(word) for word in ("paint", "sing", "tea")] == [
-            plain.number_with(word) for word in ("paint", "sing", "tea")
-        ]
-        for words in (["bo"], ["boat", "sing"], ["tea"]):
-            assert rest.with_any(words) == plain.with_any(words)
 
 
 def test_rules_are_asked_about_a_fixed_part_of_very_many_units(tmp_path, monkeypatch):

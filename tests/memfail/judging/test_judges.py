@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,13 +28,8 @@ RULE = GoldMemory("r/0", ESSAY, ("Ada", "sings to them"), ("in steady drizzle",)
 
 
 def question(config="conditional_facts_easy", need=RULE, **values):
-    given_ = {
-        "kind": "",
-        "text": "Would Ada sing now?",
-        "query": "Would Ada sing now?",
-        "gold": (need,),
-        "reference": "No — dry.",
-    }
+    asked = "Would Ada sing now?"
+    given_ = {"kind": "", "text": asked, "query": asked, "gold": (need,), "reference": "No — dry."}
     return Question(id="q", config=config, row="r", **{**given_, **values})
 
 
@@ -171,14 +167,8 @@ def test_a_store_stands_first_and_is_shared_by_all_facts():
     with LoopbackEndpoint(lambda prompt: verdict("habit 1" in prompt, "seen")) as endpoint:
         model = model_judge(endpoint)
         judged = {found.key: found for found in model.judge(checks_of())}
-        assert [judged[check.key(model)].verdict.verdict for check in checks_of()] == [
-            False,
-            False,
-            True,
-            True,
-            False,
-            False,
-        ]
+        found = [judged[check.key(model)].verdict.verdict for check in checks_of()]
+        assert found == [False, False, True, True, False, False]
     users = [call.user for call in endpoint.calls]
     shared = users[0][: users[0].index("(end of the memories)")]
     assert all(user.startswith(shared) for user in users) and f"- {ESSAY}\n- something else" in shared
@@ -250,12 +240,7 @@ def test_one_check_has_one_key():
     for other in [
         Check("storage", question(), stored.gold, (*stored.memories, "more")),
         Check("storage", question("persona_retrieval"), stored.gold, stored.memories),
-        Check(
-            "storage",
-            question(),
-            GoldMemory("r/0", "other text", *((stored.gold.link, stored.gold.detail))),
-            stored.memories,
-        ),
+        Check("storage", question(), replace(stored.gold, text="other text"), stored.memories),
     ]:
         assert other.key(lexical) != stored.key(lexical)
 

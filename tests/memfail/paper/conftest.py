@@ -14,10 +14,8 @@ from tests.memfail.made_results import write_results
 
 K = 4
 CONFIGS = ("coexisting_facts", "long_hop", "persona_retrieval")
-LABELS = {
-    "floor": "none (baseline)", "bm25": "verbatim-bm25 (baseline)", "all": "oracle (baseline)", "flaky": "flaky.py:Flaky",
-}  # fmt: skip
 SYSTEMS = {"floor": "none", "bm25": "verbatim-bm25", "all": "oracle", "flaky": "flaky.py:Flaky"}
+LABELS = {name: system if name == "flaky" else f"{system} (baseline)" for name, system in SYSTEMS.items()}
 
 _FLAKY = """
 from epbench.memories.example import KeywordMemory

@@ -75,14 +75,13 @@ def cell(questions: list[Question]) -> dict[str, Any]:
     answers = [question["answer_right"] for question in questions if question["answer_right"] is not None]
     memories = [memory for question in questions for memory in question["retrieved"]]
     words = sum(len(memory.split()) for memory in memories) / len(memories) if memories else None
-    return {
-        **share(right, n, failed), "n": n, "n_failed": failed, "n_right": right,
-        **{f"{error}_error": found[f"{error}_error"] / n for error in ERRORS},
-        "success_earned": (right - vacuous) / (n - vacuous) if n > vacuous else None, "vacuous": vacuous,
-        "vacuous_wrong": sum(question["vacuous"] and question["answer_right"] is False for question in questions),
-        "answer_accuracy": sum(answers) / len(answers), "memories": len(memories) / len(questions),
-        "words_per_memory": words, "tokens_per_memory": words, "tokens_per_question": None,
-    }  # fmt: skip
+    made_up = [question["vacuous"] and question["answer_right"] is False for question in questions]
+    numbers = share(right, n, failed) | {"n": n, "n_failed": failed, "n_right": right}
+    numbers |= {f"{error}_error": found[f"{error}_error"] / n for error in ERRORS}
+    numbers |= {"success_earned": (right - vacuous) / (n - vacuous) if n > vacuous else None, "vacuous": vacuous}
+    numbers |= {"vacuous_wrong": sum(made_up), "answer_accuracy": sum(answers) / len(answers)}
+    numbers |= {"memories": len(memories) / len(questions), "tokens_per_question": None}
+    return numbers | dict.fromkeys(("words_per_memory", "tokens_per_memory"), words)
 
 
 def stages(questions: list[Question]) -> dict[str, Any]:
@@ -96,13 +95,14 @@ def beside(questions: list[Question]) -> dict[str, Any]:
     """What success alone does not say."""
     found, answers = cell(questions), Counter(question["answer_right"] for question in questions)
     earned, of = found["n_right"] - found["vacuous"], found["n"] - found["vacuous"]
-    return {
-        **found, "n_earned": earned, "n_not_vacuous": of, **share(earned, of, found["n_failed"], "earned_"),
-        "n_answers_right": answers[True], "n_answers_wrong": answers[False], "n_answers_unknown": answers[None],
-        **share(answers[True], answers[True] + answers[False], answers[None], "answers_"),
-    }  # fmt: skip
+    n_right, n_wrong, n_unknown = (answers[right] for right in (True, False, None))
+    found |= {"n_earned": earned, "n_not_vacuous": of, **share(earned, of, found["n_failed"], "earned_")}
+    found |= {"n_answers_right": n_right, "n_answers_wrong": n_wrong, "n_answers_unknown": n_unknown}
+    return found | share(n_right, n_right + n_wrong, n_unknown, "answers_")
 
 
+_CONFIGS = {"conditional": "conditional_facts_easy", "conditional_hard": "conditional_facts_hard"}
+_CONFIGS |= {"coexisting": "coexisting_facts", "long_hop": "long_hop"}
 _KINDS = {"persona_retrieval_nonmisleading": "direct", "persona_retrieval_misleading": "misleading"}
 
 
@@ -116,12 +116,7 @@ class Reported:
             config = configs.get(row["dataset"], row["dataset"].lower().replace("-", "_"))
             self.rates[config, row["system"], row["internal_model"], row["k"]] = row
         for row in json.loads((folder / "paper_error_breakdown.json").read_text("utf-8"))["rows"]:
-            config = {
-                "conditional": "conditional_facts_easy",
-                "conditional_hard": "conditional_facts_hard",
-                "coexisting": "coexisting_facts",
-                "long_hop": "long_hop",
-            }.get(row["dataset"], "persona_retrieval")
+            config = _CONFIGS.get(row["dataset"], "persona_retrieval")
             place = config, row["system"], row["internal_model"], row["k"]
             for kind in {"all", _KINDS.get(row["dataset"], "all")}:
                 of = self.counts.setdefault((*place, kind), Counter())
@@ -132,14 +127,10 @@ class Reported:
         counts = self.counts[(*place, kind)]
         rate = self.rates[place]["success_rate"] if kind == "all" and place in self.rates else None
         n, right = counts["n"], counts["correct_or_unanalysed"]
-        unknown = dict.fromkeys((
-            "success_earned", "vacuous", "vacuous_wrong", "answer_accuracy", "memories", "words_per_memory",
-            "tokens_per_memory", "tokens_per_question",
-        ))  # fmt: skip
-        return {
-            **unknown, **share(right, n, 0), **({} if rate is None else {"mean": rate}), "n": n, "n_failed": 0, "n_right": right,
-            **{f"{error}_error": counts[error] / n for error in ERRORS},
-        }  # fmt: skip
+        found = dict.fromkeys("success_earned vacuous vacuous_wrong answer_accuracy memories words_per_memory".split())
+        found |= dict.fromkeys(("tokens_per_memory", "tokens_per_question")) | share(right, n, 0)
+        found |= {"n": n, "n_failed": 0, "n_right": right} | ({} if rate is None else {"mean": rate})
+        return found | {f"{error}_error": counts[error] / n for error in ERRORS}
 
     def stages(self, place: tuple[Any, ...], kind: str) -> dict[str, Any]:
         """What became of the questions."""

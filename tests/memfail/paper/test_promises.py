@@ -28,9 +28,9 @@ from tests.conftest import SHARED
 from tests.memfail.paper.conftest import K
 
 NAMES = [
-    "Table 2", "Figure 1", "Figure 1, beside success", "Figure 2", "Figure 3", "Figure 3, tokens per question",
-    "Figure 4", "Figure 5", "Figure 6", "Figure 7", "Figure 8", "Figure 9",
-]  # fmt: skip
+    *("Table 2", "Figure 1", "Figure 1, beside success", "Figure 2", "Figure 3", "Figure 3, tokens per question"),
+    *(f"Figure {number}" for number in range(4, 10)),
+]
 MORE = ["Differences", "Scaling in N", "Scaling in K", "Tokens and cost"]
 published = pytest.mark.skipif(not (SHARED / "memfail").is_dir(), reason="needs the published rows beside the checkout")
 
@@ -56,9 +56,8 @@ def test_everything_is_in_the_order_of_the_paper_and_can_be_written(made, tmp_pa
             assert one.title[-1] != "." and all(note.endswith(".") or "judge" in note for note in one.table.notes)
             assert len({tuple(record) for record in one.records}) == 1  # the same columns in each
             rows = list(csv.DictReader(io.StringIO(as_csv(one))))
-            assert len(rows) == len(one.records) and not {"nan", "NaN"} & {
-                cell for row in rows for cell in row.values()
-            }
+            cells = {cell for row in rows for cell in row.values()}
+            assert len(rows) == len(one.records) and not {"nan", "NaN"} & cells
 
 
 def test_without_anything_only_what_needs_nothing_is_made():
@@ -158,9 +157,7 @@ def test_drawings_have_a_panel_for_each_config_one_legend_and_need_no_colour(mad
     assert len({patch.get_hatch() for patch in stages.axes[0].patches}) == 5
     by_memory, by_question = figure_3(made.inputs)
     assert isinstance(by_question, Missing)  # neither the reader nor these reported rates have tokens
-    assert not [
-        r for r in by_memory.records if r["system"] == "none" and r["config"] == "long_hop"
-    ]  # nothing came back
+    assert ("none", "long_hop") not in {(r["system"], r["config"]) for r in by_memory.records}  # nothing came back
     assert all(drawn(one).axes for one in (by_memory, *scaling(made.inputs)))
 
 
@@ -221,10 +218,9 @@ def test_the_numbers_of_the_papers_figures_come_out():
         (found,) = [r for r in made[figure].records if wanted.items() <= r.items()]
         return found
 
-    for system, rates in {
-        "Mem0": (0.35, 0.61, 0.69), "SimpleMem": (0.07, 0.20, 0.34), "A-MEM": (0.25, 0.51, 0.61),
-        "StructMem": (0.25, 0.49, 0.54),
-    }.items():  # fmt: skip
+    rates_of = {"Mem0": (0.35, 0.61, 0.69), "SimpleMem": (0.07, 0.20, 0.34)}
+    rates_of |= {"A-MEM": (0.25, 0.51, 0.61), "StructMem": (0.25, 0.49, 0.54)}
+    for system, rates in rates_of.items():
         assert [record("Figure 1", "coexisting_facts", system, k)["mean"] for k in (5, 10, 15)] == list(rates)
     mem0 = record("Figure 1", "coexisting_facts", "Mem0", 5)
     assert (round(mem0["low"], 4), round(mem0["high"], 4)) == (0.2636, 0.4475)
@@ -233,9 +229,8 @@ def test_the_numbers_of_the_papers_figures_come_out():
     direct = record("Figure 8", "persona_retrieval", "Mem0", 5, questions="direct")
     assert direct["n"] == 143 and direct["n_storage_error"] == 103 and direct["n_success"] == 14
     assert record("Figure 9", "conditional_facts_easy", "StructMem", 5)["storage_error"] == 1.0
-    assert any(
-        "StructMem, gpt-5.4-mini (reported) on conditional_facts_easy" in n for n in made["Figure 9"].table.notes
-    )
+    empty = "StructMem, gpt-5.4-mini (reported) on conditional_facts_easy"
+    assert any(empty in note for note in made["Figure 9"].table.notes)
     tokens = record("Figure 3, tokens per question", "coexisting_facts", "Mem0", 5, system_model="gpt-4.1-mini")
     assert tokens["tokens_per_question"] == 1381
     assert len(made["Figure 4"].records) > 300 and isinstance(made["Differences"], Missing)

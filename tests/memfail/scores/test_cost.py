@@ -79,9 +79,6 @@ def test_what_has_no_price_has_no_cost_and_the_whole_has_none(prices):
     embedder = {**RUN, "identity": {**RUN["identity"], "embedder": ""}}
     assert costs(embedder, USAGE, prices)["retrieving"] is None and costs(embedder, USAGE, prices)["storing"] == 5.0
     assert set(costs(RUN, USAGE, None).values()) == {None}
-
-
-def test_a_free_model_costs_nothing_and_says_so(prices):
     free = Prices("EUR", {**prices.models, "small": Price(0.0, 0.0)})
     assert costs(RUN, USAGE, free)["storing"] == 0.0
 
@@ -92,6 +89,9 @@ def test_tokens_that_nobody_counted_are_unknown(prices):
     found = spent(RUN, usage, prices)
     assert found["storing"].tokens_in is None and found["storing"].cost is None
     assert found["answering"].tokens_in is None and found["answering"].cost is None
+    without_tokens = {**USAGE, "storing": {**USAGE["storing"], "tokens_in": 0, "tokens_out": 0}}
+    storing = (found := spent(RUN, without_tokens, prices))["storing"]
+    assert (storing.tokens_in, storing.cost, total(found)) == (None, None, None)
     baseline = {**RUN, "identity": {**RUN["identity"], "control": True, "model": "lexical"}}
     assert costs(baseline, usage, prices) == dict.fromkeys(("storing", "retrieving", "answering", "judging"), 0.0) | {
         "retrieving": 2.0
@@ -142,9 +142,3 @@ def test_missing_files_are_one_line(tmp_path):
     (tmp_path / "usage.json").write_text('{"storing": {"tokens_in": "many"}}', "utf-8")
     with pytest.raises(BadInput, match="tokens_in"):
         usage_of(tmp_path)
-
-
-def test_an_endpoint_that_reports_no_tokens_costs_an_unknown_sum(prices):
-    usage = {**USAGE, "storing": {**USAGE["storing"], "tokens_in": 0, "tokens_out": 0}}
-    found = spent(RUN, usage, prices)
-    assert (found["storing"].tokens_in, found["storing"].cost, total(found)) == (None, None, None)

@@ -10,13 +10,7 @@ BY_MODEL, ERRORS_BY_MODEL = "Success by the model inside the memory system", "Wh
 
 
 def run(system, model, *, reported=False, ks=(5,), errors=True):
-    rates = {
-        "success_rate": 0.5,
-        "storage_error": 0.2,
-        "summary_error": 0.1,
-        "retrieval_error": 0.1,
-        "reasoning_error": 0.1,
-    }
+    rates = dict(zip(STAGES, (0.5, 0.2, 0.1, 0.1, 0.1), strict=True))
     shown = rates if errors else {"success_rate": 0.5}
     cell = {**shown, "n": 10, "failed": 0, "vacuous": 0, "facts": {}, "intervals": {"success_rate": [0.2, 0.8]}}
     about = {"config": "long_hop", "system": system, "by_k": {str(k): cell for k in ks}}

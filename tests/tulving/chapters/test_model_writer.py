@@ -348,12 +348,8 @@ def test_prompts_say_all_that_the_checks_want(name, tmp_path):
         event, layout = task.event, task.layout
         assert (request.sampling.temperature, request.sampling.max_tokens) == (1.0, 4096)
         assert f"{layout.style}: {', '.join(outline.universe.styles[layout.style])}." in request.user
-        for fact, where in (
-            (event.day, layout.time),
-            (event.space, layout.space),
-            (event.entity, layout.entity),
-            (event.detail_in_sentence, layout.content),
-        ):
+        facts = {event.day: layout.time, event.space: layout.space, event.entity: layout.entity}
+        for fact, where in (facts | {event.detail_in_sentence: layout.content}).items():
             line = next(line for line in request.user.splitlines() if f'"{fact}"' in line)
             assert line.endswith(
                 "anywhere in the paragraph" if layout.n_paragraphs == 1 else f"in paragraph ({where}) only"

@@ -9,13 +9,8 @@ from epbench.tulving.finetuning.measures import GROUPS
 from epbench.tulving.finetuning.report import figure, html_report, scores_of, tables, what_was_trained
 
 STEP = {"step": 1, "epoch": 1, "seconds": 1.0, "tokens": 10, "learned": 5, "loss": 2.0}
-RUN = {
-    "identity": {"method": "tulving_qa", "model": "hf:<b>"},
-    "command": "x",
-    "python": "3",
-    "platform": "p",
-    "versions": {},
-}
+IDENTITY = {"method": "tulving_qa", "model": "hf:<b>"}
+RUN = {"identity": IDENTITY, "command": "x", "python": "3", "platform": "p", "versions": {}}
 BINS = ("0", "1", "2")
 
 

@@ -86,15 +86,8 @@ ROWS = [row("a", ["Ann"]), row("b", ["Ann"]), row("c", ["Ann"], question="Who el
 
 
 def test_equal_answers_are_judged_once_and_come_back_in_the_order_of_the_rows(tmp_path):
-    answers(
-        tmp_path,
-        said("c", "x"),
-        said("b", "x"),
-        said("a", "x"),
-        said("a", "y", 1),
-        ("b", 1, {"failure": "429"}),
-        said("z", "x"),
-    )
+    lost = ("b", 1, {"failure": "429"})
+    answers(tmp_path, *(said(id_, "x") for id_ in "cba"), said("a", "y", 1), lost, said("z", "x"))
     judge = Counting()
     found = judge_answers(tmp_path, ROWS, judge, no_progress)
     assert sorted(judge.asked) == ["x", "x", "y"]  # a and b ask the same, c does not, z is no row of this run

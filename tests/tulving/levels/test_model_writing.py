@@ -67,13 +67,8 @@ def test_a_model_gets_the_plan_and_its_mistakes_are_named(tmp_path):
     asked = [prompt for prompt in author.prompts if "=== Chapter ===" not in prompt]
     for task in author.tasks:
         prompt = next(one for one in asked if author.task_of(one) is task)
-        for words in (
-            task.plan.when,
-            task.plan.where,
-            task.plan.name,
-            *(one.text for one in task.plan.fixed),
-            *task.plan.deeds,
-        ):
+        plan = task.plan
+        for words in (plan.when, plan.where, plan.name, *(one.text for one in plan.fixed), *plan.deeds):
             assert words in prompt
         assert (task.plan.what in prompt) or task.plan.named
         assert task.event.day not in prompt or task.plan.when.endswith(task.event.day)

@@ -13,11 +13,13 @@ from epbench.files.packaged import packaged
 from epbench.reports.exhibit import Missing
 from epbench.reports.figures import drawing, svg
 from epbench.reports.reported import ReportedRow, read_reported
-from epbench.tulving.paper import book_chapters, make
-from epbench.tulving.paper.book_chapters import path_figures, positions_figures
-from epbench.tulving.paper.book_tables import expected_counts, is_about_books
+from epbench.tulving.paper import book_map, make
+from epbench.tulving.paper.book_chapters import positions_figures
+from epbench.tulving.paper.book_map import path_figures
+from epbench.tulving.paper.book_tables import expected_counts
 from epbench.tulving.paper.books import Asked, read_books
 from epbench.tulving.paper.inputs import Inputs
+from epbench.tulving.paper.make import is_about_books
 from tests.conftest import SHARED
 from tests.published_data import OURS
 from tests.tulving.paper.plain_books import BINS, ELEMENTS
@@ -160,8 +162,8 @@ def test_spaces_without_coordinates_stay_off_the_map_and_in_the_table(made, book
 def test_numbers_of_stops_do_not_cover_one_another(books, monkeypatch):
     """Forty stops in one street."""
     placed = []
-    free = book_chapters._free
-    monkeypatch.setattr(book_chapters, "_free", lambda *box: free(*box) and not placed.append(box[:3]))
+    free = book_map._free
+    monkeypatch.setattr(book_map, "_free", lambda *box: free(*box) and not placed.append(box[:3]))
     event = books[0].chapters[0].event
     chapters = [replace(books[0].chapters[0], number=n, event=replace(event, space=f"House {n}")) for n in range(1, 41)]
     street = {f"House {n}": (40.75 + n / 20_000, -73.98) for n in range(1, 41)}

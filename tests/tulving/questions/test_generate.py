@@ -46,12 +46,8 @@ def test_the_first_templates_are_those_of_table_10():
     for theirs in published_cases("qa_template_properties.json"):
         ours = PUBLISHED_TEMPLATES[theirs["id"]]
         cue = "".join(o if p != "*" else "" for o, p in zip("tsec", theirs["cue"].strip("()").split(", "), strict=True))
-        assert (ours.id, ours.cue, ours.trace, ours.get) == (
-            theirs["id"],
-            cue,
-            traces[theirs["retrieval_type"]],
-            theirs["get"],
-        )
+        assert (ours.id, ours.cue) == (theirs["id"], cue)
+        assert (ours.trace, ours.get) == (traces[theirs["retrieval_type"]], theirs["get"])
 
 
 def test_templates_name_their_cue_and_nothing_else():

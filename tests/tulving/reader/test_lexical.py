@@ -1,3 +1,7 @@
+"""The readers without a model: the rule-based one, and the one that names everything."""
+
+import json
+
 import pytest
 
 from epbench import BadInput
@@ -5,7 +9,9 @@ from epbench.models.load import Options, load_reader
 from epbench.models.protocol import Request
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.questions.templates import TEMPLATES
+from epbench.tulving.reader.everything import EverythingReader, names_by_trace
 from epbench.tulving.reader.lexical import NOTHING, LexicalReader, answer_question, read_story
+from tests.scripts import in_process
 
 STORY = """Chapter 1
 
@@ -74,12 +80,7 @@ def test_a_text_without_chapters_says_nothing():
 
 def test_keys_depend_on_all_of_the_prompt():
     base = Request("1", "s", "c", "q")
-    others = [
-        Request("2", "s", "c", "q"),
-        Request("1", "x", "c", "q"),
-        Request("1", "s", "x", "q"),
-        Request("1", "s", "c", "x"),
-    ]
+    others = [Request(*parts) for parts in ("2scq", "1xcq", "1sxq", "1scx")]
     assert len({base.key("m"), base.key("n"), *(o.key("m") for o in others)}) == 6
 
 
@@ -90,3 +91,41 @@ def test_a_reader_is_the_lexical_one_or_a_model():
     assert model.name == "openai:tiny" and not model.costs_nothing
     with pytest.raises(BadInput, match="unknown model 'gpt'; expected one of: lexical .*, hf:PATH_OR_ID"):
         load_reader("gpt", LexicalReader())
+
+
+ROWS = [
+    {"id": "1", "trace": "times", "answer": ["May 07, 2024"]},
+    {"id": "2", "trace": "times", "answer": ["June 01, 2023", "May 07, 2024"]},
+    {"id": "3", "trace": "spaces", "answer": []},
+    {"id": "4", "trace": "spaces", "answer": ["High Line"]},
+    {"id": "5", "trace": "full_details", "answer": ["It was a long day."]},
+]
+
+
+def test_it_names_everything_of_the_asked_kind_and_for_an_account_everything_but_accounts():
+    assert names_by_trace(ROWS) == {
+        "times": ["June 01, 2023", "May 07, 2024"], "spaces": ["High Line"],
+        "full_details": ["June 01, 2023", "May 07, 2024", "High Line"],
+    }  # fmt: skip
+    asked = [Request(id_, "", "", "?") for id_ in "135"]
+    dates, places, account = (reply.text for reply in EverythingReader(ROWS).answer(asked))
+    assert (dates, places) == ("- June 01, 2023\n- May 07, 2024", "- High Line")
+    assert account == "- June 01, 2023\n- May 07, 2024\n- High Line"
+    assert EverythingReader([ROWS[2]]).answer_to(Request("3", "", "", "?")) == "Everything."
+
+
+@pytest.mark.slow
+def test_a_run_of_it_asks_no_model_resumes_and_can_be_verified(short_book, tmp_path):
+    command = ("eval_scripts/tulving.py", "--dataset", short_book, "--memory", "everything", "--out", tmp_path / "r")
+    for _ in range(2):
+        done = in_process.script(*command)
+        assert done.returncode == 0, done.stderr
+    assert "The answers name" in " ".join(done.stdout.split())
+    assert len((tmp_path / "r/answers.jsonl").read_text().splitlines()) == 450
+    scores = json.loads((tmp_path / "r/scores.json").read_text())
+    assert (scores["latest"], scores["latest_several"], scores["all_matched"]) == (1, 1, 1)
+    assert scores["items_ratio"] > 1.5 and scores["harsh_simple_recall_score"] < scores["simple_recall_score"] / 2
+    for name in ("table.md", "report.html"):
+        assert "items for each true one" in (tmp_path / "r" / name).read_text()
+    assert in_process.script("eval_scripts/verify.py", tmp_path / "r").returncode == 0
+    in_process.refused(in_process.script(*command, "--model", "hf:x"), "asks no model, got --model hf:x")

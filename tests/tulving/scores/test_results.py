@@ -82,14 +82,9 @@ def test_repeats_are_judged_each_and_the_usage_adds_up(tmp_path):
 def test_a_repeat_that_is_missing_is_lost_and_never_more_are_found_than_asked(tmp_path):
     """An answer that was asked anew under another key replaces the one before it."""
     rows = [person("ax"), person("bx")]
-    (tmp_path / "answers.jsonl").write_text(
-        "".join(
-            json.dumps({"key": str(i), "id": id_, "repeat": repeat, "answer": answer}) + "\n"
-            for i, (id_, repeat, answer) in enumerate(
-                [("ax", 0, "Nobody"), ("ax", 1, "Person ax"), ("ax", 0, "Person ax"), ("bx", 1, "Person bx")]
-            )
-        )
-    )
+    given = [("ax", 0, "Nobody"), ("ax", 1, "Person ax"), ("ax", 0, "Person ax"), ("bx", 1, "Person bx")]
+    lines = [{"key": str(i), "id": id_, "repeat": n, "answer": text} for i, (id_, n, text) in enumerate(given)]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     verdicts = judge_answers(tmp_path, rows, LexicalJudge(), no_progress)
     assert [(v.id, list(v.scores)) for v in verdicts] == [("ax", [1]), ("ax", [1]), ("bx", [1])]
     assert [question.id for question in lost_questions(rows, verdicts, 2)] == ["bx"]
@@ -250,22 +245,13 @@ def test_a_text_without_words_in_a_file_is_an_empty_answer_and_an_old_run_with_o
 
 def naming(recall, harsh, ratio, n=4):
     whole = scores_of([judged_row("ax")], [], judge=LexicalJudge())
-    more = {
-        "simple_recall_score": recall,
-        "harsh_simple_recall_score": harsh,
-        "items_ratio": ratio,
-        "n_by_bin": {"1": n},
-    }
-    return whole | more
+    recalls = {"simple_recall_score": recall, "harsh_simple_recall_score": harsh}
+    return whole | recalls | {"items_ratio": ratio, "n_by_bin": {"1": n}}
 
 
 def test_naming_too_much_is_warned_of_and_so_is_a_rank_that_hangs_on_it():
-    runs = {
-        "all": naming(0.8, 0.1, 11.9),
-        "few": naming(0.7, 0.7, 1.5),
-        "none": naming(0.2, 0.2, None),
-        "other": naming(0.9, 0.0, 1, 5),
-    }
+    runs = {"all": naming(0.8, 0.1, 11.9), "few": naming(0.7, 0.7, 1.5), "none": naming(0.2, 0.2, None)}
+    runs["other"] = naming(0.9, 0.0, 1, 5)
     many, ranks = naming_notes(runs)
     assert many.startswith("all: its answers name 11.9 items for each true one") and many.endswith(
         "simple recall is 0.100."

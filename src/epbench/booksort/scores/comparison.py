@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.dataset.load import pair_id
@@ -14,6 +15,7 @@ from epbench.booksort.scores.tables import markdown_table
 from epbench.errors import BadInput
 from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
+from epbench.metric_folders import metric_module
 from epbench.runs import folder as run_folders
 from epbench.runs.several import check_same, labels_of
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
@@ -84,8 +86,9 @@ def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) ->
         For each two runs what `epbench.statistics.paired.compare_two` returns, with excerpts as clusters and McNemar's
         test. If each pair of segments was asked in both orders, its two askings are one unit of that test. Also n_failed,
         the number of failed questions of each run, which are left out; log_ratio, as in `compare_log_ratios` with p_holm
-        and p_less_holm, or None if a run has no probabilities; and p_holm. Holm's correction of p is for the number of
-        comparisons. That of the log ratios is for the tests in both directions together, so for k (k - 1) tests of k runs.
+        and p_less_holm, and auc, as in `compare_areas`, each None if a run has no probabilities; and p_holm. Holm's
+        correction of p is for the number of comparisons. That of the log ratios is for the tests in both directions
+        together, so for k (k - 1) tests of k runs.
 
     Raises:
         RunFailed: Two runs have no answered question in common.
@@ -94,7 +97,7 @@ def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) ->
     for names in progress(list(combinations(runs, 2))):
         tables = [runs[name] for name in names]
         pair = compare_outcomes(names, tables, cluster="excerpt", unit_of=pair_id)
-        found.append(pair | {"log_ratio": compare_log_ratios(*tables)})
+        found.append(pair | {"log_ratio": compare_log_ratios(*tables), "auc": compare_areas(*tables)})
     _correct([pair["log_ratio"] for pair in found if pair["log_ratio"]])
     return with_holm(found)
 
@@ -123,6 +126,30 @@ def compare_log_ratios(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, A
     p, p_less = _one_sided(differences)
     difference = float(differences.mean())
     return {"n": len(pairs), "difference": difference, "interval": interval, "p": p, "p_less": p_less}
+
+
+def compare_areas(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any] | None:
+    """Compare how well the log odds of two runs tell the questions apart on which both have probabilities.
+
+    Returns:
+        n, the number of these questions; means, the AUC of each run; difference, that of the first minus that of the second;
+        interval, [low, high] of the difference, 95 %, with excerpts as clusters, or None with a single excerpt. The whole is
+        None where the questions have only one of the answers A and B.
+    """
+    import numpy as np
+
+    both = first.merge(second[["id", "log_odds"]], on="id", suffixes=("", "_other"))
+    both = both[both["right"].notna()].dropna(subset=["log_odds", "log_odds_other"])
+    if both["answer"].nunique() < 2:
+        return None
+    area, answers = metric_module("sort_accuracy").area, both["answer"].tolist()
+    (one, of_one), (other, of_other) = (area(both[name].tolist(), answers) for name in ("log_odds", "log_odds_other"))
+    parts = both.assign(part=of_one - of_other).groupby("excerpt")["part"].sum().to_numpy()
+    k, difference, interval = len(parts), one - other, None
+    if k > 1:
+        half = float(NormalDist().inv_cdf(0.975) * np.sqrt(k / (k - 1) * np.square(parts).sum()))
+        interval = [difference - half, difference + half]
+    return {"n": len(both), "means": [one, other], "difference": difference, "interval": interval}
 
 
 def pair_differences(first: pd.DataFrame, second: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from epbench.booksort.scores.tables import (
     ANSWERS,
     accuracy,
     answers,
+    apart,
     both_orders_table,
     by_book,
     groups,
@@ -104,7 +105,10 @@ def _size(rows: pd.DataFrame) -> str:
     return f"{asked}{len(rows):,} questions about {excerpts:,} excerpts of {books} books."
 
 
-_HOW_TO_READ = """<p>Accuracy compares the probabilities of A and B where they are known. The greedy accuracy counts what
+_HOW_TO_READ = """<p>Accuracy compares the probabilities of A and B where they are known. A model that prefers one letter
+may know more than its accuracy shows. The AUC is the probability that its log odds of A are higher for a question whose
+answer is A than for one whose answer is B (0.5 for a model that knows nothing), and the calibrated accuracy reads A where
+they are above their median over all other excerpts; the paper reports neither. The greedy accuracy counts what
 the model would have written: its most probable first token, or an endpoint's text, has to name the right segment. The label
 mass is the probability that the first token is A or B at all; an endpoint lists its most probable tokens only, so that its
 mass is a lower bound. Where questions have no answer, an accuracy is shown as the range from all of them wrong to all of
@@ -121,6 +125,7 @@ def _scores(scores: Scores) -> str:
             name,
             group,
             accuracy(found),
+            *apart(found),
             accuracy(found, "greedy_accuracy"),
             mass(found),
             *(cell(found[key]) for key in ("share_a", "p_value", "n", "n_failed")),
@@ -128,7 +133,19 @@ def _scores(scores: Scores) -> str:
         for name in ("part x segment_length", "excerpt_length x segment_length", "distance_bin")
         for group, found in scores["by_group"][name].items()
     ]
-    head = ["by", "group", "accuracy", "greedy accuracy", "label mass", "share of A", "p", "answers", "failed"]
+    head = [
+        "by",
+        "group",
+        "accuracy",
+        "AUC",
+        "calibrated",
+        "greedy accuracy",
+        "label mass",
+        "share of A",
+        "p",
+        "answers",
+        "failed",
+    ]
     return Table([], lines).html() + both + _HOW_TO_READ + Table(head, groups, text_columns=2).html()
 
 

@@ -31,6 +31,9 @@ IDENTITY = fields(
 )  # fmt: skip
 """The field `identity` of run.json."""
 
+APART = ("auc", "auc_low", "auc_high", "auc_p_value", "calibrated_accuracy")
+"""How well the log odds of A tell the questions apart; fields of scores.json that earlier versions did not write."""
+
 _BOUNDS = fields({"accuracy": Interval, "greedy_accuracy": Interval})
 _SUMMARY: Any = fields(
     {
@@ -38,7 +41,7 @@ _SUMMARY: Any = fields(
         **dict.fromkeys(("n", "n_invalid", "n_failed"), Whole),
     },
     {
-        **dict.fromkeys(("greedy_accuracy", "greedy_invalid", "label_mass", "low_mass"), Number | None),
+        **dict.fromkeys(("greedy_accuracy", "greedy_invalid", "label_mass", "low_mass", *APART), Number | None),
         "n_label_mass": Whole, "incomplete": _BOUNDS, **dict.fromkeys(("from", "to", "mean"), Number),
     },
 )  # fmt: skip
@@ -54,7 +57,7 @@ SCORES = fields(
         "by_group": fields(dict.fromkeys(_GROUPS, dict[str, _SUMMARY])), "distances": list[_SUMMARY],
     },
     {
-        "warnings": list[str], **dict.fromkeys(("label_mass", "consistency"), Number | None), "n_label_mass": Whole,
+        "warnings": list[str], **dict.fromkeys(("label_mass", "consistency", *APART), Number | None), "n_label_mass": Whole,
         "incomplete": _BOUNDS, "both_orders": dict[str, Number | None], "retrieval": dict,
     },
 )  # fmt: skip
@@ -119,8 +122,9 @@ def read_questions(folder: Path) -> pd.DataFrame:
         The columns of `COLUMNS`, and: part (of the paper: `SORT` or `SORT-extend`), excerpt (which excerpt the question is
         about; its questions share one reading, and so their errors), pair (the id of the pair; with both orders, two questions
         ask about each), swapped (whether it is the second asking of its pair), right (1, 0, or NaN if the question failed),
-        share (the part of p(A) + p(B) that the right segment has), and log_ratio (its logarithm; NaN if that is unknown, or the
-        question failed).
+        share (the part of p(A) + p(B) that the right segment has), log_ratio (its logarithm; NaN if that is unknown, or the
+        question failed), and log_odds (log p(A) - log p(B), whichever is right; infinite where one of them is 0, NaN where the
+        probabilities are unknown or both 0).
 
     Raises:
         BadInput: There is no such file and it cannot be made, it is no Parquet file, or it lacks a column.
@@ -142,4 +146,9 @@ def _measured(table: pd.DataFrame) -> pd.DataFrame:
         right=(table["outcome"] == "right").astype("float64").mask(failed),
         share=share,
         log_ratio=[math.log(part) if part > 0 else math.nan for part in share.mask(failed)],
+        log_odds=_logarithms(p_a) - _logarithms(p_b),
     )
+
+
+def _logarithms(probabilities: pd.Series[float]) -> pd.Series[float]:
+    return probabilities.map(lambda p: -math.inf if p == 0 else math.log(p), na_action="ignore")

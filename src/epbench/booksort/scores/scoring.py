@@ -3,6 +3,9 @@
 Accuracy compares the probabilities of A and B, however small both are, so a model that would never write either still gets
 an accuracy. Two numbers beside it show what it is worth: the greedy accuracy counts what the model would have written, and
 the label mass is the probability that its first token is A or B.
+
+A model that answers A whatever is asked has an accuracy of one half even if it holds A for more probable where A is right. The
+AUC of its log odds and the accuracy with a calibrated threshold show this; the paper has neither.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.scores.middle_effect import middle_effect
-from epbench.booksort.scores.run_files import LONG_EXCERPT
+from epbench.booksort.scores.run_files import APART, LONG_EXCERPT
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.runs.usage import commonest
@@ -36,9 +39,9 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
 
     Returns:
         The fields of `summary` for all questions: accuracy, greedy_accuracy, greedy_invalid, label_mass, n_label_mass,
-        low_mass, share_a, p_value, n_invalid, and with failed questions incomplete.
+        low_mass, share_a, p_value, n_invalid, those of `APART`, and with failed questions incomplete.
         n_questions and n_failed: the numbers of answered and of failed questions.
-        intervals: [low, high] of `accuracy`, `greedy_accuracy` and `consistency`, 95 %, drawing excerpts.
+        intervals: [low, high] of `accuracy`, `greedy_accuracy`, `consistency` and `auc`, 95 %, with excerpts as clusters.
         warnings: see `mass_warnings`.
         by_group: for each of `GROUPINGS`, a summary of each group in rising order.
         distances: accuracy by the distance in words, in ten parts of equal size.
@@ -58,6 +61,7 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
         )
     whole = summary(rows)
     ends = {"accuracy": (whole.pop("ci_low"), whole.pop("ci_high")), "greedy_accuracy": (None, None)}
+    ends["auc"] = (whole.pop("auc_low"), whole.pop("auc_high"))
     if n_answered == len(rows):
         ends["greedy_accuracy"] = _interval_of(rows["written"] == rows["answer"], rows) or (None, None)
     scores: dict[str, Any] = {"accuracy": whole["accuracy"], "greedy_accuracy": whole["greedy_accuracy"]}
@@ -93,18 +97,21 @@ def summary(rows: pd.DataFrame) -> Summary:
         accuracy, ci_low and ci_high (95 %, drawing excerpts), share_a, n (answered questions), n_invalid and p_value: as
         the metric `sort_accuracy` computes them; with both orders p_value is that of `against_guessing`, one-sided, and
         None if no pair has two answers.
+        auc, auc_low, auc_high, auc_p_value and calibrated_accuracy: how well log p(A) - log p(B) tells the questions apart, as
+        the metric computes it; None unless the probabilities of all questions are known.
         greedy_accuracy, greedy_invalid, label_mass, n_label_mass and low_mass: see `label_scores`.
-        n_failed: the number of failed questions. If there are any, accuracy, its interval, p_value and greedy_accuracy
-        are None, and incomplete has [low, high] for accuracy and greedy_accuracy: their values if all failed answers were
-        wrong, and if all were right.
+        n_failed: the number of failed questions. If there are any, accuracy, its interval, p_value, greedy_accuracy and the
+        fields of the AUC are None, and incomplete has [low, high] for accuracy and greedy_accuracy: their values if all
+        failed answers were wrong, and if all were right.
     """
     answered = rows[rows["right"].notna()]
     n_failed = len(rows) - len(answered)
     found: Summary = {"accuracy": None, "ci_low": None, "ci_high": None, "share_a": None, "n": 0, "n_invalid": 0}
-    found |= {"p_value": None}
+    found |= dict.fromkeys(("p_value", *APART))
     if len(answered):
         predicted, answer, excerpt = (answered[name].tolist() for name in ("predicted", "answer", "excerpt"))
-        found = metric_module("sort_accuracy").sort_accuracy(predicted, answer, None, excerpt)
+        odds = answered["log_odds"].tolist() if not n_failed and answered["log_odds"].notna().all() else None
+        found |= metric_module("sort_accuracy").sort_accuracy(predicted, answer, None, excerpt, odds)
     if rows["swapped"].any():
         twice = answered["pair"].duplicated().any()
         found["p_value"] = against_guessing(answered, "greater")[0] if twice else None

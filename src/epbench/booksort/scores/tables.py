@@ -11,7 +11,7 @@ from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, on_sc
 if TYPE_CHECKING:
     from rich.console import Group
 
-ANSWERS = ("greedy accuracy", "label mass", "share of A", "p", "answers", "invalid", "failed")
+ANSWERS = ("AUC", "calibrated", "greedy accuracy", "label mass", "share of A", "p", "answers", "invalid", "failed")
 """The titles of the columns about a run's answers; see `answers`."""
 
 
@@ -99,13 +99,20 @@ def _by_run(runs: Runs) -> Iterator[Table]:
 
 def whole(scores: Scores) -> dict[str, Any]:
     """The scores of a run in the form of a summary, with the interval of the accuracy."""
-    low, high = scores["intervals"].get("accuracy", (None, None))
-    return {**scores, "ci_low": low, "ci_high": high}
+    (low, high), (auc_low, auc_high) = (scores["intervals"].get(name, (None, None)) for name in ("accuracy", "auc"))
+    return {**scores, "ci_low": low, "ci_high": high, "auc_low": auc_low, "auc_high": auc_high}
+
+
+def apart(found: Mapping[str, Any]) -> list[str]:
+    """The AUC of a summary with its interval, such as `0.780 (0.700–0.840)`, and the calibrated accuracy; a dash if unknown."""
+    auc, low, high = (found.get(name) for name in ("auc", "auc_low", "auc_high"))
+    return [cell(auc) + (f" ({low:.3f}–{high:.3f})" if low is not None else ""), cell(found.get("calibrated_accuracy"))]
 
 
 def answers(scores: Scores) -> list[str]:
     """What the answers of a run are like; the columns are `ANSWERS`."""
     return [
+        *apart(whole(scores)),
         accuracy(scores, "greedy_accuracy"),
         mass(scores),
         *(cell(scores[key]) for key in ("share_a", "p_value", "n_questions", "n_invalid", "n_failed")),

@@ -7,30 +7,19 @@ how questions are spread (12).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING
 
 from epbench.models.estimate import CL100K
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_sd, of_source, plain
+from epbench.reports.exhibit import Column, Row, mean_sd, of_source, plain
 from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import Estimate
 from epbench.tulving.events.events import Distribution
 from epbench.tulving.events.universe import PUBLISHED_SIZE
-from epbench.tulving.paper.books import (
-    BOOK,
-    WRITER,
-    Asked,
-    PaperBook,
-    Record,
-    Reported,
-    book_table,
-    identity_of,
-    of_cells,
-    rows_of,
-)
-from epbench.tulving.paper.rows import cue_text
+from epbench.tulving.paper.books import BOOK, WRITER, Asked, Books, BookTable, PaperBook, Record, identity_of, of_cells
+from epbench.tulving.paper.rows import cue_text, texts
 from epbench.tulving.questions.generate import BINS, bin_of
 from epbench.tulving.questions.templates import TEMPLATES_BY_CUE
 
@@ -43,18 +32,22 @@ FEATURES = {"time": "n_times", "space": "n_spaces", "entity": "n_entities", "con
 """The elements of an event, and the columns of Table 2 that count the different ones."""
 
 
-def is_about_books(row: ReportedRow) -> bool:
-    """Whether a row of a paper is about a book and its writer, and not about a reader with a memory."""
-    return not row.memory and row.table in {f"Table {number}" for number in (2, 6, 7, 8, 9, 12, 26, 28)}
-
-
 # Tables 2, 26 and 28: how long each book is, what it tells, what is asked about it, and what it is for
 
 _COUNTED = {
-    "events": "n_events", "chapters": "n_chapters", "length": "length", "dates": "n_times", "spaces": "n_spaces",
-    "entities": "n_entities", "contents": "n_contents", "first day": "first_day", "last day": "last_day",
-    "questions": "n_selected", **{f"about {bin_}": f"selected_{bin_}" for bin_ in BINS},
-}  # fmt: skip
+    "events": "n_events",
+    "chapters": "n_chapters",
+    "length": "length",
+    "dates": "n_times",
+    "spaces": "n_spaces",
+    "entities": "n_entities",
+    "contents": "n_contents",
+    "first day": "first_day",
+    "last day": "last_day",
+    "questions": "n_selected",
+    **{f"about {bin_}": f"selected_{bin_}" for bin_ in BINS},
+}
+_SIZES = ("n_chapters", "length")
 
 
 def _length(row: Row) -> str:
@@ -63,76 +56,94 @@ def _length(row: Row) -> str:
     return "–" if row["length"] is None else f"{row['length']:,} {unit}"
 
 
-def _about_lengths(books: Sequence[PaperBook]) -> str:
+def _about_lengths(books: Books) -> str:
     if all(book.tokenizer != "words" for book in books):
         return "Lengths are in tokens of the encoding cl100k_base."
     at_hand = "since the encoding cl100k_base, in which the paper counts tokens, is not at hand."
     return f"Lengths of books given here are in words, {at_hand}"
 
 
-def _reported_sizes(theirs: Reported, columns: Iterable[str]) -> list[Record]:
-    columns = list(columns)
-    return [
-        identity_of(row) | {one: row.scores.get(one) for one in columns} | {"length_unit": CL100K} for row in theirs
-    ]
+def _reported_sizes(columns: Iterable[str]) -> Callable[[ReportedRow], list[Record]]:
+    known = list(columns)
+    return lambda row: [identity_of(row) | {one: row.scores.get(one) for one in known} | {"length_unit": CL100K}]
 
 
-def main_books(books: Sequence[PaperBook], reported: Reported = ()) -> Exhibit | Missing:
-    """Table 2."""
-    of = [book for book in books if book.universe == MAIN_UNIVERSE]
-    return _sizes("Table 2", "Characteristics of the main books", of, reported, "a book from the default universe")
-
-
-def other_books(books: Sequence[PaperBook], reported: Reported = ()) -> Exhibit | Missing:
-    """Table 26."""
-    of = [book for book in books if book.universe != MAIN_UNIVERSE]
-    needs = "a book from another universe, such as news or scifi"
-    return _sizes("Table 26", "Characteristics of the books from other universes", of, reported, needs)
-
-
-def _sizes(name: str, title: str, books: Sequence[PaperBook], reported: Reported, needs: str) -> Exhibit | Missing:
-    theirs = rows_of(name, reported, _COUNTED.values())
+def _about_sizes(books: Books) -> list[str]:
     unknown = ", ".join(book.marked for book in books if book.n_events is None)
-    notes = [
+    return [
         "“About 0, 1, …” counts the selected questions by the number of chapters that match their cue. There are fewer "
         "chapters than events where no candidate for an event passed the checks.",
         *([f"No report on the writing says how many events were drawn for {unknown}."] if unknown else []),
         _about_lengths(books),
     ]
-    counted = [Column(title, _length if column == "length" else column) for title, column in _COUNTED.items()]
-    given = _reported_sizes(theirs, _COUNTED.values())
-    return book_table(name, title, [*map(_counts, books)], given, [BOOK, WRITER, *counted], notes, theirs, needs)
 
 
 def _counts(book: PaperBook) -> Record:
     events, bins = [chapter.event for chapter in book.chapters], Counter(question.bin for question in book.selected)
     days = [event.time.isoformat() for event in events]
-    return {
-        **book.identity, "n_events": book.n_events, "n_chapters": len(events), "length": book.tokens,
-        "length_unit": book.tokenizer,
-        **{column: len({getattr(event, feature) for event in events}) for feature, column in FEATURES.items()},
-        "first_day": min(days), "last_day": max(days), "n_answerable": book.n_answerable, "n_empty": book.n_empty,
-        "n_selected": len(book.selected), **{f"selected_{bin_}": bins[bin_] for bin_ in BINS},
-    }  # fmt: skip
+    length: Record = {"length": book.tokens, "length_unit": book.tokenizer}
+    different = {column: len({getattr(event, feature) for event in events}) for feature, column in FEATURES.items()}
+    asked = {"n_answerable": book.n_answerable, "n_empty": book.n_empty, "n_selected": len(book.selected)}
+    selected = {f"selected_{bin_}": bins[bin_] for bin_ in BINS}
+    told: Record = {"n_events": book.n_events, "n_chapters": len(events), **length, **different}
+    return {**book.identity, **told, "first_day": min(days), "last_day": max(days), **asked, **selected}
 
 
-def overview(books: Sequence[PaperBook], reported: Reported = ()) -> Exhibit | Missing:
-    """Table 28: every book with its variation, and the tables of the paper that are made from it."""
-    own: list[Record] = []
+def _sizes(name: str, title: str, needs: str, shows: Callable[[PaperBook], bool]) -> BookTable:
+    counted = [Column(title, _length if column == "length" else column) for title, column in _COUNTED.items()]
+    return BookTable(
+        name,
+        title,
+        [BOOK, WRITER, *counted],
+        own=lambda books: map(_counts, books),
+        given=_reported_sizes(_COUNTED.values()),
+        has=set(_COUNTED.values()).__contains__,
+        notes=_about_sizes,
+        needs=lambda _: needs,
+        shows=shows,
+    )
+
+
+main_books = _sizes(
+    "Table 2",
+    "Characteristics of the main books",
+    "a book from the default universe",
+    lambda book: book.universe == MAIN_UNIVERSE,
+)
+other_books = _sizes(
+    "Table 26",
+    "Characteristics of the books from other universes",
+    "a book from another universe, such as news or scifi",
+    lambda book: book.universe != MAIN_UNIVERSE,
+)
+
+
+def _uses(books: Books) -> Iterable[Record]:
     for book in books:
         use, used_in = _use_of(book, books)
         size: Record = {"size": book.length or None, "n_chapters": len(book.chapters), "length": book.tokens}
-        own.append({**book.identity, **size, "length_unit": book.tokenizer, "use": use, "used_in": used_in or None})
-    theirs = rows_of("Table 28", reported, given := ("n_chapters", "length"))
-    columns = [
-        BOOK, *(Column(name, name, text=True) for name in ("universe", "size", "writer", "order", "use")),
-        Column("made from it", "used_in", text=True), Column("chapters", "n_chapters"), Column("length", _length),
-    ]  # fmt: skip
-    notes = ["Tables and figures are those of the paper; all books also have a row in the tables on books themselves."]
-    title = "All books, and the tables in which they are used"
-    sizes = _reported_sizes(theirs, given)
-    return book_table("Table 28", title, own, sizes, columns, [*notes, _about_lengths(books)], theirs)
+        yield {**book.identity, **size, "length_unit": book.tokenizer, "use": use, "used_in": used_in or None}
 
+
+overview = BookTable(
+    "Table 28",
+    "All books, and the tables in which they are used",
+    [
+        BOOK,
+        *texts("universe", "size", "writer", "order", "use"),
+        Column("made from it", "used_in", text=True),
+        Column("chapters", "n_chapters"),
+        Column("length", _length),
+    ],
+    own=_uses,
+    given=_reported_sizes(_SIZES),
+    has=_SIZES.__contains__,
+    notes=lambda books: [
+        "Tables and figures are those of the paper; all books also have a row in the tables on books themselves.",
+        _about_lengths(books),
+    ],
+)
+"""Every book with its variation, and the tables of the paper that are made from it."""
 
 _USED_IN = {
     "short": "Tables 13 and 17, Figure 7",
@@ -140,7 +151,7 @@ _USED_IN = {
 }
 
 
-def _use_of(book: PaperBook, books: Sequence[PaperBook]) -> tuple[str, str]:
+def _use_of(book: PaperBook, books: Books) -> tuple[str, str]:
     """What a book is for, and which tables compare it; the first of its universe, length and order is the main one."""
     if book.order == "chronological":
         return "ablation: order", "Tables 22 and 23"
@@ -201,65 +212,58 @@ def expected_counts(
     return {bin_: Estimate(repeats, 0, float(mean), float(deviation)) for bin_, mean, deviation in spread}
 
 
-def expected(books: Sequence[PaperBook], reported: Reported = ()) -> Exhibit | Missing:
-    """Table 6 for the published numbers of events and for those of the books."""
+_PUBLISHED = [(20, PUBLISHED_SIZE), (200, PUBLISHED_SIZE)]
+_DRAWN = {
+    f"{n}.{law}.{bin_}": (n, size, law, bin_) for law, (n, size), bin_ in product(DISTRIBUTIONS, _PUBLISHED, TIMES_BINS)
+}
 
-    def record(source: str, n: int, size: int, law: str, bin_: str) -> Record:
-        return {"source": source, "n_events": n, "universe_size": size, "distribution": law, "times": bin_}
 
-    published = [(20, PUBLISHED_SIZE), (200, PUBLISHED_SIZE)]
-    sizes = sorted({*published, *((len(book.chapters), book.universe_size) for book in books)})
-    own = [
-        record("own", n, size, law, bin_) | one.columns("mean", "sd", "n")
-        for law, (n, size) in product(DISTRIBUTIONS, sizes)
-        for bin_, one in expected_counts(n, size, law).items()
-    ]
-    cells = {
-        f"{n}.{law}.{bin_}": (n, size, law, bin_)
-        for law, (n, size), bin_ in product(DISTRIBUTIONS, published, TIMES_BINS)
-    }
-    theirs = rows_of("Table 6", reported, cells)
-    given = [
-        record("reported", *of) | {"mean": row.scores.get(cell), "sd": row.deviations.get(cell)}
-        for row in theirs
-        for cell, of in cells.items()
-    ]
-    columns = [
-        Column("events", of_source("n_events"), text=True), Column("universe", "universe_size", text=True),
-        Column("law", "distribution", text=True), Column("{}", mean_sd(digits=1)),
-    ]  # fmt: skip
-    notes = [
+def _expectation(source: str, n: int, size: int, law: str, bin_: str) -> Record:
+    return {"source": source, "n_events": n, "universe_size": size, "distribution": law, "times": bin_}
+
+
+def _expectations(books: Books) -> Iterable[Record]:
+    """For the published numbers of events and for those of the books."""
+    sizes = sorted({*_PUBLISHED, *((len(book.chapters), book.universe_size) for book in books)})
+    for law, (n, size) in product(DISTRIBUTIONS, sizes):
+        for bin_, one in expected_counts(n, size, law).items():
+            yield _expectation("own", n, size, law, bin_) | one.columns("mean", "sd", "n")
+
+
+expected = BookTable(
+    "Table 6",
+    f"Expected n{_OFTEN}",
+    [
+        Column("events", of_source("n_events"), text=True),
+        Column("universe", "universe_size", text=True),
+        Column("law", "distribution", text=True),
+        Column("{}", mean_sd(digits=1)),
+    ],
+    own=_expectations,
+    given=lambda row: [
+        _expectation("reported", *of) | {"mean": row.scores.get(cell), "sd": row.deviations.get(cell)}
+        for cell, of in _DRAWN.items()
+    ],
+    has=_DRAWN.__contains__,
+    notes=lambda _: [
         f"Mean ± standard deviation over {REPEATS:,} repetitions (seed 0) of drawing one element of n events, with "
         "replacement, from a universe of the given size. The geometric law is truncated, with p = 10 / size.",
         "The rows beside 20 and 200 events have the number of chapters of a book that is shown here.",
-    ]
-    return book_table("Table 6", f"Expected n{_OFTEN}", own, given, columns, notes, theirs, across="times")
+    ],
+    across="times",
+)
 
 
-def repetitions(books: Sequence[PaperBook], reported: Reported = ()) -> Exhibit | Missing:
-    """Table 9: the counts of every book, each beside what the geometric law lets expect."""
-    own, cells = [], list(product(FEATURES, TIMES_BINS))
+def _repetitions(books: Books) -> Iterable[Record]:
+    """The counts of every book, each beside what the geometric law lets expect."""
     for book in books:
         expected = expected_counts(len(book.chapters), book.universe_size)
         items = Counter((feature, getattr(chapter.event, feature)) for chapter in book.chapters for feature in FEATURES)
         counts = Counter((feature, bin_of(n)) for (feature, _), n in items.items())
-        for feature, bin_ in cells:
+        for feature, bin_ in product(FEATURES, TIMES_BINS):
             about: Record = {"n_chapters": len(book.chapters), "feature": feature, "times": bin_}
             beside = expected[bin_].columns("mean", "sd", "n", prefix="expected_")
-            own.append({**book.identity, **about, "items": counts[feature, bin_], **beside})
-    theirs = rows_of("Table 9", reported, map(".".join, cells))
-    given = of_cells(theirs, ("feature", "times"), cells, "items")
-    notes = [
-        "Each cell is the number of items in the book and, in parentheses, what is expected (mean ± standard deviation) "
-        f"for as many chapters by the geometric law, from {REPEATS:,} repetitions (seed 0).",
-        "The four elements of one book are draws by one law, so four rows that deviate alike are no stronger evidence "
-        "than one; no test is made.",
-    ]
-    columns = [
-        BOOK, WRITER, Column("chapters", "n_chapters", text=True), Column("element", "feature", text=True),
-        Column("{}", _items),
-    ]  # fmt: skip
-    return book_table("Table 9", f"N{_OFTEN}", own, given, columns, notes, theirs, across="times", sections="label")
+            yield {**book.identity, **about, "items": counts[feature, bin_], **beside}
 
 
 def _items(row: Row) -> str:
@@ -268,45 +272,76 @@ def _items(row: Row) -> str:
     return plain(row["items"]) + expected
 
 
+repetitions = BookTable(
+    "Table 9",
+    f"N{_OFTEN}",
+    [
+        BOOK,
+        WRITER,
+        Column("chapters", "n_chapters", text=True),
+        Column("element", "feature", text=True),
+        Column("{}", _items),
+    ],
+    own=_repetitions,
+    given=of_cells(("feature", "times"), product(FEATURES, TIMES_BINS), "items"),
+    has={f"{feature}.{bin_}" for feature in FEATURES for bin_ in TIMES_BINS}.__contains__,
+    notes=lambda _: [
+        "Each cell is the number of items in the book and, in parentheses, what is expected (mean ± standard deviation) "
+        f"for as many chapters by the geometric law, from {REPEATS:,} repetitions (seed 0).",
+        "The four elements of one book are draws by one law, so four rows that deviate alike are no stronger evidence "
+        "than one; no test is made.",
+    ],
+    across="times",
+    sections="label",
+)
+
+
 # Table 12: how the selected questions are spread over cues and bins
 
 CUES = ("t", "s", "e", "c", "tc", "sc", "ec", "se", "sec", "ts", "te", "tse", "tsc", "tec", "tsec")
 """The cues in the order of the paper, which sums up the last six as others."""
+_REPORTED_CUES = (*CUES[:9], "others")
+_ENDS = ("least_of_a_template", "most_of_a_template")
 
 
-def widespreadness(books: Sequence[PaperBook], reported: Reported = ()) -> Exhibit | Missing:
-    """Table 12: for each cue and bin, the number of selected questions of one template.
-
-    As in the paper, a cell is the number of questions divided by that of the cue's templates. Where the templates of one
-    cue have different numbers of questions, the smallest and the largest stand there.
-    """
-    ends = ("least_of_a_template", "most_of_a_template")
-    own: list[Record] = []
+def _spread(books: Books) -> Iterable[Record]:
+    """For each cue and bin, the number of selected questions, and the smallest and the largest number of a template."""
     for book in books:
         counts = Counter(book.selected)
         for cue, bin_ in product(CUES, BINS):
             n = [counts[Asked(template.id, cue, bin_)] for template in TEMPLATES_BY_CUE[cue]]
             about: Record = {"cue": cue, "bin": bin_, "questions": sum(n), "templates": len(n)}
-            own.append({**book.identity, **about, ends[0]: min(n), ends[1]: max(n)})
-    cells = list(product((*CUES[:9], "others"), BINS))
-    theirs = rows_of("Table 12", reported, map(".".join, cells))
-    notes = [
+            yield {**book.identity, **about, _ENDS[0]: min(n), _ENDS[1]: max(n)}
+
+
+def _least_to_most(row: Row) -> str:
+    least, most = (row[end] for end in _ENDS)
+    return plain(least) if least == most else f"{least}–{most}"
+
+
+def _cue_or_others(row: Row) -> str:
+    return "others" if row["cue"] == "others" else cue_text(row["cue"], "e")
+
+
+widespreadness = BookTable(
+    "Table 12",
+    "Selected questions by cue and by number of matching chapters",
+    [
+        BOOK,
+        WRITER,
+        Column("cue", _cue_or_others, text=True),
+        Column("templates", "templates"),
+        Column("{}", _least_to_most),
+    ],
+    own=_spread,
+    given=of_cells(("cue", "bin"), product(_REPORTED_CUES, BINS), *_ENDS),
+    has={f"{cue}.{bin_}" for cue in _REPORTED_CUES for bin_ in BINS}.__contains__,
+    notes=lambda _: [
         "A cell is the number of selected questions of each template with this cue, by the number of chapters that match; "
         "at most five are selected. Times the number of templates it is the number of questions.",
         "Cues with date and space, or with date and entity, match one chapter at most: no two events share these. "
         "The paper sums them up as others.",
-    ]
-
-    def least_to_most(row: Row) -> str:
-        least, most = (row[end] for end in ends)
-        return plain(least) if least == most else f"{least}–{most}"
-
-    def cue_or_others(row: Row) -> str:
-        return "others" if row["cue"] == "others" else cue_text(row["cue"], "e")
-
-    columns = [
-        BOOK, WRITER, Column("cue", cue_or_others, text=True), Column("templates", "templates"), Column("{}", least_to_most),
-    ]  # fmt: skip
-    title = "Selected questions by cue and by number of matching chapters"
-    given = of_cells(theirs, ("cue", "bin"), cells, *ends)
-    return book_table("Table 12", title, own, given, columns, notes, theirs, across="bin", sections="label")
+    ],
+    across="bin",
+    sections="label",
+)

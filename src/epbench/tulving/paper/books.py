@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,10 +77,9 @@ class PaperBook:
     @property
     def identity(self) -> dict[str, Value]:
         """The columns that say which book a row of a frame is about."""
-        return {
-            "source": self.source, "label": self.label, "book": self.name, "universe": self.universe or None,
-            "order": self.order, "writer": self.writer or None, "seed": self.seed, "fingerprint": self.fingerprint,
-        }  # fmt: skip
+        who: dict[str, Value] = {"source": self.source, "label": self.label, "book": self.name}
+        kind: dict[str, Value] = {"universe": self.universe or None, "order": self.order, "writer": self.writer or None}
+        return {**who, **kind, "seed": self.seed, "fingerprint": self.fingerprint}
 
 
 def originals(books: Sequence[PaperBook]) -> list[PaperBook]:
@@ -94,28 +92,42 @@ def originals(books: Sequence[PaperBook]) -> list[PaperBook]:
     return [book for book in books if book.order == "narrative" or texts(book) not in told]
 
 
-Reported = Sequence[ReportedRow]
+Books = Sequence[PaperBook]
 Record = dict[str, Value]
 
 BOOK, WRITER = Column("book", of_source(), text=True), Column("writer", "writer", text=True)
 
 
-def book_table(
-    name: str, title: str, own: Sequence[Record], reported: Iterable[Record], columns: Sequence[Column],
-    notes: Sequence[str], theirs: Reported, needs: str = "books", **more: Any,
-) -> Exhibit | Missing:  # fmt: skip
-    """A table whose last notes say where the reported rows are from, with the notes of these rows."""
-    if not own:
-        return Missing(name, title, needs)
-    sources = [f"(reported): {source}." for source in sorted({f"{row.source}, {row.table}" for row in theirs})]
-    said = [f"{marked(row.dataset, 'reported')}: {row.note}" for row in theirs if row.note]
-    return Exhibit(name, title, framed([*own, *reported]), columns, [*notes, *sources, *said], **more)
+@dataclass(frozen=True)
+class BookTable:
+    """How a table about books is declared: what it is made of, how people see it, and what stands below."""
 
+    name: str
+    title: str
+    columns: Sequence[Column]
+    own: Callable[[Books], Iterable[Record]]  # the rows of the frame about books; without any, the table is missing
+    given: Callable[[ReportedRow], Iterable[Record]]  # those of a row of a paper
+    has: Callable[[str], bool]  # whether a score belongs here; other papers have tables of this number too
+    notes: Callable[[Books], Sequence[str]]
+    needs: Callable[[Books], str] = lambda _: "books"  # what is missing if there are no rows
+    shows: Callable[[PaperBook], bool] = lambda _: True  # which books it is about
+    arranged: Callable[[list[Record]], list[Record]] = list  # all rows, in the order of the table
+    across: str = ""
+    sections: str = ""
 
-def rows_of(table: str, reported: Reported, scores: Iterable[str]) -> list[ReportedRow]:
-    """The rows of a table that have at least one of these scores; other papers have tables of this number too."""
-    wanted = set(scores)
-    return [row for row in reported if row.table == table and not wanted.isdisjoint(row.scores)]
+    def make(self, books: Books, reported: Sequence[ReportedRow] = ()) -> Exhibit | Missing:
+        """Make it; its last notes say where the reported rows are from, with the notes of these rows."""
+        books = [book for book in books if self.shows(book)]
+        own = list(self.own(books))
+        if not own:
+            return Missing(self.name, self.title, self.needs(books))
+        theirs = [row for row in reported if row.table == self.name and any(map(self.has, row.scores))]
+        rows = self.arranged([*own, *(record for row in theirs for record in self.given(row))])
+        notes = [*self.notes(books)]
+        notes += [f"(reported): {source}." for source in sorted({f"{row.source}, {row.table}" for row in theirs})]
+        notes += [f"{marked(row.dataset, 'reported')}: {row.note}" for row in theirs if row.note]
+        frame, across, sections = framed(rows), self.across, self.sections
+        return Exhibit(self.name, self.title, frame, self.columns, notes, across=across, sections=sections)
 
 
 def identity_of(row: ReportedRow) -> Record:
@@ -124,12 +136,17 @@ def identity_of(row: ReportedRow) -> Record:
 
 
 def of_cells(
-    theirs: Reported, names: Sequence[str], cells: Iterable[tuple[str, ...]], *columns: str
-) -> Iterable[Record]:
-    """A record for each cell of each row, whose score is named by the cell, such as `time.3-5`."""
-    for row, cell in product(theirs, cells):
-        score = dict.fromkeys(columns, row.scores.get(".".join(cell)))
-        yield {**identity_of(row), **dict(zip(names, cell, strict=True)), **score}
+    names: Sequence[str], cells: Iterable[tuple[str, ...]], *columns: str
+) -> Callable[[ReportedRow], Iterable[Record]]:
+    """What gives a record for each cell of a row, whose score is named by the cell, such as `time.3-5`."""
+    known = list(cells)
+
+    def records(row: ReportedRow) -> Iterable[Record]:
+        for cell in known:
+            score = dict.fromkeys(columns, row.scores.get(".".join(cell)))
+            yield {**identity_of(row), **dict(zip(names, cell, strict=True)), **score}
+
+    return records
 
 
 def read_books(datasets: Sequence[str] = (), archive: Path | None = None) -> list[PaperBook]:
@@ -154,11 +171,10 @@ def read_books(datasets: Sequence[str] = (), archive: Path | None = None) -> lis
     books = [_own(name) for name in datasets]
     books += [_published(opened, book) for book in opened.books] if opened else []
     given = [*datasets, *(f"{book.name}, fingerprint {book.fingerprint}" for book in books[len(datasets) :])]
-    choices = [
-        [name, f"{name} by {book.writer}", f"{name}, seed {book.seed}", f"{name} by {book.writer}, seed {book.seed}", last]
-        for book, last in zip(books, given, strict=True)
-        for name in (book.name,)
-    ]  # fmt: skip
+    choices = []
+    for book, last in zip(books, given, strict=True):
+        by, seed = f"by {book.writer}", f"seed {book.seed}"
+        choices.append([book.name, *(f"{book.name}{more}" for more in (f" {by}", f", {seed}", f" {by}, {seed}")), last])
     taken = Counter((book.source, label) for book, of in zip(books, choices, strict=True) for label in {*of})
     return [
         replace(book, label=next((label for label in of if taken[book.source, label] == 1), of[-1]))
@@ -185,25 +201,34 @@ def _published(archive: Archive, book: ReleasedBook) -> PaperBook:
     seed, text, (count, unit) = _SEED.search(book.root), data.book(), length_counter()
     n_answerable = sum(question.n_chapters > 0 for question in data.questions)
     return PaperBook(
-        label=book.name, name=book.name, source="released", length=book.book, universe=book.universe, order=book.order,
-        writer=book.generator, seed=int(seed[1]) if seed else None,
+        label=book.name,
+        name=book.name,
+        source="released",
+        length=book.book,
+        universe=book.universe,
+        order=book.order,
+        writer=book.generator,
+        seed=int(seed[1]) if seed else None,
         fingerprint=fingerprint_of_book([question._asdict() for question in data.selected], text),
-        chapters=data.chapters, selected=[Asked(q.template, q.cue, q.bin) for q in data.selected],
-        n_answerable=n_answerable, n_empty=len(data.questions) - n_answerable, tokens=count(text), tokenizer=unit,
-        n_events=n_published_events(archive.files, book), rounds=rounds,
+        chapters=data.chapters,
+        selected=[Asked(q.template, q.cue, q.bin) for q in data.selected],
+        n_answerable=n_answerable,
+        n_empty=len(data.questions) - n_answerable,
+        tokens=count(text),
+        tokenizer=unit,
+        n_events=n_published_events(archive.files, book),
+        rounds=rounds,
         no_rounds="" if rounds else "the archive does not hold the checks of its candidates",
         coordinates=known_spaces(chapter.event.space for chapter in data.chapters),
-    )  # fmt: skip
+    )
 
 
 # A dataset of one's own, from its rows, its title, its card and its report
 
 _CHAPTER = fields(
-    {
-        **dict.fromkeys(("date", "location", "entity", "content", "detail", "style", "text"), str),
-        "chapter": Whole, "n_paragraphs": Whole, "secondary_entities": list[str],
-    }
-)  # fmt: skip
+    dict.fromkeys(("date", "location", "entity", "content", "detail", "style", "text"), str)
+    | {"chapter": Whole, "n_paragraphs": Whole, "secondary_entities": list[str]}
+)
 
 
 class _Writing(Struct, frozen=True):
@@ -248,14 +273,27 @@ def _own(dataset: str) -> PaperBook:
     elif universe in universe_names() and seed is not None:
         coordinates = load_universe(universe, size, seed).coordinates
     return PaperBook(
-        label=name, name=name, source=source, length=parts["length"] if parts else "", universe=universe,
-        order=("chronological" if parts["ordered"] else "narrative") if parts else _order_of(chapters), writer=writer,
-        seed=seed, fingerprint=loaded.fingerprint, chapters=chapters,
+        label=name,
+        name=name,
+        source=source,
+        length=parts["length"] if parts else "",
+        universe=universe,
+        order=("chronological" if parts["ordered"] else "narrative") if parts else _order_of(chapters),
+        writer=writer,
+        seed=seed,
+        fingerprint=loaded.fingerprint,
+        chapters=chapters,
         selected=[Asked(row["template"], row["cue"], row["bin"]) for row in loaded.rows],
-        n_answerable=n_answerable, n_empty=len(every) - n_answerable, tokens=count(loaded.book.text), tokenizer=unit,
-        n_events=len(chapters) + len(writing.dropped) if writing else None, universe_size=size, rounds=rounds,
-        no_rounds="" if rounds else _why_no_rounds(source, writer, report), coordinates=coordinates,
-    )  # fmt: skip
+        n_answerable=n_answerable,
+        n_empty=len(every) - n_answerable,
+        tokens=count(loaded.book.text),
+        tokenizer=unit,
+        n_events=len(chapters) + len(writing.dropped) if writing else None,
+        universe_size=size,
+        rounds=rounds,
+        no_rounds="" if rounds else _why_no_rounds(source, writer, report),
+        coordinates=coordinates,
+    )
 
 
 def _chapter(row: dict[str, Any], where: str) -> Chapter:

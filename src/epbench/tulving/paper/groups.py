@@ -25,6 +25,7 @@ from epbench.tulving.paper.rows import (
     forest,
     judge_notes,
     lost_notes,
+    texts,
     value,
 )
 from epbench.tulving.questions.generate import BINS, Origin
@@ -45,9 +46,13 @@ GROUPABLE = tuple(column for column, type_ in COLUMNS.items() if type_ in ("stri
 """The columns of questions.parquet that hold one value of a few, or of many, which questions can share."""
 
 _ORDERS: Mapping[str, Sequence[str]] = {
-    "bin": BINS, "cue": CUES, "trace": get_args(Trace), "get": get_args(Get), "origin": get_args(Origin),
+    "bin": BINS,
+    "cue": CUES,
+    "trace": get_args(Trace),
+    "get": get_args(Get),
+    "origin": get_args(Origin),
     "outcome": ("right", "wrong", "failed"),
-}  # fmt: skip
+}
 MOST_ROWS = 60
 """More rows than this cannot be read in one figure."""
 
@@ -68,17 +73,24 @@ def grouped(lines: Sequence[Line], by: Sequence[str]) -> Exhibit:
         for values, part in line.questions.groupby(list(by), dropna=False, sort=False):
             f1 = f1_of(part)
             known = [] if f1.n_failed else part["f1"].tolist()
-            rows.append({
-                **line.columns(), **dict(zip(by, map(_plain, values), strict=True)), **f1.columns("n", "n_failed"),
-                "smallest": smallest_difference_of_means(known, paired=False), **f1.columns(*SPREAD, prefix="f1_"),
-                **f1_of(part, "harsh_f1").columns(*SPREAD, prefix="harsh_f1_"),
-            })  # fmt: skip
+            shared = dict(zip(by, map(_plain, values), strict=True))
+            smallest = {"smallest": smallest_difference_of_means(known, paired=False)}
+            harsh_f1 = f1_of(part, "harsh_f1").columns(*SPREAD, prefix="harsh_f1_")
+            counts = f1.columns("n", "n_failed")
+            rows.append(
+                {**line.columns(), **shared, **counts, **smallest, **f1.columns(*SPREAD, prefix="f1_"), **harsh_f1}
+            )
     rows.sort(key=lambda row: [_place(column, row[column]) for column in by])
     columns = [
         *(Column(name, lambda row, name=name: _text(row[name]), text=True) for name in by),  # type: ignore[misc]
-        RUN, _F1, Column("sd", "f1_sd"), Column("95 % interval", interval("f1_low", "f1_high")), _HARSH_F1, *_COUNTS,
+        RUN,
+        _F1,
+        Column("sd", "f1_sd"),
+        Column("95 % interval", interval("f1_low", "f1_high")),
+        _HARSH_F1,
+        *_COUNTS,
         Column("smallest difference", "smallest"),
-    ]  # fmt: skip
+    ]
     notes = [
         "F1: the mean over all questions of a group, whatever they ask for; add the column get to tell them apart.",
         "Harsh F1 counts every item of an answer for precision, F1 at most as many as are true.",
@@ -153,10 +165,8 @@ def harsh(lines: Sequence[Line]) -> Exhibit | Missing:
     rows = [row for line in lines for row in _harsh_rows(line)]
     if not rows:
         return Missing(name, title, "runs with questions that ask for all items (get = all)")
-    columns = [
-        RUN, Column("bin", "bin", text=True), _F1, _HARSH_F1, Column("loss", "loss_mean"),
-        Column("95 % interval of the loss", interval("loss_low", "loss_high")), *_COUNTS,
-    ]  # fmt: skip
+    loss = Column("loss", "loss_mean"), Column("95 % interval of the loss", interval("loss_low", "loss_high"))
+    columns = [RUN, *texts("bin"), _F1, _HARSH_F1, *loss, *_COUNTS]
     notes = [*_HARSH, INTERVALS, *lost_notes(rows), *judge_notes(lines)]
     drawn = sorted(rows, key=lambda row: (ALL_BINS, *BINS).index(str(row["bin"])))
     plot = forest(drawn, "loss_", "bin", "F1 less harsh F1")
@@ -171,10 +181,10 @@ def _harsh_rows(line: Line) -> Iterator[dict[str, Value]]:
             over_bins(questions, column) if bin_ == ALL_BINS else f1_of(parts[bin_], column)
             for column in ("f1", "harsh_f1", "loss")
         )
-        yield {
-            **line.columns(), "bin": bin_, **f1.columns("n", "n_failed"), **f1.columns(*SPREAD, prefix="f1_"),
-            **harsh_f1.columns(*SPREAD, prefix="harsh_f1_"), **loss.columns("mean", "sd", "low", "high", prefix="loss_"),
-        }  # fmt: skip
+        lenient = f1.columns("n", "n_failed") | f1.columns(*SPREAD, prefix="f1_")
+        strict = harsh_f1.columns(*SPREAD, prefix="harsh_f1_")
+        lost = loss.columns("mean", "sd", "low", "high", prefix="loss_")
+        yield {**line.columns(), "bin": bin_, **lenient, **strict, **lost}
 
 
 def over_bins(questions: pd.DataFrame, column: str) -> Estimate:
@@ -254,11 +264,9 @@ def hallucinations(lines: Sequence[Line]) -> list[Exhibit | Missing]:
 def _named_table(
     name: str, title: str, rows: Sequence[Row], by: str, drawn: Sequence[Row], notes: Sequence[str]
 ) -> Exhibit:
-    columns = [
-        RUN, *(Column(one, one, text=True) for one in dict.fromkeys(("memory", by, "origin"))),
-        Column("share", value("share_")), Column("95 % interval", interval("share_low", "share_high")),
-        Column("items", "items_mean"), _F1, *_COUNTS,
-    ]  # fmt: skip
+    share = Column("share", value("share_")), Column("95 % interval", interval("share_low", "share_high"))
+    about = texts(*dict.fromkeys(("memory", by, "origin")))
+    columns = [RUN, *about, *share, Column("items", "items_mean"), _F1, *_COUNTS]
     lost = [_LOST] if any(row["n_failed"] for row in rows) else []
     plot = forest(drawn, "share_", by, "share of answers that name something")
     return Exhibit(name, title, framed(rows), columns, [*_NAMED, *lost, *notes], plot)
@@ -277,11 +285,9 @@ def _named_rows(
 def _named_row(
     line: Line, origin: str, share: Estimate, items: Estimate, f1: Estimate, about: Mapping[str, Value] | None = None
 ) -> dict[str, Value]:
-    return {
-        **line.columns(), **(about or {}), "origin": origin, **share.columns("n", "n_failed"),
-        **share.columns("mean", "low", "high", "lowest", "highest", prefix="share_"),
-        **items.columns("mean", prefix="items_"), **f1.columns(*SPREAD, prefix="f1_"),
-    }  # fmt: skip
+    shares = share.columns("mean", "low", "high", "lowest", "highest", prefix="share_")
+    named = share.columns("n", "n_failed") | shares | items.columns("mean", prefix="items_")
+    return {**line.columns(), **(about or {}), "origin": origin, **named, **f1.columns(*SPREAD, prefix="f1_")}
 
 
 def _named(questions: pd.DataFrame) -> tuple[Estimate, Estimate]:

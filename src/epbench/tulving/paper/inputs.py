@@ -65,10 +65,11 @@ class Line:
     def columns(self) -> dict[str, Value]:
         """The columns of a frame that say who this is."""
         paper = f"{self.reported.source}, {self.reported.table}" if self.reported else None
-        return {
-            "source": self.source, "label": self.label, "model": self.model, "memory": self.memory, "book": self.book,
-            "fingerprint": self.fingerprint or None, "writer": self.writer, "judge": self.judge or None, "paper": paper,
-        }  # fmt: skip
+        reader: dict[str, Value] = {
+            name: getattr(self, name) for name in ("source", "label", "model", "memory", "book")
+        }
+        text = {"fingerprint": self.fingerprint or None, "writer": self.writer}
+        return {**reader, **text, "judge": self.judge or None, "paper": paper}
 
 
 def text_of(row: Mapping[str, Any]) -> str:

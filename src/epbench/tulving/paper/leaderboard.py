@@ -65,22 +65,35 @@ def _of_run(run: Line, about: str, judge: str) -> Standing:
     scores = run.scores
     lost, intervals = scores["incomplete"], scores["intervals"]
     return Standing(
-        label=run.label, source=run.source, origin=str(run.folder), model=name_of(run.model), memory=run.memory,
-        judge=judge_in_words(scores.get("judge"), judge), about=about, baseline=run.memory,
+        label=run.label,
+        source=run.source,
+        origin=str(run.folder),
+        model=name_of(run.model),
+        memory=run.memory,
+        judge=judge_in_words(scores.get("judge"), judge),
+        about=about,
+        baseline=run.memory,
         n_asked=run.questions["id"].nunique() if "id" in run.questions else None,
         scores={name: score_of(scores.get(name), intervals.get(name), lost.get(name)) for name in _SHOWN.values()},
-        floors=_floors(scores["n_by_bin"], run.questions), alike=dict.fromkeys(_SHOWN.values(), (run.model, run.source)),
-    )  # fmt: skip
+        floors=_floors(scores["n_by_bin"], run.questions),
+        alike=dict.fromkeys(_SHOWN.values(), (run.model, run.source)),
+    )
 
 
 def _of_reported(row: ReportedRow) -> Standing:
     # The short books have no cue with six or more chapters, and so one bin less.
     bins = BINS[:-1] if "short" in row.dataset else BINS
     return Standing(
-        label=row.model, source="reported", origin=f"{row.source}, {row.table}", model=row.model, memory=row.memory,
-        judge="the paper's, without a passport", scores={name: score_of(row.scores.get(name)) for name in _SHOWN.values()},
-        floors=_floors(bins), about=_PUBLISHED,
-    )  # fmt: skip
+        label=row.model,
+        source="reported",
+        origin=f"{row.source}, {row.table}",
+        model=row.model,
+        memory=row.memory,
+        judge="the paper's, without a passport",
+        scores={name: score_of(row.scores.get(name)) for name in _SHOWN.values()},
+        floors=_floors(bins),
+        about=_PUBLISHED,
+    )
 
 
 def _floors(bins: Collection[str], questions: pd.DataFrame | None = None) -> dict[str, float]:
@@ -117,10 +130,9 @@ def _named(question: Mapping[str, Any], names: Sequence[str]) -> ScoredAnswer:
     """The judged answer to a question that names all of these."""
     true = list(question["reference"])
     is_there = question["trace"] != ACCOUNT
-    return ScoredAnswer(
-        question["id"], question["get"], question["bin"], int(question["n_chapters"]), (), true, items=list(names),
-        scores=[float(is_there)] * len(true), order=[name for name in names if is_there and name in true],
-    )  # fmt: skip
+    scores, order = [float(is_there)] * len(true), [name for name in names if is_there and name in true]
+    about = question["id"], question["get"], question["bin"], int(question["n_chapters"])
+    return ScoredAnswer(*about, (), true, items=list(names), scores=scores, order=order)
 
 
 def judge_in_words(judge: Mapping[str, Any] | None, name: str) -> str:

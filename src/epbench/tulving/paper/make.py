@@ -7,17 +7,33 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from epbench.reports.exhibit import Exhibit, Missing, slug
+from epbench.reports.reported import ReportedRow
 from epbench.runs.folder import read_run
-from epbench.tulving.paper import book_chapters, book_tables, comparisons, contrasts, groups, order, recall
+from epbench.tulving.paper import book_chapters, book_map, book_tables, comparisons, contrasts, groups, order, recall
 from epbench.tulving.paper.books import PaperBook, originals
 from epbench.tulving.paper.inputs import Inputs, lines_of, runs_among
 
 _ORDER = (
-    "Table 2", "Figure 3", "Table 3", "Figure 4", "Table 4", "Table 6", "Table 7", "Table 8", "Figure 5", "Table 9",
-    "Table 12", "Figure 6", "Figure 7", *(f"Table {number}" for number in range(13, 26)), "Figure 8", "E.8", "Table 26",
-    "Table 27", "Table 28",
-)  # fmt: skip
+    *("Table 2", "Figure 3", "Table 3", "Figure 4", "Table 4", "Table 6", "Table 7", "Table 8", "Figure 5", "Table 9"),
+    *("Table 12", "Figure 6", "Figure 7", *(f"Table {number}" for number in range(13, 26)), "Figure 8", "E.8"),
+    *("Table 26", "Table 27", "Table 28"),
+)
 """As they follow one another in the paper; everything else comes after them."""
+
+_OF_ORIGINALS = (
+    book_tables.main_books,
+    book_chapters.rounds,
+    book_chapters.composition,
+    book_tables.repetitions,
+    book_tables.widespreadness,
+    book_tables.other_books,
+)
+_OF_ALL_BOOKS = (book_tables.expected, book_tables.overview)
+
+
+def is_about_books(row: ReportedRow) -> bool:
+    """Whether a row of a paper is about a book and its writer, and not about a reader with a memory."""
+    return not row.memory and row.table in {table.name for table in (*_OF_ORIGINALS, *_OF_ALL_BOOKS)}
 
 
 def exhibits(
@@ -41,22 +57,25 @@ def exhibits(
     Raises:
         BadInput: Questions cannot be grouped by a column.
     """
-    about_books = [row for row in inputs.reported if book_tables.is_about_books(row)]
+    about_books = [row for row in inputs.reported if is_about_books(row)]
     lines = lines_of(replace(inputs, reported=[row for row in inputs.reported if row not in about_books]))
     told = originals(books)  # one that only orders the chapters of another one by date stands in Tables 6 and 28 alone
-    tables_of_told = (
-        book_tables.main_books, book_chapters.rounds, book_chapters.composition, book_tables.repetitions,
-        book_tables.widespreadness, book_tables.other_books,
-    )  # fmt: skip
-    tables_of_all = book_tables.expected, book_tables.overview
     found: list[Exhibit | Missing] = [
-        *comparisons.ranks(lines), *recall.by_bin(lines), *recall.heat_maps(lines), *order.order_tables(lines),
-        *recall.by_kind(lines), *contrasts.books_by_writer(lines),
-        *contrasts.books_by_order(lines), *contrasts.by_realism(lines, realism),
-        *comparisons.estimation_plots(lines), *recall.diverse_books(lines),
-        *(table(told, about_books) for table in tables_of_told), *(table(books, about_books) for table in tables_of_all),
-        *book_chapters.positions_figures(told), *book_chapters.path_figures(told, entity),
-    ]  # fmt: skip
+        *comparisons.ranks(lines),
+        *recall.by_bin(lines),
+        *recall.heat_maps(lines),
+        *order.order_tables(lines),
+        *recall.by_kind(lines),
+        *contrasts.books_by_writer(lines),
+        *contrasts.books_by_order(lines),
+        *contrasts.by_realism(lines, realism),
+        *comparisons.estimation_plots(lines),
+        *recall.diverse_books(lines),
+        *(table.make(told, about_books) for table in _OF_ORIGINALS),
+        *(table.make(books, about_books) for table in _OF_ALL_BOOKS),
+        *book_chapters.positions_figures(told),
+        *book_map.path_figures(told, entity),
+    ]
     if runs := runs_among(lines):
         found += [*groups.hallucinations(lines), *([groups.grouped(runs, by)] if by else [])]
         found += [groups.harsh(runs), order.seeds(runs)]

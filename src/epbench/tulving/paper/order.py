@@ -12,7 +12,7 @@ from statistics import variance
 from typing import TYPE_CHECKING
 
 from epbench.judges.protocol import noted_judge
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, marked, of_source
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, marked
 from epbench.reports.tables import cell, interval_cell
 from epbench.runs.folder import read_run
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
@@ -21,6 +21,7 @@ from epbench.tulving.paper.inputs import Line, by_book, grouped_by
 from epbench.tulving.paper.rows import (
     APART,
     PLAIN,
+    READER,
     for_each,
     forest,
     judge_notes,
@@ -36,9 +37,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SCORES = {
-    "latest": "latest", "all_matched": "all", "kendall_tau": "Kendall τ",
+    "latest": "latest",
+    "all_matched": "all",
+    "kendall_tau": "Kendall τ",
     "chronological_awareness": "chronological awareness",
-}  # fmt: skip
+}
 """The scores by their names in scores.json, with the titles of their columns."""
 
 _COUNTED = (
@@ -85,10 +88,10 @@ def counted(questions: pd.DataFrame, score: str) -> pd.DataFrame:
     latest = (questions["get"] == "latest") & (questions["n_chapters"] >= 2)
     ordered = (questions["get"] == "chronological") & (questions["reference"].map(lambda items: len(set(items))) >= 2)
     everything = questions["get"] == "all"
-    named = {
-        "simple_recall_score": everything, "latest": latest, "all_matched": ordered, "chronological_awareness": latest | ordered
-    }  # fmt: skip
-    return questions[named.get(score, everything & (questions["bin"] == score.removeprefix("f1_by_bin.")))]
+    named = {"latest": latest, "all_matched": ordered, "chronological_awareness": latest | ordered}
+    if score.startswith("f1_by_bin."):
+        return questions[everything & (questions["bin"] == score.removeprefix("f1_by_bin."))]
+    return questions[named.get(score, everything)]
 
 
 def book_score(line: Line, score: str) -> Estimate:
@@ -184,11 +187,15 @@ def seeds(lines: Sequence[Line]) -> Exhibit | Missing:
         return "mean ± deviation between books" if row["book"] == ALL_BOOKS else str(row["book"])
 
     columns = [
-        Column("memory", "memory", text=True), Column("model", of_source("model"), text=True),
-        Column("score", lambda row: SCORES[row["score"]], text=True), Column("book", book, text=True),
-        Column("value", value()), Column("95 % interval", interval()), Column("n", "n"), Column("within", "within"),
+        *READER,
+        Column("score", lambda row: SCORES[row["score"]], text=True),
+        Column("book", book, text=True),
+        Column("value", value()),
+        Column("95 % interval", interval()),
+        Column("n", "n"),
+        Column("within", "within"),
         Column("between", _between),
-    ]  # fmt: skip
+    ]
     drawn = sorted((_drawn(row) for row in rows), key=lambda row: row["book"] == ALL_BOOKS)
     plot = forest(drawn, "", lambda row: f"{_who(row)}: {SCORES[row['score']]}", "score", mark)
     notes += judge_notes([line for runs in readers for line in runs])

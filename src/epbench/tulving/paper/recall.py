@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from statistics import fmean
@@ -19,6 +19,7 @@ from epbench.tulving.paper.rows import (
     ALL_ITEMS,
     APART,
     Side,
+    asked_for_all,
     counted,
     cue_text,
     f1_rows,
@@ -44,9 +45,15 @@ TRACE = Side("trace", {**_NAMES, "other_entities": "other entities", "full_detai
 
 
 def recall_table(
-    name: str, title: str, lines: Sequence[Line], *sides: Side, notes: Sequence[str] = (), selection: str = ALL_ITEMS,
-    grid: bool = False, plot: Callable[[Sequence[Row]], Figure] | None = None,
-) -> Exhibit:  # fmt: skip
+    name: str,
+    title: str,
+    lines: Sequence[Line],
+    *sides: Side,
+    notes: Sequence[str] = (),
+    selection: str = ALL_ITEMS,
+    grid: bool = False,
+    plot: Callable[[Sequence[Row]], Figure] | None = None,
+) -> Exhibit:
     """Mean and deviation of F1 of each line by kinds of questions, the last of which stands in the columns.
 
     Args:
@@ -68,10 +75,9 @@ def recall_table(
         rows.sort(key=lambda row: [list(side.texts).index(row[side.name]) for side in in_rows])
     columns = [*(kinds + who if grid else who + kinds), Column("{}", with_n(mean_sd()) if in_rows else mean_sd())]
     selection += " The number of questions is in parentheses." if in_rows else ""
-    return Exhibit(
-        name, title, framed(rows), columns, [*notes, *notes_on(lines, rows, selection)], plot and partial(plot, rows),
-        across.name, across.texts if in_rows else counted(rows, across), apart=APART,
-    )  # fmt: skip
+    names = across.texts if in_rows else counted(rows, across)
+    said, draw = [*notes, *notes_on(lines, rows, selection)], plot and partial(plot, rows)
+    return Exhibit(name, title, framed(rows), columns, said, draw, across.name, names, apart=APART)
 
 
 def with_reported_once(lines: Iterable[Line]) -> list[Line]:
@@ -92,6 +98,9 @@ def _by_book(lines: Sequence[Line]) -> dict[str, list[Line]]:
     return {book: each for book, of in by_book(published).items() if runs_among(each := with_reported_once(of))}
 
 
+_NEEDS = {None: "runs", False: "runs on a book that is not a short one, such as long", True: "runs on a short book"}
+"""What a table lacks that is about all books, about those that are not short, or about short ones."""
+
 _WHOLE, _PASSAGES = "in-context", ("rag-paragraph", "rag-chapter")
 _CHUNKS = (
     "How many passages a reader saw is noted in run.json of each run; the paper shows 17 chapters or 68 paragraphs of the long "
@@ -111,16 +120,14 @@ def by_bin(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     memories = {book: each for book, of in books.items() if runs_among(each := _with_whole_book(of))}
     chunks = {book: each for book, of in books.items() if (each := _with_both_chunks(of))}
     title = "Recall: mean and standard deviation of F1 by the number of events that match the cue"
-    of_chunks = "{}: F1 by the number of events that match the cue"
-    whole, passages = map(
-        of_chunks.format, ("The whole book, and passages of it", "Paragraphs or chapters as passages")
-    )
+    whole = "The whole book, and passages of it: F1 by the number of events that match the cue"
+    passages = "Paragraphs or chapters as passages: F1 by the number of events that match the cue"
     of_two = "runs of one model with memory in-context and with rag-paragraph or rag-chapter on the same book"
     both = "runs with memory rag-paragraph and with rag-chapter on the same book"
     with_note = partial(_bin_table, notes=[_CHUNKS])
     return [
-        *for_each("Table 3", title, "runs on a book that is not a short one, such as long", others, _bin_table),
-        *for_each("Table 13", title, "runs on a short book", short, _bin_table),
+        *for_each("Table 3", title, _NEEDS[False], others, _bin_table),
+        *for_each("Table 13", title, _NEEDS[True], short, _bin_table),
         *for_each("Table 14, memories", whole, of_two, memories, with_note),
         *for_each("Table 14, chunks", passages, both, chunks, with_note),
     ]
@@ -144,36 +151,50 @@ def _with_both_chunks(lines: Sequence[Line]) -> list[Line]:
     return [line for line in lines if line.memory in _PASSAGES] if kinds.issuperset(_PASSAGES) else []
 
 
+@dataclass(frozen=True)
+class _Grid:
+    """A table for each run on a long or a short book, with a row and a column for each kind of question."""
+
+    name: str
+    title: str
+    rows: Side
+    columns: Side
+    short: bool | None = None  # on which books; None for all
+    selection: str = ALL_ITEMS
+
+
+_BY_CUE = "F1 by cue and events that match it"
+_GRIDS = (
+    _Grid("Table 15", "F1 by elements in the cue and events that match it", _ELEMENTS, BIN),
+    _Grid("Table 16", _BY_CUE, CUE, BIN, short=False),
+    _Grid("Table 17", _BY_CUE, CUE, BIN, short=True),
+    _Grid("Table 18", "F1 by what is asked for and events that match the cue", TRACE, BIN),
+    _Grid(
+        "Table 19",
+        "F1 by cue and by what is asked for",
+        CUE,
+        _FOUR,
+        selection="Only questions that ask for all items count (get = all), those of all bins together, so that a cue with more "
+        "empty questions has other means. As in the paper, other entities and full event details are left out.",
+    ),
+)
+
+
 def by_kind(lines: Sequence[Line]) -> list[Exhibit | Missing]:
-    """Tables 15 to 19: a table for each run beside what a paper reports, with rows and columns for kinds of questions."""
-    long, short = (
-        [line for line in lines if (size_of(line.book) == "short") == is_short] for is_short in (False, True)
-    )
-    by_cue = "F1 by cue and events that match it"
-    all_bins = (
-        "Only questions that ask for all items count (get = all), those of all bins together, so that a cue with more empty "
-        "questions has other means. As in the paper, other entities and full event details are left out."
-    )
-    return [
-        *_grids("Table 15", "F1 by elements in the cue and events that match it", lines, _ELEMENTS, BIN),
-        *_grids("Table 16", by_cue, long, CUE, BIN, needs="runs on a book that is not a short one, such as long"),
-        *_grids("Table 17", by_cue, short, CUE, BIN, needs="runs on a short book"),
-        *_grids("Table 18", "F1 by what is asked for and events that match the cue", lines, TRACE, BIN),
-        *_grids("Table 19", "F1 by cue and by what is asked for", lines, CUE, _FOUR, selection=all_bins),
-    ]
+    """Tables 15 to 19: for each run, beside what papers report about a book of its name."""
+    return [one for grid in _GRIDS for one in _of_each_run(grid, lines)]
 
 
-def _grids(
-    name: str, title: str, lines: Sequence[Line], *sides: Side, selection: str = ALL_ITEMS, needs: str = "runs"
-) -> list[Exhibit | Missing]:
-    runs = {line.label: line for line in runs_among(lines) if (line.questions["get"] == "all").any()}
+def _of_each_run(grid: _Grid, lines: Sequence[Line]) -> list[Exhibit | Missing]:
+    on = [line for line in lines if grid.short in (None, size_of(line.book) == "short")]
+    runs = {line.label: line for line in runs_among(on) if not asked_for_all(line).empty}
 
-    def grid(part: str, _: str, line: Line) -> Exhibit:
-        about = f"{title}: {line.who}, {line.text}"
-        both = [line, *papers_on(lines, line.book, *sides)]
-        return recall_table(part, about, both, *sides, selection=selection, grid=True)
+    def make(name: str, _: str, line: Line) -> Exhibit:
+        both = [line, *papers_on(lines, line.book, grid.rows, grid.columns)]
+        title = f"{grid.title}: {line.who}, {line.text}"
+        return recall_table(name, title, both, grid.rows, grid.columns, selection=grid.selection, grid=True)
 
-    return for_each(name, title, needs, runs, grid)
+    return for_each(grid.name, grid.title, _NEEDS[grid.short], runs, make)
 
 
 def diverse_books(lines: Sequence[Line]) -> list[Exhibit | Missing]:
@@ -259,10 +280,8 @@ def _panel(axes: Axes, cells: Mapping[tuple[str, str], Row], cues: Side, runs: M
             colour = "white" if mean is not None and mean < 0.6 else INK
             axes.text(x, y, text, ha="center", va="center", fontsize=7, color=colour)
     edges = [np.arange(n + 1) - 0.5 for n in (len(runs), len(cues.texts))]  # the middle of a cell is at a whole number
-    axes.pcolormesh(
-        *edges, np.ma.masked_invalid(values), cmap=colormaps["viridis"].with_extremes(bad="#e0e0e0"), vmin=0, vmax=1,
-        edgecolors="white",
-    )  # fmt: skip
+    colours = colormaps["viridis"].with_extremes(bad="#e0e0e0")
+    axes.pcolormesh(*edges, np.ma.masked_invalid(values), cmap=colours, vmin=0, vmax=1, edgecolors="white")
     axes.set_xticks(range(len(runs)), runs.values(), rotation=90, fontsize=8)
     axes.invert_yaxis()
     axes.spines[:].set_visible(False)

@@ -135,11 +135,17 @@ def for_each(
 # How rows are shown
 
 RUN = Column("run", of_source(), text=True)
+READER = Column("memory", "memory", text=True), Column("model", of_source("model"), text=True)
+
+
+def texts(*names: str) -> list[Column]:
+    """Columns of text with the titles that they have in the frame."""
+    return [Column(name, name, text=True) for name in names]
 
 
 def who_columns(rows: Sequence[Row]) -> list[Column]:
     """The first columns; the run and the book are left out where they tell nothing apart."""
-    columns = [Column("memory", "memory", text=True), Column("model", of_source("model"), text=True)]
+    columns = [*READER]
     if any(row["source"] == "own" for row in rows):
         columns.append(Column("run", lambda row: row["label"] if row["source"] == "own" else "", text=True))
     if len(set(map(text_of, rows))) > 1:

@@ -27,7 +27,7 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "episodic_kendall_tau": {"predictions": ["a", "b"], "references": ["b", "a"]},
     "memory_failures": {"predictions": "correct", "groups": "2"},
-    "sort_accuracy": {"predictions": "A", "references": "B", "groups": "near", "clusters": "one"},
+    "sort_accuracy": {"predictions": "A", "references": "B", "groups": "near", "clusters": "one", "scores": 0.25},
 }  # fmt: skip
 """By metric and column, a value of one row that the metric computes."""
 

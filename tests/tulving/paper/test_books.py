@@ -1,6 +1,5 @@
 """Books as they are given: datasets of one's own, by templates or by a model, and books of an archive."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from epbench.tulving.events.universe import load_universe
 from epbench.tulving.paper.books import length_counter, originals, read_books
 from tests.published_data import OURS
 from tests.tulving.paper import plain_books
-from tests.tulving.paper.plain_books import MISTAKES, built, published, rows, written
+from tests.tulving.paper.plain_books import built, published, rows, written
 
 
 def retitled(folder, out, title):
@@ -29,38 +28,14 @@ def retitled(folder, out, title):
 
 
 def test_a_book_by_templates(short_book):
+    """What no table shows; `plain_books` counts the rest."""
     (book,) = read_books([str(short_book)])
-    assert (book.label, book.name, book.source, book.length) == ("short", "short", "own", "short")
-    assert (book.universe, book.order, book.writer, book.seed) == ("default", "narrative", "template", 0)
-    assert book.fingerprint == load_book(str(short_book)).fingerprint and book.marked == "short"
-    (text,) = rows(short_book, "book")
-    assert (book.tokens, book.tokenizer) == (len(text["text"].split()), "words")
-    asked = [(q.template, q.cue, q.bin) for q in book.selected]
-    assert asked == [(row["template"], row["cue"], row["bin"]) for row in rows(short_book, "qa")]
-    empty = [row for row in rows(short_book, "all_questions") if not row["answer"] and row["n_chapters"] == 0]
-    assert (book.n_empty, book.n_answerable) == (len(empty), len(rows(short_book, "all_questions")) - len(empty))
-    assert (book.n_events, book.universe_size, book.rounds) == (20, 100, [])
+    assert (book.name, book.source, book.marked, book.seed) == ("short", "own", "short", 0)
+    assert book.fingerprint == load_book(str(short_book)).fingerprint
+    every = rows(short_book, "all_questions")
+    assert book.n_empty == sum(not row["answer"] and row["n_chapters"] == 0 for row in every)
+    assert (book.universe_size, book.rounds, book.coordinates) == (100, [], load_universe().coordinates)
     assert "in one go" in book.no_rounds
-    for chapter, row in zip(book.chapters, rows(short_book, "chapters"), strict=True):
-        event = chapter.event
-        told = (event.time.isoformat(), event.space, event.entity, event.content, event.detail)
-        assert told == tuple(row[name] for name in ("date", "location", "entity", "content", "detail"))
-        assert (chapter.number, chapter.text, chapter.style) == (row["chapter"], row["text"], row["style"])
-        assert (chapter.n_paragraphs, list(chapter.secondary)) == (row["n_paragraphs"], row["secondary_entities"])
-    assert book.coordinates == load_universe().coordinates
-
-
-def test_a_book_by_a_model_has_its_rounds_and_its_dropped_event(once):
-    folder = written(once)
-    (book,) = read_books([str(folder)])
-    assert (book.writer, book.n_events, len(book.chapters)) == ("openai:tiny", 20, 19)
-    told = json.loads((folder / "writing.json").read_text("utf-8"))["iterations"]
-    assert [one.candidates for one in book.rounds] == [one["candidates"] for one in told] and len(told) == 10
-    assert sum(one.accepted for one in book.rounds) == 19 and book.no_rounds == ""
-    assert book.rounds[0].failed_exact == sum(
-        mistakes[0] in ("date in another paragraph", "name forgotten", "deed forgotten")
-        for mistakes in MISTAKES.values()
-    )
 
 
 NEWS = "news-very-long-ordered, seed 1, written by hf:a, b"
@@ -99,13 +74,9 @@ def test_a_converted_book_is_a_released_one(once):
 
 def test_a_book_of_an_archive():
     (book,) = read_books(archive=OURS)
-    stored = published(OURS)
     assert (book.name, book.source, book.universe, book.seed, book.n_events) == ("short", "released", "default", 0, 20)
-    assert book.tokens == len(stored["text"].split())
-    assert [chapter.event.space for chapter in book.chapters] == [row["location"] for row in stored["chapters"]]
-    assert [question.template for question in book.selected] == [row["q_idx"] for row in stored["questions"]]
     assert (book.n_answerable, len(book.selected)) == (564, 456)  # paper: Appendices B.2.2 and B.2.4
-    assert set(book.coordinates) == {row["location"] for row in stored["chapters"]}
+    assert set(book.coordinates) == {row["location"] for row in published(OURS)["chapters"]}
 
 
 def test_an_archive_without_checks_has_no_rounds(tmp_path):

@@ -8,6 +8,9 @@ from epbench.files.packaged import packaged
 from epbench.reports.exhibit import Missing
 from epbench.reports.reported import read_reported
 from epbench.tulving.paper.inputs import MEMORIES, size_of
+from epbench.tulving.released.archive import open_archive
+from epbench.tulving.released.books import read_book
+from tests.published_data import BOOKS
 from tests.tulving.paper.seed_tables import SEEDS, leaderboard, paper_tables
 
 FILE = packaged("epbench.tulving") / "reported.json"
@@ -85,6 +88,17 @@ def test_the_cells_of_a_table_have_the_means_of_another_one(number, beside):
     assert found.keys() == expected.keys()
     for value, (n, total) in found.items():
         assert n == expected[value][0] and total / n == pytest.approx(expected[value][1] / n, abs=0.0101), value
+
+
+@pytest.mark.parametrize(("archive", "length"), [book[:2] for book in BOOKS])
+def test_the_counts_are_those_of_the_published_questions(archive, length):
+    opened = open_archive(archive)
+    selected = [q for q in read_book(opened, opened.books[0]).selected if q.get == "all"]
+    asked = [{"elements": str(len(q.cue)), "cue": q.cue, "bin": q.bin, "trace": q.trace} for q in selected]
+    for row in (shipped()[f"Table {number}"][0] for number in CELLS):
+        for name, n in row["counts"].items() if row["dataset"] == length else ():
+            kinds, *values = name.removeprefix("f1_by_").split(".")
+            assert sum([question[kind] for kind in kinds.split("_and_")] == values for question in asked) == n, name
 
 
 def test_every_number_stands_in_its_table_beside_those_of_runs(made):

@@ -48,11 +48,11 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
             have different judges, or two runs have no config and k in common.
         RunFailed: Two runs have no question in common that failed in neither.
     """
-    found = run_folders(runs.values())
-    judge = one_judge({run: _judge_of(run) for _, run in found})
+    folders = run_folders(runs.values())
+    judge = one_judge({run: _judge_of(run) for _, run in folders})
     results: dict[str, dict[tuple[str, int], pd.DataFrame]] = {name: {} for name in runs}
     name_of = {folder: name for name, folder in runs.items()}
-    for folder, run in found:
+    for folder, run in folders:
         table = read_questions(run, ("id", "k", "row", "config", "outcome"))
         results[name_of[folder]] |= {
             (str(config), int(str(k))): rows for (config, k), rows in table.groupby(["config", "k"], sort=False)
@@ -170,23 +170,25 @@ def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list
         BadInput: Two runs have no config and k in common.
         RunFailed: Two runs have no question in common that failed in neither.
     """
-    found = []
-    for one, other in progress(list(combinations(runs, 2))):
-        common = [place for place in runs[one] if place in runs[other]]
+    pairs = []
+    for first, second in progress(list(combinations(runs, 2))):
+        common = [place for place in runs[first] if place in runs[second]]
         if not common:
-            raise BadInput(f"{one} has {_places(runs[one])}, {other} has {_places(runs[other])}: nothing in common")
+            raise BadInput(
+                f"{first} has {_places(runs[first])}, {second} has {_places(runs[second])}: nothing in common"
+            )
         for config, k in common:
-            tables = [runs[name][config, k] for name in (one, other)]
-            found.append({"config": config, "k": k, **compare_outcomes((one, other), tables, cluster="row")})
-    return with_holm(found)
+            tables = [runs[name][config, k] for name in (first, second)]
+            pairs.append({"config": config, "k": k, **compare_outcomes((first, second), tables, cluster="row")})
+    return with_holm(pairs)
 
 
 def _left_out(runs: Mapping[str, Results]) -> list[str]:
     """Which configs and k of a run are left out as another run lacks them, in full sentences."""
     return [
-        f"{one} / {other}: only {name} has {_places(extra)}, which is left out"
-        for one, other in combinations(runs, 2)
-        for name, lacking in ((one, other), (other, one))
+        f"{first} / {second}: only {name} has {_places(extra)}, which is left out"
+        for first, second in combinations(runs, 2)
+        for name, lacking in ((first, second), (second, first))
         if (extra := [place for place in runs[name] if place not in runs[lacking]])
     ]
 

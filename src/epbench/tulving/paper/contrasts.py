@@ -73,19 +73,25 @@ class _Tests:
     of_paper: Callable[[Line, str, str], tuple[str, str, str]]  # what is fixed and both samples, of a reported test
     first: Callable[[Line], str]  # the first sample of the reported tests that belong here, as their scores name it
 
-    def table(self, contrasts: Sequence[_Contrast], runs: Sequence[Line], lines: Sequence[Line]) -> Exhibit | None:
-        """Tests with Holm's correction over the rows of runs, and what papers report; None if no run has both samples.
+    def missing(self, needs: str) -> Missing:
+        return Missing(self.name, self.title, needs)
+
+    def table(
+        self, contrasts: Sequence[_Contrast], runs: Sequence[Line], lines: Sequence[Line], needs: str
+    ) -> Exhibit | Missing:
+        """Tests with Holm's correction over the rows of runs, and below them what papers report.
 
         Args:
             contrasts: The tests; those without answers in both samples are left out.
             runs: The runs that are compared.
             lines: All lines.
+            needs: What is missing if no test is left.
         """
         from epbench.statistics.smallest_difference import mann_whitney
 
         contrasts = [contrast for contrast in contrasts if all(contrast.f1)]
         if not contrasts:
-            return None
+            return self.missing(needs)
         tests = [mann_whitney(*contrast.f1, "greater") for contrast in contrasts]
         papers = self._reported(lines, {run.book for run in runs})
         rows: list[dict[str, Value]] = []
@@ -178,7 +184,7 @@ def books_by_writer(lines: Sequence[Line]) -> list[Exhibit | Missing]:
         needs = (
             "runs of one model and memory on two books of one name by different writers, such as short by two models"
         )
-        return [Missing("Table 20", title, needs), Missing(_BY_WRITER.name, _BY_WRITER.title, needs)]
+        return [Missing("Table 20", title, needs), _BY_WRITER.missing(needs)]
     contrasts = [
         _Contrast(first.text, first.who, second.who, (first.questions, second.questions))
         for pair in combinations(runs, 2)
@@ -186,8 +192,7 @@ def books_by_writer(lines: Sequence[Line]) -> list[Exhibit | Missing]:
         if first.text == second.text and first.memory == second.memory and first.model != second.model
     ]
     needs = "runs of two models with one memory on each of these books"
-    tests = _BY_WRITER.table(contrasts, runs, lines) or Missing(_BY_WRITER.name, _BY_WRITER.title, needs)
-    return [recall_table("Table 20", title, ordered, BIN), tests]
+    return [recall_table("Table 20", title, ordered, BIN), _BY_WRITER.table(contrasts, runs, lines, needs)]
 
 
 def _gpt_first(one: Line, other: Line) -> tuple[Line, Line]:
@@ -239,13 +244,13 @@ def books_by_order(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     needs = "runs of one model and memory on a book and on its ordered version, such as short and short-ordered"
     readers = [line for pair in pairs if not pair[0].reported for line in pair]
     if not readers:
-        return [Missing("Table 22", title, needs), Missing(_BY_ORDER.name, _BY_ORDER.title, needs)]
+        return [Missing("Table 22", title, needs), _BY_ORDER.missing(needs)]
     both = {id(line): line for side in (0, 1) for pair in pairs for line in [pair[side]]}.values()
 
     def place(line: Line) -> tuple[bool, str, bool]:
         return line.source == "reported", line.book.removesuffix(_ORDERED), not line.book.endswith(_ORDERED)
 
-    tests = _BY_ORDER.table(contrasts, readers, lines) or Missing(_BY_ORDER.name, _BY_ORDER.title, "answered questions")
+    tests = _BY_ORDER.table(contrasts, readers, lines, "questions that both runs of a reader have answered")
     return [recall_table("Table 22", title, sorted(both, key=place), BIN), tests]
 
 
@@ -291,8 +296,8 @@ def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit |
             for line in runs
         ]
         table = replace(_BY_REALISM, name=name, title=title, notes=[*_BY_REALISM.notes, *_unrated_notes(runs)])
-        both = "answered questions about realistic and about other chapters"
-        return table.table(contrasts, runs, lines) or Missing(name, _BY_REALISM.title, both)
+        made = table.table(contrasts, runs, lines, "answered questions about realistic and about other chapters")
+        return replace(made, title=_BY_REALISM.title) if isinstance(made, Missing) else made
 
     found = _rated(lines, realism or {})
     needs = "ratings of how realistic each chapter of the book of a run is"

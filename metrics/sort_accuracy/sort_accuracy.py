@@ -180,8 +180,11 @@ def _calibrated(values: Any, is_a: Any, of_question: Any) -> float:
     ]  # of each cluster's questions, in this order
     for place, cluster in enumerate(of_question[order].tolist()):
         places[cluster].append(place)
-    others = [len(values) - len(own) for own in places]
-    middle = [[_nth_other(own, n) for n in ((k - 1) // 2, k // 2)] for own, k in zip(places, others, strict=True)]
+    others = [len(values) - len(cluster_places) for cluster_places in places]
+    middle = [
+        [_nth_other(cluster_places, n) for n in ((k - 1) // 2, k // 2)]
+        for cluster_places, k in zip(places, others, strict=True)
+    ]
     with np.errstate(invalid="ignore"):  # the middle of two opposite infinities is 0
         threshold = np.nan_to_num(values[order][np.array(middle)].mean(axis=1), nan=0.0, posinf=np.inf, neginf=-np.inf)
     limit = threshold[of_question]
@@ -189,9 +192,9 @@ def _calibrated(values: Any, is_a: Any, of_question: Any) -> float:
     return float(np.where(is_a == 1, says_a, 1 - says_a).mean())
 
 
-def _nth_other(own: Sequence[int], n: int) -> int:
-    """The n-th of the places 0, 1, 2, … that are not in `own`, which is sorted."""
-    for place in own:
+def _nth_other(left_out: Sequence[int], n: int) -> int:
+    """The n-th of the places 0, 1, 2, … that are not in `left_out`, which is sorted."""
+    for place in left_out:
         n += place <= n
     return n
 

@@ -260,13 +260,7 @@ def test_a_killed_publication_is_continued(moment: str, hub: HubDouble, upload: 
     ("path", "always", "commits", "message"),
     [
         ("notes.md", False, 2, ""),
-        pytest.param(
-            "README.md",
-            False,
-            1,
-            "lab/diary: somebody else has changed README.md during the upload",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param("README.md", False, 1, "lab/diary: somebody else has changed README.md", marks=pytest.mark.slow),
         ("notes.md", True, 3, "somebody else keeps committing"),
     ],
 )

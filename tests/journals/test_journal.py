@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
@@ -139,6 +139,7 @@ def test_two_writers_are_found_out_before_anything_is_cut_off(tmp_path):
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(st.characters(codec=None), max_size=10), min_size=1, max_size=5))
+@example(["a \ud83d b"])
 def test_any_text_can_be_journaled(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("journal") / "a.jsonl"
     journal = Journal(path)

@@ -57,9 +57,7 @@ def good_values(name: str) -> dict[str, Any]:
 
 
 # The code of the paper removes repeats among the items of an answer when it reads them, before this function of it.
-WITHOUT_REPEATS = {
-    "duplicated predicted items": {"f1_score_lenient": 2 / 3, "precision_lenient": 1.0, "recall": 0.5},
-}
+WITHOUT_REPEATS = {"duplicated predicted items": {"f1_score_lenient": 2 / 3, "precision_lenient": 1.0, "recall": 0.5}}
 CARD_SECTIONS = ("Metric description", "How to use", "Inputs", "Output values", "Examples", "Limitations", "Citation")
 
 

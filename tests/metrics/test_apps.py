@@ -83,8 +83,7 @@ def test_the_header_pins_what_the_app_needs(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    ["episodic_f1", *(pytest.param(n, marks=pytest.mark.nightly) for n in metric_names() if n != "episodic_f1")],
+    "name", ["episodic_f1", *(pytest.param(n, marks=pytest.mark.nightly) for n in metric_names() if n != "episodic_f1")]
 )
 def test_a_copy_of_the_folder_serves_with_its_requirements_alone(name, tmp_path, no_telemetry):
     """As on the Hub: an environment with the SDK and the file's requirements, and nothing of ours."""

@@ -77,20 +77,17 @@ def test_rows_of_datasets_and_a_judge_are_taken_as_they_are(rows, short_book):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda rows, answers: (rows, answers | {"x": "a"}), "answers: no question has the id 'x'"),
-        (
-            lambda rows, answers: (rows, answers | {rows[0]["id"]: 3}),
-            "expected a text, or None for a failure, found int",
-        ),
-        (lambda rows, answers: ([*rows, rows[0]], answers), "expected each question once"),
-        (lambda rows, answers: ([{"id": "a", "cue": "t"}], {}), "row 0"),
-        (lambda rows, answers: ([], {}), "found no rows"),
-        (lambda rows, answers: ([rows[0] | {"bin": "7"}], {}), "field 'bin'"),
+        (lambda rows: (rows, {"x": "a"}), "answers: no question has the id 'x'"),
+        (lambda rows: (rows, {rows[0]["id"]: 3}), "expected a text, or None for a failure, found int"),
+        (lambda rows: ([*rows, rows[0]], {}), "expected each question once"),
+        (lambda rows: ([{"id": "a", "cue": "t"}], {}), "row 0"),
+        (lambda rows: ([], {}), "found no rows"),
+        (lambda rows: ([rows[0] | {"bin": "7"}], {}), "field 'bin'"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(rows, change, said):
     with pytest.raises(BadInput, match=said):
-        epbench.score(*change(rows, {}))
+        epbench.score(*change(rows))
 
 
 def value(scores, name):

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from epbench.errors import BadInput
 from epbench.files.text import check_size
@@ -25,15 +24,8 @@ CONFIG = "--config"
 ENDINGS = (".yaml", ".yml")
 
 
-@dataclass(frozen=True)
-class FromFile:
-    """What a file gives for one argument.
-
-    Attributes:
-        action: The argument.
-        words: What gives the same on a command line.
-        where: The file, line and key, for messages.
-    """
+class _Entry(NamedTuple):
+    """What a file gives for an argument: the words that give the same on a command line, and the place, for messages."""
 
     action: argparse.Action
     words: tuple[str, ...]
@@ -118,19 +110,19 @@ def read_words(file: Path, parser: argparse.ArgumentParser, words: Sequence[str]
     return [*positional, *words[:end], *flags, *words[end:]]
 
 
-def _read(file: Path, actions: Sequence[argparse.Action]) -> list[FromFile]:
-    names = {_normal(name): (action, name) for action in actions for name in _names_of(action)}
-    found: dict[int, FromFile] = {}
+def _read(file: Path, actions: Sequence[argparse.Action]) -> list[_Entry]:
+    names = {_normal(name): (action, name.lstrip("-")) for action in actions for name in _names_of(action)}
+    found: dict[int, _Entry] = {}
     for key, node in _entries(file):
-        where = f"{file}, line {key.start_mark.line + 1}, key {key.value!r}"
-        action, _ = names.get(_normal(str(key.value)), (None, ""))
+        where, name = f"{file}, line {key.start_mark.line + 1}, key {key.value!r}", _normal(str(key.value))
+        action, _ = names.get(name, (None, ""))
         if action is None:
-            near = [names[name][1].lstrip("-") for name in get_close_matches(_normal(str(key.value)), names, n=1)]
+            near = [names[close][1] for close in get_close_matches(name, names, n=1)]
             raise BadInput(f"{where}: there is no such argument{f'; did you mean {near[0]!r}?' if near else ''}")
         if id(action) in found:
             raise BadInput(f"{where}: this argument is given twice, first in {found[id(action)].where}")
         if _as_written(node) is not None:
-            found[id(action)] = FromFile(action, _words(action, node, where), where)
+            found[id(action)] = _Entry(action, _words(action, node, where), where)
     return list(found.values())
 
 

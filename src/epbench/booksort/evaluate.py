@@ -163,28 +163,30 @@ class Prepared:
         Raises:
             BadInput: The prompt or reading does not exist, or the set lacks the text of an excerpt or a book.
         """
-        of = self.evaluation
-        store = Store(self.books, self.passages, self.found, of.reading if reading is None else reading)
+        evaluation = self.evaluation
+        store = Store(self.books, self.passages, self.found, evaluation.reading if reading is None else reading)
         number = self._prompt if prompt is None else prompt
-        return requests_for(memory or of.memory, pairs, of.pack, number, store=store, max_tokens=self._max_tokens)
+        return requests_for(
+            memory or evaluation.memory, pairs, evaluation.pack, number, store=store, max_tokens=self._max_tokens
+        )
 
     @property
     def identity(self) -> dict[str, Any]:
         """What tells this run from another one: a folder is resumed only by a run of the same identity."""
-        of = self.evaluation
+        evaluation = self.evaluation
         identity: dict[str, Any] = {"benchmark": "booksort", "fingerprint": fingerprint(self.everything)}
-        identity |= {"memory": of.memory} | weights_of(of.model)
-        identity |= {"config": list(of.configs), "split": of.split}
-        identity |= {"books": None if of.books is None else list(of.books)}
-        identity |= {"model": of.model.name, "base_url": without_login(of.base_url or "")}
+        identity |= {"memory": evaluation.memory} | weights_of(evaluation.model)
+        identity |= {"config": list(evaluation.configs), "split": evaluation.split}
+        identity |= {"books": None if evaluation.books is None else list(evaluation.books)}
+        identity |= {"model": evaluation.model.name, "base_url": without_login(evaluation.base_url or "")}
         identity |= {"max_tokens": self._max_tokens}
-        identity |= {"both_orders": of.both_orders or None}  # None, as in the folders of earlier versions
-        identity |= {"prompts": fingerprint_of(of.pack)}
-        identity |= {"prompt": "selected" if of.choose == "prompt" else self._prompt}
-        if MEMORIES[of.memory].passages:
-            identity |= {"retriever": of.retriever, "query": of.query}
-            identity |= {"reading": "selected" if of.choose == "reading" else of.reading}
-            identity |= {"top_k": of.top_k, "keep_order": of.keep_order}
+        identity |= {"both_orders": evaluation.both_orders or None}  # None, as in the folders of earlier versions
+        identity |= {"prompts": fingerprint_of(evaluation.pack)}
+        identity |= {"prompt": "selected" if evaluation.choose == "prompt" else self._prompt}
+        if MEMORIES[evaluation.memory].passages:
+            identity |= {"retriever": evaluation.retriever, "query": evaluation.query}
+            identity |= {"reading": "selected" if evaluation.choose == "reading" else evaluation.reading}
+            identity |= {"top_k": evaluation.top_k, "keep_order": evaluation.keep_order}
         if self.books:
             identity |= {"texts": fingerprint(self.books)}
         if self.held_out:
@@ -249,75 +251,82 @@ def run(prepared: Prepared, out: Path, *, progress: Progress = no_progress) -> E
         BadInput: The folder holds another run or other files, or another process is at work in it.
         RunFailed: There is no answer, or no prompt can be chosen.
     """
-    of, label, identity = prepared.evaluation, prepared.label, prepared.identity
-    if not of.choose and is_finished(out, identity, limit=of.limit, shard=of.shard):
+    evaluation, label, identity = prepared.evaluation, prepared.label, prepared.identity
+    if not evaluation.choose and is_finished(out, identity, limit=evaluation.limit, shard=evaluation.shard):
         return Evaluated(label=label, scores=(scores := read_scores(out)), choice=None, notes=_notes(out, scores))
-    revision = None if is_published(of.dataset) else dataset_revision(of.dataset, prepared.pairs[0].config)
-    about = {"dataset": of.dataset, "dataset_revision": revision, "label": label, "limit": of.limit, "shard": of.shard}
-    with open_run(out, identity, about | engine_of(of.model) | variant_of(of.model)) as folder:
+    dataset = evaluation.dataset
+    revision = None if is_published(dataset) else dataset_revision(dataset, prepared.pairs[0].config)
+    about: dict[str, Any] = {"dataset": dataset, "dataset_revision": revision, "label": label}
+    about |= {"limit": evaluation.limit, "shard": evaluation.shard}
+    with open_run(out, identity, about | engine_of(evaluation.model) | variant_of(evaluation.model)) as folder:
         retrieval.record(folder, prepared.found, prepared.passages)
         # 3. The prompt, chosen on pairs that are held out.
         requests, choice = prepared.requests, None
-        if of.choose:
-            choice = select_prompt(folder, prepared.sweep, prepared.held_out, of.model, progress, of.choose)
-            requests = prepared.requests_about(prepared.pairs, **{of.choose: choice[of.choose]})
+        if evaluation.choose:
+            choice = select_prompt(
+                folder, prepared.sweep, prepared.held_out, evaluation.model, progress, evaluation.choose
+            )
+            requests = prepared.requests_about(prepared.pairs, **{evaluation.choose: choice[evaluation.choose]})
         # 4. The answers, journaled as they come; 5. the scores, from the journals alone.
-        ask(folder / ANSWERS, requests, of.model, progress)
-        keys = {request.id: request.key(of.model.identity) for request in requests}
+        ask(folder / ANSWERS, requests, evaluation.model, progress)
+        keys = {request.id: request.key(evaluation.model.identity) for request in requests}
         scores = finish(folder, prepared.pairs, keys, label)
     return Evaluated(label=label, scores=scores, choice=choice, notes=_notes(out, scores))
 
 
-def _check(of: Evaluation) -> None:
+def _check(evaluation: Evaluation) -> None:
     """Refuse what does not go together, before anything is loaded."""
-    if of.memory not in MEMORIES:
-        raise BadInput(f"unknown memory {of.memory!r}; there are: {', '.join(MEMORIES)}")
-    if of.max_tokens < 1:
-        raise BadInput(f"--max-tokens: expected at least 1, got {of.max_tokens}")
-    if of.choose == "reading" and not MEMORIES[of.memory].passages:
+    if evaluation.memory not in MEMORIES:
+        raise BadInput(f"unknown memory {evaluation.memory!r}; there are: {', '.join(MEMORIES)}")
+    if evaluation.max_tokens < 1:
+        raise BadInput(f"--max-tokens: expected at least 1, got {evaluation.max_tokens}")
+    if evaluation.choose == "reading" and not MEMORIES[evaluation.memory].passages:
         with_passages = " or ".join(name for name, memory in MEMORIES.items() if memory.passages)
         raise BadInput(
-            f"--select-reading chooses how passages are presented: expected --memory {with_passages}, got {of.memory}"
+            f"--select-reading chooses how passages are presented: expected --memory {with_passages}, got {evaluation.memory}"
         )
-    if of.choose and of.split == "validation":
+    if evaluation.choose and evaluation.split == "validation":
         raise BadInput("a choice is made on the validation split, so another one must be scored: give --split test")
-    if of.choose and of.shard:
+    if evaluation.choose and evaluation.shard:
         raise BadInput("every shard would choose for itself; choose without --shard, then give --prompt or --reading")
 
 
-def _load(of: Evaluation) -> Prepared:
-    everything = load_pairs(of.dataset, of.configs, of.split)
-    pairs = asked_pairs(everything, of.books, of.limit, of.shard)
+def _load(evaluation: Evaluation) -> Prepared:
+    everything = load_pairs(evaluation.dataset, evaluation.configs, evaluation.split)
+    pairs = asked_pairs(everything, evaluation.books, evaluation.limit, evaluation.shard)
     held_out: list[Pair] = []
-    if of.choose:
-        held_out = asked_pairs(load_pairs(of.dataset, of.configs, "validation"), of.books, of.limit)
-    needs, queries = MEMORIES[of.memory], of.pack.queries
-    books = load_books(of.dataset) if needs.books else []
+    if evaluation.choose:
+        validation = load_pairs(evaluation.dataset, evaluation.configs, "validation")
+        held_out = asked_pairs(validation, evaluation.books, evaluation.limit)
+    needs, queries = MEMORIES[evaluation.memory], evaluation.pack.queries
+    books = load_books(evaluation.dataset) if needs.books else []
     passages = retrieval.split_books(books) if needs.passages else []
-    found: list[retrieval.Retrieved] = []
+    retrieved: list[retrieval.Retrieved] = []
     if needs.passages:
-        if not 0 <= of.query < len(queries):
-            raise BadInput(f"--query: expected a number from 0 to {len(queries) - 1}, got {of.query}")
-        search = _retriever(of.retriever, of.retriever_url or of.base_url, of.request_timeout)
-        found = retrieval.retrieve(
+        if not 0 <= evaluation.query < len(queries):
+            raise BadInput(f"--query: expected a number from 0 to {len(queries) - 1}, got {evaluation.query}")
+        search = _retriever(
+            evaluation.retriever, evaluation.retriever_url or evaluation.base_url, evaluation.request_timeout
+        )
+        retrieved = retrieval.retrieve(
             [*pairs, *held_out],
             books,
             passages,
             search,
-            query=queries[of.query],
-            top_k=of.top_k,
-            keep_order=of.keep_order,
+            query=queries[evaluation.query],
+            top_k=evaluation.top_k,
+            keep_order=evaluation.keep_order,
         )
-    if of.both_orders:  # a prompt is still chosen on pairs that are asked once, as they stand in the dataset
-        pairs, found = both_orders(pairs), retrieval.found_for_both(found)
+    if evaluation.both_orders:  # a prompt is still chosen on pairs that are asked once, as they stand in the dataset
+        pairs, retrieved = both_orders(pairs), retrieval.found_for_both(retrieved)
     return Prepared(
-        evaluation=of,
+        evaluation=evaluation,
         everything=everything,
         pairs=pairs,
         held_out=held_out,
         books=books,
         passages=passages,
-        found=found,
+        found=retrieved,
     )
 
 
@@ -330,22 +339,22 @@ def _retriever(name: str, url: str | None, request_timeout: float) -> MakeSearch
 
 def _alternatives(prepared: Prepared) -> dict[str, Callable[[], list[Request]]]:
     """What else could be asked if this does not fit: less text, or none."""
-    of, pairs, ask_about = prepared.evaluation, prepared.pairs, prepared.requests_about
+    evaluation, pairs, ask_about = prepared.evaluation, prepared.pairs, prepared.requests_about
 
     def excerpts(config: str) -> list[Request]:
-        return ask_about(load_pairs(of.dataset, [config], of.split), memory="in-context")
+        return ask_about(load_pairs(evaluation.dataset, [config], evaluation.split), memory="in-context")
 
     others: dict[str, Callable[[], list[Request]]] = {}
-    memory = MEMORIES[of.memory]
+    memory = MEMORIES[evaluation.memory]
     if memory.whole_books:
         for book in sorted({pair.book_idx for pair in pairs}):
-            others[f"{of.memory} with --books {book}"] = partial(ask_about, asked_pairs(pairs, [book]))
+            others[f"{evaluation.memory} with --books {book}"] = partial(ask_about, asked_pairs(pairs, [book]))
     if memory.excerpts or memory.whole_books:
         longest = max(pair.excerpt_length for pair in pairs)
-        for config in config_names(of.dataset):
+        for config in config_names(evaluation.dataset):
             if memory.whole_books or int(config[1:].split("_")[0]) < longest:
                 others[f"in-context with --config {config}"] = partial(excerpts, config)
-    if of.memory != "none":
+    if evaluation.memory != "none":
         others["none"] = partial(ask_about, pairs, memory="none")
     return others
 

@@ -115,18 +115,18 @@ def choose(tried: Sequence[Tried], what: Choice = "prompt") -> dict[str, Any]:
     Raises:
         RunFailed: More than `MOST_FAILED` of the questions of a prompt have no answer.
     """
-    for one in tried:
-        asked = one.n + one.failed
-        if one.failed > MOST_FAILED * asked:
+    for candidate in tried:
+        asked = candidate.n + candidate.failed
+        if candidate.failed > MOST_FAILED * asked:
             raise RunFailed(
-                f"no {what} can be chosen: {one.failed} of {asked} questions of {what} {one.number} failed, see {SWEEP} "
-                f"for the reasons; run again to repeat them (truncated answers need a larger max_tokens), or give the "
-                f"number of a {what} yourself"
+                f"no {what} can be chosen: {candidate.failed} of {asked} questions of {what} {candidate.number} failed, "
+                f"see {SWEEP} for the reasons; run again to repeat them (truncated answers need a larger max_tokens), or "
+                f"give the number of a {what} yourself"
             )
-    best = max(tried, key=lambda one: one.accuracy)
+    best = max(tried, key=lambda candidate: candidate.accuracy)
     error = math.sqrt(best.accuracy * (1 - best.accuracy) / best.n)
-    tied = [one for one in tried if one.accuracy >= best.accuracy - error - 1e-12]
-    chosen = min(tied, key=lambda one: (_lean(one), -one.accuracy, one.number))
+    tied = [candidate for candidate in tried if candidate.accuracy >= best.accuracy - error - 1e-12]
+    chosen = min(tied, key=lambda candidate: (_lean(candidate), -candidate.accuracy, candidate.number))
     reason = f"{what} {best.number} has the highest accuracy, {best.accuracy:.3f} over {best.n} answers"
     if len(tied) > 1:
         reason += (
@@ -136,14 +136,14 @@ def choose(tried: Sequence[Tried], what: Choice = "prompt") -> dict[str, Any]:
     return {
         what: chosen.number,
         "reason": reason,
-        "tied": [one.number for one in tied],
-        f"{what}s": [asdict(one) for one in tried],
+        "tied": [candidate.number for candidate in tied],
+        f"{what}s": [asdict(candidate) for candidate in tried],
     }
 
 
-def _lean(one: Tried) -> float:
+def _lean(candidate: Tried) -> float:
     """Return how strongly the answers prefer one label, from 0 to 0.5."""
-    return 0.5 if one.share_a is None else abs(one.share_a - 0.5)
+    return 0.5 if candidate.share_a is None else abs(candidate.share_a - 0.5)
 
 
 def _shown(share: float | None) -> str:
@@ -153,8 +153,8 @@ def _shown(share: float | None) -> str:
 def screen_table(choice: Mapping[str, Any], what: Choice = "prompt") -> Table:
     """Return a table of all prompts or readings with their results; the chosen one is marked."""
     rows = []
-    for one in choice[f"{what}s"]:
-        mark = "→ " if one["number"] == choice[what] else ""
-        accuracy = f"{one['accuracy']:.3f}" if one["n"] else "–"
-        rows.append([f"{mark}{one['number']}", accuracy, _shown(one["share_a"]), str(one["n"]), str(one["failed"])])
+    for row in choice[f"{what}s"]:
+        mark = "→ " if row["number"] == choice[what] else ""
+        accuracy = f"{row['accuracy']:.3f}" if row["n"] else "–"
+        rows.append([f"{mark}{row['number']}", accuracy, _shown(row["share_a"]), str(row["n"]), str(row["failed"])])
     return Table([what, "accuracy", "share of A", "answers", "failed"], rows, text_columns=0)

@@ -46,13 +46,13 @@ def _copy(folder: Path, into: Path, earlier: Path) -> None:
         elif entry.is_symlink():
             target.symlink_to(source.readlink())
         elif entry.is_file(follow_symlinks=False):  # sockets and pipes are not content
-            if _same(source, before):
+            if _is_unchanged(source, before):
                 os.link(before, target)
             else:
                 shutil.copy2(source, target)
 
 
-def _same(source: Path, before: Path) -> bool:
+def _is_unchanged(source: Path, before: Path) -> bool:
     try:
         now, then = source.stat(), before.stat()
     except FileNotFoundError:

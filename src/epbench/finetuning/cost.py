@@ -83,8 +83,8 @@ def _count(config: str) -> Parameters:
     described = json.loads(config)
     try:
         with torch.device("meta"):
-            made = AutoConfig.for_model(**described)
-            model = AutoModelForCausalLM.from_config(made)  # type: ignore[no-untyped-call]
+            model_config = AutoConfig.for_model(**described)
+            model = AutoModelForCausalLM.from_config(model_config)  # type: ignore[no-untyped-call]
     except Exception as error:  # a foreign configuration can make transformers raise anything
         raise BadInput(
             f"model of type {described.get('model_type')}: expected a causal language model that transformers knows "

@@ -148,14 +148,14 @@ def _row(
     stream = 2 if autocast and sharded else 4  # autocast leaves sums, and so what goes from layer to layer, in float32
     cast = 2 * parameters.multiplied if autocast and not sharded else 0
     cast_head = 2 * parameters.head if autocast and not sharded else 0
-    again = _kept(described, n_tokens, autocast, sharded, True) - cast_head
+    checkpointed = _kept(described, n_tokens, autocast, sharded, True) - cast_head
     full = _kept(described, n_tokens, autocast, sharded, False) - cast
     if not masked:  # no mask in each layer, and keys and values once for all query heads that share them
         heads, shared = config.num_attention_heads, getattr(config, "num_key_value_heads", None)
         width = getattr(config, "head_dim", None) or hidden // heads
         full -= layers * number * n_tokens * (n_tokens + 2 * width * (heads - (shared or heads)))
     logits = n_tokens * config.vocab_size
-    computed_again = (full - again) // layers + n_tokens * stream * hidden if checkpointing else 0
+    computed_again = (full - checkpointed) // layers + n_tokens * stream * hidden if checkpointing else 0
     # The gradients of the two halves of the feed-forward layer, and of what goes into it and past it.
     inner = getattr(config, "intermediate_size", None) or 4 * hidden
     gradients = n_tokens * (2 * number * inner + 2 * stream * hidden)
@@ -163,7 +163,7 @@ def _row(
         checkpointing=checkpointing,
         number=number,
         layers=layers,
-        kept=(again if checkpointing else full) - 4 * logits + (n_tokens * n_tokens if masked else 0),
+        kept=(checkpointed if checkpointing else full) - 4 * logits + (n_tokens * n_tokens if masked else 0),
         cast=cast,
         cast_head=cast_head,
         layer=computed_again + gradients,
@@ -192,8 +192,8 @@ def _kept(config: str, n_tokens: int, autocast: bool, gathered: bool, checkpoint
     try:
         with FakeTensorMode():
             dtype = torch.bfloat16 if autocast and gathered else torch.float32
-            made = AutoConfig.for_model(**json.loads(config))
-            model = AutoModelForCausalLM.from_config(made, dtype=dtype).train()  # type: ignore[no-untyped-call]
+            model_config = AutoConfig.for_model(**json.loads(config))
+            model = AutoModelForCausalLM.from_config(model_config, dtype=dtype).train()  # type: ignore[no-untyped-call]
             if checkpointing:
                 model.activation_checkpointing_enable()
             ids = torch.zeros((1, n_tokens), dtype=torch.long)

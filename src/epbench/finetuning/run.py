@@ -99,11 +99,11 @@ class TuningRun:
 
     def measures(self) -> list[Record]:
         """Return the records of all measured epochs, by epoch and without their keys."""
-        return _by(read_journal(self._out / MEASURES), "epoch")
+        return _in_order(read_journal(self._out / MEASURES), "epoch")
 
     def steps(self) -> list[Record]:
         """Return the records of all steps, by step and without their keys."""
-        return _by(read_journal(self._out / TRAINING), "step")
+        return _in_order(read_journal(self._out / TRAINING), "step")
 
 
 def measured_folder(out: Path, epoch: int) -> Path:
@@ -111,7 +111,7 @@ def measured_folder(out: Path, epoch: int) -> Path:
     return out / several.MEASURES / f"epoch-{epoch}"
 
 
-def _by(records: Mapping[str, Mapping[str, Any]], name: str) -> list[Record]:
+def _in_order(records: Mapping[str, Mapping[str, Any]], name: str) -> list[Record]:
     plain = [{field: value for field, value in record.items() if field != "key"} for record in records.values()]
     return sorted(plain, key=lambda record: record[name])
 

@@ -115,7 +115,7 @@ def _cell(value: str | Sequence[str]) -> str | Sequence[str]:
 def _config_entry(splits: Sequence[Config], *, default: bool) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "config_name": splits[0].name,
-        "data_files": [{"split": each.split, "path": f"{each.name}/{each.split}-*.parquet"} for each in splits],
+        "data_files": [{"split": config.split, "path": f"{config.name}/{config.split}-*.parquet"} for config in splits],
     }
     return entry | ({"default": True} if default else {})
 
@@ -124,7 +124,9 @@ def _info_entry(splits: Sequence[Config]) -> Mapping[str, Any]:
     return {
         "config_name": splits[0].name,
         "features": splits[0].stored_features._to_yaml_list(),
-        "splits": [{"name": each.split, "num_bytes": each.n_bytes, "num_examples": each.n_rows} for each in splits],
+        "splits": [
+            {"name": config.split, "num_bytes": config.n_bytes, "num_examples": config.n_rows} for config in splits
+        ],
     }
 
 

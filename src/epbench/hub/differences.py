@@ -52,7 +52,7 @@ def differences(
 
 def is_changed(found: Sequence[Difference]) -> bool:
     """Whether publishing changes anything."""
-    return any(each.state != "unchanged" for each in found)
+    return any(difference.state != "unchanged" for difference in found)
 
 
 def _state(file: Path, there: There | None) -> State:

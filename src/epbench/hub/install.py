@@ -182,7 +182,7 @@ def _installed(root: Path) -> Content | None:
     try:
         infos = [folder / "dataset_info.json" for folder in folders.values()]
         splits = [json.loads(info.read_text("utf-8")).get("splits") or {} for info in infos]
-        rows = sum(int(split["num_examples"]) for each in splits for split in each.values())
+        rows = sum(int(split["num_examples"]) for of_config in splits for split in of_config.values())
     except (ValueError, LookupError, TypeError, AttributeError):  # another version of `datasets` wrote it
         rows = None
     return Content(rows, {config: folder.name for config, folder in sorted(folders.items())})

@@ -124,7 +124,7 @@ def _compared(folder: Path, repo: str, kind: Kind, tag: str | None) -> Push:
         else:
             there = _listed(repo, kind, str(head))
             tags = api.list_repo_refs(repo, repo_type=kind).tags
-            tagged = next((each.target_commit for each in tags if each.name == tag), None)
+            tagged = next((ref.target_commit for ref in tags if ref.name == tag), None)
         then = _listed(repo, kind, tagged) if tagged not in (None, head) else there
     changes = differences(files, there, deleted)
     return Push(folder, repo, kind, tag, head, changes, tagged, differences(files, then, deleted), there)
@@ -236,11 +236,11 @@ def _commit(planned: Push) -> Push:
         if not planned.changes:
             return planned
         operations: list[CommitOperationAdd | CommitOperationDelete] = [
-            CommitOperationDelete(each.path)
-            if each.state == "deleted"
-            else CommitOperationAdd(each.path, planned.folder / each.path)
-            for each in planned.files
-            if each.state != "unchanged"
+            CommitOperationDelete(file.path)
+            if file.state == "deleted"
+            else CommitOperationAdd(file.path, planned.folder / file.path)
+            for file in planned.files
+            if file.state != "unchanged"
         ]
         try:
             HfApi().create_commit(
@@ -262,9 +262,9 @@ def _commit(planned: Push) -> Push:
 def _after_conflict(planned: Push) -> Push:
     now = _compared_again(planned)
     conflicts = [
-        each.path
-        for each in now.files
-        if each.state != "unchanged" and now.there.get(each.path) != planned.there.get(each.path)
+        file.path
+        for file in now.files
+        if file.state != "unchanged" and now.there.get(file.path) != planned.there.get(file.path)
     ]
     if conflicts:
         raise RunFailed(

@@ -177,7 +177,7 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _some(row: Row, *names: str) -> dict[str, Any]:
+def _fields(row: Row, *names: str) -> dict[str, Any]:
     return {name: row[name] for name in names if row.get(name) is not None}
 
 
@@ -194,8 +194,8 @@ def _tulving_question(row: Row, requests: Mapping[str, Request]) -> LoggedQuesti
     return LoggedQuestion(
         row["id"], row["repeat"] + 1, requests[row["id"]], row["reference"], row["answer"], row["failure"], row["f1"],
         row["reason"] or "",
-        _some(row, "items", "scores", "order", "precision", "recall", "harsh_f1", "tau"),
-        _some(row, "template", "cue", "time", "space", "entity", "content", "trace", "get", "bin", "n_chapters", "origin"),
+        _fields(row, "items", "scores", "order", "precision", "recall", "harsh_f1", "tau"),
+        _fields(row, "template", "cue", "time", "space", "entity", "content", "trace", "get", "bin", "n_chapters", "origin"),
     )  # fmt: skip
 
 
@@ -213,8 +213,8 @@ def _booksort_question(row: Row, requests: Mapping[str, Request]) -> LoggedQuest
     return LoggedQuestion(
         row["id"], 1, requests[row["id"]], row["answer"], None if failed else row["greedy"] or row["predicted"],
         (row["failure"] or "it failed") if failed else None, None if failed else float(row["outcome"] == "right"),
-        details=_some(row, "predicted", "p_a", "p_b", "label_mass", "written"),
-        about=_some(row, "book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length"),
+        details=_fields(row, "predicted", "p_a", "p_b", "label_mass", "written"),
+        about=_fields(row, "book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length"),
     )  # fmt: skip
 
 
@@ -232,8 +232,8 @@ def _memfail_question(row: Row, requests: Mapping[str, Request]) -> LoggedQuesti
     return LoggedQuestion(
         f"{row['id']}@{row['k']}", 1, requests[f"{row['id']}@{row['k']}"], row["reference"], row["answer"],
         (row["failure"] or "it failed") if failed else None, None if failed else float(row["outcome"] == "right"),
-        "" if failed else because, _some(row, "label", "vacuous", "answer_right", "needs"),
-        _some(row, "row", "kind", "group", "k", "n_stored"),
+        "" if failed else because, _fields(row, "label", "vacuous", "answer_right", "needs"),
+        _fields(row, "row", "kind", "group", "k", "n_stored"),
     )  # fmt: skip
 
 

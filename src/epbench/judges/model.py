@@ -98,7 +98,7 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
         with _journal(calls) as journal:
             waiting: dict[str, _Course[InputT, VerdictT]] = {}  # by the key of the request whose reply is awaited
             for key, judge_input in {judge_input.key(self): judge_input for judge_input in inputs}.items():
-                if judgement := _Course(self, judge_input, key, self._repair).go_on(None, journal, waiting):
+                if judgement := _Course(self, judge_input, key, self._repair).advance(None, journal, waiting):
                     yield judgement
             while waiting:
                 asked, waiting = waiting, {}
@@ -107,7 +107,7 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
                 records = answered(journal, requests, self.model, {"setup": self.setup})
                 with closing(records):  # or requests that are open at an endpoint would go on when this stops
                     for record in records:
-                        if judgement := asked[record["key"]].go_on(record, journal, waiting):
+                        if judgement := asked[record["key"]].advance(record, journal, waiting):
                             yield judgement
 
 
@@ -149,7 +149,7 @@ class _Course(Generic[InputT, VerdictT]):
         self._void: list[str] = []  # keys of calls that the next start has to make again
         self._calls = self._judgement()
 
-    def go_on(
+    def advance(
         self, record: Record | None, journal: Journal, waiting: dict[str, _Course[InputT, VerdictT]]
     ) -> Judgement[VerdictT] | None:
         """Take a reply (None at the start) and the later ones that the journal has; then wait for the next, or judge."""
@@ -181,11 +181,11 @@ class _Course(Generic[InputT, VerdictT]):
         except UnusableReply as error:
             problem = str(error)
         question = f"{request.question}\n\n{self._repair.format(problem=problem)}"
-        again = replace(request, question=question, repeat=request.repeat + 1)
+        repeated = replace(request, question=question, repeat=request.repeat + 1)
         try:
-            return read((yield from self._reply(again)))
+            return read((yield from self._reply(repeated)))
         except UnusableReply as error:
-            self._void = [call.key(self._judge.name) for call in (request, again)]
+            self._void = [call.key(self._judge.name) for call in (request, repeated)]
             raise UnusableReply(f"the judge's reply is unusable, also when asked again: {error}") from None
 
     def _reply(self, request: Request) -> Calls[str]:

@@ -201,12 +201,12 @@ def _refuses(text: str) -> bool:
             if _QUOTED.search(clause[: form.start()]) or (_TOLD.search(rest) and names.search(rest)):
                 return False  # somebody in the story refuses, or it tells something after all
             refused = True
-        elif not _is_around(clause, names):
+        elif not _tells_nothing(clause, names):
             return False
     return refused
 
 
-def _is_around(clause: str, names: re.Pattern[str]) -> bool:
+def _tells_nothing(clause: str, names: re.Pattern[str]) -> bool:
     """Whether a clause beside a refusal tells nothing."""
     if _TOLD.search(clause) or not _AROUND.search(clause):
         return False

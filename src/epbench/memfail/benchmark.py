@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from epbench.memfail.dataset.load import Loaded, load_memfail
 from epbench.memfail.evaluate import judge_and_score, read_output
 from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.paper.side_by_side import write_side_by_side
-from epbench.memfail.scores.comparison import compare
+from epbench.memfail.paper.claims import claims_of
+from epbench.memfail.scores.comparison import compare, write_side_by_side
 from epbench.memfail.scores.tables import screen_tables, with_baseline
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.relay_calls import CALLS
@@ -139,7 +140,7 @@ BENCHMARK = Benchmark(
     journals=(STORED, RETRIEVED, REPLIES, ANSWERS, JUDGEMENTS, CALLS),
     objects={MEMORIES: MEMORIES_TYPE},
     compare=compare,
-    side_by_side=write_side_by_side,
+    side_by_side=partial(write_side_by_side, claims=claims_of),
     screen_tables=screen_tables,
     columns=("entity_facts", "preference_facts", "hop_count"),
     score=score,

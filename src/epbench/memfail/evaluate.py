@@ -156,7 +156,7 @@ def prepare(evaluation: Evaluation) -> Prepared:
     setting = evaluation.setting
     setting.check()
     names = CONFIGS if "all" in evaluation.configs else tuple(dict.fromkeys(evaluation.configs))
-    own = names
+    shard = names
     if evaluation.shard is not None and not setting.isolate:
         number, n = part_of(evaluation.shard)
         if n > len(names):
@@ -164,8 +164,8 @@ def prepare(evaluation: Evaluation) -> Prepared:
                 f"--shard {evaluation.shard}: all rows of a config have one common store, so only whole configs can be "
                 f"split, and there are {len(names)}; with --isolate each row has a store of its own, and rows can be split"
             )
-        own = names[number - 1 :: n]
-    loaded = [load_memfail(evaluation.dataset, name) for name in own]
+        shard = names[number - 1 :: n]
+    loaded = [load_memfail(evaluation.dataset, name) for name in shard]
     gold = gold_of([question for data in loaded for question in data.questions], setting)
     system = load_memory(evaluation.system, gold, limits=setting.limits, **evaluation.system_options)
     configs = [(data, _config_run(evaluation, data, system)) for data in loaded]
@@ -336,8 +336,8 @@ def _output(
     unanswered = {"failure": "the reader gave no reply"}
     answers = {id_: journal.get(request.key(model.identity), unanswered) for id_, request in requests.items()}
     answered = [
-        replace(record, answer=found.get("answer", ""), failure=found.get("failure"))
-        if (found := answers.get(record.id))
+        replace(record, answer=reply.get("answer", ""), failure=reply.get("failure"))
+        if (reply := answers.get(record.id))
         else record
         for record in records
     ]
@@ -345,8 +345,8 @@ def _output(
     if setting.replies:
         usage["replying"] = token_usage(read_journal(folder / REPLIES).values())
     usage |= {"answering": token_usage(answers.values()), "memory_tokens": memory_tokens(answered, model)}
-    told = by_store(facts_told(config.facts, config.questions, setting), setting)
-    return RunOutput(answered, recall.stores, recall.warnings, usage, told)
+    facts = by_store(facts_told(config.facts, config.questions, setting), setting)
+    return RunOutput(answered, recall.stores, recall.warnings, usage, facts)
 
 
 def judge_and_score(

@@ -292,8 +292,10 @@ def survives_a_kill(stores: Stores) -> Outcome:
         return _broken(f"{gone.total()} of {_count(before)} gone after the kill", "all of them")
     stores.store(interrupted)
     stores.finalize()
-    made = mentions(stores.listed(), name(_SOME))
-    return _kept(f"all {_count(before)} there; the interrupted conversation, stored again, made {_count(made)}")
+    interrupted_memories = mentions(stores.listed(), name(_SOME))
+    return _kept(
+        f"all {_count(before)} there; the interrupted conversation, stored again, made {_count(interrupted_memories)}"
+    )
 
 
 CHECKS: tuple[Callable[[Stores], Outcome], ...] = (

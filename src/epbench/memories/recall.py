@@ -83,7 +83,7 @@ def read_recall(
     after = {name: stored.get(after_key(name), {}).get("of", prints[name]) for name in prints}
     if changed := [name for name in prints if after[name] != prints[name]]:
         warnings.append(
-            f"{_of(changed, listed)} held other memories after the queries than before: {system.name} stores what it is "
+            f"{_n_stores(changed, listed)} held other memories after the queries than before: {system.name} stores what it is "
             f"asked, so later queries met another store than the one that was judged"
         )
     if not system.knows_gold and (unlisted := _unlisted(queries, returned, stores)):  # which may be parts of memories
@@ -175,10 +175,10 @@ def _warnings(
 ) -> list[str]:
     warnings = []
     if broken := [record["failure"] for record in listed.values() if record.get("failure") is not None]:
-        warnings.append(f"{_of(broken, listed)} could not be filled or listed; the first reason: {broken[0]}")
+        warnings.append(f"{_n_stores(broken, listed)} could not be filled or listed; the first reason: {broken[0]}")
     if not system.may_be_empty and (empty := [name for name, memories in stores.items() if not memories]):
         warnings.append(
-            f"{_of(empty, listed)} holds nothing after storing: {system.name} kept none of the conversations"
+            f"{_n_stores(empty, listed)} holds nothing after storing: {system.name} kept none of the conversations"
         )
     if unstored:
         warnings.append(
@@ -187,11 +187,11 @@ def _warnings(
         )
     if changed := [name for name, record in listed.items() if record.get("changed")]:
         warnings.append(
-            f"{_of(changed, listed)} held different memories after the same conversations: {system.name} is not "
+            f"{_n_stores(changed, listed)} held different memories after the same conversations: {system.name} is not "
             f"deterministic, so a run that was stopped differs from an uninterrupted one"
         )
     return warnings
 
 
-def _of(some: Sequence[object], listed: dict[str, dict[str, Any]]) -> str:
+def _n_stores(some: Sequence[object], listed: dict[str, dict[str, Any]]) -> str:
     return "the store" if len(listed) == 1 else f"{len(some)} of {len(listed)} stores"

@@ -71,7 +71,7 @@ class Query:
     k: int  # the largest number of memories to retrieve
 
 
-class _Again(Exception):
+class _NewInstanceNeeded(Exception):
     """A call cost the instance of a store and its failure is journaled; another instance has to be made."""
 
 
@@ -127,7 +127,7 @@ class Stores:
                 yield from self._ask(queries, failed)
                 self._list_again(store)
                 return
-            except _Again as lost:
+            except _NewInstanceNeeded as lost:
                 _log.info("%s: %s: %s; it is started again", self._folder, self._system.name, lost)
             except CallFailed as error:
                 self._stored.add(listed_key(store), store=store, failure=str(error))
@@ -203,7 +203,7 @@ class Stores:
             lost = self._store(store, conversation, failed, any(done))
             yield
             if lost is not None:
-                raise _Again(lost)
+                raise _NewInstanceNeeded(lost)
         if stored or store not in self._memories:
             self._list(store, again=all(done))
             yield
@@ -290,7 +290,7 @@ class Stores:
                 self._retrieved.add(query.id, **about, memories=memories, **self._counts())
             yield
             if lost is not None:
-                raise _Again(lost)
+                raise _NewInstanceNeeded(lost)
 
     def _counted(self, operation: Operation, call: Callable[..., list[str] | None], *args: Any) -> Any:
         """Make a call, unless too many instances have been lost; the user's keys are removed from what it returns."""

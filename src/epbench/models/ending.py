@@ -52,20 +52,20 @@ def _why_empty(request: Request, reply: Reply, cut: bool, thought: bool) -> str:
         return f"the reply is empty: {_spent(request, reply)}"
     if _stopped_early(request, reply):
         return f"the model was cut off while it was thinking: {_spent(request, reply)}"
-    return f"the model used all {_most(request)} for thinking and gave no answer"
+    return f"the model used all {_token_limit(request)} for thinking and gave no answer"
 
 
 def _spent(request: Request, reply: Reply) -> str:
     if _stopped_early(request, reply):  # without its number of tokens, so that equal reasons are counted together
-        return f"the model's window or another limit ended it before the {_most(request)} it may have"
-    return f"it used all {_most(request)} it may have"
+        return f"the model's window or another limit ended it before the {_token_limit(request)} it may have"
+    return f"it used all {_token_limit(request)} it may have"
 
 
 def _stopped_early(request: Request, reply: Reply) -> bool:
     return 0 < reply.usage.completion < request.sampling.max_tokens
 
 
-def _most(request: Request) -> str:
+def _token_limit(request: Request) -> str:
     n = request.sampling.max_tokens
     return f"{n:,} token{'' if n == 1 else 's'}"
 

@@ -288,23 +288,23 @@ def read_output(
         opening: the tag of a block of reasoning that the prompt has opened, or "".
         specials: special tokens, which are left out of the text.
     """
-    made = output.outputs[0]
-    usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(made.token_ids))
-    if made.finish_reason not in ("stop", "length"):
-        return Reply(key, request.id, failure=f"vLLM ended the answer: {made.finish_reason}", usage=usage)
+    completion = output.outputs[0]
+    usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(completion.token_ids))
+    if completion.finish_reason not in ("stop", "length"):
+        return Reply(key, request.id, failure=f"vLLM ended the answer: {completion.finish_reason}", usage=usage)
     probabilities = None
     if request.labels:
-        first = made.logprobs[0]
+        first = completion.logprobs[0]
         probabilities = {
             label: min(1.0, math.fsum(math.exp(first[token].logprob) for token in label_ids[label]))
             for label in request.labels
         }
-    reasoning, answer = (_without(part, specials) for part in split_reasoning(opening + made.text))
+    reasoning, answer = (_without_specials(part, specials) for part in split_reasoning(opening + completion.text))
     reply = Reply(key, request.id, answer, reasoning, probabilities=probabilities, usage=usage)
-    return as_answered(request, reply, cut=made.finish_reason == "length")
+    return as_answered(request, reply, cut=completion.finish_reason == "length")
 
 
-def _without(text: str, specials: Sequence[str]) -> str:
+def _without_specials(text: str, specials: Sequence[str]) -> str:
     for special in specials:
         text = text.replace(special, "")
     return text.strip()

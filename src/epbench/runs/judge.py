@@ -41,11 +41,11 @@ def check_judge(folder: Path, judge: JudgeIdentity) -> None:
     """
     noted: Mapping[str, str] | None = read_run(folder).get("judge")
     judges = [noted_judge(noted) if noted else None, judge_of_scores(folder)]
-    previous, mine = [other for other in judges if other is not None], identity_of(judge)
-    if previous and mine not in previous:
-        unknown = replace(mine, setup="") in previous
+    previous, current = [other for other in judges if other is not None], identity_of(judge)
+    if previous and current not in previous:
+        unknown = replace(current, setup="") in previous
         raise BadInput(
-            f"{folder / 'run.json'}: this run was judged by {previous[0]}, not by {mine}"
+            f"{folder / 'run.json'}: this run was judged by {previous[0]}, not by {current}"
             + ("; an earlier version did not note the address and the sampling of its judge" if unknown else "")
             + "; the scores of a run must be by one judge"
         )

@@ -42,13 +42,15 @@ def read_questions(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
 
 def _computed(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
     with tempfile.TemporaryDirectory(prefix="epbench-questions-") as scratch:
-        again = Path(scratch) / "run"
+        recomputed = Path(scratch) / "run"
         try:
-            why = "; ".join(check.said for check in recompute(find_benchmark(folder), folder, again) if not check.held)
+            why = "; ".join(
+                check.said for check in recompute(find_benchmark(folder), folder, recomputed) if not check.held
+            )
         except BadInput as error:
             why = str(error)
-        if (again / QUESTIONS).is_file():
-            return read_questions(again, columns)
+        if (recomputed / QUESTIONS).is_file():
+            return read_questions(recomputed, columns)
     raise BadInput(
         f"{folder} has no {QUESTIONS}; start the run again with the same command, which writes it and asks nothing twice "
         f"({why})"

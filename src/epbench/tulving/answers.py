@@ -116,19 +116,19 @@ def _judge(judge: str | Judge) -> Judge:
 
 def _verdicts(rows: Sequence[Row], answers: Mapping[str, str | None], judge: Judge) -> list[Record]:
     """For each row the verdict as a journal has it, or `{"failure": reason}`."""
-    found: dict[str, Record] = {}
+    verdicts: dict[str, Record] = {}
     asked = {}
     for row in rows:
         answer = answers.get(row["id"], "")
         if answer is None:
-            found[row["id"]] = {"failure": UNKNOWN}
+            verdicts[row["id"]] = {"failure": UNKNOWN}
         elif (kind := kind_of_reply(answer)) != "answer":
             empty = kind == "empty"
-            found[row["id"]] = missing_verdict(row["answer"]) if empty else {"failure": FAILURES[kind]}
+            verdicts[row["id"]] = missing_verdict(row["answer"]) if empty else {"failure": FAILURES[kind]}
         else:
             asked[row["id"]] = judge_input(row, answer)
-    by_key = {given.key(judge): given for given in asked.values()}  # one answer to one question is judged once
-    said: dict[str, Record] = {}
+    by_key = {input_.key(judge): input_ for input_ in asked.values()}  # one answer to one question is judged once
+    records: dict[str, Record] = {}
     for judgement in judge.judge(list(by_key.values())) if by_key else ():
         verdict = judgement.verdict
         if verdict is not None and len(verdict.scores) != (n := len(by_key[judgement.key].reference)):
@@ -137,13 +137,13 @@ def _verdicts(rows: Sequence[Row], answers: Mapping[str, str | None], judge: Jud
                 f"{len(verdict.scores)}"
             )
         if verdict is None:
-            said[judgement.key] = {"failure": judgement.failure}
+            records[judgement.key] = {"failure": judgement.failure}
         else:
             fields = {"items": verdict.items, "order": verdict.order, "reason": verdict.reason}
-            said[judgement.key] = {**fields, "scores": [min(1.0, max(0.0, value)) for value in verdict.scores]}
+            records[judgement.key] = {**fields, "scores": [min(1.0, max(0.0, value)) for value in verdict.scores]}
     lost = {"failure": f"judge {judge.name} has given no verdict"}
-    found |= {id_: said.get(given.key(judge), lost) for id_, given in asked.items()}
-    return [found[row["id"]] for row in rows]
+    verdicts |= {id_: records.get(input_.key(judge), lost) for id_, input_ in asked.items()}
+    return [verdicts[row["id"]] for row in rows]
 
 
 def _measured(answers: Sequence[ScoredAnswer]) -> list[dict[str, Any]]:

@@ -29,8 +29,8 @@ def _past(about: Described) -> PastRun:
     if "chapters" in identity:
         checks.append(check_fingerprint("chapters", data.chapters, identity["chapters"]))
     else:
-        said = "the run has no fingerprint of their texts; a run that begins now writes it"
-        checks.append(Check("chapters", None, said))
+        note = "the run has no fingerprint of their texts; a run that begins now writes it"
+        checks.append(Check("chapters", None, note))
     rows = subset(data.rows, itemgetter("id"), about.limit, about.shard)
 
     def finished(folder: Path, judge: Any, label: str) -> dict[str, Any]:

@@ -165,9 +165,9 @@ def prepare(evaluation: Evaluation) -> Prepared:
 
 
 def _prepare_answers(evaluation: Evaluation, file: Path, data: Loaded, rows: Sequence[Row]) -> Prepared:
-    own = read_answers(file, [row["id"] for row in data.rows])
-    answered = [row for row in rows if row["id"] in own.answers]
-    missing = sum(row["id"] not in own.answers and row["id"] not in own.failures for row in rows)
+    own_answers = read_answers(file, [row["id"] for row in data.rows])
+    answered = [row for row in rows if row["id"] in own_answers.answers]
+    missing = sum(row["id"] not in own_answers.answers and row["id"] not in own_answers.failures for row in rows)
     warning = (
         f"{file} answers {len(answered)} of {len(rows)} questions, not counting empty answers; the {missing} "
         "missing ones count as wrong. Complete the file and score it into another --out."
@@ -177,9 +177,9 @@ def _prepare_answers(evaluation: Evaluation, file: Path, data: Loaded, rows: Seq
         label=file.name,
         data=data,
         rows=rows,
-        own=own,
+        own=own_answers,
         warnings=[warning] if missing else [],
-        judging=plan_lines(evaluation.judge, [judge_input(row, own.answers[row["id"]]) for row in answered]),
+        judging=plan_lines(evaluation.judge, [judge_input(row, own_answers.answers[row["id"]]) for row in answered]),
     )
 
 

@@ -126,15 +126,15 @@ def _identity(rejudging: Rejudging, run: Mapping[str, Any], data: Loaded) -> dic
                 "--released"
             )
         return {"benchmark": "tulving"}
-    said = rejudging.said
+    expected = rejudging.said
     identity: dict[str, Any] = {"benchmark": "tulving", **data.identity}
-    identity |= {name: said[name] for name in READER if name in said}
-    if "prompts" in said:
-        identity["prompts"] = fingerprint_of(load_prompts(said["prompts"]))
-    if "model" in said and said.get("base_url"):  # without a model it is the address of the judge
-        identity["base_url"] = without_login(said["base_url"])
-    if said.get("answers"):
-        identity["answers"] = read_answers(said["answers"], [row["id"] for row in data.rows]).fingerprint
+    identity |= {name: expected[name] for name in READER if name in expected}
+    if "prompts" in expected:
+        identity["prompts"] = fingerprint_of(load_prompts(expected["prompts"]))
+    if "model" in expected and expected.get("base_url"):  # without a model it is the address of the judge
+        identity["base_url"] = without_login(expected["base_url"])
+    if expected.get("answers"):
+        identity["answers"] = read_answers(expected["answers"], [row["id"] for row in data.rows]).fingerprint
     return identity
 
 

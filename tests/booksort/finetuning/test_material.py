@@ -7,13 +7,7 @@ import pytest
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_books, load_pairs
-from epbench.booksort.finetuning.material import (
-    TrainingText,
-    books_of_set,
-    raw_books,
-    reading_messages,
-    summaries,
-)
+from epbench.booksort.finetuning.material import TrainingText, books_of_set, raw_books, reading_messages, summaries
 from epbench.booksort.texts.books import books_from
 from epbench.booksort.texts.gutenberg import published_books
 from epbench.errors import BadInput

@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from epbench.memfail.dataset.findings import floor_of, validate
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import complete
-from epbench.memfail.dataset.word_rules import (
-    NEAR_DUPLICATE,
-    connectives,
-    overlaps,
-    sentences,
-    stands_literally_in,
-)
+from epbench.memfail.dataset.word_rules import NEAR_DUPLICATE, connectives, overlaps, sentences, stands_literally_in
 from epbench.memfail.templates.rows import make_rows
 from epbench.models.estimate import cl100k_tokens
 from tests.conftest import SHARED

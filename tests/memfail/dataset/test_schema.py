@@ -70,18 +70,9 @@ def test_an_option_is_leaked_if_only_it_is_stored():
     assert rows[0]["stem"] + "\n\nOptions:\nA." == rows[0]["graded_question"][: len(rows[0]["stem"]) + 13]
 
 
-@pytest.mark.parametrize(
-    ("answer", "found"),
-    [
-        ("Yes — it rains.", "yes"),
-        ("No—not so", "no"),
-        (" yes, indeed", "yes"),
-        ("Perhaps", None),
-        ("Nobody knows", None),
-    ],
-)
-def test_polarity_is_the_first_word_of_the_answer(answer, found):
-    assert polarity(answer) == found
+def test_polarity_is_the_first_word_of_the_answer():
+    answers = ["Yes — it rains.", "No—not so", " yes, indeed", "Perhaps", "Nobody knows"]
+    assert [polarity(answer) for answer in answers] == ["yes", "no", "yes", None, None]
 
 
 def test_the_fingerprint_depends_on_the_rows(folder, tmp_path):

@@ -158,10 +158,11 @@ def test_runs_become_cells_under_the_names_of_the_paper():
 
 def test_the_table_and_the_file_tell_runs_and_reported_numbers_apart():
     run = paper_run("mem0-1", "gpt-4.1-mini")
-    table = claims_table(judge_claims(Inputs([run])))
+    own = {"a": run.scores | {"system_model": run.system_model}}
+    table = claims_table(judge_claims(own, {}))
     assert table.head == ["claim of the paper", "section", RUNS] and len(table.rows) == len(CLAIMS)
     reported = {"b": {**run.scores, "system": "Mem0", "system_model": "gpt-4.1-mini", "reported": True}}
-    both = judge_claims(Inputs([run], reported))
+    both = judge_claims(own, reported)
     assert claims_table(both).head[-1] == REPORTED
     row = next(row for row in claims_table(both).rows if "most errors of Mem0 are of storage" in row[0])
     assert row[2] == row[3] and row[2].startswith("not decided: 0 for, 0 against, 1 neither; storage among")

@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from epbench.errors import BadInput
-from epbench.memfail.paper.side_by_side import comparison_report, write_side_by_side
-from epbench.memfail.scores.report import html_report
+from epbench.memfail.benchmark import BENCHMARK
+from epbench.memfail.scores.report import comparison_report, html_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
 from epbench.memfail.scores.run_files import run_folders
 from epbench.memfail.scores.scoring import score_outcomes
@@ -31,6 +31,7 @@ def run(system, labels, config="coexisting_facts", ks=(5,), *, right=True, floor
     }  # fmt: skip
 
 
+write_side_by_side = BENCHMARK.side_by_side
 C, S, R = "correct", "storage_error", "retrieval_error"
 
 

@@ -126,6 +126,10 @@ def always(plan):
     return True
 
 
+def other(names, name):
+    return next(one for one in names if one != name)
+
+
 FAULTS = {
     "paragraphs_nb": (3, always, lambda u, t, x: x.partition("\n\n")[2]),
     "other_entities_shape": (3, always, lambda u, t, x: x + " Nobody asked for an identity card."),
@@ -135,34 +139,14 @@ FAULTS = {
         always,
         lambda u, t, x: x.replace(t.plan.when, "one day").replace(t.plan.when.capitalize(), "One day"),
     ),
-    "single_location": (
-        3,
-        always,
-        lambda u, t, x: in_other_paragraph(x, t.plan.where, f"It was {t.plan.where} that she stood."),
-    ),
+    "single_location": (3, always, lambda u, t, x: in_other_paragraph(x, t.plan.where, f"It was {t.plan.where}.")),
     "event_named": (2, always, lambda u, t, x: x.replace(t.event.content, "affair")),
-    "event_unnamed": (
-        3,
-        lambda plan: not plan.named,
-        lambda u, t, x: x + f" It was the {t.event.content} after all, she said.",
-    ),
+    "event_unnamed": (3, lambda plan: not plan.named, lambda u, t, x: x + f" It was the {t.event.content} after all."),
     "side_deed": (2, always, lambda u, t, x: x.replace(t.plan.deeds[0], "slept")),
     "other_date": (2, always, lambda u, t, x: x + " She remembered the third of May, 1999."),
-    "other_location": (
-        2,
-        always,
-        lambda u, t, x: x + f" Then she went to {next(s for s in u.spaces if s != t.event.space)}.",
-    ),
-    "other_entity": (
-        2,
-        always,
-        lambda u, t, x: x + f" Then {next(e for e in u.entities if e != t.event.entity)} came.",
-    ),
-    "other_content": (
-        2,
-        always,
-        lambda u, t, x: x + f" After that came the {next(c for c in u.contents if c != t.event.content)}.",
-    ),
+    "other_location": (2, always, lambda u, t, x: x + f" Then she went to {other(u.spaces, t.event.space)}."),
+    "other_entity": (2, always, lambda u, t, x: x + f" Then {other(u.entities, t.event.entity)} came."),
+    "other_content": (2, always, lambda u, t, x: x + f" After that came the {other(u.contents, t.event.content)}."),
     "articles": (2, always, lambda u, t, x: x + " It was a odd thing."),
     "doubled_word": (2, always, lambda u, t, x: x + " It was the the last thing."),
     "repeated_sentence": (2, always, lambda u, t, x: x + " Nothing moved. Nothing moved."),

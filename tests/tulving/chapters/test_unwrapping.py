@@ -142,20 +142,10 @@ def test_prose_fences_and_other_braces_do_not_matter():
 
 
 def test_what_is_no_verdict():
-    for reply in (
-        "",
-        "true, true, true, true",
-        RIGHT.replace("true", '"true"'),
-        RIGHT.replace("true", "1"),
-        RIGHT.replace("true", "null"),
-        RIGHT.replace("true", "True"),
-        RIGHT.replace("}", ', "5": true}'),
-        RIGHT.replace("}", ', "4": false}'),
-        RIGHT.replace('"4"', '"four"'),
-        RIGHT[:-1],
-        '{"1": true, "2": true, "3": true}',
-        '{"1": ' + "[" * 100_000 + "}",
-    ):
+    values = [RIGHT.replace("true", value) for value in ('"true"', "1", "null", "True")]
+    keys = [RIGHT.replace("}", ', "5": true}'), RIGHT.replace("}", ', "4": false}'), RIGHT.replace('"4"', '"four"')]
+    others = ["", "true, true, true, true", RIGHT[:-1], '{"1": true, "2": true, "3": true}']
+    for reply in (*values, *keys, *others, '{"1": ' + "[" * 100_000 + "}"):
         assert read_verdict(reply) is None, reply[:80]
 
 

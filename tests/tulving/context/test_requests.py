@@ -24,11 +24,7 @@ from tests.tulving.question_rows import asked
 
 TEXT = "Chapter 1\n\nred cat\n\nblue dog\n\n\nChapter 2\n\nred fox"
 BOOK = Book(TEXT, [(1, "red cat\n\nblue dog"), (2, "red fox")], "Animals")
-ASKED = [
-    asked("a", "Where is the red fox?", 2),
-    asked("b", "A blue dog?", 1),
-    asked("c", "Zebra?", 0),
-]
+ASKED = [asked("a", "Where is the red fox?", 2), asked("b", "A blue dog?", 1), asked("c", "Zebra?", 0)]
 
 
 def context(memory, **options):

@@ -45,30 +45,26 @@ def test_an_abstention_has_no_items(answer):
         assert list(verdict(answer, truth).items) == []
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "Zoe Brown",
-        "- Zoe Brown\n- Ann Lee",
-        "some lady",
-        "(Zoe Brown)",
-        "(See (Ann Lee))",
-        "It was Zoe Brown, I believe.",
-    ],
-)
-def test_a_confabulation_has_items(answer):
-    assert len(verdict(answer, []).items) >= 1
+NAMES = [
+    "Zoe Brown",
+    "- Zoe Brown\n- Ann Lee",
+    "some lady",
+    "(Zoe Brown)",
+    "(See (Ann Lee))",
+    "It was Zoe Brown, I believe.",
+]
 
 
 @pytest.mark.parametrize(
     ("trace", "answer"),
     [
+        *[("entities", answer) for answer in NAMES],
         ("times", "I am not sure; perhaps May 11, 2026."),
         ("times", "I have no information about this. However, May 2026 might be right."),
         ("entities", "I can't find it in the text. If I had to choose, I would say Ann Lee."),
     ],
 )
-def test_an_abstention_with_a_guess_is_none(trace, answer):
+def test_a_confabulation_and_an_abstention_with_a_guess_have_items(trace, answer):
     assert len(verdict(answer, [], trace).items) >= 1
 
 

@@ -51,20 +51,10 @@ def test_a_verdict_is_found_in_what_surrounds_it(reply):
         (json.dumps(verdict([(1, 5), (2, 1)])), "the score of true item 1 is 5, a number from 0 to 1"),
         (json.dumps(verdict([(1, 1), (2, "1.7")])), 'the score of true item 2 is "1.7", a number from 0 to 1'),
         (json.dumps(verdict([(1, -1), (2, 1)])), "the score of true item 1 is -1, a number from 0 to 1"),
-        (json.dumps(verdict([(1, 1), (2, "")])), 'the score of true item 2 is "", a number from 0 to 1'),
-        (json.dumps(verdict([(1, 1), (2, " ")])), 'the score of true item 2 is " "'),
-        (json.dumps(verdict([(1, 1), (2, "one")])), 'the score of true item 2 is "one"'),
-        (json.dumps(verdict([(1, 1), (2, "NaN")])), 'the score of true item 2 is "NaN"'),
-        (json.dumps(verdict([(1, 1), (2, "-Infinity")])), 'the score of true item 2 is "-Infinity"'),
         (json.dumps(verdict([(1, 1), (2, "1e999")])), 'the score of true item 2 is "1e999"'),
         (json.dumps(verdict([(1, 1), (2, "true")])), 'the score of true item 2 is "true"'),
-        (json.dumps(verdict([(1, 1), (2, "1/2")])), 'the score of true item 2 is "1/2"'),
-        (json.dumps(verdict([(1, 1), (2, "1_0")])), 'the score of true item 2 is "1_0"'),
         (json.dumps(verdict([(1, 1), (2, [0.5])])), "the score of true item 2 is [0.5]"),
-        (json.dumps(verdict([("one", 1), (2, 0)])), "a score is"),
-        (json.dumps(verdict([("", 1), (2, 0)])), "a score is"),
         (json.dumps(verdict([("1.5", 1), (2, 0)])), "a score is"),
-        (json.dumps(verdict([(0, 1), (1, 0)])), "a score is"),
         (json.dumps(verdict([("0", 1), (1, 0)])), "a score is"),
         (json.dumps(verdict([(math.nan, 1), (2, 0)])), "a score is"),
         (json.dumps(verdict([(1, 1), ("1", 0)])), "true item 1 has two scores"),
@@ -150,10 +140,7 @@ blanks = st.sampled_from(["", " ", "\n", " \t"])
 
 
 @settings(deadline=None)
-@given(
-    scores=st.lists(numbers, min_size=1, max_size=6),
-    data=st.data(),
-)
+@given(scores=st.lists(numbers, min_size=1, max_size=6), data=st.data())
 def test_numbers_as_text_mean_what_the_numbers_mean(scores, data):
     def as_text(number):
         before, after = data.draw(blanks), data.draw(blanks)
@@ -167,11 +154,11 @@ def test_numbers_as_text_mean_what_the_numbers_mean(scores, data):
     assert read_order(json.dumps({"order": [as_text(place) for place in order]}), n) == [place - 1 for place in order]
 
 
+NO_NUMBERS = [*"one 1/2 nan NaN -Infinity inf -inf Infinity 1_0 \u0661 0x1 1e --1".split(), "", " ", "\x1c1", "\xa01"]
+
+
 @settings(deadline=None)
-@given(
-    text=st.text(max_size=8)
-    | st.sampled_from(["nan", "inf", "-inf", "Infinity", "1_0", "\u0661", "0x1", "1e", "--1", "\x1c1", "\xa01"])
-)
+@given(text=st.text(max_size=8) | st.sampled_from(NO_NUMBERS))
 def test_a_text_that_is_no_number_is_refused(text):
     if re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", text, re.ASCII | re.IGNORECASE):
         return
@@ -183,10 +170,7 @@ def test_a_text_that_is_no_number_is_refused(text):
 
 
 @settings(deadline=None)
-@given(
-    n=st.integers(1, 4),
-    numbers=st.lists(st.integers(-1, 6), max_size=6),
-)
+@given(n=st.integers(1, 4), numbers=st.lists(st.integers(-1, 6), max_size=6))
 def test_only_one_score_for_each_true_item_is_a_verdict(n, numbers):
     reply = json.dumps(verdict([(number, 1) for number in numbers]))
     if sorted(numbers) == list(range(1, n + 1)):

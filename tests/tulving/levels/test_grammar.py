@@ -8,10 +8,7 @@ from tests.tulving.levels.books import EVERY_BOOK, book
 
 harper = pytest.importorskip("harper", reason="harper-py is not installed; `make test` installs it")
 
-ALWAYS_RIGHT = (
-    "Did you mean to repeat this word?",
-    "Incorrect indefinite article.",
-)
+ALWAYS_RIGHT = ("Did you mean to repeat this word?", "Incorrect indefinite article.")
 """What the library says where it does not err; of style, spelling of names and much else it knows less than our writers."""
 AGREEMENT = "The form of the verb must agree"
 WORDS = re.compile(r"\w+")

@@ -40,20 +40,10 @@ def numbers(answered, indexes):
 
 
 def test_bin_means_are_rounded_before_they_are_averaged():
-    found = numbers(
-        [
-            ("all", 0, 1),
-            ("all", 1, 1 / 3),
-            ("all", 1, 1 / 3),
-            ("all", 4, 2 / 3),
-            ("all", 9, 1.5),
-            ("latest", 1, 1),
-            ("latest", 2, 1 / 3),
-            ("latest", 3, 0.5),
-            ("latest", 5, 0.5),
-        ],
-        [([0, 1, 2], [0, 1, 2]), ([1, 0, 2], [0, 1, 2]), ([1], [0, 1]), ([0], [0])],
-    )
+    everything = [("all", n, f1) for n, f1 in ((0, 1), (1, 1 / 3), (1, 1 / 3), (4, 2 / 3), (9, 1.5))]
+    latest = [("latest", n, f1) for n, f1 in ((1, 1), (2, 1 / 3), (3, 0.5), (5, 0.5))]
+    orders = [([0, 1, 2], [0, 1, 2]), ([1, 0, 2], [0, 1, 2]), ([1], [0, 1]), ([0], [0])]
+    found = numbers([*everything, *latest], orders)
     assert found == {
         "simple_recall": 0.875,  # (1 + 0.33 + 0.67 + 1.5) / 4
         "latest": "44.33%",  # (0.33 + 2 · 0.5) / 3

@@ -16,14 +16,7 @@ from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.files import Files
 from epbench.tulving.released.runs import MILLION_TOKENS_ROWS, published_runs, read_published_run, score_published_runs
 from epbench.tulving.released.verdicts import read_published_verdict
-from tests.published_archive import (
-    published_truth,
-    write_book,
-    write_json,
-    write_order,
-    write_run,
-    write_verdict,
-)
+from tests.published_archive import published_truth, write_book, write_json, write_order, write_run, write_verdict
 
 WHOLE = make_book(Recipe("short"))
 # Few enough to be quick: some of every mode and bin.

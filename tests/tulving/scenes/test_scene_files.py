@@ -119,11 +119,7 @@ def test_every_kind_of_event_and_every_location_is_there(tmp_path, scenes):
     with pytest.raises(BadInput, match="kind of event 'Gull Count' is missing"):
         scenes()
         read_scenes(tmp_path / "scenes.json", ["Knot Contest", "Gull Count"])
-    kind = {
-        "indoors": False,
-        "features": [f"the {x}" for x in "abcdefgh"],
-        "air": sentences(),
-    }
+    kind = {"indoors": False, "features": [f"the {x}" for x in "abcdefgh"], "air": sentences()}
     path = tmp_path / "places.json"
     path.write_text(json.dumps({"kinds": {"quay": kind}, "kind_of": {"Crane Quay": "quay"}}))
     assert read_places(path, ["Crane Quay"])["Crane Quay"].preposition == "at"

@@ -110,10 +110,10 @@ def load_prompts(path: Path | None = None) -> Pack:
     keys = (*_HOLDS, "prompts")
     for key in (*keys, *content):
         if key not in content or key not in keys:
-            what = "missing" if key not in content else "unknown"
-            raise BadInput(f"{path}, key {key!r}: {what}; a pack has {', '.join(keys)}")
+            problem = "missing" if key not in content else "unknown"
+            raise BadInput(f"{path}, key {key!r}: {problem}; a pack has {', '.join(keys)}")
     text = {key: _texts(path, key, content[key]) if key in _LISTS else () for key in _HOLDS}
-    one = {key: _text(f"{path}, key {key!r}", key, content[key]) for key in _HOLDS if key not in _LISTS}
+    single = {key: _text(f"{path}, key {key!r}", key, content[key]) for key in _HOLDS if key not in _LISTS}
     prompts = {}
     for number, chosen in enumerate(content["prompts"] if isinstance(content["prompts"], list) else [None], 1):
         where = f"{path}, key 'prompts', number {number}"
@@ -124,11 +124,11 @@ def load_prompts(path: Path | None = None) -> Pack:
                 raise BadInput(f"{where}: expected a number of {key} from 1 to {len(text[key])}, got {n}")
         reading, task = chosen
         prompts[number] = Prompt(
-            one["system"], text["readings"][reading - 1], text["tasks"][task - 1], one["answer_start"]
+            single["system"], text["readings"][reading - 1], text["tasks"][task - 1], single["answer_start"]
         )
     if not prompts:
         raise BadInput(f"{path}, key 'prompts': expected at least one prompt, got none")
-    return Pack(prompts, one["segments"], one["full_book"], text["queries"], text["passage_readings"])
+    return Pack(prompts, single["segments"], single["full_book"], text["queries"], text["passage_readings"])
 
 
 def _of_yaml(path: Path) -> Pack:
@@ -139,11 +139,11 @@ def _of_yaml(path: Path) -> Pack:
         files = sorted(named, key=lambda file: (int(named[file][-1]) if named[file] else -1, file.name))
     if not files:
         raise BadInput(f"{path}: expected one YAML file for each prompt, got none")
-    own = load_prompts()
-    return replace(own, prompts={i: _yaml_prompt(file, own.prompts[1]) for i, file in enumerate(files, 1)})
+    defaults = load_prompts()
+    return replace(defaults, prompts={i: _yaml_prompt(file, defaults.prompts[1]) for i, file in enumerate(files, 1)})
 
 
-def _yaml_prompt(path: Path, own: Prompt) -> Prompt:
+def _yaml_prompt(path: Path, default: Prompt) -> Prompt:
     import yaml  # type: ignore[import-untyped]
 
     try:
@@ -155,21 +155,21 @@ def _yaml_prompt(path: Path, own: Prompt) -> Prompt:
         raise BadInput(f"{path}: expected YAML ({' '.join(str(error).split())})") from None
     if not isinstance(content, dict):
         raise BadInput(f"{path}: expected keys such as pre_excerpt and post_excerpt, got {kind_of(content)}")
-    found = {ours: (key, content[key]) for key, ours in _YAML_KEYS.items() if content.get(key) is not None}
-    for ours, theirs in (("readings", "pre_excerpt"), ("tasks", "post_excerpt")):
-        if ours not in found:
-            raise BadInput(f"{path}, key {theirs!r}: missing; a file may have {', '.join(_YAML_KEYS)}")
+    present = {ours: (key, content[key]) for key, ours in _YAML_KEYS.items() if content.get(key) is not None}
+    for ours, yaml_key in (("readings", "pre_excerpt"), ("tasks", "post_excerpt")):
+        if ours not in present:
+            raise BadInput(f"{path}, key {yaml_key!r}: missing; a file may have {', '.join(_YAML_KEYS)}")
     texts = {}
-    for ours, (key, value) in found.items():
+    for ours, (key, value) in present.items():
         where = f"{path}, key {key!r}"
         if isinstance(value, str):
             value = re.sub(r"<[a-z_\d]+(?:\[\d\])?>", partial(_translated, where), _braced(value))
         texts[ours] = _text(where, ours, value)
     return Prompt(
-        texts.get("system", own.system),
+        texts.get("system", default.system),
         texts["readings"],
         texts["tasks"],
-        texts.get("answer_start", own.answer_start),
+        texts.get("answer_start", default.answer_start),
     )
 
 
@@ -193,11 +193,11 @@ def _texts(path: Path, key: str, texts: Any) -> tuple[str, ...]:
 def _text(where: str, key: str, text: Any) -> str:
     if not isinstance(text, str):
         raise BadInput(f"{where}: expected a string, got {shown(text)}")
-    found = Counter(placeholders(where, text))
+    counts = Counter(placeholders(where, text))
     must, may = _HOLDS[key]
     for name in sorted(must):
-        if found[name] != 1:
-            raise BadInput(f"{where}: expected {{{name}}} once, got it {found[name]} times")
-    if unknown := sorted(found.keys() - must - may):
+        if counts[name] != 1:
+            raise BadInput(f"{where}: expected {{{name}}} once, got it {counts[name]} times")
+    if unknown := sorted(counts.keys() - must - may):
         raise BadInput(f"{where}: unknown placeholder {{{unknown[0]}}}")
     return text.strip("\n") if must else text.format()

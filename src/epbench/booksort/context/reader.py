@@ -36,8 +36,8 @@ class Oracle(RuleBasedReader):
     def answer_to(self, request: Request) -> str:
         """Answer with the label of the segment that comes first in the context."""
         first, second = self._positions(request)
-        found = first >= 0 and second >= 0
-        earlier = first < second if found else RandomStream("oracle", request.id).unit() < 0.5
+        both_present = first >= 0 and second >= 0
+        earlier = first < second if both_present else RandomStream("oracle", request.id).unit() < 0.5
         return "A" if earlier else "B"
 
     def _positions(self, request: Request) -> tuple[int, int]:

@@ -123,10 +123,10 @@ def _books(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> l
 def _passages(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
     if not 0 <= store.reading < len(pack.passage_readings):
         raise BadInput(f"reading: expected a number from 0 to {len(pack.passage_readings) - 1}, got {store.reading}")
-    found = {one.id: one.passages for one in store.found}
+    passages_of = {retrieved.id: retrieved.passages for retrieved in store.found}
     return [
         pack.passage_readings[store.reading].format(
-            title=pair.title, passages="\n\n".join(store.passages[i].text for i in found[pair.id])
+            title=pair.title, passages="\n\n".join(store.passages[i].text for i in passages_of[pair.id])
         )
         for pair in pairs
     ]

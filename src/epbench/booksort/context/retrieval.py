@@ -169,14 +169,14 @@ def retrieve(
     queries = [query.format(title=pair.title, segments=" ".join(pair.shown)) for pair in pairs]
     positions = SegmentPositions(books)
     index = search([passage.text for passage in passages])
-    found = []
+    retrieved = []
     for pair, asked, best in zip(pairs, queries, index.search(queries, max(top_k, DEPTH)), strict=True):
         ranks = _ranks(pair, [passages[i] for i in best], positions)
         shown = sorted(best[:top_k]) if keep_order else best[:top_k]
         both = all(rank is not None and rank < top_k for rank in ranks)
         order = [shown.index(best[rank]) for rank in ranks if rank is not None] if both else []
-        found.append(Retrieved(pair.id, asked, tuple(shown), ranks, both, both and order[0] <= order[1]))
-    return found
+        retrieved.append(Retrieved(pair.id, asked, tuple(shown), ranks, both, both and order[0] <= order[1]))
+    return retrieved
 
 
 def _ranks(pair: Pair, best: Sequence[Passage], positions: SegmentPositions) -> tuple[int | None, int | None]:
@@ -206,16 +206,16 @@ def recall_at(found: Sequence[Mapping[str, Any]], depth: int = DEPTH) -> float |
 def record(folder: Path, found: Sequence[Retrieved], passages: Sequence[Passage]) -> None:
     """Write what was found to `retrieved.jsonl`, with each passage as (book, first character)."""
     journal = Journal(folder / RETRIEVED)
-    for one in found:
-        shown = [(passages[i].book_idx, passages[i].start) for i in one.passages]
-        key = fingerprint_of([one.id, one.query, shown])
+    for hit in found:
+        shown = [(passages[i].book_idx, passages[i].start) for i in hit.passages]
+        key = fingerprint_of([hit.id, hit.query, shown])
         if not journal.done(key):
             journal.add(
-                key, id=one.id, query=one.query, passages=shown, ranks=one.ranks, both=one.both, in_order=one.in_order
+                key, id=hit.id, query=hit.query, passages=shown, ranks=hit.ranks, both=hit.both, in_order=hit.in_order
             )
     journal.close()
 
 
 def found_for_both(found: Iterable[Retrieved]) -> list[Retrieved]:
     """Return the passages of each pair for both orders, which differ in nothing else."""
-    return [copy for one in found for copy in (one, replace(one, id=one.id + SWAPPED))]
+    return [copy for hit in found for copy in (hit, replace(hit, id=hit.id + SWAPPED))]

@@ -192,10 +192,10 @@ def config_names(name: str) -> list[str]:
         names = [path.name for path in folder.iterdir() if path.is_dir()]
     else:
         names = hub_configs(name)
-    found = [match for each in names if (match := _NAME.fullmatch(each))]
-    if not found:
+    matches = [match for config in names if (match := _NAME.fullmatch(config))]
+    if not matches:
         raise BadInput(f"{name}: expected a config e<excerpt>_s<segment>, got none; is it a Book-SORT dataset?")
-    return [match[0] for match in sorted(found, key=lambda match: (int(match[1]), int(match[2])))]
+    return [match[0] for match in sorted(matches, key=lambda match: (int(match[1]), int(match[2])))]
 
 
 def load_books(name: str) -> list[BookText]:

@@ -48,8 +48,8 @@ def rows(name: str, lengths: tuple[int, int], split: str) -> Iterator[Row]:
     Raises:
         BadInput: The set does not exist, a file is not CSV, or a value is not a number.
     """
-    found = _of_hub(lengths, split) if name == NAME else _of_files(Path(name), lengths, split)
-    for row in found:
+    source = _of_hub(lengths, split) if name == NAME else _of_files(Path(name), lengths, split)
+    for row in source:
         for field in ("excerpt_text", "segment_1", "segment_2"):
             row[field] = _unmarked(row.get(field))
         book, excerpt, bin_ = (row.get(field) for field in ("book_idx", "excerpt_idx", "distance_bin"))
@@ -71,7 +71,7 @@ def _of_hub(lengths: tuple[int, int], split: str) -> Iterable[Row]:
             f"accept its conditions and log in, or use epbench/booksort"
         ) from error
     wanted = zip(dataset["excerpt_length"], dataset["segment_length"], strict=True)
-    chosen: Iterable[Row] = dataset.select([i for i, found in enumerate(wanted) if found == lengths])
+    chosen: Iterable[Row] = dataset.select([i for i, pair in enumerate(wanted) if pair == lengths])
     return chosen
 
 

@@ -157,8 +157,8 @@ def _sort_run(
     run, label = plan.prepared(memory, model), f"{memory}, {about.get('label', model.name)}"
     with ExitStack() as opened:
         if ranks.main:
-            of = run.evaluation
-            noted = {**about, "dataset": of.dataset, "label": label, "limit": of.limit}
+            evaluation = run.evaluation
+            noted = {**about, "dataset": evaluation.dataset, "label": label, "limit": evaluation.limit}
             opened.enter_context(open_run(folder, run.identity, noted))
         excerpts = {pair.id: group_of(pair) for pair in run.pairs}
         ask_together(folder, run.requests, model, ranks, lambda request: excerpts[request.id], progress)
@@ -210,8 +210,8 @@ def correlation(segments: Mapping[str, SpanLikelihood], folder: Path) -> dict[st
 
     known = read_questions(folder).dropna(subset="log_ratio")
     surprise = [-segments[id_].log_likelihood / segments[id_].n_tokens for id_ in known["id"]]
-    found = pearson(surprise, known["log_ratio"].tolist())
-    return {**asdict(found), "interval": list(found.interval)} if found else None
+    result = pearson(surprise, known["log_ratio"].tolist())
+    return {**asdict(result), "interval": list(result.interval)} if result else None
 
 
 def _readout(
@@ -226,9 +226,9 @@ def _readout(
     features = states_before_answers(model, asked, pairs, ranks)
     if not ranks.main:
         return None
-    found = cross_validated_readout(features, [pair.answer for pair in pairs], [pair.book_idx for pair in pairs])
-    by_group = {str(book): accuracy for book, accuracy in found.by_group.items()}
-    return {**asdict(found), "interval": list(found.interval), "by_group": by_group}
+    readout = cross_validated_readout(features, [pair.answer for pair in pairs], [pair.book_idx for pair in pairs])
+    by_group = {str(book): accuracy for book, accuracy in readout.by_group.items()}
+    return {**asdict(readout), "interval": list(readout.interval), "by_group": by_group}
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +264,11 @@ def _segment_likelihoods(
     model: TransformersModel, asked: Sequence[AskedPair], ranks: Ranks
 ) -> dict[str, SpanLikelihood]:
     """How probable the tokens of both segments of each pair are, by the id of the pair; in every process."""
-    rows, spans = [one.ids for one in asked], [{"segments": one.segments} for one in asked]
-    found = model.likelihoods.of_spans(rows, spans)
-    return _gathered({one.id: likelihood["segments"] for one, likelihood in zip(asked, found, strict=True)}, ranks)
+    rows, spans = [pair.ids for pair in asked], [{"segments": pair.segments} for pair in asked]
+    likelihoods = model.likelihoods.of_spans(rows, spans)
+    return _gathered(
+        {pair.id: likelihood["segments"] for pair, likelihood in zip(asked, likelihoods, strict=True)}, ranks
+    )
 
 
 def states_before_answers(
@@ -285,14 +287,14 @@ def states_before_answers(
     """
     import numpy as np
 
-    states = model.likelihoods.last_states([one.ids for one in asked])
-    of_pair = _gathered({one.id: state for one, state in zip(asked, states, strict=True)}, ranks)
+    states = model.likelihoods.last_states([pair.ids for pair in asked])
+    of_pair = _gathered({pair.id: state for pair, state in zip(asked, states, strict=True)}, ranks)
     return np.stack([of_pair[pair.id] for pair in pairs])
 
 
-def _gathered(own: Mapping[str, T], ranks: Ranks) -> dict[str, T]:
+def _gathered(of_process: Mapping[str, T], ranks: Ranks) -> dict[str, T]:
     """Return what all processes have found."""
-    return {id_: found for part in ranks.gather(dict(own)) for id_, found in part.items()}
+    return {id_: value for part in ranks.gather(dict(of_process)) for id_, value in part.items()}
 
 
 def _segments(pair: Pair, frame: str) -> list[str]:

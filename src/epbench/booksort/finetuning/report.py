@@ -130,18 +130,18 @@ def figure(scores: Record) -> str:
 
 def _warnings(measures: Sequence[Record]) -> list[str]:
     masses = {record["epoch"]: record["sort"]["label_mass"] for record in measures}
-    found = []
+    warnings = []
     if low := [epoch for epoch, mass in masses.items() if mass is not None and mass < LOW_MASS]:
-        found.append(
+        warnings.append(
             f"{_epochs(low)}: A and B together have less than half of the probability of an answer's first token, so that "
             "the accuracy is read from a small rest; see greedy and label mass"
         )
     failed = {record["epoch"]: _n_failed(record) for record in measures}
     if without := [epoch for epoch, n in failed.items() if n]:
-        found.append(
+        warnings.append(
             f"{_epochs(without)}: {sum(failed.values()):,} questions have no answer, so that accuracies are unknown"
         )
-    return found
+    return warnings
 
 
 def _n_failed(record: Record) -> int:

@@ -71,8 +71,8 @@ def _first(match: re.Match[str]) -> Label:
     """The label that a phrase puts first."""
     if match["two"]:
         return _label(match["two"])
-    one = _label(match["one"])
-    return one if match["early"] else "B" if one == "A" else "A"
+    label = _label(match["one"])
+    return label if match["early"] else "B" if label == "A" else "A"
 
 
 def _label(letter: str) -> Label:
@@ -91,10 +91,10 @@ def predicted(record: Record) -> Literal["A", "B", "X"]:
     endpoints give it, is read as a text instead, as its first token may be the article of "A closer look says B". An answer
     without probabilities is read as a text, too. X stands for an answer that names neither segment.
     """
-    said = parse_answer(record["answer"])
+    parsed = parse_answer(record["answer"])
     a, b = probabilities_of(record)
-    if a is None or b is None or a == b or (said and len(record["answer"].split()) > 1):
-        return said or "X"
+    if a is None or b is None or a == b or (parsed and len(record["answer"].split()) > 1):
+        return parsed or "X"
     return "A" if a > b else "B"
 
 

@@ -127,8 +127,8 @@ class Shelf:
         # By start: the earliest end of a pair that begins there or later.
         ends = np.minimum.accumulate(np.where(fits, second, never)[::-1])[::-1]
         ends = np.append(ends, never)
-        found: NDArray[np.bool_] = ends[before(excerpts)] <= excerpts + self._reach
-        return found
+        in_reach: NDArray[np.bool_] = ends[before(excerpts)] <= excerpts + self._reach
+        return in_reach
 
     def place(self, excerpt: int, stream: RandomStream) -> bool:
         """Give an excerpt its own pair; return False if there is none, even after exchanges with other excerpts.

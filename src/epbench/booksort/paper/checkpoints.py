@@ -50,13 +50,9 @@ def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
     for figure, make in (("Figure 18", _figure_18), ("Figure 19", _figure_19)):
         for base, pairs in found.items():
             name = figure if len(groups) == 1 else f"{figure}, {base}"
-            lacking = (
-                "a training of {} whose answers have probabilities"
-                if pairs
-                else "at least two measured checkpoints of {}"
-            )
-            missing = Missing(name, _TITLES[figure], lacking.format(base))
-            made.append((make(name, base, pairs) if pairs else None) or missing)
+            needs = f"a training of {base} whose answers have probabilities"
+            needs = needs if pairs else f"at least two measured checkpoints of {base}"
+            made.append((make(name, base, pairs) if pairs else None) or Missing(name, _TITLES[figure], needs))
     for base, group in in_context.items():
         name = "Appendix F.5, differences" + (f", {base}" if len(in_context) > 1 else "")
         if pairs := _compared(group, "in-context"):

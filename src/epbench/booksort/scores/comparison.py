@@ -93,13 +93,13 @@ def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) ->
     Raises:
         RunFailed: Two runs have no answered question in common.
     """
-    found = []
+    pairs = []
     for names in progress(list(combinations(runs, 2))):
         tables = [runs[name] for name in names]
         pair = compare_outcomes(names, tables, cluster="excerpt", unit_of=pair_id)
-        found.append(pair | {"log_ratio": compare_log_ratios(*tables), "auc": compare_areas(*tables)})
-    _correct([pair["log_ratio"] for pair in found if pair["log_ratio"]])
-    return with_holm(found)
+        pairs.append(pair | {"log_ratio": compare_log_ratios(*tables), "auc": compare_areas(*tables)})
+    _correct([pair["log_ratio"] for pair in pairs if pair["log_ratio"]])
+    return with_holm(pairs)
 
 
 def compare_log_ratios(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any] | None:
@@ -143,13 +143,15 @@ def compare_areas(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any] |
     if both["answer"].nunique() < 2:
         return None
     area, answers = metric_module("sort_accuracy").area, both["answer"].tolist()
-    (one, of_one), (other, of_other) = (area(both[name].tolist(), answers) for name in ("log_odds", "log_odds_other"))
-    parts = both.assign(part=of_one - of_other).groupby("excerpt")["part"].sum().to_numpy()
-    k, difference, interval = len(parts), one - other, None
+    (first_area, of_first), (second_area, of_second) = (
+        area(both[name].tolist(), answers) for name in ("log_odds", "log_odds_other")
+    )
+    parts = both.assign(part=of_first - of_second).groupby("excerpt")["part"].sum().to_numpy()
+    k, difference, interval = len(parts), first_area - second_area, None
     if k > 1:
         half = float(NormalDist().inv_cdf(0.975) * np.sqrt(k / (k - 1) * np.square(parts).sum()))
         interval = [difference - half, difference + half]
-    return {"n": len(both), "means": [one, other], "difference": difference, "interval": interval}
+    return {"n": len(both), "means": [first_area, second_area], "difference": difference, "interval": interval}
 
 
 def pair_differences(first: pd.DataFrame, second: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -175,7 +177,7 @@ def _one_sided(differences: NDArray[np.float64]) -> tuple[float, float] | tuple[
 
 def _correct(log_ratios: Sequence[dict[str, Any]]) -> None:
     """Add p_holm and p_less_holm, corrected for the number of all tests in both directions."""
-    tests = [(one, name) for one in log_ratios for name in ("p", "p_less")]
-    corrected = iter(holm([one[name] for one, name in tests if one[name] is not None]))
-    for one, name in tests:
-        one[f"{name}_holm"] = None if one[name] is None else next(corrected)
+    tests = [(log_ratio, name) for log_ratio in log_ratios for name in ("p", "p_less")]
+    corrected = iter(holm([log_ratio[name] for log_ratio, name in tests if log_ratio[name] is not None]))
+    for log_ratio, name in tests:
+        log_ratio[f"{name}_holm"] = None if log_ratio[name] is None else next(corrected)

@@ -46,11 +46,11 @@ def middle_effect(rows: pd.DataFrame) -> dict[str, Any]:
     answered = rows[rows["right"].notna()]
     middle = both_in_the_middle(answered)
     parts = {"in_middle": answered[middle], "elsewhere": answered[~middle]}
-    found: dict[str, Any] = {"n": len(answered), "n_failed": len(rows) - len(answered)}
-    found |= {name: _share(part) for name, part in parts.items()}
-    found["confound"] = _confound(answered, middle)
+    result: dict[str, Any] = {"n": len(answered), "n_failed": len(rows) - len(answered)}
+    result |= {name: _share(part) for name, part in parts.items()}
+    result["confound"] = _confound(answered, middle)
     reason = _why_not(parts)
-    return found | ({"not_estimable": reason} if reason else _fit(answered, middle))
+    return result | ({"not_estimable": reason} if reason else _fit(answered, middle))
 
 
 def _share(rows: pd.DataFrame) -> dict[str, Any]:
@@ -81,9 +81,9 @@ def _why_not(parts: dict[str, pd.DataFrame]) -> str | None:
     names = {"in_middle": "pairs in the middle", "elsewhere": "other pairs"}
     for name, rows in parts.items():
         right = int(rows["right"].sum())
-        for what, n in (("right", right), ("wrong", len(rows) - right)):
+        for outcome, n in (("right", right), ("wrong", len(rows) - right)):
             if n < FEWEST_IN_A_CELL:
-                return f"only {n} {what} answers on {names[name]}; at least {FEWEST_IN_A_CELL} are needed"
+                return f"only {n} {outcome} answers on {names[name]}; at least {FEWEST_IN_A_CELL} are needed"
     return None
 
 

@@ -124,14 +124,14 @@ def _scores(scores: Scores) -> str:
         [
             name,
             group,
-            accuracy(found),
-            *apart(found),
-            accuracy(found, "greedy_accuracy"),
-            mass(found),
-            *(cell(found[key]) for key in ("share_a", "p_value", "n", "n_failed")),
+            accuracy(part),
+            *apart(part),
+            accuracy(part, "greedy_accuracy"),
+            mass(part),
+            *(cell(part[key]) for key in ("share_a", "p_value", "n", "n_failed")),
         ]
         for name in ("part x segment_length", "excerpt_length x segment_length", "distance_bin")
-        for group, found in scores["by_group"][name].items()
+        for group, part in scores["by_group"][name].items()
     ]
     head = [
         "by",
@@ -149,15 +149,17 @@ def _scores(scores: Scores) -> str:
     return Table([], lines).html() + both + _HOW_TO_READ + Table(head, groups, text_columns=2).html()
 
 
-def _retrieval(found: Mapping[str, Any]) -> str:
+def _retrieval(retrieval: Mapping[str, Any]) -> str:
     shares = pairs(
         {
-            f"segments among the first {DEPTH} passages (recall)": found.get(RECALL),
-            "both segments shown": found["both_found"],
-            "shown, and in the book's order": found["in_order"],
+            f"segments among the first {DEPTH} passages (recall)": retrieval.get(RECALL),
+            "both segments shown": retrieval["both_found"],
+            "shown, and in the book's order": retrieval["in_order"],
         }
     )
-    return f"<h2>Retrieval</h2>{shares}<p>Accuracy where both were in order: {accuracy(found['where_in_order'])}.</p>"
+    return (
+        f"<h2>Retrieval</h2>{shares}<p>Accuracy where both were in order: {accuracy(retrieval['where_in_order'])}.</p>"
+    )
 
 
 def _middle(effect: Mapping[str, Any]) -> str:
@@ -198,12 +200,12 @@ def _by_length(runs: Runs) -> str:
     figure, axes = new_figure(8, 4)
     for number, (label, scores) in enumerate(runs.items()):
         for words, style in zip(lengths, ("-", "--", ":", "-.") * len(lengths), strict=False):
-            found = {
+            by_length = {
                 int(group.split(" x ")[0]): part
                 for group, part in scores["by_group"]["excerpt_length x segment_length"].items()
                 if group.endswith(f" x {words}")
             }
-            _line(axes, list(found), list(found.values()), f"{label}, {words} words", colour_of(number), style)
+            _line(axes, list(by_length), list(by_length.values()), f"{label}, {words} words", colour_of(number), style)
     _number_axis(axes, [int(group) for group in groups(runs, "excerpt_length")])
     _frame(axes, "words of the excerpt")
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
@@ -213,8 +215,8 @@ def _by_length(runs: Runs) -> str:
 def _by_bin(scores: Scores) -> str:
     """Accuracy by bin of distance, with a line for each length of excerpts (Figure 3b)."""
     lines: dict[str, list[Mapping[str, Any]]] = {}
-    for group, found in scores["by_group"]["distance_bin"].items():
-        lines.setdefault(group.split(" x ")[0], []).append(found)
+    for group, part in scores["by_group"]["distance_bin"].items():
+        lines.setdefault(group.split(" x ")[0], []).append(part)
     with drawing():
         figure, axes = new_figure(8, 4)
         for number, (length, bins) in enumerate(lines.items()):
@@ -233,12 +235,12 @@ _LENGTH = "Accuracy by the length of the excerpt, for each length of segments (t
 
 
 def _line(
-    axes: Axes, at: Sequence[float], found: Sequence[Mapping[str, Any]], label: str, colour: str, style: str = "-"
+    axes: Axes, at: Sequence[float], parts: Sequence[Mapping[str, Any]], label: str, colour: str, style: str = "-"
 ) -> None:
     if not at:
         return
-    means = [math.nan if part["accuracy"] is None else part["accuracy"] for part in found]
-    low, high = zip(*map(_ends, found), strict=True)
+    means = [math.nan if part["accuracy"] is None else part["accuracy"] for part in parts]
+    low, high = zip(*map(_ends, parts), strict=True)
     axes.plot(at, means, style, marker="o", color=colour, label=label, linewidth=1.5, markersize=4)
     axes.fill_between(at, low, high, color=colour, alpha=0.18, lw=0)
 
@@ -264,11 +266,11 @@ def _number_axis(axes: Axes, ticks: Sequence[int] | None = None) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _frame(axes: Axes, what: str) -> None:
+def _frame(axes: Axes, label: str) -> None:
     axes.axhline(0.5, color="#888", linestyle=":", linewidth=1)
     for name, share in HUMANS.items():
         axes.axhline(share, color="#bbb", linestyle=(0, (6, 4)), linewidth=1)
         axes.annotate(
             name, (1, share), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7, color="#777"
         )
-    axes.set(ylim=(0.3, 1.02), ylabel="accuracy", xlabel=what)
+    axes.set(ylim=(0.3, 1.02), ylabel="accuracy", xlabel=label)

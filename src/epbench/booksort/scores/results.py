@@ -35,9 +35,9 @@ def scored_pairs(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str]) -
         pairs: The pairs that were asked.
         keys: The key of the request about each pair, by the pair's id. A pair without a key was not asked.
     """
-    answers, found = read_journal(folder / ANSWERS), _retrieved(folder)
+    answers, retrieved = read_journal(folder / ANSWERS), _retrieved(folder)
     return [
-        scored_pair(pair, answers.get(keys.get(pair.id, ""), {"failure": "not asked"}), found.get(pair.id))
+        scored_pair(pair, answers.get(keys.get(pair.id, ""), {"failure": "not asked"}), retrieved.get(pair.id))
         for pair in pairs
     ]
 
@@ -58,15 +58,15 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
     table = table_of(questions)
     scores = score_run(table)
     asked = {pair.id for pair in pairs}
-    found = {id_: record for id_, record in _retrieved(folder).items() if id_ in asked}
-    if found:
-        scores.setdefault("retrieval", {})[RECALL] = recall_at(list(found.values()))
+    retrieved = {id_: record for id_, record in _retrieved(folder).items() if id_ in asked}
+    if retrieved:
+        scores.setdefault("retrieval", {})[RECALL] = recall_at(list(retrieved.values()))
     records = read_journal(folder / ANSWERS).values()
     usage = token_usage(records)
     cut_off = sum(failure_of(record) == CUT_OFF for record in records)
     if cut_off:
         usage["failed"][CUT_OFF] = cut_off
-    explorer = _questions_html(pairs, questions, found)
+    explorer = _questions_html(pairs, questions, retrieved)
     report = html_report(label, read_json(folder / "run.json"), scores, table, usage, explorer)
     write_questions(folder, COLUMNS, questions)
     write_results(folder, scores=scores, usage=usage, table=markdown_table({label: scores}), report=report)
@@ -88,10 +88,10 @@ _NO_EXCERPTS = "The dataset has no texts of excerpts, so the segments are not sh
 _YES_NO = {True: "yes", False: "no", None: "–"}
 
 
-def _questions_html(pairs: Sequence[Pair], rows: Sequence[Record], found: Mapping[str, Record]) -> str:
-    """Question by question, as HTML for the page of a run; `found` has what was retrieved for a pair by its id."""
+def _questions_html(pairs: Sequence[Pair], rows: Sequence[Record], retrieved: Mapping[str, Record]) -> str:
+    """Question by question, as HTML for the page of a run; `retrieved` has what was retrieved for a pair, by its id."""
     excerpts, swapped = _Excerpts(), any(is_swapped(pair.id) for pair in pairs)
-    cards = [_card(pair, row, found, excerpts, swapped) for pair, row in zip(pairs, rows, strict=True)]
+    cards = [_card(pair, row, retrieved, excerpts, swapped) for pair, row in zip(pairs, rows, strict=True)]
     return explorer_html(cards, excerpts.texts, [_ABOUT] if excerpts.texts else [_ABOUT, _NO_EXCERPTS])
 
 
@@ -124,7 +124,7 @@ class _Excerpts:
         return None if start < 0 else (start, start + len(segment))
 
 
-def _card(pair: Pair, row: Record, found: Mapping[str, Record], excerpts: _Excerpts, swapped: bool) -> QuestionCard:
+def _card(pair: Pair, row: Record, retrieved: Mapping[str, Record], excerpts: _Excerpts, swapped: bool) -> QuestionCard:
     facets = {
         "distance, bin up to": f"{pair.distance_bin}",
         "excerpt": f"{pair.excerpt_length} words",
@@ -132,7 +132,7 @@ def _card(pair: Pair, row: Record, found: Mapping[str, Record], excerpts: _Excer
         "book": pair.title,
         "answered": row["predicted"] or "–",
     }
-    if found:
+    if retrieved:
         facets["both segments retrieved"] = _YES_NO[row["retrieved_both"]]
     if swapped:
         facets["order"] = "swapped" if is_swapped(pair.id) else "as it is"
@@ -147,7 +147,7 @@ def _card(pair: Pair, row: Record, found: Mapping[str, Record], excerpts: _Excer
         verdict=_verdict(pair, row),
         reason=row["failure"] or "",
         evidence=list(_evidence(pair, excerpts)),
-        retrieved=_passages(found.get(pair.id)) if found else None,
+        retrieved=_passages(retrieved.get(pair.id)) if retrieved else None,
     )
 
 

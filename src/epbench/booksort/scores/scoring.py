@@ -106,23 +106,23 @@ def summary(rows: pd.DataFrame) -> Summary:
     """
     answered = rows[rows["right"].notna()]
     n_failed = len(rows) - len(answered)
-    found: Summary = {"accuracy": None, "ci_low": None, "ci_high": None, "share_a": None, "n": 0, "n_invalid": 0}
-    found |= dict.fromkeys(("p_value", *APART))
+    scores: Summary = {"accuracy": None, "ci_low": None, "ci_high": None, "share_a": None, "n": 0, "n_invalid": 0}
+    scores |= dict.fromkeys(("p_value", *APART))
     if len(answered):
         predicted, answer, excerpt = (answered[name].tolist() for name in ("predicted", "answer", "excerpt"))
         odds = answered["log_odds"].tolist() if not n_failed and answered["log_odds"].notna().all() else None
-        found |= metric_module("sort_accuracy").sort_accuracy(predicted, answer, None, excerpt, odds)
+        scores |= metric_module("sort_accuracy").sort_accuracy(predicted, answer, None, excerpt, odds)
     if rows["swapped"].any():
         twice = answered["pair"].duplicated().any()
-        found["p_value"] = against_guessing(answered, "greater")[0] if twice else None
-    found |= label_scores(answered) | {"n_failed": n_failed}
+        scores["p_value"] = against_guessing(answered, "greater")[0] if twice else None
+    scores |= label_scores(answered) | {"n_failed": n_failed}
     if n_failed:
-        found["incomplete"] = {
+        scores["incomplete"] = {
             "accuracy": _bounds(answered["right"], n_failed),
             "greedy_accuracy": _bounds(answered["written"] == answered["answer"], n_failed),
         }
-        found |= dict.fromkeys(("accuracy", "ci_low", "ci_high", "p_value", "greedy_accuracy"))
-    return found
+        scores |= dict.fromkeys(("accuracy", "ci_low", "ci_high", "p_value", "greedy_accuracy"))
+    return scores
 
 
 def _bounds(right: pd.Series[Any], n_failed: int) -> list[float]:
@@ -135,10 +135,10 @@ def _interval_of(values: pd.Series[bool], rows: pd.DataFrame) -> tuple[float, fl
     """95 % interval of a share, drawing excerpts; None with a single excerpt or without questions."""
     if values.empty:
         return None
-    found: tuple[float, float] | None = metric_module("sort_accuracy").accuracy_interval(
+    interval: tuple[float, float] | None = metric_module("sort_accuracy").accuracy_interval(
         values.tolist(), rows["excerpt"].tolist()
     )
-    return found
+    return interval
 
 
 def by_group(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, Summary]:

@@ -88,11 +88,11 @@ def _by_run(runs: Runs) -> Iterator[Table]:
         names = groups(runs, name)
         lines = [[label, *(accuracy(s["by_group"][name].get(group)) for group in names)] for label, s in runs.items()]
         yield Table([title, *names], lines)
-    found = {label: scores["retrieval"] for label, scores in runs.items() if "retrieval" in scores}
-    if found:
+    retrievals = {label: scores["retrieval"] for label, scores in runs.items() if "retrieval" in scores}
+    if retrievals:
         rows = [
             [label, *(cell(r.get(key)) for key in (RECALL, "both_found", "in_order")), accuracy(r["where_in_order"])]
-            for label, r in found.items()
+            for label, r in retrievals.items()
         ]
         yield Table(["retrieval", "recall@10", "both shown", "in the book's order", "accuracy on these"], rows)
 
@@ -132,10 +132,10 @@ def both_orders_table(runs: Runs) -> Table:
     """How consistent the answers are of runs that asked every pair in both orders."""
     rows = []
     for label, scores in runs.items():
-        found, (low, high) = scores["both_orders"], scores["intervals"].get("consistency", (None, None))
+        both_orders, (low, high) = scores["both_orders"], scores["intervals"].get("consistency", (None, None))
         consistency = {"accuracy": scores["consistency"], "ci_low": low, "ci_high": high}
         keys = ("always_a", "always_b", "pair_accuracy", "n_pairs", "n_incomplete")
-        rows.append([label, accuracy(consistency), *(cell(found[key]) for key in keys)])
+        rows.append([label, accuracy(consistency), *(cell(both_orders[key]) for key in keys)])
     head = ["both orders", "consistency", "always A", "always B", "accuracy by pair", "pairs", "incomplete pairs"]
     return Table(head, rows)
 

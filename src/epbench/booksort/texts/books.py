@@ -143,7 +143,7 @@ def books_from(folder: Path, progress: Progress = iter) -> list[Book]:
         return _all_nine(folder, ids, progress)
     books: list[Book] = []
     for path in progress(files):
-        book = _own(path, len(books))
+        book = _own_book(path, len(books))
         twin = next((files[other.index].name for other in books if other.sha256 == book.sha256), None)
         if twin:
             raise BadInput(f"{path}: expected each text once, got the same text as {twin}")
@@ -156,9 +156,9 @@ def _all_nine(folder: Path, ids: dict[Path, int], progress: Progress) -> list[Bo
     for id_, book in nine.items():
         files = [path.name for path, named in ids.items() if named == id_]
         if len(files) != 1:
-            found = " and ".join(files) or f"no {id_}-0.txt"
+            names = " and ".join(files) or f"no {id_}-0.txt"
             raise BadInput(
-                f"{folder}: expected each of the nine books once, got {found} for {book.title!r} (for a set of your own, "
+                f"{folder}: expected each of the nine books once, got {names} for {book.title!r} (for a set of your own, "
                 "give the files names that are not their numbers)"
             )
     return [_published(path, nine[ids[path]]) for path in progress(sorted(ids, key=ids.__getitem__))]
@@ -170,7 +170,7 @@ def _published(path: Path, book: Published) -> Book:
     return _book(path, book.id, book.title, clean(raw, book.rules, str(path)), book.words)
 
 
-def _own(path: Path, index: int) -> Book:
+def _own_book(path: Path, index: int) -> Book:
     raw = read_text(path)
     return _book(path, index, gutenberg_title(raw) or path.stem, clean(raw, Rules(), str(path)), None)
 

@@ -91,8 +91,8 @@ def split_at_markers(raw: str) -> tuple[str, str, str]:
         The text up to the START line, between the two lines, and from the END line on. Without such lines the first and
         last parts are empty.
     """
-    start = found.end() if (found := _START.search(raw)) else 0
-    end = found.start() if (found := _END.search(raw, start)) else len(raw)
+    start = match.end() if (match := _START.search(raw)) else 0
+    end = match.start() if (match := _END.search(raw, start)) else len(raw)
     return raw[:start], raw[start:end], raw[end:]
 
 
@@ -147,18 +147,18 @@ def _narrative(raw: str, rules: Rules, where: str, removed: list[Removed]) -> st
 
 
 def _split_at(text: str, line: str, where: str) -> tuple[str, str]:
-    found = re.search(rf"^[ \t]*{re.escape(line)}[ \t]*$", text, re.M)
-    if not found:
+    match = re.search(rf"^[ \t]*{re.escape(line)}[ \t]*$", text, re.M)
+    if not match:
         raise BadInput(f"{where}: expected the line {line!r}, got none; is it another edition of the book?")
-    return text[: found.start()], text[found.start() :]
+    return text[: match.start()], text[match.start() :]
 
 
 def _cut_sub_headings(text: str, headings: Sequence[str], where: str, removed: list[Removed]) -> str:
     pattern = re.compile(rf"^(?:{'|'.join(map(re.escape, headings)) or '(?!)'})(?=\s)", re.M)
-    found = Counter(pattern.findall(text))
+    counts = Counter(pattern.findall(text))
     for heading in headings:
-        if found[heading] != 1:
-            raise BadInput(f"{where}: expected the sub-heading {heading!r} once, got it {found[heading]} times")
+        if counts[heading] != 1:
+            raise BadInput(f"{where}: expected the sub-heading {heading!r} once, got it {counts[heading]} times")
     removed.extend(Removed("sub-heading", heading) for heading in headings)
     return pattern.sub("\n", text)
 

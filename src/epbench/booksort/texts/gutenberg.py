@@ -76,11 +76,11 @@ def check_published(raw: str, book: Published, where: str) -> None:
             f"{where}: expected the START and END lines of Project Gutenberg, got at most one of them: the file of "
             f"{book.title!r} is truncated or something else; remove it and download it again"
         )
-    found = content_hash(text)
-    if found != book.sha256:
+    digest = content_hash(text)
+    if digest != book.sha256:
         raise BadInput(
             f"{where}: expected sha256 {book.sha256[:16]}… between the START and END lines for {book.title!r}, got "
-            f"{found[:16]}…: the file was changed or is another edition; remove it and download it again"
+            f"{digest[:16]}…: the file was changed or is another edition; remove it and download it again"
         )
     tail = after.partition("\n")[2].strip()
     if tail and "PROJECT GUTENBERG" not in tail.upper():

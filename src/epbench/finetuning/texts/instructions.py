@@ -228,8 +228,8 @@ def made_instructions(n: int, *, seed: int, tokens: SampleTokens, learn: Learn, 
     Raises:
         BadInput: Examples are longer than `tokens.max_length`, or cannot be written with the chat template.
     """
-    made = [Example("", messages) for messages in toy_instructions(n + n_held_out, seed)]
-    return _choose({"source": _MADE}, lambda: made, n, seed, tokens, learn, n_held_out, no_progress)
+    examples = [Example("", messages) for messages in toy_instructions(n + n_held_out, seed)]
+    return _choose({"source": _MADE}, lambda: examples, n, seed, tokens, learn, n_held_out, no_progress)
 
 
 @dataclass

@@ -52,8 +52,8 @@ def planted_set(configs: Sequence[str], n: int, seed: int, *, dataset: str | Non
         if config not in CONFIGS:
             raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(CONFIGS)}")
         if dataset is None:
-            made = complete(config, make_rows(config, rows, seed))
-            questions, facts = questions_of(config, made), facts_to_store(config, made)
+            generated = complete(config, make_rows(config, rows, seed))
+            questions, facts = questions_of(config, generated), facts_to_store(config, generated)
         else:
             loaded = load_memfail(dataset, config)
             questions, facts = loaded.questions, loaded.facts

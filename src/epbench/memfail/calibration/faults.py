@@ -35,17 +35,17 @@ _PAIRS = (
     ("over", "under"),
     ("at least", "at most"),
 )
-_OPPOSITES = (*_PAIRS, *((other, one) for one, other in _PAIRS))
+_OPPOSITES = (*_PAIRS, *((second, first) for first, second in _PAIRS))
 
 
 def without_detail(gold: GoldMemory) -> str | None:
     """The text without the sentences that carry the detail; the link stays, as a plain sentence."""
-    own = gold.own_words
-    if not own:
+    own_words = gold.own_words
+    if not own_words:
         return None
     sentences = list(sentences_of(gold.text))
-    while sentences and len(own & content_of(" ".join(sentences))) > MOST_LEFT * len(own):
-        most = max(range(len(sentences)), key=lambda i: len(own & content_of(sentences[i])))
+    while sentences and len(own_words & content_of(" ".join(sentences))) > MOST_LEFT * len(own_words):
+        most = max(range(len(sentences)), key=lambda i: len(own_words & content_of(sentences[i])))
         del sentences[most]
     if len(gold.link) > 1:
         sentences.append(f"{' '.join(gold.link)}.")
@@ -64,13 +64,13 @@ def negated(gold: GoldMemory, draw: RandomStream) -> str | None:
     if stated is None:
         return None
     ways = [
-        stated[: found.start()] + (word.capitalize() if found[0][0].isupper() else word) + stated[found.end() :]
+        stated[: match.start()] + (word.capitalize() if match[0][0].isupper() else word) + stated[match.end() :]
         for pattern, word in _TURNS
-        if (found := pattern.search(stated))
+        if (match := pattern.search(stated))
     ]
-    for one, other in _OPPOSITES:
-        if re.search(rf"\b{one}\b", " ".join(gold.detail)) and (found := re.search(rf"\b{one}\b", stated)):
-            ways.append(stated[: found.start()] + other + stated[found.end() :])
+    for turn, other in _OPPOSITES:
+        if re.search(rf"\b{turn}\b", " ".join(gold.detail)) and (match := re.search(rf"\b{turn}\b", stated)):
+            ways.append(stated[: match.start()] + other + stated[match.end() :])
     if len(gold.link) > 1 and not gold.link[-1][:1].isupper() and (span := span_of(gold.link[-1], stated)):
         ways.append(f"{stated[: span[0]]}never {stated[span[0] :]}")
     ways.append("It is not true that " + _uncapitalised(stated, gold))
@@ -80,8 +80,8 @@ def negated(gold: GoldMemory, draw: RandomStream) -> str | None:
 def statement(gold: GoldMemory) -> str | None:
     """The sentence of the text that holds most of the words of link and detail; None if none holds any of them."""
     linked = frozenset(word for text in gold.link[-1:] for word in content_of(text))
-    own = gold.own_words
-    sought = own if own and len(gold.link) == 1 else own | linked  # a name alone states nothing
+    own_words = gold.own_words
+    sought = own_words if own_words and len(gold.link) == 1 else own_words | linked  # a name alone states nothing
     best = max(sentences_of(gold.text), key=lambda sentence: len(sought & content_of(sentence)))
     return best if sought & content_of(best) else None
 
@@ -104,15 +104,15 @@ def reversed_link(gold: GoldMemory) -> str | None:
         return None
     (a, b), (c, d) = sorted((first, last))
     text = gold.text
-    turned = text[:a] + text[c:d] + text[b:c] + text[a:b] + text[d:]
-    return turned[:1].upper() + turned[1:]
+    swapped = text[:a] + text[c:d] + text[b:c] + text[a:b] + text[d:]
+    return swapped[:1].upper() + swapped[1:]
 
 
 def span_of(part: str, text: str) -> tuple[int, int] | None:
     """Where the words of a part stand in a text, one after another and in any form; None if they do not."""
     sought = [word for word in words_of(part) if word not in _FILLERS]
-    found = [(words_of(match[0]), match.span()) for match in _WORD.finditer(text)]
-    places = [(words[0], span) for words, span in found if words and words[0] not in _FILLERS]
+    parts = [(words_of(match[0]), match.span()) for match in _WORD.finditer(text)]
+    places = [(words[0], span) for words, span in parts if words and words[0] not in _FILLERS]
     for i in range(len(places) - len(sought) + 1):
         if sought and [word for word, _ in places[i : i + len(sought)]] == sought:
             return places[i][1][0], places[i + len(sought) - 1][1][1]
@@ -130,8 +130,8 @@ def under_name(gold: GoldMemory, other: str) -> str | None:
 
 def other_name(gold: GoldMemory, names: Sequence[str], draw: RandomStream) -> str | None:
     """A name from a list that shares no word with that of the gold memory; None if there is none."""
-    own = set(words_of(gold.link[0]))
-    strangers = [name for name in names if not own & set(words_of(name))]
+    name_words = set(words_of(gold.link[0]))
+    strangers = [name for name in names if not name_words & set(words_of(name))]
     return draw.pick(strangers) if strangers else None
 
 
@@ -222,8 +222,8 @@ def planted_cases(
     cases = []
     for fault, (plant, expected) in FAULTS.items():
         world = _World(facts, questions, RandomStream("planted fault", config, fault, seed))
-        found = _planted(world, fault, plant)
-        for record, stores in (case for case, _ in zip(found, range(n), strict=False)):
+        planted = _planted(world, fault, plant)
+        for record, stores in (case for case, _ in zip(planted, range(n), strict=False)):
             cases.append(PlantedCase(fault, record, stores, expected))
     return cases
 
@@ -248,8 +248,8 @@ def wrong_answer(question: Question, questions: Sequence[Question], draw: Random
         return question.gold[0].text.replace(question.gold[0].link[0], question.about["asked_name"])
     if decided := decision_of(question.reference):
         return "No." if decided == "yes" else "Yes."
-    own = content_of(question.reference) | content_of(question.text)
-    others = [o.reference for o in questions if o.kind == question.kind and not own & content_of(o.reference)]
+    avoided = content_of(question.reference) | content_of(question.text)
+    others = [o.reference for o in questions if o.kind == question.kind and not avoided & content_of(o.reference)]
     return draw.pick(others) if others else None
 
 
@@ -296,7 +296,7 @@ def _conflated(world: _World, question: Question, gold: GoldMemory) -> Case | No
 _ABOUT_PEOPLE = ("conditional_facts_easy", "conditional_facts_hard", "persona_retrieval")
 
 
-def _instead(change: Callable[[GoldMemory], str | None]) -> Plant:
+def _replaced_by(change: Callable[[GoldMemory], str | None]) -> Plant:
     def plant(world: _World, question: Question, gold: GoldMemory) -> Case | None:
         text = change(gold)
         return world.case(question, gold, [text]) if text else None
@@ -342,10 +342,10 @@ FAULTS: Mapping[str, tuple[Plant, Label]] = {
     "fact not listed": (_unlisted, "storage_error"),
     "question stored": (_question_stored, "storage_error"),
     "people conflated": (_conflated, "storage_error"),
-    "detail dropped": (_instead(without_detail), "summary_error"),
+    "detail dropped": (_replaced_by(without_detail), "summary_error"),
     "negation turned": (_negated, "summary_error"),
-    "number changed": (_instead(with_other_numbers), "summary_error"),
-    "direction reversed": (_instead(reversed_link), "summary_error"),
+    "number changed": (_replaced_by(with_other_numbers), "summary_error"),
+    "direction reversed": (_replaced_by(reversed_link), "summary_error"),
     "wrong fact retrieved": (_not_retrieved, "retrieval_error"),
     "answer wrong": (_wrong_answer, "reasoning_error"),
 }

@@ -93,9 +93,10 @@ def make_passport(
         **_share("stage", [label == case.expected for case, label in faulty]),
         **_share("specificity", [label == "correct" for case, label in judged if case.fault == NO_FAULT]),
         "faults": [
-            {"fault": fault, "expected": FAULTS[fault][1]} | _counted(found) for fault, found in of_fault.items()
+            {"fault": fault, "expected": FAULTS[fault][1]} | _counted(fault_cases)
+            for fault, fault_cases in of_fault.items()
         ],
-        "configs": [{"config": config} | _counted(found) for config, found in of_config.items()],
+        "configs": [{"config": config} | _counted(config_cases) for config, config_cases in of_config.items()],
         "versions": {"epbench": __version__},
     }
 
@@ -106,8 +107,8 @@ def fingerprint_of(cases: Sequence[PlantedCase]) -> str:
     for case in cases:
         record = case.record
         stores = {name: list(store) for name, store in case.stores.items()}
-        told = [case.fault, case.expected, record.question.id, record.k, list(record.memories), record.answer, stores]
-        digest.update(json.dumps(told).encode())
+        key = [case.fault, case.expected, record.question.id, record.k, list(record.memories), record.answer, stores]
+        digest.update(json.dumps(key).encode())
     return digest.hexdigest()[:16]
 
 
@@ -146,9 +147,9 @@ def passport_note(judge: JudgeIdentity) -> str | None:
     if (passport := find_passport(judge)) is None:
         return None
     of_cases = sum(row["n"] for row in passport["faults"])
-    found, at_stage, passed = (_percent(passport, share) for share in SHARES)
+    sensitivity, at_stage, passed = (_percent(passport, share) for share in SHARES)
     return (
-        f"judge {identity_of(judge)}: of planted faults it finds {found}, {at_stage} at their stage; of faithful "
+        f"judge {identity_of(judge)}: of planted faults it finds {sensitivity}, {at_stage} at their stage; of faithful "
         f"cases it passes {passed} ({of_cases:,} cases, {passport['rows']})"
     )
 

@@ -25,15 +25,15 @@ def plan_lines(config: ConfigRun, judge: Judge) -> list[str]:
         BadInput: A check does not fit the judge's window.
     """
     questions, system, model, setting = config.questions, config.system, config.model, config.setting
-    told = facts_told(config.facts, questions, setting)
-    lines = [f"{len(told):,} facts to tell {system.name}, {len(questions) * len(setting.ks):,} retrievals"]
+    facts = facts_told(config.facts, questions, setting)
+    lines = [f"{len(facts):,} facts to tell {system.name}, {len(questions) * len(setting.ks):,} retrievals"]
     if system.inner_model:
         lines.append(
             f"what {system.name} asks of {system.inner_model} comes on top; a finished run's usage.json tells it"
         )
     estimates = {f"reader {model.name}": estimate(requests_in_advance(config), model)}
     if setting.replies:
-        turns = [{"role": "user", "content": fact.text} for fact in told]
+        turns = [{"role": "user", "content": fact.text} for fact in facts]
         replies = [config.prompts.reply_to("", [turn], setting.sampling) for turn in turns]
         estimates[f"reader {model.name}, replies"] = estimate(replies, model)
     judge_name = name_without_weights(judge)
@@ -42,7 +42,7 @@ def plan_lines(config: ConfigRun, judge: Judge) -> list[str]:
     else:
         checks = checks_in_advance(config)
         asked = [(question, setting.store_of(question.row)) for question in questions]
-        for pair in left_out_checks(asked, by_store(told, setting)):
+        for pair in left_out_checks(asked, by_store(facts, setting)):
             checks += [check for check in pair if check.memories]
         if judging := judge.plan(checks):
             estimates[f"judge {judge_name}"] = judging
@@ -64,8 +64,8 @@ def _in_advance(config: ConfigRun) -> tuple[list[QuestionRecord], dict[str, Memo
     """Return records like those of the run, question by question, and what each store will hold, by its name."""
     setting, empty = config.setting, config.system.may_be_empty
     held = {
-        name: Memories() if empty else Memories(fact.text for fact in told)
-        for name, told in by_store(config.facts, setting).items()
+        name: Memories() if empty else Memories(fact.text for fact in facts)
+        for name, facts in by_store(config.facts, setting).items()
     }
     records = []
     for question in config.questions:
@@ -87,5 +87,5 @@ def _retrieved(store: Memories, question: Question, k: int, system: SystemSpec) 
         return tuple(memory.text for memory in question.gold)
     if system.beyond_k:
         return store
-    own = store.place_of(question.gold[0].text)
-    return (store[own : own + k] + store[:own])[:k]
+    start = store.place_of(question.gold[0].text)
+    return (store[start : start + k] + store[:start])[:k]

@@ -104,7 +104,9 @@ def _decided(notes: Sequence[str], scene: str, asked: str, names: Sequence[str])
     if not sentences:
         return NOTHING
     who = content_of(
-        " ".join(found for name in names for found in re.findall(rf"{re.escape(name)}(?: the \w+ \w+)?", scene + asked))
+        " ".join(
+            mention for name in names for mention in re.findall(rf"{re.escape(name)}(?: the \w+ \w+)?", scene + asked)
+        )
     )
     behaviour = content_of(asked) | who
     rule = max(sentences, key=lambda s: (len(content_of(s) & behaviour), bool(_CONDITION.search(s))))
@@ -125,18 +127,18 @@ def _denials(text: str) -> set[str]:
 
 def _compared(condition: str, scene: str) -> bool | None:
     """Whether a number in the scene is within the bounds in the condition; None if either has no number."""
-    bounds, given = _numbers(condition), _numbers(scene)
-    if not bounds or not given:
+    bounds, numbers = _numbers(condition), _numbers(scene)
+    if not bounds or not numbers:
         return None
     if len(bounds) > 1 and not _BELOW.search(condition) and not _ABOVE.search(condition):
-        return min(bounds) <= given[0] <= max(bounds)
+        return min(bounds) <= numbers[0] <= max(bounds)
     if _BELOW.search(condition):
-        return given[0] < bounds[0]
+        return numbers[0] < bounds[0]
     if _ABOVE.search(condition):
-        return given[0] >= bounds[0]
-    return given[0] == bounds[0]
+        return numbers[0] >= bounds[0]
+    return numbers[0] == bounds[0]
 
 
 def _numbers(text: str) -> list[float]:
-    found = _NUMBER.findall(text)
-    return [float(_WRITTEN.index(number) + 1 if number in _WRITTEN else number) for number in found]
+    numbers = _NUMBER.findall(text)
+    return [float(_WRITTEN.index(number) + 1 if number in _WRITTEN else number) for number in numbers]

@@ -249,13 +249,13 @@ def memory_tokens(records: Sequence[QuestionRecord], model: Model) -> dict[str, 
 
     by_k = {}
     for k in dict.fromkeys(record.k for record in records):
-        found = [record.memories for record in records if record.k == k and record.failure is None]
-        tokens = [count(memories) for memories in found]
-        returned = sum(map(len, found))
+        retrieved = [record.memories for record in records if record.k == k and record.failure is None]
+        tokens = [count(memories) for memories in retrieved]
+        returned = sum(map(len, retrieved))
         by_k[str(k)] = {
-            "per_question": sum(tokens) / len(found) if found else None,
+            "per_question": sum(tokens) / len(retrieved) if retrieved else None,
             "per_memory": sum(tokens) / returned if returned else None,
-            "returned": returned / len(found) if found else None,
+            "returned": returned / len(retrieved) if retrieved else None,
         }
     return by_k
 
@@ -289,11 +289,11 @@ def told_in(folder: Path, config: ConfigRun, progress: Progress) -> list[Convers
         progress: Shows a progress bar.
     """
     setting = config.setting
-    told = conversations_of(facts_told(config.facts, config.whole or config.questions, setting), setting)
+    conversations = conversations_of(facts_told(config.facts, config.whole or config.questions, setting), setting)
     if config.whole and setting.isolate:
         stores = {question.row for question in config.questions}
-        told = [conversation for conversation in told if conversation.store in stores]
-    return _with_replies(folder / REPLIES, told, config, progress) if setting.replies else told
+        conversations = [conversation for conversation in conversations if conversation.store in stores]
+    return _with_replies(folder / REPLIES, conversations, config, progress) if setting.replies else conversations
 
 
 def conversations_of(facts: Sequence[Fact], setting: Setting) -> list[Conversation]:

@@ -127,7 +127,7 @@ def _conditional(config: str, rows: Sequence[Row]) -> Findings:
         **_sentences(config, rows),
     }
     if config == "conditional_facts_hard":
-        findings["explicit_connectives"] = {row["id"]: found for row in rows if (found := connectives(_essay(row)))}
+        findings["explicit_connectives"] = {row["id"]: words for row in rows if (words := connectives(_essay(row)))}
     return findings
 
 

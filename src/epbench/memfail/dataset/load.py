@@ -152,7 +152,7 @@ def questions_of(config: str, rows: Sequence[Row]) -> list[Question]:
     return [question for row in rows for question in ask(config, row)]
 
 
-def _one(config: str, row: Row, gold: Iterable[GoldMemory], group: str, about: Mapping[str, str]) -> Question:
+def _row_question(config: str, row: Row, gold: Iterable[GoldMemory], group: str, about: Mapping[str, str]) -> Question:
     """The only question of a row, which is asked as it stands."""
     text = row["question"]
     return Question(
@@ -186,12 +186,12 @@ def _conditional(config: str, row: Row) -> Iterator[Question]:
     )
     about = {name: row[name] for name in names} | {"answer_polarity": row["answer_polarity"] or ""}
     gold = _gold(config, row, 0, (row["entity"], row["behavior"]), (row["condition"],))
-    yield _one(config, row, [gold], row["condition_met"], about)
+    yield _row_question(config, row, [gold], row["condition_met"], about)
 
 
 def _coexisting(config: str, row: Row) -> Iterator[Question]:
     gold = [_gold(config, row, i, (name,)) for i, name in enumerate(row["preferences"])]
-    yield _one(config, row, gold, str(len(gold)), {"preference_category": row["preference_category"]})
+    yield _row_question(config, row, gold, str(len(gold)), {"preference_category": row["preference_category"]})
 
 
 def _persona(config: str, row: Row) -> Iterator[Question]:

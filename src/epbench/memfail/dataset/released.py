@@ -47,8 +47,8 @@ def read_config(path: Path, config: str) -> list[Row]:
         identity = (cells["id"],) if "id" in cells else tuple(cells.values())
         same = first_at.setdefault(identity, number)
         if same != number:
-            field, found = ("id", shown(cells["id"])) if "id" in cells else ("all", "the cells")
-            raise where.error(field, f"{found} of row {same} again", "distinct rows")
+            field, content = ("id", shown(cells["id"])) if "id" in cells else ("all", "the cells")
+            raise where.error(field, f"{content} of row {same} again", "distinct rows")
         rows.append(row)
     if not rows:
         raise BadInput(f"{path}: expected rows below the header, got none")
@@ -156,15 +156,17 @@ def _long_hop(cells: dict[str, str], where: _Where) -> Row:
     for columns, n in ((FACTS, hops + 1), (CHAIN, hops + 2)):
         for i, column in enumerate(columns):
             if (row[column] is not None) != (i < n):
-                found = "text" if row[column] else "an empty cell"
-                raise where.error(column, found, f"text in only the first {n} of {', '.join(columns)} with {hops} hops")
+                content = "text" if row[column] else "an empty cell"
+                raise where.error(
+                    column, content, f"text in only the first {n} of {', '.join(columns)} with {hops} hops"
+                )
     _one_of(row, where, "correct_choice", LETTERS)
     right = row[f"choice_{row['correct_choice'].lower()}"]
     if right != row["ground_truth_answer"]:
         raise where.error("correct_choice", shown(right), f"the true answer {shown(row['ground_truth_answer'])}")
     if not row["graded_question"].endswith(listed([row[choice] for choice in CHOICES])):
-        found = _short(row["graded_question"][-40:])
-        raise where.error("graded_question", found, "the stem, an empty line, 'Options:' and the choices by letter")
+        content = _short(row["graded_question"][-40:])
+        raise where.error("graded_question", content, "the stem, an empty line, 'Options:' and the choices by letter")
     return row
 
 
@@ -238,10 +240,10 @@ def file_of(source: Source, config: str) -> Path:
         BadInput: There is no such file, or more than one.
     """
     name = _FILES[config]
-    found = _files(source.folder, name) or _files(source.folder, f"{config}/*.csv")
-    if len(found) != 1:
-        raise BadInput(f"{source.folder}, config {config!r}: expected one file {name}, got {_listed(found)}")
-    return found[0]
+    files = _files(source.folder, name) or _files(source.folder, f"{config}/*.csv")
+    if len(files) != 1:
+        raise BadInput(f"{source.folder}, config {config!r}: expected one file {name}, got {_listed(files)}")
+    return files[0]
 
 
 def _files(folder: Path, pattern: str) -> list[Path]:

@@ -89,13 +89,13 @@ def _long_hop(rows: Sequence[Row]) -> list[Row]:
     stored = "\n".join(fact.lower() for row in rows for fact in facts_of(row))
     completed = []
     for row in rows:
-        found = [letter for letter in LETTERS if row[f"choice_{letter.lower()}"].lower() in stored]
+        letters = [letter for letter in LETTERS if row[f"choice_{letter.lower()}"].lower() in stored]
         completed.append(
             row
             | {
                 "stem": row["graded_question"].split(OPTIONS_MARK)[0],
-                "n_options_in_facts": len(found),
-                "option_leak": found == [row["correct_choice"]],
+                "n_options_in_facts": len(letters),
+                "option_leak": letters == [row["correct_choice"]],
             }
         )
     return completed

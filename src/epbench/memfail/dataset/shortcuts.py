@@ -64,10 +64,10 @@ def _coexisting(config: str, rows: Sequence[Row]) -> float:
     right = []
     for row in rows:
         asked = content_of(row["question"])
-        shared = sorted(((len(words & asked), of == row["id"]) for of, words in facts), reverse=True)
+        shared = sorted(((len(words & asked), id_ == row["id"]) for id_, words in facts), reverse=True)
         least = shared[len(row["preferences"]) - 1][0]
         # All facts that share that many words are the row's own ones, of which there are just enough.
-        right.append(least > 0 and all(own for n, own in shared if n >= least))
+        right.append(least > 0 and all(from_row for n, from_row in shared if n >= least))
     return fmean(right)
 
 
@@ -79,10 +79,10 @@ def _persona(config: str, rows: Sequence[Row]) -> float:
         if question.kind == "direct":
             asked = content_of(question.text)
             _, essay = max(essays, key=lambda essay: len(essay[0] & asked))
-            told = sentences(essay)
-            best = _best([(len(content_of(sentence) & asked),) for sentence in told])
+            essay_sentences = sentences(essay)
+            best = _best([(len(content_of(sentence) & asked),) for sentence in essay_sentences])
             answer = content_of(question.reference)
-            right.append(fmean(len(answer & content_of(told[i])) >= len(answer) / 2 for i in best))
+            right.append(fmean(len(answer & content_of(essay_sentences[i])) >= len(answer) / 2 for i in best))
     return fmean(right) if right else 0.0
 
 
@@ -102,8 +102,8 @@ def _long_hop(config: str, rows: Sequence[Row]) -> float:
 def _option_in_a_fact(row: Row, facts: Sequence[str]) -> float:
     """Choose among the options that appear in any stored fact literally, or among all if none does."""
     stored = "\n".join(facts).lower()
-    found = [letter for letter, choice in zip(LETTERS, CHOICES, strict=True) if row[choice].lower() in stored]
-    return (row["correct_choice"] in (found or LETTERS)) / len(found or LETTERS)
+    letters = [letter for letter, choice in zip(LETTERS, CHOICES, strict=True) if row[choice].lower() in stored]
+    return (row["correct_choice"] in (letters or LETTERS)) / len(letters or LETTERS)
 
 
 def _bm25(config: str, rows: Sequence[Row]) -> float:
@@ -113,10 +113,10 @@ def _bm25(config: str, rows: Sequence[Row]) -> float:
     """
     facts = facts_to_store(config, rows)
     questions = [question for question in questions_of(config, rows) if question.kind != "misleading"]
-    found = Bm25([fact.text for fact in facts]).search([question.query for question in questions], K)
+    hit_lists = Bm25([fact.text for fact in facts]).search([question.query for question in questions], K)
     right = [
         {gold.fact for gold in question.gold} <= {facts[i].id for i in hits}
-        for question, hits in zip(questions, found, strict=True)
+        for question, hits in zip(questions, hit_lists, strict=True)
     ]
     return fmean(right) if right else 0.0
 

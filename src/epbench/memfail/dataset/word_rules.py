@@ -63,8 +63,8 @@ def _stem(word: str) -> str:
 @lru_cache(maxsize=1 << 16)
 def content_of(text: str) -> frozenset[str]:
     """The words that carry meaning, without endings; all words if a text has none that do."""
-    found = frozenset(words_of(text)) - _SMALL_STEMS
-    return found or frozenset(words_of(text))
+    words = frozenset(words_of(text)) - _SMALL_STEMS
+    return words or frozenset(words_of(text))
 
 
 _SMALL_STEMS = frozenset(map(_stem, _SMALL_WORDS.split()))
@@ -111,9 +111,9 @@ def decision_of(answer: str) -> Literal["yes", "no"] | None:
     """
     marks = list(_ANSWER_MARK.finditer(answer))
     for part in ([answer[marks[-1].end() :]] if marks else []) + [answer]:
-        found = _DECISION.search(part)
-        if found:
-            return "yes" if found[1].lower() == "yes" else "no"
+        match = _DECISION.search(part)
+        if match:
+            return "yes" if match[1].lower() == "yes" else "no"
     return None
 
 
@@ -140,7 +140,7 @@ def sentences(text: str) -> list[str]:
 
 def connectives(text: str) -> list[str]:
     """Return the explicit conditional connectives, which a Hard essay must not have; `as if` does not count."""
-    return [found.lower() for found in _CONNECTIVES.findall(text)]
+    return [connective.lower() for connective in _CONNECTIVES.findall(text)]
 
 
 def normalised(text: str) -> str:
@@ -166,13 +166,13 @@ def overlaps(texts: Sequence[str]) -> tuple[float, int]:
         set(zip(words, words[1:], words[2:], strict=False)) for words in (text.lower().split() for text in texts)
     ]
     numbers: dict[tuple[str, ...], int] = {}
-    columns = [numbers.setdefault(trigram, len(numbers)) for of in trigrams for trigram in of]
-    sizes = np.array([len(of) for of in trigrams])
+    columns = [numbers.setdefault(trigram, len(numbers)) for of_text in trigrams for trigram in of_text]
+    sizes = np.array([len(of_text) for of_text in trigrams])
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    found = csr_array((np.ones(len(columns), np.int32), columns, starts), shape=(len(texts), len(numbers)))
+    counts = csr_array((np.ones(len(columns), np.int32), columns, starts), shape=(len(texts), len(numbers)))
     largest, near = 0.0, 0
     for start in range(0, len(texts), 500):  # block by block, to limit the memory
-        shared = (found[start : start + 500] @ found.T).toarray()
+        shared = (counts[start : start + 500] @ counts.T).toarray()
         joined = sizes[start : start + 500, None] + sizes[None, :] - shared
         later = np.arange(len(texts))[None, :] > np.arange(start, start + len(shared))[:, None]
         index = np.where(later, shared / np.maximum(joined, 1), 0.0)

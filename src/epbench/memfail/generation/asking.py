@@ -230,9 +230,9 @@ class Asker:
                 records = self._answers(requests, f"{step.name}, try {attempt + 1}")
                 for batch, record in zip(waiting, records, strict=True):
                     batch.read(record, attempt, self.log)
-        found = {number: row for batch in asked for number, row in batch.rows.items()}
-        self.log.count(step.name, len(specs), len(found))
-        return {spec.number: found[spec.number] for spec in specs if spec.number in found}
+        rows = {number: row for batch in asked for number, row in batch.rows.items()}
+        self.log.count(step.name, len(specs), len(rows))
+        return {spec.number: rows[spec.number] for spec in specs if spec.number in rows}
 
     def request(self, batch: _Batch[Any], attempt: int) -> Request:
         """Return the request for the open rows of a batch; a later one includes what was wrong with them."""
@@ -250,20 +250,20 @@ class Asker:
             schema=batch.step.schema,
         )
 
-    def _answers(self, requests: Sequence[Request], what: str) -> list[Record]:
+    def _answers(self, requests: Sequence[Request], label: str) -> list[Record]:
         """The journaled reply to each request; requests without one are made first."""
         path = self._folder / REPLIES
         keys = [request.key(self.model.identity) for request in requests]
         kept = read_journal(path)
         wanted = [request for key, request in zip(keys, requests, strict=True) if not _replied(kept.get(key))]
         if wanted:
-            ask(path, wanted, self.model, self._progress, what)
+            ask(path, wanted, self.model, self._progress, label)
             kept = read_journal(path)
         records = [kept[key] for key in keys]
         lost = [record["failure"] for record in records if not _replied(record)]
         if lost:
             raise RunFailed(
-                f"{self.model.name}: {len(lost)} of {len(requests)} requests ({what}) got no answer{commonest(lost)}; "
+                f"{self.model.name}: {len(lost)} of {len(requests)} requests ({label}) got no answer{commonest(lost)}; "
                 f"all other replies are kept in {path}, and the same command continues from there"
             )
         self.paid.update(zip(keys, records, strict=True))
@@ -279,8 +279,8 @@ class Planner(Asker):
 
     def accepted(self, step: Step[S], specs: Sequence[S]) -> dict[int, Item]:
         """See `Asker.accepted`; the rows are stand-ins."""
-        made = [_Batch(step, number, members) for number, members in enumerate(batches(specs, step.batch))]
-        self.requests += [self.request(batch, 0) for batch in made]
+        all_batches = [_Batch(step, number, members) for number, members in enumerate(batches(specs, step.batch))]
+        self.requests += [self.request(batch, 0) for batch in all_batches]
         return {spec.number: step.stand_in(spec) for spec in specs}
 
 
@@ -298,12 +298,12 @@ class _Batch(Generic[S]):
 
     def read(self, record: Record, attempt: int, log: Log) -> None:
         """Take the rows of a reply that pass; log the others."""
-        found, whole = _rows_of(record)
+        rows, whole = _rows_of(record)
         self.faults, failed = [whole[1]] if whole else [], []
         for spec in self.open:
-            problems = [whole] if whole else self._problems(spec, found.get(spec.number))
+            problems = [whole] if whole else self._problems(spec, rows.get(spec.number))
             if not problems:
-                self.rows[spec.number] = found[spec.number]
+                self.rows[spec.number] = rows[spec.number]
                 continue
             failed.append(spec)
             for check, reason in problems:
@@ -330,12 +330,12 @@ def _rows_of(record: Record) -> tuple[dict[int, Item], tuple[str, str] | None]:
         return {}, ("reply_is_json", str(error))
     if not isinstance(rows, list):
         return {}, ("reply_is_json", f"expected a list under rows, found {quoted(str(rows))}")
-    found: dict[int, Item] = {}
+    by_number: dict[int, Item] = {}
     for row in rows:
         number = number_of(row.get("row_id")) if isinstance(row, dict) else None
         if number is not None and number == int(number):
-            found.setdefault(int(number), row)
-    return found, None
+            by_number.setdefault(int(number), row)
+    return by_number, None
 
 
 def misfit_of(value: object, schema: Mapping[str, Any], where: str = "") -> str | None:
@@ -350,13 +350,13 @@ def misfit_of(value: object, schema: Mapping[str, Any], where: str = "") -> str 
     if schema["type"] == "array":
         if not isinstance(value, list):
             return f"{place}: expected a list, found {quoted(str(value))}"
-        each = (misfit_of(item, schema["items"], f"{where}[{i}]") for i, item in enumerate(value))
-        return next((found for found in each if found), None)
+        misfits = (misfit_of(item, schema["items"], f"{where}[{i}]") for i, item in enumerate(value))
+        return next((misfit for misfit in misfits if misfit), None)
     if not isinstance(value, dict):
         return f"{place}: expected an object, found {quoted(str(value))}"
     fields = schema["properties"].items()
-    each = (misfit_of(value.get(name), of, f"{where}.{name}".strip(".")) for name, of in fields)
-    return next((found for found in each if found), None)
+    misfits = (misfit_of(value.get(name), field_schema, f"{where}.{name}".strip(".")) for name, field_schema in fields)
+    return next((misfit for misfit in misfits if misfit), None)
 
 
 def _replied(record: Record | None) -> bool:

@@ -42,15 +42,15 @@ def conditional_rows(asker: Asker, configs: Sequence[str], n: int, seed: int) ->
     ]
     steps = {EASY: easy_step(asker.prompts), HARD: hard_step(asker.prompts)}
     essays = {config: asker.accepted(steps[config], rules) for config in configs}
-    complete = [rule for rule in rules if all(rule.number in found for found in essays.values())]
+    complete = [rule for rule in rules if all(rule.number in accepted for accepted in essays.values())]
     for rule in rules:
-        if len(configs) > 1 and rule not in complete and any(rule.number in found for found in essays.values()):
+        if len(configs) > 1 and rule not in complete and any(rule.number in accepted for accepted in essays.values()):
             asker.log.drop("same_rules", "pairs of Easy and Hard", rule.label, "one of its two essays was dropped")
     kept, step = complete, "essays without near duplicates"
     for written in essays.values():
         kept = asker.log.without_alike(step, kept, ESSAY, partial(_essay_of, written), "its essay is like that of")
     asker.log.count(step, len(complete), len(kept))
-    return {config: [_row(rule, points[rule.number], found) for rule in kept] for config, found in essays.items()}
+    return {config: [_row(rule, points[rule.number], accepted) for rule in kept] for config, accepted in essays.items()}
 
 
 def datapoint_step(prompts: GenerationPrompts) -> Step[ConditionalSpec]:
@@ -192,10 +192,10 @@ def target_is_met(spec: ConditionalSpec, row: Item) -> str | None:
 
 def answer_agrees_with_target(spec: ConditionalSpec, row: Item) -> str | None:
     """The answer begins with the target: a judge takes the answer's Yes or No for the truth."""
-    found = polarity(row["answer"])
-    if found == spec.target:
+    opening = polarity(row["answer"])
+    if opening == spec.target:
         return None
-    return f"the answer begins with {found or 'neither yes nor no'}, expected {spec.target}: {quoted(row['answer'])}"
+    return f"the answer begins with {opening or 'neither yes nor no'}, expected {spec.target}: {quoted(row['answer'])}"
 
 
 def question_names_entity(spec: ConditionalSpec, row: Item) -> str | None:
@@ -233,8 +233,8 @@ def easy_adds_no_condition(rule: Rule, row: Item) -> str | None:
     """No other sentence of an Easy essay has a connective of a condition (Appendix D.1.1)."""
     rule_words = f"{rule.behavior} {rule.condition}"
     others = sorted(sentences(row["essay"]), key=lambda text: share(rule_words, text))[:-1]
-    found = [(word, text) for text in others for word in connectives(text)]
-    return f"a sentence without the rule has {found[0][0]!r}: {quoted(found[0][1])}" if found else None
+    conditions = [(word, text) for text in others for word in connectives(text)]
+    return f"a sentence without the rule has {conditions[0][0]!r}: {quoted(conditions[0][1])}" if conditions else None
 
 
 def hard_has_its_length(rule: Rule, row: Item) -> str | None:
@@ -254,9 +254,9 @@ def hard_has_three_sentences(rule: Rule, row: Item) -> str | None:
 def hard_sentences_are_apart(rule: Rule, row: Item) -> str | None:
     """No two of the three sentences are neighbours (Appendix B.3)."""
     places = [(part, place) for part, place in zip(PARTS, _places(row), strict=True) if place is not None]
-    for (one, i), (other, j) in combinations(places, 2):
+    for (first, i), (second, j) in combinations(places, 2):
         if abs(i - j) == 1:
-            return f"the {one} and the {other} are neighbours; put another sentence between them"
+            return f"the {first} and the {second} are neighbours; put another sentence between them"
     return None
 
 
@@ -280,8 +280,8 @@ def hard_link_points_back(rule: Rule, row: Item) -> str | None:
 
 def hard_has_no_connectives(rule: Rule, row: Item) -> str | None:
     """A Hard essay has none of the connectives of Appendix B.3; `as if` is none."""
-    found = connectives(row["essay"])
-    return f"the essay has {', '.join(map(repr, found))}; use no such word anywhere" if found else None
+    words = connectives(row["essay"])
+    return f"the essay has {', '.join(map(repr, words))}; use no such word anywhere" if words else None
 
 
 def hard_splits_rule(rule: Rule, row: Item) -> str | None:
@@ -299,10 +299,10 @@ def _length(essay: str, low: int, high: int) -> str | None:
     return None if low <= n <= high else f"the essay has {n} sentences, expected {low} to {high}"
 
 
-def _lacks(what: str, text: str, behavior: str, condition: str) -> str | None:
+def _lacks(label: str, text: str, behavior: str, condition: str) -> str | None:
     for name, part in (("behavior", behavior), ("condition", condition)):
         if not keeps(part, text):
-            return f"{what} lacks words of the {name} {quoted(part)}: {missing(part, text)}"
+            return f"{label} lacks words of the {name} {quoted(part)}: {missing(part, text)}"
     return None
 
 

@@ -113,17 +113,17 @@ def about(asker: Asker, tables: Mapping[str, Sequence[Row]], n: int, seed: int, 
         report: The validation report of the rows.
     """
     usage = token_usage(asker.paid.values())
-    dropped = {found.row for found in asker.log.rejections if found.dropped}
+    dropped = {rejection.row for rejection in asker.log.rejections if rejection.dropped}
     audits = {row for row in dropped if row.startswith("audit ")}
     by_check: dict[str, list[dict[str, Any]]] = {}
-    for found in asker.log.rejections:
-        by_check.setdefault(found.check, []).append(
+    for rejection in asker.log.rejections:
+        by_check.setdefault(rejection.check, []).append(
             {
-                "row": found.row,
-                "step": found.step,
-                "try": found.attempt,
-                "reason": found.reason,
-                "dropped": found.dropped,
+                "row": rejection.row,
+                "step": rejection.step,
+                "try": rejection.attempt,
+                "reason": rejection.reason,
+                "dropped": rejection.dropped,
             }
         )
     return {
@@ -149,10 +149,10 @@ def about(asker: Asker, tables: Mapping[str, Sequence[Row]], n: int, seed: int, 
 def validation_failures(report: Report) -> list[str]:
     """Return what in the validation report of generated rows should be zero and is not, one line each."""
     failures = []
-    for config, found in report.items():
-        zero = [name for name in _SHOULD_BE_NONE if found.get(name)]
-        failures += [f"{config}: {name} is {found[name]}" for name in zero]
-        unequal = [column for column, n in found.get("rows_equal_to_easy_in", {}).items() if n != found["rows"]]
+    for config, findings in report.items():
+        zero = [name for name in _SHOULD_BE_NONE if findings.get(name)]
+        failures += [f"{config}: {name} is {findings[name]}" for name in zero]
+        unequal = [column for column, n in findings.get("rows_equal_to_easy_in", {}).items() if n != findings["rows"]]
         failures += [f"{config}: {column} differs from Easy" for column in unequal]
     return failures
 
@@ -167,10 +167,10 @@ _SHOULD_BE_NONE = """
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

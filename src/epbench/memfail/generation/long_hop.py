@@ -135,8 +135,8 @@ def _audited(asker: Asker, chains: list[Chain]) -> list[Chain]:
 def _audit(asker: Asker, windows: Sequence[Window]) -> list[Chain]:
     """Return the chains of all windows that no audit drops; an audit without a verdict drops nothing, and is logged."""
     dropped: dict[str, str] = {}
-    for found in asker.accepted(audit_step(asker.prompts), windows).values():
-        dropped |= {drop["id"]: drop["reason"] for drop in found["to_drop"]}
+    for audit in asker.accepted(audit_step(asker.prompts), windows).values():
+        dropped |= {drop["id"]: drop["reason"] for drop in audit["to_drop"]}
     for label, reason in dropped.items():
         asker.log.drop("conflict", "audits", label, reason)
     chains = {chain.label: chain for window in windows for chain in window.chains}
@@ -158,12 +158,12 @@ def _with_options(asker: Asker, chains: Sequence[Chain], n: int, seed: int) -> t
             asker.log.count("chains up to the targets", len(chains), len(chosen))
             return chosen, options
         specs = [spec for chain in waiting if (spec := _options_spec(asker, chain, chosen, seed))]
-        found = asker.accepted(options_step(asker.prompts), specs)
+        accepted = asker.accepted(options_step(asker.prompts), specs)
         for spec in specs:
             listed = {normalised(candidate): candidate for candidate in spec.candidates}  # spelled as in the facts
-            if row := found.get(spec.number):
+            if row := accepted.get(spec.number):
                 options[spec.number] = [listed[normalised(option)] for option in row["options"]]
-        left = [chain for chain in left if chain not in waiting or chain.spec.number in found]
+        left = [chain for chain in left if chain not in waiting or chain.spec.number in accepted]
 
 
 def _options_spec(asker: Asker, chain: Chain, stored: Sequence[Chain], seed: int) -> OptionsSpec | None:
@@ -293,10 +293,10 @@ def anchors_stand_nowhere_else(spec: ChainSpec, row: Item) -> str | None:
 def facts_stand_alone(spec: ChainSpec, row: Item) -> str | None:
     """A fact with `he` or `she` names the person itself."""
     for fact in row["facts"]:
-        found = _PRONOUN.search(fact)
+        pronoun = _PRONOUN.search(fact)
         head = row["anchors"][0]
-        if found and not (literally_in(head, fact) and head[:1].isupper()) and not names_in(fact) - {"I"}:
-            return f"nobody is named for {found[0]!r}: {quoted(fact)}"
+        if pronoun and not (literally_in(head, fact) and head[:1].isupper()) and not names_in(fact) - {"I"}:
+            return f"nobody is named for {pronoun[0]!r}: {quoted(fact)}"
     return None
 
 
@@ -343,8 +343,8 @@ def options_are_wrong(spec: OptionsSpec, row: Item) -> str | None:
 
 def options_stand_in_no_fact_of_chain(spec: OptionsSpec, row: Item) -> str | None:
     """No wrong option stands in a fact of the chain itself."""
-    found = [option for option in row["options"] if stands_in_chain(option, spec.chain)]
-    return f"{found[0]!r} stands in a fact of the chain" if found else None
+    stated = [option for option in row["options"] if stands_in_chain(option, spec.chain)]
+    return f"{stated[0]!r} stands in a fact of the chain" if stated else None
 
 
 def people_are_disjoint(chains: Sequence[Chain]) -> Iterator[tuple[int, str]]:

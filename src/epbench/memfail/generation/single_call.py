@@ -40,14 +40,14 @@ def coexisting_rows(asker: Asker, n: int, seed: int) -> list[Row]:
         BadInput: There are fewer than n categories.
     """
     specs = coexisting_specs(n, seed)
-    found = asker.accepted(coexisting_step(asker.prompts), specs)
-    written = [spec for spec in specs if spec.number in found]
+    accepted = asker.accepted(coexisting_step(asker.prompts), specs)
+    written = [spec for spec in specs if spec.number in accepted]
     step = "coexisting questions without near duplicates"
     kept = asker.log.without_alike(
-        step, written, QUESTION, lambda spec: [found[spec.number]["question"]], "its question is like that of"
+        step, written, QUESTION, lambda spec: [accepted[spec.number]["question"]], "its question is like that of"
     )
-    asker.log.count(step, len(found), len(kept))
-    return [_coexisting_row(spec, found[spec.number]) for spec in kept]
+    asker.log.count(step, len(accepted), len(kept))
+    return [_coexisting_row(spec, accepted[spec.number]) for spec in kept]
 
 
 def _coexisting_row(spec: CoexistingSpec, written: Item) -> Row:
@@ -91,14 +91,14 @@ def persona_rows(asker: Asker, n: int, seed: int) -> list[Row]:
         BadInput: Our lists have too few names.
     """
     specs = persona_specs(n, seed)
-    found = asker.accepted(persona_step(asker.prompts), specs)
-    written = [spec for spec in specs if spec.number in found]
+    accepted = asker.accepted(persona_step(asker.prompts), specs)
+    written = [spec for spec in specs if spec.number in accepted]
     step = "persona essays without near duplicates"
     kept = asker.log.without_alike(
-        step, written, PERSONA, lambda spec: [found[spec.number]["essay"]], "its essay is like that of"
+        step, written, PERSONA, lambda spec: [accepted[spec.number]["essay"]], "its essay is like that of"
     )
-    asker.log.count(step, len(found), len(kept))
-    return [_persona_row(spec, found[spec.number]) for spec in kept]
+    asker.log.count(step, len(accepted), len(kept))
+    return [_persona_row(spec, accepted[spec.number]) for spec in kept]
 
 
 def _persona_row(spec: PersonaSpec, written: Item) -> Row:
@@ -221,8 +221,8 @@ def essay_names_no_stranger(spec: PersonaSpec, row: Item) -> str | None:
 
 def essay_is_in_third_person(spec: PersonaSpec, row: Item) -> str | None:
     """The essay has no `I`, `me`, `my`, `we` or `our`, except in quotation marks."""
-    found = _FIRST_PERSON.search(_SPEECH.sub("", row["essay"]))
-    return f"the essay has {found[0]!r}, expected the third person" if found else None
+    match = _FIRST_PERSON.search(_SPEECH.sub("", row["essay"]))
+    return f"the essay has {match[0]!r}, expected the third person" if match else None
 
 
 def questions_name_whom_they_ask_about(spec: PersonaSpec, row: Item) -> str | None:

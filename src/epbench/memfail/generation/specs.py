@@ -172,8 +172,8 @@ def persona_specs(n: int, seed: int = SEED) -> list[PersonaSpec]:
     known = {part for name in pools()["names"] for part in name.split()}
     names = bank("names")
     most = (len(names["feminine"]) + len(names["masculine"])) * len(names["last"])
-    made = people(min(n * (SLOTS + 1), most), RandomStream("memfail names of a model", seed, n))
-    spare = [person.name for person in made if not known & set(person.name.split())]
+    persons = people(min(n * (SLOTS + 1), most), RandomStream("memfail names of a model", seed, n))
+    spare = [person.name for person in persons if not known & set(person.name.split())]
     named, taken = [], set(first)
     try:
         for spec in specs:

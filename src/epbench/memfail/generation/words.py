@@ -41,8 +41,8 @@ def needed(part: str) -> set[str]:
 
 def missing(part: str, text: str) -> str:
     """Return the words with a meaning that a text lacks of a phrase, as a message shows them."""
-    found, wanted = set(words_of(text)), content_of(part) | needed(part)
-    lost = [word for word in normalised(part).split() if wanted & set(words_of(word)) - found]
+    present, wanted = set(words_of(text)), content_of(part) | needed(part)
+    lost = [word for word in normalised(part).split() if wanted & set(words_of(word)) - present]
     return ", ".join(map(repr, lost)) or "none"
 
 
@@ -104,10 +104,10 @@ class Duplicates:
             sketch = MinHash(num_perm=PERMUTATIONS)
             for shingle in shingles(text):
                 sketch.update(shingle.encode())
-            if found := self._index.query(sketch):
+            if matches := self._index.query(sketch):
                 for key in added:
                     self._index.remove(key)
-                return str(sorted(found)[0][1])
+                return str(sorted(matches)[0][1])
             key = (self._kept, label)
             self._index.insert(key, sketch)
             added.append(key)

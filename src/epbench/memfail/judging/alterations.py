@@ -56,8 +56,8 @@ class Sense:
         """Whether two sentences say the opposite of one another; two turns in one sentence cancel out."""
         turns = [self.negated != other.negated]
         for pair in _OPPOSITES:
-            one, two = ([side for side in pair if side in sense.sides] for sense in (self, other))
-            turns.append(len(one) == len(two) == 1 and one != two)
+            first, second = ([side for side in pair if side in sense.sides] for sense in (self, other))
+            turns.append(len(first) == len(second) == 1 and first != second)
         return sum(turns) % 2 == 1
 
 
@@ -83,11 +83,11 @@ def sense_of(sentence: str, words: frozenset[str], others: frozenset[str] = froz
         tokens = [(match.start(), match[0]) for match in _WORD.finditer(clause)]
         stems = [frozenset(words_of(token)) for _, token in tokens]
         about = [i for i, stem in enumerate(stems) if stem & (words | others)]
-        own = {i for i in about if stems[i] & words}
-        negations += sum(_negates(token) and _target(i, about) in own for i, (_, token) in enumerate(tokens))
+        targets = {i for i in about if stems[i] & words}
+        negations += sum(_negates(token) and _target(i, about) in targets for i, (_, token) in enumerate(tokens))
         for side, pattern in _SIDES.items():
-            places = [sum(start < found.start() for start, _ in tokens) for found in pattern.finditer(clause)]
-            sides |= {side for place in places if _target(place, about) in own}
+            places = [sum(start < match.start() for start, _ in tokens) for match in pattern.finditer(clause)]
+            sides |= {side for place in places if _target(place, about) in targets}
     return Sense(negations % 2 == 1, frozenset(sides))
 
 
@@ -113,28 +113,34 @@ def turned(text: str, memories: Sequence[str], groups: Sequence[frozenset[str]])
     Returns:
         None if no sentence of the memories is like the one of the text that has most of the words of a part.
     """
-    told = [sentence for memory in memories for sentence in sentences_of(memory)]
+    sentences = [sentence for memory in memories for sentence in sentences_of(memory)]
     every = frozenset(word for group in groups for word in group)
     verdicts = [
-        _is_turned(sentence, told, group & content_of(sentence), every - group)
+        _is_turned(sentence, sentences, group & content_of(sentence), every - group)
         for group in groups
-        for sentence in _most(sentences_of(text), group)
+        for sentence in _sharing_most(sentences_of(text), group)
     ]
     return True if True in verdicts else None if None in verdicts else False
 
 
-def _is_turned(sentence: str, told: Sequence[str], words: frozenset[str], others: frozenset[str]) -> bool | None:
-    alike = [one for one in _most(told, words) if 2 * len(words & content_of(one)) >= len(words)]
-    nearest = _most(alike, content_of(sentence))
+def _is_turned(sentence: str, sentences: Sequence[str], words: frozenset[str], others: frozenset[str]) -> bool | None:
+    alike = [
+        candidate
+        for candidate in _sharing_most(sentences, words)
+        if 2 * len(words & content_of(candidate)) >= len(words)
+    ]
+    nearest = _sharing_most(alike, content_of(sentence))
     if not nearest:
         return None
     return all(
-        sense_of(one, words & content_of(one), others).opposes(sense_of(sentence, words & content_of(one), others))
-        for one in nearest
+        sense_of(candidate, words & content_of(candidate), others).opposes(
+            sense_of(sentence, words & content_of(candidate), others)
+        )
+        for candidate in nearest
     )
 
 
-def _most(sentences: Sequence[str], words: frozenset[str]) -> list[str]:
+def _sharing_most(sentences: Sequence[str], words: frozenset[str]) -> list[str]:
     """The sentences with most of some words; none if no sentence has any."""
     most = max((len(words & content_of(sentence)) for sentence in sentences), default=0)
     return [sentence for sentence in sentences if most and len(words & content_of(sentence)) == most]
@@ -169,13 +175,13 @@ def leads_on(first: str, last: str, text: str) -> bool | None:
     folded = text.casefold()
     ends = (content_of(first) - content_of(last), content_of(last) - content_of(first))
     tokens = [(frozenset(words_of(match[0])), match.span()) for match in _WORD.finditer(folded)]
-    one, two = (_span_of(own, tokens) for own in ends)
-    if one is None or two is None:
+    first_span, last_span = (_span_of(end, tokens) for end in ends)
+    if first_span is None or last_span is None:
         return None
-    earlier, later = sorted((one, two))
+    earlier, later = sorted((first_span, last_span))
     between, front = folded[earlier[1] : later[0]], folded[: earlier[0]]
     backward = (_BACKWARD.search(between) is not None) != (_BEFORE.search(front) is not None)
-    return (one < two) != backward
+    return (first_span < last_span) != backward
 
 
 def _span_of(words: frozenset[str], tokens: Sequence[tuple[frozenset[str], tuple[int, int]]]) -> tuple[int, int] | None:
@@ -204,8 +210,8 @@ _SPELLED = {number: words_of(word) for word, number in _NUMBERS.items()}
 
 def lost_numbers(detail: str, text: str, memories: Sequence[str], words: frozenset[str]) -> list[str]:
     """The numbers of a detail that stand in what was stored, but in no sentence of the memories about the same words."""
-    told = [sentence for memory in memories for sentence in sentences_of(memory)]
-    near = [sentence for sentence in told if words & content_of(sentence)] or told
+    sentences = [sentence for memory in memories for sentence in sentences_of(memory)]
+    near = [sentence for sentence in sentences if words & content_of(sentence)] or sentences
     kept = frozenset(number for sentence in near for number in numbers_of(sentence))
     return sorted((numbers_of(detail) & numbers_of(text)) - kept)
 

@@ -146,8 +146,8 @@ class Verdicts:
         """What the judge says of its verdict, or under `failure` why there is none; None if it was not asked."""
         if needs_no_judge(check):
             return "there is no memory at all" if field == "reason" else None
-        said: str | None = self._record(check).get(field)
-        return said
+        words: str | None = self._record(check).get(field)
+        return words
 
     def _record(self, check: Check) -> Record:
         return self._journal.records.get(check.key(self._judge), {})
@@ -316,10 +316,10 @@ def leave_one_out(
     try:
         verdicts.ask([stored for stored, _ in checks], "verdicts without the fact")
         verdicts.ask([kept for stored, kept in checks if verdicts.of(stored)], "verdicts without the fact")
-        found = [(verdicts.of(stored), verdicts.of(kept) if verdicts.of(stored) else False) for stored, kept in checks]
+        pairs = [(verdicts.of(stored), verdicts.of(kept) if verdicts.of(stored) else False) for stored, kept in checks]
     finally:
         journal.close()
-    judged = [(stored, kept) for stored, kept in found if stored is not None and kept is not None]
+    judged = [(stored, kept) for stored, kept in pairs if stored is not None and kept is not None]
     unnoticed = sum(kept for _, kept in judged)
     return LeftOut(unnoticed, sum(stored for stored, _ in judged) - unnoticed, len(judged))
 

@@ -149,27 +149,27 @@ class LexicalJudge:
 def _storage(check: Check) -> Verdict:
     """Whether a memory has all texts that identify the fact."""
     gold = _gold(check)
-    found = bool(_memories_of(check))
-    return Verdict(found, f"{'a' if found else 'no'} memory holds {', '.join(gold.link)}")
+    stored = bool(_memories_of(check))
+    return Verdict(stored, f"{'a' if stored else 'no'} memory holds {', '.join(gold.link)}")
 
 
 def _summary(check: Check) -> Verdict:
     """Whether the memories of the fact keep its detail, together or one alone, and say nothing the other way round."""
     gold = _gold(check)
-    subject, own = _subject(check), gold.own_words
+    subject, own_words = _subject(check), gold.own_words
     kept = _words_in(subject).union(*map(numbers_as_words, subject))
-    if len(own & kept) < KEPT * len(own):
+    if len(own_words & kept) < KEPT * len(own_words):
         return Verdict(False, f"lost: {', '.join(gold.detail)}")
-    if gold.detail and not own and not _keeps(subject, gold.detail[0], gold.text):
+    if gold.detail and not own_words and not _keeps(subject, gold.detail[0], gold.text):
         return Verdict(False, "too little of what was stored is kept")
-    if numbers := lost_numbers(" ".join(gold.detail), gold.text, subject, own):
+    if numbers := lost_numbers(" ".join(gold.detail), gold.text, subject, own_words):
         return Verdict(False, f"lost or changed: {', '.join(numbers)}")
-    found = [turned(gold.text, subject, _parts(check))]
+    turns = [turned(gold.text, subject, _parts(check))]
     if check.question.config == "long_hop":
-        found.append(_reversed(gold, subject))
-    if True in found:
+        turns.append(_reversed(gold, subject))
+    if True in turns:
         return Verdict(False, "a memory says the opposite")
-    if None in found or (gold.detail and not own):
+    if None in turns or (gold.detail and not own_words):
         return Verdict(True, "kept, as far as rules can tell: there is too little to compare", sure=False)
     return Verdict(True, "every detail is kept")
 
@@ -195,8 +195,8 @@ def _reasoning(check: Check) -> Verdict:
 
 
 def _abstention(check: Check) -> Verdict:
-    found = abstains(check.answer)
-    return Verdict(found, f"the answer says {'that it does not know' if found else 'something'}")
+    abstained = abstains(check.answer)
+    return Verdict(abstained, f"the answer says {'that it does not know' if abstained else 'something'}")
 
 
 _RULES: dict[Kind, Callable[[Check], Verdict]] = {
@@ -217,12 +217,12 @@ def _memories_of(check: Check) -> list[str]:
     """The memories of the fact, without the questions in them: those that have all its links."""
     gold, config = _gold(check), check.question.config
     links = [_shared(text, gold.text) for text in gold.link]
-    found = [memory for memory in _stated(check, links) if all(_has(content_of(memory), words) for words in links)]
-    if found and config == "persona_retrieval":
-        return [memory for memory in found if _is_of(memory, gold, memories_of(check.memories))]
+    memories = [memory for memory in _stated(check, links) if all(_has(content_of(memory), words) for words in links)]
+    if memories and config == "persona_retrieval":
+        return [memory for memory in memories if _is_of_essay(memory, gold, memories_of(check.memories))]
     if config == "long_hop" and _starts_with_name(gold):  # `rain makes Ada sing` does not say that Ada loves rain
-        return [memory for memory in found if _directions(gold, memory) != {False}]
-    return found
+        return [memory for memory in memories if _directions(gold, memory) != {False}]
+    return memories
 
 
 def _subject(check: Check) -> list[str]:
@@ -240,7 +240,7 @@ def _stated(check: Check, groups: Iterable[frozenset[str]]) -> list[str]:
     return [without_questions(memory, _gold(check).text) for memory in memories]
 
 
-def _is_of(memory: str, gold: GoldMemory, memories: Memories) -> bool:
+def _is_of_essay(memory: str, gold: GoldMemory, memories: Memories) -> bool:
     """Whether a memory that has the name of an essay is of that essay, and not of another about somebody of that name."""
 
     def weigh(words: Iterable[str]) -> float:
@@ -255,11 +255,11 @@ def _is_of(memory: str, gold: GoldMemory, memories: Memories) -> bool:
 def _parts(check: Check) -> list[frozenset[str]]:
     """The words of each part of a fact whose sense must not be turned around."""
     gold, config = _gold(check), check.question.config
-    text, own = content_of(gold.text), gold.own_words
+    text, own_words = content_of(gold.text), gold.own_words
     if config == "persona_retrieval":
-        return [own] if own else []
+        return [own_words] if own_words else []
     if config.startswith("conditional_facts"):
-        parts = [content_of(gold.link[-1]) & text, own]
+        parts = [content_of(gold.link[-1]) & text, own_words]
     else:
         parts = [frozenset(word for part in gold.link for word in content_of(part)) & text or text]
     return [part for part in parts if part]
@@ -273,17 +273,17 @@ def _reversed(gold: GoldMemory, memories: Sequence[str]) -> bool | None:
     """Whether the memories turn a link around; None if they do not say which end leads to which."""
     if _starts_with_name(gold):  # a person leads to nothing
         return False
-    told = _directions(gold, gold.text)
-    found = {said for memory in memories for said in _directions(gold, memory)}
-    return not told & found if told and found else None
+    stored_directions = _directions(gold, gold.text)
+    directions = {direction for memory in memories for direction in _directions(gold, memory)}
+    return not stored_directions & directions if stored_directions and directions else None
 
 
 def _directions(gold: GoldMemory, memory: str) -> set[bool]:
     """Whether the first end leads to the last, by each sentence with both; else by the memory, whose sentences share them."""
     apart = [leads_on(gold.link[0], gold.link[-1], sentence) for sentence in sentences_of(memory)]
-    said = {way for way in apart if way is not None}
+    directions = {way for way in apart if way is not None}
     whole = leads_on(gold.link[0], gold.link[-1], memory)
-    return said or ({whole} if whole is not None else set())
+    return directions or ({whole} if whole is not None else set())
 
 
 def _keeps(memories: Sequence[str], text: str, stored: str) -> bool:
@@ -298,8 +298,8 @@ def _shared(text: str, stored: str) -> frozenset[str]:
     return content_of(text) & content_of(stored) or content_of(stored)
 
 
-def _has(found: frozenset[str], words: frozenset[str]) -> bool:
-    return len(words & found) >= KEPT * len(words)
+def _has(present: frozenset[str], words: frozenset[str]) -> bool:
+    return len(words & present) >= KEPT * len(words)
 
 
 def _words_in(memories: Iterable[str]) -> frozenset[str]:

@@ -219,8 +219,8 @@ def read_verdict(reply: str) -> Verdict:
     Raises:
         UnusableReply: There is no such object, a field is repeated, or the verdict is neither true nor false.
     """
-    found = last_object_with(reply, "verdict")
-    verdict = boolean_of(found["verdict"])
+    reply_object = last_object_with(reply, "verdict")
+    verdict = boolean_of(reply_object["verdict"])
     if verdict is None:
-        raise UnusableReply(f"the verdict is {json.dumps(found['verdict'])[:60]}, true or false is expected")
-    return Verdict(verdict, str(found.get("reason", "")))
+        raise UnusableReply(f"the verdict is {json.dumps(reply_object['verdict'])[:60]}, true or false is expected")
+    return Verdict(verdict, str(reply_object.get("reason", "")))

@@ -43,19 +43,19 @@ class Memories(tuple[str, ...]):
     def number_with(self, word: str) -> int:
         """How many memories have a word among those that carry meaning."""
         if self._whole is None:
-            return len(self._having.get(word, ()))
+            return len(self._places_by_word.get(word, ()))
         return self._whole.number_with(word) - (word in content_of(self._whole[self._place]))
 
     def with_any(self, words: Iterable[str]) -> list[str]:
         """The memories that have one of these words, in their order."""
         whole = self if self._whole is None else self._whole
-        places = {place for word in words for place in whole._having.get(word, ())}
+        places = {place for word in words for place in whole._places_by_word.get(word, ())}
         return [whole[place] for place in sorted(places - {self._place})]
 
     def candidates(self, groups: Iterable[frozenset[str]], share: float) -> Sequence[str]:
         """The memories that may have that share of the words of every group: all that do, in their order, and some others."""
-        found = [self._rarest(words, share) for words in groups if words and not has_small(words)]
-        return self.with_any(min(found, key=self._n_with)) if found else self
+        rarest = [self._rarest(words, share) for words in groups if words and not has_small(words)]
+        return self.with_any(min(rarest, key=self._n_with)) if rarest else self
 
     def _rarest(self, words: frozenset[str], share: float) -> list[str]:
         """The rarest words, so many that a memory without any of them has less than the share."""
@@ -78,7 +78,7 @@ class Memories(tuple[str, ...]):
         return [json.dumps(text) for text in self]
 
     @cached_property
-    def _having(self) -> Mapping[str, Sequence[int]]:
+    def _places_by_word(self) -> Mapping[str, Sequence[int]]:
         """The places of the memories that have each word."""
         having: dict[str, list[int]] = defaultdict(list)
         for place, memory in enumerate(self):

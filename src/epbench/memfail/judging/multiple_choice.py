@@ -37,9 +37,9 @@ def letter_of(answer: str, choices: Sequence[str]) -> str | None:
         `A`, `B`, …, or None if the answer makes no clear choice, which is a wrong answer and not a failure.
     """
     for reading in (_in_objects, _in_words, _bracketed, _on_lines, _last_line):
-        found = list(reading(answer, choices))
-        if found:
-            return found[-1]
+        letters = list(reading(answer, choices))
+        if letters:
+            return letters[-1]
     return None
 
 
@@ -68,8 +68,8 @@ def _in_words(answer: str, choices: Sequence[str]) -> Iterator[str]:
 
 def _bracketed(answer: str, choices: Sequence[str]) -> Iterator[str]:
     """`(C)` or `**C**`, unless all options are listed like this."""
-    found = [_letter(next(filter(None, match.groups())), choices) for match in _BRACKETED.finditer(answer)]
-    yield from _unless_a_list(found, choices)
+    letters = [_letter(next(filter(None, match.groups())), choices) for match in _BRACKETED.finditer(answer)]
+    yield from _unless_a_list(letters, choices)
 
 
 def _on_lines(answer: str, choices: Sequence[str]) -> Iterator[str]:
@@ -79,8 +79,8 @@ def _on_lines(answer: str, choices: Sequence[str]) -> Iterator[str]:
 
 def _last_line(answer: str, choices: Sequence[str]) -> Iterator[str]:
     """The option's own text as the last line."""
-    said = _plain(answer.strip().rpartition("\n")[2])
-    yield from (letter for letter, choice in zip(LETTERS, choices, strict=False) if said == _plain(choice))
+    last_line = _plain(answer.strip().rpartition("\n")[2])
+    yield from (letter for letter, choice in zip(LETTERS, choices, strict=False) if last_line == _plain(choice))
 
 
 def _unless_a_list(letters: Sequence[str | None], choices: Sequence[str]) -> Iterator[str]:
@@ -91,9 +91,9 @@ def _unless_a_list(letters: Sequence[str | None], choices: Sequence[str]) -> Ite
 
 def _value(value: str, choices: Sequence[str]) -> str | None:
     """The letter of a value that is a letter, an option's text, or both."""
-    said = _plain(value)
+    plain = _plain(value)
     for letter, choice in zip(LETTERS, choices, strict=False):
-        if said in (letter.lower(), _plain(choice), _plain(f"{letter} {choice}")):
+        if plain in (letter.lower(), _plain(choice), _plain(f"{letter} {choice}")):
             return letter
     return None
 

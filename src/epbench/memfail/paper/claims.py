@@ -18,11 +18,10 @@ from typing import Any, Literal
 
 from epbench.files.packaged import packaged
 from epbench.files.text import parse_toml
-from epbench.memfail.paper.inputs import Inputs
 from epbench.memfail.paper.measures import MEASURES, Cells, Count, Measure, comparable, duels
-from epbench.memfail.paper.rows import cells_of
+from epbench.memfail.paper.rows import cells_of_scores
 from epbench.reports.plots import grouped
-from epbench.reports.tables import Table
+from epbench.reports.tables import Runs, Table
 from epbench.statistics.correlation import pearson
 from epbench.statistics.intervals import wilson
 
@@ -232,10 +231,16 @@ _HOW = (
 )
 
 
-def judge_claims(inputs: Inputs) -> Found:
+def claims_of(runs: Runs, reported: Runs) -> tuple[Table, dict[str, Any]]:
+    """The table of the claims, and the content of claims.json, for scores of runs and reported rates by label."""
+    found = judge_claims(runs, reported)
+    return claims_table(found), as_json(found)
+
+
+def judge_claims(runs: Runs, reported: Runs) -> Found:
     """What runs and reported numbers, with all their k, say about each claim; baselines are left out."""
-    parts = {RUNS: Inputs(inputs.runs)} | ({REPORTED: Inputs(reported=inputs.reported)} if inputs.reported else {})
-    cells = {source: comparable(cells_of(part)) for source, part in parts.items()}
+    parts = {RUNS: runs} | ({REPORTED: reported} if reported else {})
+    cells = {source: comparable(cells_of_scores(part)) for source, part in parts.items()}
     return {claim.name: {source: claim.of(of_source) for source, of_source in cells.items()} for claim in claims()}
 
 

@@ -140,16 +140,11 @@ def _by_model(name: str, which: str, inputs: Inputs, rows: Sequence[Row]) -> Exh
     columns = [_ABOUT[0], Column("system", "shown", text=True), Column("k", "k"), Column("{}", SUCCESS)]
     notes = [f"The figure shows k = {k}.", *notes_on(inputs, shown)]
     frame = frame_of(shown).drop(columns="shown").assign(shown=[row["shown"] for row in shown])
-    drawn, models = [row for row in shown if row["k"] == k], list(order)
-    plot = partial(
-        _panels,
-        drawn,
-        "config",
-        lambda axes, part: bars(axes, part, "shown", "system_model", order=models),
-        f"system, k = {k}",
-        width=3.4,
-        height=2.9,
+    drawn, draw = (
+        [row for row in shown if row["k"] == k],
+        partial(bars, x="shown", by="system_model", order=list(order)),
     )
+    plot = partial(_panels, drawn, "config", draw, f"system, k = {k}", width=3.4, height=2.9)
     return Exhibit(name, title, frame, columns, notes, plot, across="system_model", names=order, sections="config")
 
 
@@ -185,14 +180,8 @@ def _by_tokens(
         return Missing(name, title, needs)
     columns = [*_AT_K, Column(what, lambda row: f"{row[field]:,.1f}"), Column("success", SUCCESS)]
     named = [row | {"shown": marked(row["system"], row["source"])} for row in rows]  # whatever the model inside
-    order = values(named, "shown")
-    plot = partial(
-        _panels,
-        named,
-        "config",
-        lambda axes, part: scatter(axes, part, field, "shown", order),
-        f"{what}, the numbers at the points are k",
-    )
+    draw = partial(scatter, field=field, by="shown", order=values(named, "shown"))
+    plot = partial(_panels, named, "config", draw, f"{what}, the numbers at the points are k")
     return Exhibit(name, title, frame_of(rows), columns, [note, *notes_on(inputs, rows)], plot, sections="config")
 
 
@@ -312,12 +301,12 @@ def _stack(axes: Axes, rows: Sequence[Row]) -> None:
         names.append((x + (len(own) - 1) / 2, _short(label)))
         at += [(x + number, row) for number, row in enumerate(own)]
         x += len(own) + 0.8
-    bars = [
-        row | {"failed": row["n_failed"], "n": row["n"] + row["n_failed"], "vacuous": row["vacuous"] or 0}
-        for _, row in at
+    places, shown = [place for place, _ in at], [row for _, row in at]
+    counts = [
+        {"failed": row["n_failed"], "n": row["n"] + row["n_failed"], "vacuous": row["vacuous"] or 0} for row in shown
     ]
-    stacked(axes, [place for place, _ in at], bars, width=0.85)
-    axes.set_xticks([place for place, _ in at], [str(row["k"]) for _, row in at], fontsize=6)
+    stacked(axes, places, [row | of for row, of in zip(shown, counts, strict=True)], width=0.85)
+    axes.set_xticks(places, [str(row["k"]) for row in shown], fontsize=6)
     below = axes.secondary_xaxis(-0.09)
     below.set_xticks([place for place, _ in names], [name for _, name in names], fontsize=6.5)
     below.tick_params(length=0)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
-from epbench.journals.answers import ANSWERS
-from epbench.journals.journal import read_journal
 from epbench.judges.protocol import PastJudge, noted_judge
-from epbench.memfail.calibration.passport import passport_note
 from epbench.memfail.dataset.load import CONFIGS, Loaded, load_memfail
+from epbench.memfail.scores.comparison import whole_scores
 from epbench.memfail.scores.cost import Prices, Spent, spent, usage_of
-from epbench.memfail.scores.run_files import COLUMNS, read_run, read_scores, run_folders
-from epbench.memfail.scores.tables import with_baseline
+from epbench.memfail.scores.run_files import COLUMNS, read_run, run_folders
 from epbench.reports.exhibit import Source, marked
 from epbench.reports.tables import Scores
 from epbench.runs.question_table import read_questions
@@ -26,13 +21,8 @@ from epbench.runs.question_table import read_questions
 if TYPE_CHECKING:
     import pandas as pd
 
-PUBLISHED_ROWS: Mapping[str, str] = {
-    "conditional_facts_easy": "c767443268a5bad6",
-    "conditional_facts_hard": "d6b0e997920611ef",
-    "coexisting_facts": "8872b870865cfba5",
-    "persona_retrieval": "ecbbf107f3e85b65",
-    "long_hop": "1b995ce34a745192",
-}
+_PUBLISHED = ("c767443268a5bad6", "d6b0e997920611ef", "8872b870865cfba5", "ecbbf107f3e85b65", "1b995ce34a745192")
+PUBLISHED_ROWS: Mapping[str, str] = dict(zip(CONFIGS, _PUBLISHED, strict=True))
 """By config, the fingerprint of the published rows, so that runs on other rows are not taken for a replication."""
 
 
@@ -124,7 +114,7 @@ def read_runs(folders: Iterable[Path], prices: Prices | None = None, source: Sou
         BadInput: A folder holds no run of MemFail, a run did not end, runs of one config are on different rows, or two
             runs of one config cannot be told apart.
     """
-    found = read_folders(folders, prices, source)
+    found = [(folder, _read(run, prices, source)) for folder, run in run_folders(folders)]
     for names in zip(*(_names(folder, run) for folder, run in found), strict=True):
         if len({(name, run.config) for name, (_, run) in zip(names, found, strict=True)}) == len(found):
             return [replace(run, label=name) for name, (_, run) in zip(names, found, strict=True)]
@@ -142,15 +132,8 @@ def _names(folder: Path, run: PaperRun) -> tuple[str, str, str]:
     return name, f"{name}, read by {run.model}", f"{name} [{folder.resolve().name}]"
 
 
-def read_folders(
-    folders: Iterable[Path], prices: Prices | None = None, source: Source = "own"
-) -> list[tuple[Path, PaperRun]]:
-    """Read the runs in some folders as `read_runs` does; each comes after the folder that was given, and is its system's."""
-    return [(folder, _read(run, prices, source)) for folder, run in run_folders(folders)]
-
-
 def _read(folder: Path, prices: Prices | None, source: Source) -> PaperRun:
-    about, scores = read_run(folder), read_scores(folder)
+    about, scores = read_run(folder), whole_scores(folder)
     identity, judge = about["identity"], about.get("judge")
     usage = usage_of(folder) if (folder / "usage.json").is_file() else {}
     system = str(scores.get("system") or identity.get("system") or "unnamed")
@@ -166,41 +149,9 @@ def _read(folder: Path, prices: Prices | None, source: Source) -> PaperRun:
         model=str(identity.get("model") or ""),
         judge=noted_judge(judge) if judge else None,
         fingerprint=str(identity.get("fingerprint") or ""),
-        scores=_with_tokens(with_baseline(scores, about), folder) | ({"system_model": model} if model else {}),
+        scores=scores,
         spent=spent(about, usage, prices),
     )
-
-
-def _with_tokens(scores: Scores, folder: Path) -> dict[str, Any]:
-    """Add tokens_per_question to each k: the mean of prompt and reply of the reader, as the paper counts them.
-
-    A reader that reports no usage, as one that follows rules, adds nothing.
-    """
-    tokens = defaultdict(list)
-    for record in read_journal(folder / ANSWERS).values():
-        usage = record.get("usage")
-        if usage and record.get("failure") is None:
-            tokens[str(record.get("id", "")).rpartition("@")[2]].append(usage["prompt"] + usage["completion"])
-    by_k = {
-        k: {**cell, **({"tokens_per_question": fmean(tokens[k])} if tokens[k] else {})}
-        for k, cell in scores["by_k"].items()
-    }
-    return {**scores, "by_k": by_k}
-
-
-_DIFFERENT = "The runs have different judges, and scores from different judges are not comparable."
-
-
-def judge_notes(runs: Iterable[PaperRun]) -> list[str]:
-    """What is known of the judges of some runs, each once: that they differ, and their passports, or that they have none."""
-    judges = dict.fromkeys(run.judge for run in runs if run.judge)
-    notes = [passport_note(judge) or _unchecked(judge) for judge in judges]
-    return [_DIFFERENT, *notes] if len(judges) > 1 else notes
-
-
-def _unchecked(judge: PastJudge) -> str:
-    how = f"epbench judge-check --benchmark memfail --judge {judge.name.partition('@')[0]} --out runs/judge"
-    return f"judge {judge} has no passport yet; to check it: {how}"
 
 
 def read_datasets(names: Iterable[str]) -> dict[str, list[Loaded]]:

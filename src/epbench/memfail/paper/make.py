@@ -12,8 +12,9 @@ from epbench.errors import BadInput, RunFailed
 from epbench.files.packaged import packaged
 from epbench.memfail.dataset.load import CONFIGS, Loaded
 from epbench.memfail.paper import figures
-from epbench.memfail.paper.inputs import Inputs, PaperRun, judge_notes
+from epbench.memfail.paper.inputs import Inputs, PaperRun
 from epbench.memfail.paper.rows import ABOUT
+from epbench.memfail.scores.comparison import judge_notes
 from epbench.memfail.scores.cost import USAGE_COLUMNS, fixed, total, usage_rows
 from epbench.models.estimate import cl100k_tokens
 from epbench.reports.exhibit import Column, Exhibit, Missing, interval, marked
@@ -155,9 +156,8 @@ def differences(inputs: Inputs) -> Exhibit | Missing:
         Column("smallest difference: alone / corrected", lambda row: " / ".join(map(cell, map(row.get, _SMALLEST)))),
     ]
     frame = framed(_record(pair, len(pairs)) for pair in pairs)
-    return Exhibit(
-        "Differences", _TITLE, frame, columns, [*_notes(pairs), *judge_notes(inputs.runs)], sections="config"
-    )
+    notes = [*_notes(pairs), *judge_notes(run.judge for run in inputs.runs)]
+    return Exhibit("Differences", _TITLE, frame, columns, notes, sections="config")
 
 
 def _difference(row: Mapping[str, Any]) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.memfail.dataset.load import CONFIGS
-from epbench.memfail.paper.inputs import Inputs, PaperRun, judge_notes
+from epbench.memfail.paper.inputs import Inputs, PaperRun
+from epbench.memfail.scores.comparison import judge_notes
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR, count_of, judged
 from epbench.reports.exhibit import marked, mean_interval
-from epbench.reports.tables import Scores, cell
+from epbench.reports.tables import Runs, Scores, cell
 from epbench.statistics.estimate import Estimate, framed
 from epbench.statistics.intervals import wilson
 
@@ -20,13 +21,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 """A row of a frame: config, label, source, system, system_model, model, k, the estimate of success and what stands beside."""
 
-TITLES: Mapping[str, str] = {
-    "conditional_facts_easy": "Conditional facts, easy",
-    "conditional_facts_hard": "Conditional facts, hard",
-    "coexisting_facts": "Coexisting facts",
-    "persona_retrieval": "Persona retrieval",
-    "long_hop": "Long hop",
-}
+_TITLES = ("Conditional facts, easy", "Conditional facts, hard", "Coexisting facts", "Persona retrieval", "Long hop")
+TITLES: Mapping[str, str] = dict(zip(CONFIGS, _TITLES, strict=True))
 """What a config is called above a panel."""
 
 SUCCESS = mean_interval()
@@ -80,10 +76,16 @@ def cells_of(inputs: Inputs) -> list[Row]:
     for run in inputs.runs:
         about = (run.config, run.name, run.source, run.system, run.system_model or None, run.model or None)
         found += _at_each_k(about, run.scores)
-    for rates in inputs.reported.values():
-        system, model = rates["system"], rates["system_model"]
+    return [*found, *cells_of_scores(inputs.reported)]
+
+
+def cells_of_scores(runs: Runs) -> list[Row]:
+    """The same of runs of which only the scores are known, as of reported ones."""
+    found = []
+    for scores in runs.values():
+        system, model = scores.get("system") or "unnamed", scores.get("system_model")
         label = marked(f"{system}, {model}", "reported")
-        found += _at_each_k((rates["config"], label, "reported", system, model or None, None), rates)
+        found += _at_each_k((scores["config"], label, "reported", system, model or None, None), scores)
     return found
 
 
@@ -129,6 +131,12 @@ _VACUOUS = (
     "A pass is vacuous if a question about somebody unknown is passed because what could mislead was not stored or not "
     "retrieved; an empty memory passes all of these (0.523 of the published persona questions)"
 )
+_NEVER_STORED = (
+    " is a storage error: a store that stayed empty, perhaps for technical reasons, rather than a memory that fails"
+)
+_OTHER_ROWS = (
+    " are on other rows than the published ones, so that they cannot be compared with reported rates number by number"
+)
 _NO_CEILING = "No ceiling is known: there is no run with the memory oracle or full-context."
 _MOST = 8
 
@@ -147,12 +155,24 @@ def notes_on(inputs: Inputs, rows: Sequence[Row]) -> list[str]:
     notes = [_SUCCESS, *_floors(runs, configs), *_ceilings(rows, runs, configs), *_vacuous(rows)]
     notes += [_LOST] if any(row["n_failed"] for row in rows) else []
     notes += [REPORTED] if any(row["source"] == "reported" for row in rows) else []
-    return [*notes, *_never_stored(rows), *_other_rows(own, rows), *_unnoticed(own), *judge_notes(own)]
+    return [
+        *notes,
+        *_never_stored(rows),
+        *_other_rows(own, rows),
+        *_unnoticed(own),
+        *judge_notes(run.judge for run in own),
+    ]
 
 
 def _rates(run: PaperRun) -> list[float]:
     """The success rates of a run at each k at which a question did not fail."""
     return [at["success_rate"] for at in run.scores["by_k"].values() if at["success_rate"] is not None]
+
+
+def _listed(before: str, parts: Iterable[str], after: str = "") -> list[str]:
+    """A note with these parts; none without one."""
+    found = "; ".join(parts)
+    return [f"{before}{found}{after}."] if found else []
 
 
 def _floors(runs: Sequence[PaperRun], configs: Sequence[str]) -> list[str]:
@@ -165,18 +185,17 @@ def _floors(runs: Sequence[PaperRun], configs: Sequence[str]) -> list[str]:
         says = [f"{cell(float(computed))} computed"] if computed is not None else []
         says += [f"{cell(max(measured))} measured"] if measured else []
         parts += [f"{config} {', '.join(says)}"] if says else []
-    return [f"Floor, success without memory: {'; '.join(parts)}."] if parts else []
+    return _listed("Floor, success without memory: ", parts)
 
 
 def _ceilings(rows: Sequence[Row], runs: Sequence[PaperRun], configs: Sequence[str]) -> list[str]:
-    parts = []
-    for config in configs:
-        ceilings = [run for run in runs if run.config == config and run.system in CEILINGS and _rates(run)]
-        best = [f"{run.label} {cell(max(_rates(run)))}" for run in ceilings]
-        parts += [f"{config} {', '.join(best)}"] if best else []
-    if parts:
-        return [f"Ceilings, the best success at any k: {'; '.join(parts)}."]
-    return [_NO_CEILING] if any(row["source"] == "own" for row in rows) else []
+    best: dict[str, list[str]] = {config: [] for config in configs}
+    for run in runs:
+        if run.system in CEILINGS and (rates := _rates(run)):
+            best[run.config].append(f"{run.label} {cell(max(rates))}")
+    parts = (f"{config} {', '.join(of)}" for config, of in best.items() if of)
+    is_own = any(row["source"] == "own" for row in rows)
+    return _listed("Ceilings, the best success at any k: ", parts) or ([_NO_CEILING] if is_own else [])
 
 
 def _vacuous(rows: Sequence[Row]) -> list[str]:
@@ -185,28 +204,20 @@ def _vacuous(rows: Sequence[Row]) -> list[str]:
     counted = [row for row in rows if row["vacuous"]]
     found = [f"{row['label']} at k = {row['k']}: {row['vacuous']} of {row['n_right']}" for row in counted[:_MOST]]
     more = f" and {len(counted) - _MOST} more" if len(counted) > _MOST else ""
-    return [f"{_VACUOUS}. Vacuous passes: {'; '.join(found)}{more}." if found else f"{_VACUOUS}."]
+    return _listed(f"{_VACUOUS}. Vacuous passes: ", found, more) or [f"{_VACUOUS}."]
 
 
 def _never_stored(rows: Sequence[Row]) -> list[str]:
     empty = [row for row in rows if row["source"] == "reported" and row["storage_error"] == 1.0]
     places = dict.fromkeys(f"{row['label']} on {row['config']}" for row in empty)
-    if not places:
-        return []
-    return [
-        f"Every question of {'; '.join(places)} is a storage error: a store that stayed empty, perhaps for technical reasons, "
-        f"rather than a memory that fails."
-    ]
+    return _listed("Every question of ", places, _NEVER_STORED)
 
 
 def _other_rows(runs: Sequence[PaperRun], rows: Sequence[Row]) -> list[str]:
-    other = sorted({run.config for run in runs if not run.on_published_rows})
-    if not other or not any(row["source"] == "reported" for row in rows):
+    if not any(row["source"] == "reported" for row in rows):
         return []
-    return [
-        f"One's own runs of {', '.join(other)} are on other rows than the published ones, so that they cannot be compared "
-        f"with reported rates number by number."
-    ]
+    other = sorted({run.config for run in runs if not run.on_published_rows})
+    return _listed("One's own runs of ", [", ".join(other)], _OTHER_ROWS) if other else []
 
 
 def _unnoticed(runs: Sequence[PaperRun]) -> list[str]:
@@ -217,4 +228,4 @@ def _unnoticed(runs: Sequence[PaperRun]) -> list[str]:
         if counts and counts["of"] and (counts["n"] or counts["misplaced"]):
             misplaced = f" (and {counts['misplaced']} taken for a lost detail)" if counts["misplaced"] else ""
             found[f"{counts['n']} of {counts['of']} in {run.config}{misplaced}"] = None
-    return [f"Needed facts that the judge would not miss if they were absent: {'; '.join(found)}."] if found else []
+    return _listed("Needed facts that the judge would not miss if they were absent: ", found)

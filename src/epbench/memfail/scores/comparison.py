@@ -1,15 +1,27 @@
-"""Runs of MemFail, compared question by question by the tables in their folders."""
+"""Runs of MemFail: compared question by question by the tables in their folders, and shown side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
+from epbench.files.json_files import write_json
+from epbench.files.writing import write_text
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import read_journal
 from epbench.judges.protocol import PastJudge, about_judge, noted_judge
-from epbench.memfail.scores.run_files import read_run, run_folders
+from epbench.memfail.calibration.passport import passport_note
+from epbench.memfail.scores.cost import cost_tables, read_prices, spent, usage_of
+from epbench.memfail.scores.report import comparison_report
+from epbench.memfail.scores.reported_rates import beside, read_reported
+from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
+from epbench.memfail.scores.tables import breakdown_tables, markdown_table, with_baseline
+from epbench.reports.tables import Runs, Table, markdown_list
 from epbench.runs.judge import one_judge
 from epbench.runs.question_table import read_questions
 from epbench.statistics.paired import Comparison, Progress, compare_outcomes, with_holm
@@ -19,6 +31,8 @@ if TYPE_CHECKING:
 
 Results = Mapping[tuple[str, int], "pd.DataFrame"]
 """Rows of questions.parquet, with id, row and outcome, by config and k."""
+Claims = Callable[[Runs, Runs], tuple[Table, Mapping[str, Any]]]
+"""From the scores of runs and reported rates, by label, to a table of what they say about claims, and to a JSON object."""
 
 
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
@@ -34,17 +48,104 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
             have different judges, or two runs have no config and k in common.
         RunFailed: Two runs have no question in common that failed in neither.
     """
-    found = run_folders(runs.values())
-    judge = one_judge({run: _judge_of(run) for _, run in found})
+    folders = run_folders(runs.values())
+    judge = one_judge({run: _judge_of(run) for _, run in folders})
     results: dict[str, dict[tuple[str, int], pd.DataFrame]] = {name: {} for name in runs}
     name_of = {folder: name for name, folder in runs.items()}
-    for folder, run in found:
+    for folder, run in folders:
         table = read_questions(run, ("id", "k", "row", "config", "outcome"))
         results[name_of[folder]] |= {
             (str(config), int(str(k))): rows for (config, k), rows in table.groupby(["config", "k"], sort=False)
         }
     about = about_judge(judge, "judge")
     return Comparison("success", compare_runs(results, progress), about, _left_out(results))
+
+
+def write_side_by_side(
+    folders: Sequence[Path],
+    out: Path,
+    reported: Sequence[Path] = (),
+    prices: Path | None = None,
+    *,
+    claims: Claims,
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Write OUT/table.md, OUT/report.html and OUT/claims.json.
+
+    Args:
+        folders: The folders of runs, or of runs of several configs; the name of a folder is the label of its runs.
+        out: The folder of the files; it is made if it does not exist.
+        reported: JSON files of reported numbers, which are shown where they fit; see `read_reported`.
+        prices: A file of prices, see `cost`; None shows tokens and seconds alone.
+        claims: Says what the runs and the reported numbers mean for the claims of the paper.
+
+    Returns:
+        The scores of each run by its label, with `baseline` and `system_model` where its run.json says so; reported rates
+        are among them. And what is known of the judges.
+
+    Raises:
+        BadInput: A folder holds no run of MemFail, a run did not end, two runs have one label, runs of one config are on
+            different rows, or a file cannot be used.
+    """
+    priced = read_prices(prices) if prices else None
+    runs: dict[str, dict[str, Any]] = {}
+    usage, judges = {}, []
+    for folder, run in run_folders(folders):
+        about, scores = read_run(run), whole_scores(run)
+        label = folder.resolve().name + ("" if run == folder else f" ({scores['config']})")
+        if label in runs:
+            raise BadInput(f"two runs are called {label!r}; rename a folder, its name is the label")
+        runs[label] = scores
+        judges += [noted_judge(about["judge"])] if about.get("judge") else []
+        if (run / "usage.json").is_file():
+            usage[label] = spent(about, usage_of(run), priced)
+    rates = read_reported(*reported)
+    of_claims, written = claims(runs, rates)
+    joined = beside(runs, rates)
+    sections = {
+        "Questions by stage, and their tokens": breakdown_tables(joined),
+        **({"What the runs took": cost_tables(usage, priced)} if usage else {}),
+        "Claims of the paper": [of_claims],
+    }
+    notes = judge_notes(judges)
+    parts = [f"Judges:\n\n{markdown_list(notes)}"] if notes else []
+    for heading, tables in sections.items():
+        parts += [f"## {heading}\n", *(table.markdown() for table in tables)]
+    write_text(out / "table.md", "\n".join([markdown_table(joined), *parts]))
+    write_text(out / "report.html", comparison_report(joined, notes, sections))
+    write_json(out / "claims.json", written)
+    return joined, notes
+
+
+def whole_scores(folder: Path) -> dict[str, Any]:
+    """The scores of a run, with `baseline` and `system_model` where its run.json says so, and tokens_per_question at each k.
+
+    That is the mean of prompt and reply of the reader, as the paper counts them. A reader that reports no usage, as one that
+    follows rules, adds nothing.
+    """
+    about, scores, tokens = read_run(folder), read_scores(folder), defaultdict(list)
+    for record in read_journal(folder / ANSWERS).values():
+        usage = record.get("usage")
+        if usage and record.get("failure") is None:
+            tokens[str(record.get("id", "")).rpartition("@")[2]].append(usage["prompt"] + usage["completion"])
+    counted = {k: {"tokens_per_question": fmean(of)} for k, of in tokens.items()}
+    by_k = {k: {**cell, **counted.get(k, {})} for k, cell in scores["by_k"].items()}
+    model = about["identity"].get("system_model")
+    return with_baseline(scores, about) | {"by_k": by_k} | ({"system_model": model} if model else {})
+
+
+_DIFFERENT = "The runs have different judges, and scores from different judges are not comparable."
+
+
+def judge_notes(judges: Iterable[PastJudge | None]) -> list[str]:
+    """What is known of some judges, each once: that they differ, and their passports, or that they have none."""
+    known = dict.fromkeys(judge for judge in judges if judge)
+    notes = [passport_note(judge) or _unchecked(judge) for judge in known]
+    return [_DIFFERENT, *notes] if len(known) > 1 else notes
+
+
+def _unchecked(judge: PastJudge) -> str:
+    how = f"epbench judge-check --benchmark memfail --judge {judge.name.partition('@')[0]} --out runs/judge"
+    return f"judge {judge} has no passport yet; to check it: {how}"
 
 
 def _judge_of(folder: Path) -> PastJudge:
@@ -69,23 +170,25 @@ def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list
         BadInput: Two runs have no config and k in common.
         RunFailed: Two runs have no question in common that failed in neither.
     """
-    found = []
-    for one, other in progress(list(combinations(runs, 2))):
-        common = [place for place in runs[one] if place in runs[other]]
+    pairs = []
+    for first, second in progress(list(combinations(runs, 2))):
+        common = [place for place in runs[first] if place in runs[second]]
         if not common:
-            raise BadInput(f"{one} has {_places(runs[one])}, {other} has {_places(runs[other])}: nothing in common")
+            raise BadInput(
+                f"{first} has {_places(runs[first])}, {second} has {_places(runs[second])}: nothing in common"
+            )
         for config, k in common:
-            tables = [runs[name][config, k] for name in (one, other)]
-            found.append({"config": config, "k": k, **compare_outcomes((one, other), tables, cluster="row")})
-    return with_holm(found)
+            tables = [runs[name][config, k] for name in (first, second)]
+            pairs.append({"config": config, "k": k, **compare_outcomes((first, second), tables, cluster="row")})
+    return with_holm(pairs)
 
 
 def _left_out(runs: Mapping[str, Results]) -> list[str]:
     """Which configs and k of a run are left out as another run lacks them, in full sentences."""
     return [
-        f"{one} / {other}: only {name} has {_places(extra)}, which is left out"
-        for one, other in combinations(runs, 2)
-        for name, lacking in ((one, other), (other, one))
+        f"{first} / {second}: only {name} has {_places(extra)}, which is left out"
+        for first, second in combinations(runs, 2)
+        for name, lacking in ((first, second), (second, first))
         if (extra := [place for place in runs[name] if place not in runs[lacking]])
     ]
 

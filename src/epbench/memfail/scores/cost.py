@@ -191,7 +191,7 @@ def cost_tables(runs: Mapping[str, Mapping[str, Spent]], prices: Prices | None) 
         prices: As it was given to `spent`.
     """
     rows = [row for label, run in runs.items() for row in usage_rows({"label": label}, run)]
-    found = [Exhibit("", "", framed(rows), [Column("usage", "label", text=True), *USAGE_COLUMNS]).table]
+    tables = [Exhibit("", "", framed(rows), [Column("usage", "label", text=True), *USAGE_COLUMNS]).table]
     if prices:
         stages = [stage for stage in _STAGES if any(stage in run for run in runs.values())]
         body = [
@@ -199,8 +199,8 @@ def cost_tables(runs: Mapping[str, Mapping[str, Spent]], prices: Prices | None) 
             for label, run in runs.items()
         ]
         note = "A dash stands for what is unknown: a model has no price in the file, or its tokens were not counted."
-        found.append(Table([f"cost in {prices.currency}", *stages, "in all"], body, notes=[note]))
-    return found
+        tables.append(Table([f"cost in {prices.currency}", *stages, "in all"], body, notes=[note]))
+    return tables
 
 
 def usage_rows(about: Mapping[str, Value], run: Mapping[str, Spent]) -> list[dict[str, Value]]:

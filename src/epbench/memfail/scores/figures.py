@@ -113,7 +113,7 @@ def figures(runs: Runs) -> list[str]:
 
 def _rows(runs: Runs, cells_of: Callable[[Scores], Mapping[str, Scores]]) -> list[Row]:
     """A row for each cell of each run in which a question was judged, if cells go by numbers: its scores, and what about."""
-    found: list[Row] = []
+    rows: list[Row] = []
     for label, run in runs.items():
         source = "reported" if run.get("reported") else "own"
         about = {"label": label, "source": source, "system": run.get("system"), "model": run.get("system_model")}
@@ -121,8 +121,8 @@ def _rows(runs: Runs, cells_of: Callable[[Scores], Mapping[str, Scores]]) -> lis
         for k, scores in cells.items() if all(name.isdigit() for name in cells) else ():
             if (mean := scores.get("success_rate")) is not None:
                 low, high = scores.get("intervals", {}).get("success_rate") or (None, None)
-                found.append({**scores, **about, "k": int(k), "mean": mean, "low": low, "high": high})
-    return found
+                rows.append({**scores, **about, "k": int(k), "mean": mean, "low": low, "high": high})
+    return rows
 
 
 def _diagnosis(runs: Runs, rows: Sequence[Row]) -> str:
@@ -152,7 +152,7 @@ def _success_by_model(runs: Runs, rows: Sequence[Row]) -> str:
     """A line for each system over the internal models that it was run with; empty if none was run with two."""
     k = _common_k(runs)
     of_system = grouped(_by_model(rows, k), "label")
-    shown = [row for own in of_system.values() if len(own) > 1 for row in own]
+    shown = [row for system_rows in of_system.values() if len(system_rows) > 1 for row in system_rows]
     models = in_order(row["model"] for row in shown)
     caption = f"Success by the {_MODEL} at k = {k}, with 95 % Wilson intervals; reported rates are dotted."
     return _curves(shown, lambda row: models.index(row["model"]) + 1.0, _MODEL, caption, models)
@@ -169,22 +169,22 @@ def _errors_by_model(runs: Runs, rows: Sequence[Row]) -> str:
     models = in_order(of_model)
     figure, grid = panels(models, columns=len(models), width=max(2.4, 7.0 / len(models)), height=4.2)
     for axes, model in zip(grid, models, strict=True):
-        own = of_model[model]
-        stacked(axes, range(len(own)), own, width=0.7)
-        axes.set_xticks(range(len(own)), [row["label"] for row in own], rotation=45, ha="right", fontsize=8)
+        bars = of_model[model]
+        stacked(axes, range(len(bars)), bars, width=0.7)
+        axes.set_xticks(range(len(bars)), [row["label"] for row in bars], rotation=45, ha="right", fontsize=8)
     caption = f"What became of the questions, by system and the model inside it, at k = {k}."
     return _finished(figure, grid[0], "", caption, "share of questions")
 
 
 def _by_model(rows: Sequence[Row], k: int | None) -> list[Row]:
     """The rows at a k with a model inside, named by their systems; a second run of one system and model keeps its label."""
-    found: dict[tuple[str, str], Row] = {}
+    named: dict[tuple[str, str], Row] = {}
     for row in rows:
         if row["model"] and row["k"] == k:
             name = f"{row['system']}{', reported' if row['source'] == 'reported' else ''}"
-            name = row["label"] if (name, row["model"]) in found else name
-            found[name, row["model"]] = {**row, "label": name}
-    return list(found.values())
+            name = row["label"] if (name, row["model"]) in named else name
+            named[name, row["model"]] = {**row, "label": name}
+    return list(named.values())
 
 
 def _common_k(runs: Runs) -> int | None:
@@ -208,12 +208,12 @@ def _success_by_group(runs: Runs) -> str:
     """By the number of preferences or hops, at the largest k of each run."""
     rows = _rows(runs, lambda run: next(reversed(run["by_k"].values())).get("by_group", {}))
     config = next(iter(runs.values()))["config"]
-    what = "preferences to name" if config == "coexisting_facts" else "hops of the chain"
-    return _curves(rows, lambda row: row["k"], what, f"Success by the number of {what}, at the largest k of each run.")
+    unit = "preferences to name" if config == "coexisting_facts" else "hops of the chain"
+    return _curves(rows, lambda row: row["k"], unit, f"Success by the number of {unit}, at the largest k of each run.")
 
 
 def _curves(
-    rows: Sequence[Row], x: Callable[[Row], float], what: str, caption: str, names: Sequence[str] | None = None
+    rows: Sequence[Row], x: Callable[[Row], float], unit: str, caption: str, names: Sequence[str] | None = None
 ) -> str:
     """A line for each label; empty without rows. The places on the x axis are named 1, 2, 3 by `names`, if given."""
     if not rows:
@@ -222,7 +222,7 @@ def _curves(
     lines(axes, rows, x, "label", dodge=1.02 if names else 1.0, starred=False)
     places = sorted({x(row) for row in rows})
     axes.set_xticks(places, names or [f"{place:g}" for place in places])
-    return _finished(figure, axes, what, caption)
+    return _finished(figure, axes, unit, caption)
 
 
 def _finished(figure: Figure, axes: Axes, x: str, caption: str, y: str = "success") -> str:

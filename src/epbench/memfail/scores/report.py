@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from epbench.files.safe_text import html_text
 from epbench.memfail.scores.figures import figures
-from epbench.memfail.scores.tables import tables
+from epbench.memfail.scores.tables import by_config, tables
 from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, warnings_of
 
@@ -36,6 +36,28 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
 {how_it_was_run(run)}
 {more}""",
     )
+
+
+def comparison_report(
+    runs: Runs, notes: Sequence[str] = (), sections: Mapping[str, Sequence[Table]] | None = None
+) -> str:
+    """The page of several runs.
+
+    Args:
+        runs: The scores by the run's label; reported rates may be among them, see `reported_rates.beside`.
+        notes: What is known of the judges.
+        sections: The tables that follow those of the configs, by their heading.
+    """
+    listed = "".join(f"<li>{html_text(note)}</li>" for note in notes)
+    parts = [
+        warning_paragraphs(warnings_of(runs)),
+        *(f"<h2>{html_text(config)}</h2>\n{section_of(of_config)}" for config, of_config in by_config(runs).items()),
+        *([f"<h2>Judges</h2>\n<ul>{listed}</ul>"] if notes else []),
+    ]
+    for heading, shown in (sections or {}).items():
+        parts += [f"<h2>{html_text(heading)}</h2>", *(table.html() for table in shown)]
+    n_own = sum(not scores.get("reported") for scores in runs.values())
+    return page(f"MemFail: {n_own} runs", "\n".join(parts))
 
 
 def section_of(runs: Runs) -> str:

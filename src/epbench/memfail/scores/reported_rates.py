@@ -94,7 +94,7 @@ def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:
         config, system, model, k = place
         about = {"config": config, "system": system, "system_model": model, "reported": True, "by_k": {}}
         run = runs.setdefault(f"{_label(system, model)} ({config})", about)
-        run["by_k"][k] = _together(cells[place].pop("rate", None), cells[place])
+        run["by_k"][k] = _merged_cell(cells[place].pop("rate", None), cells[place])
     return runs
 
 
@@ -129,7 +129,7 @@ def _intervals(counts: Mapping[str, int], n: int) -> dict[str, list[float]]:
     return {name: list(interval) for name, count in counts.items() if (interval := wilson(count, n))}
 
 
-def _together(rate: Mapping[str, Any] | None, parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _merged_cell(rate: Mapping[str, Any] | None, parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """One cell of rates and errors; a success rate that is reported as such comes first."""
     if not parts:
         return dict(rate or {})

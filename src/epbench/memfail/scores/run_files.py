@@ -82,19 +82,19 @@ def run_folders(folders: Iterable[Path]) -> list[tuple[Path, Path]]:
     Raises:
         BadInput: A folder holds no run of MemFail, a run did not end, or runs of one config are on different rows.
     """
-    found: list[tuple[Path, Path]] = []
+    pairs: list[tuple[Path, Path]] = []
     rows: dict[str, tuple[Path, Any]] = {}
     for folder in folders:
-        own = [run for run in runs_in(folder) if runs.read_run(run)["identity"].get("benchmark") == "memfail"]
-        if not own:
+        memfail_runs = [run for run in runs_in(folder) if runs.read_run(run)["identity"].get("benchmark") == "memfail"]
+        if not memfail_runs:
             raise BadInput(f"{folder}: expected a run of MemFail, or a folder of such runs")
-        for run in own:
+        for run in memfail_runs:
             config, fingerprint = runs.read_scores(run, SCORES)["config"], read_run(run)["identity"].get("fingerprint")
             first, expected = rows.setdefault(config, (run, fingerprint))
             if fingerprint != expected:
                 raise BadInput(f"{first} and {run} are on different rows of {config}")
-            found.append((folder, run))
-    return found
+            pairs.append((folder, run))
+    return pairs
 
 
 _NEED = dict.fromkeys(("fact", "told", "stage", "stored", "retrieved", "reason"), "string")

@@ -57,24 +57,24 @@ def _scores_with_groups(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _scores(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    found = metric_module("memory_failures").rates([outcome.label for outcome in outcomes])
+    rates = metric_module("memory_failures").rates([outcome.label for outcome in outcomes])
     answers = [outcome.answer_right for outcome in outcomes if outcome.answer_right is not None]
-    counts, n = found["counts"], found["n"]
+    counts, n = rates["counts"], rates["n"]
     vacuous = sum(outcome.vacuous for outcome in outcomes)
-    earned, of = counts["correct"] - vacuous, n - vacuous
+    earned, n_earnable = counts["correct"] - vacuous, n - vacuous
     returned = sum(outcome.n_memories for outcome in outcomes)
     intervals = {error: wilson(counts[error], n) for error in ERRORS}
     intervals["answer_accuracy"] = wilson(sum(answers), len(answers))
-    intervals["success_earned"] = wilson(earned, of)
-    intervals["success_rate"] = (found["ci_low"], found["ci_high"]) if n else None
+    intervals["success_earned"] = wilson(earned, n_earnable)
+    intervals["success_rate"] = (rates["ci_low"], rates["ci_high"]) if n else None
     return {
-        "success_rate": found["success_rate"],
-        "success_earned": earned / of if of else None,
+        "success_rate": rates["success_rate"],
+        "success_earned": earned / n_earnable if n_earnable else None,
         "answer_accuracy": sum(answers) / len(answers) if answers else None,
-        **{error: found["shares"][error] for error in ERRORS},
+        **{error: rates["shares"][error] for error in ERRORS},
         "vacuous": vacuous,
         "vacuous_wrong": sum(outcome.vacuous and outcome.answer_right is False for outcome in outcomes),
-        "failed": found["n_failed"],
+        "failed": rates["n_failed"],
         "n": len(outcomes),
         "facts": dict(Counter(label for outcome in outcomes for label in outcome.facts).most_common()),
         "memories": returned / len(outcomes),
@@ -95,11 +95,11 @@ def floor_of(questions: Sequence[Question]) -> dict[str, float]:
             no answer fits two questions.
     """
     misleading = sum(question.kind == "misleading" for question in questions)
-    said: Counter[str | None] = Counter()
+    references: Counter[str | None] = Counter()
     for question in questions:
         if question.choices:
-            said[str(question.choices.index(question.reference))] += 1
+            references[str(question.choices.index(question.reference))] += 1
         elif question.config.startswith("conditional_facts"):
-            said[decision_of(question.reference)] += 1
-    best = max([misleading, *(number for answer, number in said.items() if answer is not None)])
+            references[decision_of(question.reference)] += 1
+    best = max([misleading, *(number for answer, number in references.items() if answer is not None)])
     return {"success_rate": misleading / len(questions), "answer_accuracy": best / len(questions)}

@@ -42,12 +42,12 @@ def is_baseline(scores: Scores) -> bool:
 
 def by_config(runs: Runs) -> dict[str, dict[str, Scores]]:
     """The runs of each config: the floor first, then the systems, then reported rates, and the ceilings last."""
-    found: dict[str, dict[str, Scores]] = {}
+    configs: dict[str, dict[str, Scores]] = {}
     for label, scores in sorted(runs.items(), key=lambda run: _place(run[1])):
-        of_config = found.setdefault(scores["config"], {})
+        of_config = configs.setdefault(scores["config"], {})
         short = label.removesuffix(f" ({scores['config']})")
         of_config[label if short in of_config else short] = scores
-    return found
+    return configs
 
 
 def _place(scores: Scores) -> int:
@@ -133,7 +133,7 @@ def breakdown_tables(runs: Runs) -> list[Table]:
 
     A config of which no run has errors by stage, or tokens of a question, has no table.
     """
-    found = []
+    breakdowns = []
     for config, of_config in by_config(runs).items():
         rows = []
         for label, k, scores in _lines(of_config):
@@ -142,8 +142,8 @@ def breakdown_tables(runs: Runs) -> list[Table]:
                 shown = [cell(count) for count in (judged(scores), *counts)]
                 rows.append([label, k, *shown, "–" if tokens is None else f"{tokens:,.0f}"])
         head = [f"{config}: questions by stage", "k", "n", "correct", *(_TITLES[error] for error in ERRORS)]
-        found += [Table([*head, "tokens/question"], rows)] if rows else []
-    return found
+        breakdowns += [Table([*head, "tokens/question"], rows)] if rows else []
+    return breakdowns
 
 
 def _group_table(config: str, runs: Runs) -> Table | None:
@@ -164,12 +164,12 @@ def _lines(runs: Runs) -> Iterator[tuple[str, str, Scores]]:
 
 def tables(runs: Runs) -> list[Table]:
     """All tables, config by config."""
-    found: list[Table] = []
+    collected: list[Table] = []
     for config, of_config in by_config(runs).items():
-        found.append(_main_table(config, of_config))
+        collected.append(_main_table(config, of_config))
         if groups := _group_table(config, of_config):
-            found.append(groups)
-    return found
+            collected.append(groups)
+    return collected
 
 
 def screen_tables(runs: Runs) -> Group:

@@ -101,17 +101,20 @@ def families(sizes: Sequence[int], stream: RandomStream) -> list[list[Entity]]:
         BadInput: The lists do not give that many names.
     """
     names = bank("names")
-    first, last = [*names["feminine"], *names["masculine"]], stream.sample(names["last"], len(names["last"]))
-    left = {name: stream.sample(first, len(first)) for name in last}
+    first_names, last_names = (
+        [*names["feminine"], *names["masculine"]],
+        stream.sample(names["last"], len(names["last"])),
+    )
+    left = {name: stream.sample(first_names, len(first_names)) for name in last_names}
     groups = []
     for i, size in enumerate(sizes):
-        name = last[i % len(last)]
+        name = last_names[i % len(last_names)]
         if len(left[name]) < size:
             raise BadInput(
                 f"rows: {sum(sizes)} names of people are needed, but the lists give only {sum(sizes[:i])}; ask for fewer rows"
             )
         drawn = [left[name].pop() for _ in range(size)]
-        groups.append([Entity(f"{given} {name}", "person", given in names["feminine"]) for given in drawn])
+        groups.append([Entity(f"{first} {name}", "person", first in names["feminine"]) for first in drawn])
     return groups
 
 

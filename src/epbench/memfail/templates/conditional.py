@@ -91,19 +91,20 @@ def _stated_situations(
     content = bank("conditional")
     states = {kind: stream.sample([*of_kind], len(of_kind)) for kind, of_kind in content["states"].items()}
     used: Counter[str] = Counter()
-    made = []
+    drawn = []
     for kind, holds, entity in zip(kinds, met, who, strict=True):
         condition = states[kind][used[kind] % len(states[kind])]
         used[kind] += 1
         shown = condition if holds else stream.pick([other for other in states[kind] if other != condition])
-        made.append((condition, fill(content["states"][kind][shown], {"name": entity.name}, stream)))
-    return made
+        drawn.append((condition, fill(content["states"][kind][shown], {"name": entity.name}, stream)))
+    return drawn
 
 
 def _behaviors(category: str, n: int, stream: RandomStream) -> list[str]:
-    of = bank("conditional")["behaviors"][category]
+    behaviors = bank("conditional")["behaviors"][category]
     return [
-        f"{act} {manner}" for act, manner in pairs(of["acts"], of["manners"], n, stream, f"behaviors of {category}s")
+        f"{act} {manner}"
+        for act, manner in pairs(behaviors["acts"], behaviors["manners"], n, stream, f"behaviors of {category}s")
     ]
 
 
@@ -165,14 +166,14 @@ def inferred_situations(
     """
     content = bank("conditional_harder")
     used: Counter[str] = Counter()
-    made = []
+    drawn = []
     for kind, holds, entity in zip(kinds, met, entities, strict=True):
         if kind in content["bounds"]:
-            made.append(_bounded(content["bounds"][kind], used[kind], holds, entity, stream))
+            drawn.append(_bounded(content["bounds"][kind], used[kind], holds, entity, stream))
         else:
-            made.append(_observed(content["inferred"][kind], used[kind], holds, entity, stream))
+            drawn.append(_observed(content["inferred"][kind], used[kind], holds, entity, stream))
         used[kind] += 1
-    return made
+    return drawn
 
 
 def _bounded(

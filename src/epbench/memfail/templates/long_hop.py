@@ -38,8 +38,8 @@ def long_hop_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
     stream = RandomStream("memfail chains", seed, n)
     content = bank("long_hop_harder" if harder else "long_hop")
     hops = sorted(spread(HOPS, n, stream))
-    made = pairs(content["objects"], content["verbs"], sum(hops) + 2 * n, stream, "anchors")
-    anchors = iter([f"{verb} {thing}" for thing, verb in made])
+    phrases = pairs(content["objects"], content["verbs"], sum(hops) + 2 * n, stream, "anchors")
+    anchors = iter([f"{verb} {thing}" for thing, verb in phrases])
     chains = [[next(anchors) for _ in range(k + 2)] for k in hops]
     # Chains of one group offer their ends to one another as options, and share a person if rows are harder.
     group = spread(range(n // len(LETTERS)), n, stream) if harder else [0] * n
@@ -58,8 +58,8 @@ def long_hop_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
 
 def _circles(ends: Sequence[str], group: Sequence[int], stream: RandomStream) -> list[list[str]]:
     """Return the ends of the chains of every group in random order."""
-    of_group = [[end for end, of in zip(ends, group, strict=True) if of == i] for i in range(max(group) + 1)]
-    return [stream.sample(some, len(some)) for some in of_group]
+    of_group = [[end for end, circle in zip(ends, group, strict=True) if circle == i] for i in range(max(group) + 1)]
+    return [stream.sample(members, len(members)) for members in of_group]
 
 
 def _half_of_them_people(n: int, stream: RandomStream) -> list[Entity | None]:

@@ -40,9 +40,9 @@ def persona_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
     rows = []
     for number, (entity, others) in enumerate(zip(entities, of_row, strict=True)):
         asked = [next(absent) if other else entity for other in others]
-        own = RandomStream("memfail persona", seed, number)
-        told = _aspects(own.between(*FACTS), own)
-        rows.append(_row(entity, asked, [(aspect, own.pick(aspect["values"])) for _, aspect in told], own))
+        draws = RandomStream("memfail persona", seed, number)
+        aspects = _aspects(draws.between(*FACTS), draws)
+        rows.append(_row(entity, asked, [(aspect, draws.pick(aspect["values"])) for _, aspect in aspects], draws))
     return rows
 
 
@@ -53,16 +53,16 @@ def _harder_rows(of_row: Sequence[Sequence[bool]], seed: int, stream: RandomStre
     rows = []
     for group, family in zip(groups, families([_size(group, of_row) for group in groups], stream), strict=True):
         shared = RandomStream("memfail persona group", seed, group.start)
-        told = [
+        shared_aspects = [
             ({**aspect, "questions": questions[name]}, shared.sample(aspect["values"], len(group)))
             for name, aspect in _aspects(FACTS[1], shared)
         ]
         entities, absent = family[: len(group)], iter(family[len(group) :])
         for place, (number, entity) in enumerate(zip(group, entities, strict=True)):
             asked = [next(absent) if other else entity for other in of_row[number]]
-            own = RandomStream("memfail persona", seed, number)
-            chosen = own.sample([(aspect, values[place]) for aspect, values in told], FACTS[1])
-            rows.append(_row(entity, asked, chosen, own))
+            draws = RandomStream("memfail persona", seed, number)
+            chosen = draws.sample([(aspect, values[place]) for aspect, values in shared_aspects], FACTS[1])
+            rows.append(_row(entity, asked, chosen, draws))
     return rows
 
 
@@ -75,16 +75,16 @@ def _aspects(n: int, stream: RandomStream) -> list[tuple[str, Mapping[str, Any]]
 
 
 def _row(
-    entity: Entity, asked: Sequence[Entity], told: Sequence[tuple[Mapping[str, Any], str]], stream: RandomStream
+    entity: Entity, asked: Sequence[Entity], aspects: Sequence[tuple[Mapping[str, Any], str]], stream: RandomStream
 ) -> Row:
     content = bank("persona")
-    facts = [fill(stream.pick(aspect["facts"]), entity.words | {"value": value}, stream) for aspect, value in told]
+    facts = [fill(stream.pick(aspect["facts"]), entity.words | {"value": value}, stream) for aspect, value in aspects]
     return {
         "entity": entity.name,
         "entity_facts": [_essay(entity, facts, content, stream)],
         "questions": [
             _question(entity, name, aspect["questions"], value, content["abstention"], stream)
-            for name, (aspect, value) in zip(asked, told, strict=False)
+            for name, (aspect, value) in zip(asked, aspects, strict=False)
         ],
     }
 

@@ -105,12 +105,12 @@ class _Child:
 _child = _Child()
 
 
-def _start_anew() -> None:
+def _replace_child() -> None:
     global _child
     _child = _Child()
 
 
-os.register_at_fork(after_in_child=_start_anew)  # two processes cannot share one pipe
+os.register_at_fork(after_in_child=_replace_child)  # two processes cannot share one pipe
 
 
 def serve(descriptor: int) -> None:

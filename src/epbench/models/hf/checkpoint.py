@@ -60,7 +60,7 @@ def load_tokenizer(path_or_id: str, revision: str | None = None) -> Any:
 
     _check_folder(path_or_id)
     try:
-        return AutoTokenizer.from_pretrained(path_or_id, trust_remote_code=False, **_of(revision))
+        return AutoTokenizer.from_pretrained(path_or_id, trust_remote_code=False, **_revision_keyword(revision))
     except Exception as error:  # a foreign file can make transformers, tokenizers and JSON raise anything
         raise _unreadable(path_or_id, "tokenizer", error) from None
 
@@ -77,7 +77,9 @@ def read_window(path_or_id: str, tokenizer: Any, revision: str | None = None) ->
 
     _check_folder(path_or_id)
     try:
-        config = AutoConfig.from_pretrained(path_or_id, trust_remote_code=False, **_of(revision)).get_text_config()
+        config = AutoConfig.from_pretrained(
+            path_or_id, trust_remote_code=False, **_revision_keyword(revision)
+        ).get_text_config()
     except Exception as error:  # a foreign file can make transformers, tokenizers and JSON raise anything
         raise _unreadable(path_or_id, "config", error) from None
     limits = [getattr(config, key, None) for key in _WINDOW_KEYS] + [tokenizer.model_max_length]
@@ -103,7 +105,7 @@ def label_ids(tokenizer: Any, label: str) -> list[int]:
     return sorted(spelled)
 
 
-def _of(revision: str | None) -> dict[str, str]:
+def _revision_keyword(revision: str | None) -> dict[str, str]:
     return {"revision": revision} if revision else {}
 
 

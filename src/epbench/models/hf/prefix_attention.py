@@ -123,10 +123,10 @@ def joint_attention(
     tokens = min(length, max(1, _MAX_SCORES // (heads * n_keys)))  # of a row whose scores alone would be too many
     step = max(1, _MAX_SCORES // (heads * tokens * n_keys))
     for start, first in product(range(0, rows, step), range(0, length, tokens)):
-        part, some = slice(start, start + step), slice(first, first + tokens)
-        suffix, mask = (key[part], value[part]), attention_mask[part, :, some]
-        attended = _joint(grouped[part, :, :, some], prefix, suffix, mask, scale)
-        answer[part, some] = attended.permute(0, 3, 1, 2, 4).flatten(2, 3)
+        row_slice, token_slice = slice(start, start + step), slice(first, first + tokens)
+        suffix, mask = (key[row_slice], value[row_slice]), attention_mask[row_slice, :, token_slice]
+        attended = _joint(grouped[row_slice, :, :, token_slice], prefix, suffix, mask, scale)
+        answer[row_slice, token_slice] = attended.permute(0, 3, 1, 2, 4).flatten(2, 3)
     return answer, None
 
 

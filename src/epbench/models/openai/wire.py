@@ -151,8 +151,8 @@ def read_chat(text: str, request: Request, key: str) -> Reply:
         choice = body["choices"][0]
         message = choice["message"]
         content = message.get("content")
-        refusal = _beside(message.get("refusal")) or _text(content, "refusal")
-        apart = _beside(message.get("reasoning_content")) or _beside(message.get("reasoning"))
+        refusal = _text_or_empty(message.get("refusal")) or _text(content, "refusal")
+        apart = _text_or_empty(message.get("reasoning_content")) or _text_or_empty(message.get("reasoning"))
         reasoning, answer = split_reasoning(_text(content))
         reply = Reply(
             key,
@@ -161,7 +161,7 @@ def read_chat(text: str, request: Request, key: str) -> Reply:
             reasoning="\n\n".join(part for part in (apart, reasoning) if part),
             probabilities=label_probabilities(request.labels, choice.get("logprobs")),
             usage=_usage(body.get("usage")),
-            served=_beside(body.get("model")),
+            served=_text_or_empty(body.get("model")),
         )
         ended = choice.get("finish_reason")
         ended = ended.lower() if isinstance(ended, str) else ""
@@ -215,7 +215,7 @@ def _text(content: Any, kind: str = "text") -> str:
     return "".join(part[kind] for part in content if part.get("type") == kind)
 
 
-def _beside(value: Any) -> str:
+def _text_or_empty(value: Any) -> str:
     """Return the text of a part that nothing depends on; "" if it has an unknown form."""
     try:
         return _text(value)

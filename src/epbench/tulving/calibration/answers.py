@@ -313,14 +313,14 @@ def fingerprint_of_set(calibration_set: Sequence[CalibrationAnswer]) -> str:
 
 def _hashed(answer: CalibrationAnswer) -> dict[str, Any]:
     """An answer under the names that fingerprints in stored passports were made with."""
-    given = answer.judge_input
+    judge_input = answer.judge_input
     case = {
-        "id": given.id,
-        "question": given.question,
-        "trace": given.trace,
-        "get": given.get,
-        "truth": given.reference,
-        "answer": given.answer,
+        "id": judge_input.id,
+        "question": judge_input.question,
+        "trace": judge_input.trace,
+        "get": judge_input.get,
+        "truth": judge_input.reference,
+        "answer": judge_input.answer,
     }
     return {
         "kind": answer.kind,

@@ -43,7 +43,7 @@ def check_judge_on(
         RunFailed: There is no verdict at all.
     """
     inputs = [answer.judge_input for answer in calibration_set]
-    record_answers(folder, {given.id: given.answer for given in inputs}, _SOURCE)
+    record_answers(folder, {judge_input.id: judge_input.answer for judge_input in inputs}, _SOURCE)
     judged = judge_answers(folder, [_row(answer) for answer in calibration_set], judge, progress)
     if not judged:
         reasons = commonest(reason for reason, n in judge_failures(folder, judge).items() for _ in range(n))
@@ -62,9 +62,9 @@ def check_judge_on(
 
 def _row(answer: CalibrationAnswer) -> Row:
     """The question of a calibration answer as a row of the dataset."""
-    given, n = answer.judge_input, len(answer.decisions)
-    row: dict[str, Any] = {"id": given.id, "question": given.question, "trace": given.trace, "get": given.get}
-    row |= {"answer": list(given.reference), "n_chapters": n, "bin": bin_of(n)}
+    input_, n = answer.judge_input, len(answer.decisions)
+    row: dict[str, Any] = {"id": input_.id, "question": input_.question, "trace": input_.trace, "get": input_.get}
+    row |= {"answer": list(input_.reference), "n_chapters": n, "bin": bin_of(n)}
     return row | dict.fromkeys(["time", "space", "entity", "content"])
 
 
@@ -171,9 +171,9 @@ def _wrong(calibration_set: Sequence[CalibrationAnswer], verdicts: Mapping[str, 
             and not is_right(answer, verdict)
         )
         for answer, verdict in islice(wrong, _SHOWN):
-            given = answer.judge_input
-            scores = zip(given.reference, answer.scores, verdict.scores, strict=True)
+            judge_input = answer.judge_input
+            scores = zip(judge_input.reference, answer.scores, verdict.scores, strict=True)
             shown = "; ".join(f"{item}: {right:g} → {score:g}" for item, right, score in scores)
             items = ", ".join(verdict.items)
-            rows.append([kind, given.question, shown or "nothing true", given.answer, items or "none"])
+            rows.append([kind, judge_input.question, shown or "nothing true", judge_input.answer, items or "none"])
     return rows

@@ -102,9 +102,9 @@ def is_right(answer: CalibrationAnswer, verdict: Verdict) -> bool:
     true ones, a surplus item matters only where a true one is missing or none exists. And the order must be that of the
     answer, if the answer is complete and order is asked for.
     """
-    found = _first_scores(answer.judge_input.reference, verdict.scores)
+    first_scores = _first_scores(answer.judge_input.reference, verdict.scores)
     return (
-        all(abs(found[item] - score) <= NEAREST for item, score in answer.decisions.items())
+        all(abs(first_scores[item] - score) <= NEAREST for item, score in answer.decisions.items())
         and math.isclose(_f1(len(set(verdict.items)), answer.decisions), _true_f1(answer))
         and (answer.order is None or _order_is_right(answer, verdict))
     )
@@ -116,10 +116,10 @@ def _shares(judged: Sequence[Judged]) -> dict[str, Any]:
     for answer, verdict in judged:
         if not answer.judge_input.reference:
             credited[answer.n_items == 0].append(not verdict.items)
-        found = _first_scores(answer.judge_input.reference, verdict.scores)
+        first_scores = _first_scores(answer.judge_input.reference, verdict.scores)
         for item, score in answer.decisions.items():
             if score in (0.0, 1.0):
-                credited[score == 1.0].append(found[item] >= CREDITED)
+                credited[score == 1.0].append(first_scores[item] >= CREDITED)
     return _named_rate("sensitivity", credited[True]) | _named_rate("specificity", [not c for c in credited[False]])
 
 
@@ -224,8 +224,8 @@ def _passport_by_rules(judge: JudgeIdentity) -> Passport | None:
         return None
     calibration_set = make_calibration_set()
     inputs = [answer.judge_input for answer in calibration_set]
-    found = {judgement.key: judgement.verdict for judgement in rules.judge(inputs)}
-    verdicts = {given.id: verdict for given in inputs if (verdict := found.get(given.key(rules))) is not None}
+    verdict_of = {judgement.key: judgement.verdict for judgement in rules.judge(inputs)}
+    verdicts = {input_.id: verdict for input_ in inputs if (verdict := verdict_of.get(input_.key(rules))) is not None}
     passport = make_passport(rules, calibration_set, verdicts, 0)
     if isinstance(rules, SimilarityJudge):
         store_passport(rules, passport)
@@ -314,11 +314,11 @@ def one_score(rows: Sequence[ScoredAnswer]) -> dict[str, Any] | None:
     Returns:
         score (1 or 0) and answers, their number; None also for fewer than `FEWEST_ANSWERS`.
     """
-    given = [row.scores for row in rows if row.scores and not row.missing]
-    found = {score for scores in given for score in scores}
-    if len(given) < FEWEST_ANSWERS or found not in ({0}, {1}):
+    score_lists = [row.scores for row in rows if row.scores and not row.missing]
+    distinct = {score for scores in score_lists for score in scores}
+    if len(score_lists) < FEWEST_ANSWERS or distinct not in ({0}, {1}):
         return None
-    return {"score": int(found.pop()), "answers": len(given)}
+    return {"score": int(distinct.pop()), "answers": len(score_lists)}
 
 
 def recall_to_correct(scores: Mapping[str, Any]) -> Mapping[str, float] | None:
@@ -336,5 +336,5 @@ def with_passport(scores: Mapping[str, Any]) -> dict[str, Any]:
     judge = scores.get("judge")
     if judge is None or judge["prompt_hash"] is None:  # no judge, or a published one
         return dict(scores)
-    found = judge_scores(noted_judge(judge), recall_to_correct(scores))
-    return dict(scores) | (found if found["judge"]["passport"] else {})
+    known = judge_scores(noted_judge(judge), recall_to_correct(scores))
+    return dict(scores) | (known if known["judge"]["passport"] else {})

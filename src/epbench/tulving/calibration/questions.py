@@ -69,7 +69,7 @@ def ask(
     get = draws.pick(sorted({template.get for template in templates if template.trace == trace}))
     template = draws.pick([template for template in templates if (template.trace, template.get) == (trace, get)])
     values = draws.pick([world for world in _worlds() if among is None or any(item in among for item in world[trace])])
-    given = {letter: draws.pick(values[sort]) for sort, letter in _LETTERS.items() if letter in template.cue}
+    cue_values = {letter: draws.pick(values[sort]) for sort, letter in _LETTERS.items() if letter in template.cue}
 
     pool = draws.sample(values[trace], len(values[trace]))
     size = draws.between(least, most) if get != "latest" else min(1, most)
@@ -78,7 +78,7 @@ def ask(
     if trace == "times" and get == "chronological":
         reference.sort(key=from_words)
     return CalibrationQuestion(
-        trace, get, template.text.format_map(given), _cue(given), tuple(reference), tuple(others)
+        trace, get, template.text.format_map(cue_values), _cue(cue_values), tuple(reference), tuple(others)
     )
 
 
@@ -120,8 +120,8 @@ def _words(item: str) -> frozenset[str]:
     return frozenset([f"{day.year}-{day.month}"])
 
 
-def _cue(given: dict[str, str]) -> str:
+def _cue(values: dict[str, str]) -> str:
     """The given values as one phrase: `Zoe Brown at the Dog Show at Bryant Park on May 07, 2024`."""
     words = {"e": "{}", "c": "at the {}", "s": "at {}", "t": "on {}"}
-    phrase = " ".join(words[letter].format(given[letter]) for letter in words if letter in given)
+    phrase = " ".join(words[letter].format(values[letter]) for letter in words if letter in values)
     return phrase.removeprefix("at ").removeprefix("on ")

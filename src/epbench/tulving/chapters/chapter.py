@@ -113,12 +113,12 @@ def fill_secondary(drafts: list[Candidate], names: Iterable[str]) -> list[Chapte
     while drafts:
         draft = drafts.pop()
         task, plan = draft.task, draft.task.plan
-        numbers = sorted({int(found) for found in PLACEHOLDER.findall(draft.text)})
-        given = dict(zip(numbers, supply.take(len(numbers), task.event.first_name), strict=False))
-        if len(given) < len(numbers):
+        numbers = sorted({int(number) for number in PLACEHOLDER.findall(draft.text)})
+        name_of = dict(zip(numbers, supply.take(len(numbers), task.event.first_name), strict=False))
+        if len(name_of) < len(numbers):
             where = f"chapter {len(chapters) + 1}"
-            raise BadInput(f"{where}: expected {len(numbers)} names for its side characters, found {len(given)}")
-        text = PLACEHOLDER.sub(lambda match, given=given: given[int(match[1])], draft.text)  # type: ignore[misc]
+            raise BadInput(f"{where}: expected {len(numbers)} names for its side characters, found {len(name_of)}")
+        text = PLACEHOLDER.sub(lambda match, name_of=name_of: name_of[int(match[1])], draft.text)  # type: ignore[misc]
         paragraphs = [re.sub(r"^\(\d+\)\s*", "", paragraph) for paragraph in split_paragraphs(text)]
         chapters.append(
             Chapter(
@@ -127,7 +127,7 @@ def fill_secondary(drafts: list[Candidate], names: Iterable[str]) -> list[Chapte
                 style=task.layout.style,
                 n_paragraphs=len(paragraphs),
                 text="\n\n".join(paragraphs),
-                secondary=tuple(given.values()),
+                secondary=tuple(name_of.values()),
                 told=plan.words(task.event) if plan else None,
                 evidence=renumbered(plan.evidence, number_of) if plan else {},
                 outcomes=_moved(plan.outcomes, number_of) if plan else (),
@@ -177,14 +177,16 @@ def in_chronological_order(chapters: Sequence[Chapter]) -> list[Chapter]:
 
 
 def _moved(outcomes: Sequence[Outcome], number_of: Mapping[int, int]) -> tuple[Outcome, ...]:
-    return tuple(replace(one, spot=Spot(number_of[one.spot.number], one.spot.paragraph)) for one in outcomes)
+    return tuple(
+        replace(outcome, spot=Spot(number_of[outcome.spot.number], outcome.spot.paragraph)) for outcome in outcomes
+    )
 
 
 def renumbered(evidence: Mapping[str, Evidence], number_of: Mapping[int, int]) -> dict[str, Evidence]:
     """Return evidence with other numbers of chapters."""
     return {
-        fact: Evidence(one.links, frozenset(Spot(number_of[spot.number], spot.paragraph) for spot in one.spots))
-        for fact, one in evidence.items()
+        fact: Evidence(old.links, frozenset(Spot(number_of[spot.number], spot.paragraph) for spot in old.spots))
+        for fact, old in evidence.items()
     }
 
 

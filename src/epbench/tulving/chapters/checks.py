@@ -96,10 +96,12 @@ def fault_of_form(text: str, n_paragraphs: int) -> tuple[str, str] | None:
 
 def _check_words(paragraphs: list[str], words: Mapping[str, str], layout: Layout) -> list[str]:
     """Whether the words of each fact occur in their paragraph and in no other, in any case."""
-    found, planned = paragraphs_with(paragraphs, words), paragraphs_by_fact(layout)
-    failed = [f"has_{fact}" for fact in FACTS if not found[fact]]
-    failed += [f"single_{fact}" for fact in FACTS if len(found[fact]) > 1]
-    failed += [f"correct_{fact}" for fact in FACTS if len(found[fact]) == 1 and found[fact] != [planned[fact]]]
+    paragraphs_of, planned = paragraphs_with(paragraphs, words), paragraphs_by_fact(layout)
+    failed = [f"has_{fact}" for fact in FACTS if not paragraphs_of[fact]]
+    failed += [f"single_{fact}" for fact in FACTS if len(paragraphs_of[fact]) > 1]
+    failed += [
+        f"correct_{fact}" for fact in FACTS if len(paragraphs_of[fact]) == 1 and paragraphs_of[fact] != [planned[fact]]
+    ]
     return failed
 
 
@@ -142,10 +144,10 @@ def _without_fixed(paragraphs: list[str], plan: ChapterPlan) -> list[str] | None
 
 def _check_event(paragraphs: list[str], event: Event, layout: Layout, plan: ChapterPlan) -> list[str]:
     """Whether the kind of event is named as the plan wants it; from level 4 on, only where its detail is told."""
-    told = [_without_words(paragraph, event, plan).lower() for paragraph in paragraphs]
-    where = [number for number, paragraph in enumerate(told, 1) if event.content.lower() in paragraph]
+    lowered = [_without_words(paragraph, event, plan).lower() for paragraph in paragraphs]
+    where = [number for number, paragraph in enumerate(lowered, 1) if event.content.lower() in paragraph]
     if not plan.named:
-        paraphrased = plan.what.lower() in told[layout.content - 1]
+        paraphrased = plan.what.lower() in lowered[layout.content - 1]
         return [*(["event_unnamed"] if where else []), *([] if paraphrased else ["event_told"])]
     right = where == [layout.content] if plan.level >= 4 else bool(where)
     return [] if right else ["event_named"]
@@ -156,10 +158,10 @@ def _check_others(paragraphs: list[str], event: Event, plan: ChapterPlan, vocabu
     text = _without_words("\n".join(paragraphs), event, plan)
     for number, deed in enumerate(plan.deeds, 1):
         text = text.replace(f"$entity_{number} {deed}", "—")
-    found = {mention.fact for mention in vocabulary.mentions(text) if (mention.name != event.content)}
+    facts = {mention.fact for mention in vocabulary.mentions(text) if (mention.name != event.content)}
     if plan.hero != event.first_name and re.search(rf"\b{re.escape(event.first_name)}\b", text):
-        found.add("entity")  # the first name would give away who the nickname stands for
-    return [f"other_{fact}" for fact in ("date", "location", "entity", "content") if fact in found]
+        facts.add("entity")  # the first name would give away who the nickname stands for
+    return [f"other_{fact}" for fact in ("date", "location", "entity", "content") if fact in facts]
 
 
 def _without_words(text: str, event: Event, plan: ChapterPlan) -> str:
@@ -225,7 +227,7 @@ class Vocabulary:
         if self._by_first_word.keys().isdisjoint(_WORD.findall(lowered)):
             return
         for match in _WORD.finditer(lowered):
-            for name, found in self._by_first_word.get(match[0], ()):
+            for name, mention in self._by_first_word.get(match[0], ()):
                 end = match.start() + len(name)
                 if lowered.startswith(name, match.start()) and not lowered[end : end + 1].isalnum():
-                    yield found
+                    yield mention

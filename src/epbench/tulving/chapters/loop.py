@@ -222,14 +222,14 @@ def _accepted_drafts(
         iterations.append(_iteration(failed, len(exact)))
     if not accepted:
         raise BadInput(_no_chapter(writer, iterations, failed, last))
-    failed |= {number: ["evidence"] for number in _left_in_the_air(accepted)}
+    failed |= {number: ["evidence"] for number in _dangling(accepted)}
     dropped = {number: (events[number], checks) for number, checks in sorted(failed.items()) if checks}
     drafts = [accepted[number] for number in sorted(accepted) if number not in dropped]
     ended_early = bool(dropped) and len(iterations) < MOST_ATTEMPTS
     return drafts, Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
 
 
-def _left_in_the_air(accepted: Mapping[int, Candidate]) -> set[int]:
+def _dangling(accepted: Mapping[int, Candidate]) -> set[int]:
     """The chapters that refer to a chapter which does not exist, or to one that falls with it."""
     fallen: set[int] = set()
     while more := {
@@ -267,8 +267,8 @@ def _iteration(failed: Mapping[int, list[str]], n_exact: int) -> Iteration:
 
 def _hopeless(iterations: Sequence[Iteration]) -> bool:
     """Whether so many candidates in a row have failed that it is not worth paying for more."""
-    barren = list(takewhile(lambda one: one.accepted == 0, reversed(iterations)))
-    n_candidates = sum(one.candidates for one in barren)
+    barren = list(takewhile(lambda iteration: iteration.accepted == 0, reversed(iterations)))
+    n_candidates = sum(iteration.candidates for iteration in barren)
     if len(barren) == len(iterations):
         return n_candidates >= FEWEST_CANDIDATES
     return len(barren) >= BARREN_ROUNDS and n_candidates >= BARREN_CANDIDATES
@@ -279,8 +279,8 @@ def _no_chapter(
 ) -> str:
     """Why there is no chapter: how often each check failed, and an example of the commonest failure in the last round."""
     counts = Counter[str]()
-    for one in iterations:
-        counts.update(one.failed_checks)
+    for iteration in iterations:
+        counts.update(iteration.failed_checks)
     listed = ", ".join(f"{name} {n} times" for name, n in counts.most_common())
     commonest = max(iterations[-1].failed_checks, key=iterations[-1].failed_checks.__getitem__)
     candidate = last[next(number for number, checks in failed.items() if commonest in checks)]

@@ -127,9 +127,9 @@ class ModelWriter:
         Raises:
             RunFailed: Some requests got no answer; all other answers are kept.
         """
-        what = f"chapters, round {tasks[0].attempt + 1}"
+        label = f"chapters, round {tasks[0].attempt + 1}"
         requests = [self.chapter_request(task) for task in tasks]
-        records = self._answers(CHAPTERS, requests, self.model, what, progress)
+        records = self._answers(CHAPTERS, requests, self.model, label, progress)
         return [self._candidate(task, record) for task, record in zip(tasks, records, strict=True)]
 
     def _candidate(self, task: Task, record: Record) -> Candidate:
@@ -148,12 +148,12 @@ class ModelWriter:
                 The next start asks for these verdicts again.
         """
         verdicts = self._verdicts(candidates, progress)
-        found = [failed_checks(verdict) for verdict in verdicts if verdict is not None]
-        if len(found) == len(candidates):
-            return found
+        failures = [failed_checks(verdict) for verdict in verdicts if verdict is not None]
+        if len(failures) == len(candidates):
+            return failures
         first = candidates[verdicts.index(None)].task
         raise RunFailed(
-            f"checker {self.checker.name}: no verdict on {len(candidates) - len(found)} of {len(candidates)} chapters "
+            f"checker {self.checker.name}: no verdict on {len(candidates) - len(failures)} of {len(candidates)} chapters "
             f"of round {first.attempt + 1}, in {CHECK_ATTEMPTS} attempts each, such as event {first.number} "
             f"({first.event.content}, {first.event.day}, {first.event.space}, {first.event.entity}). The chapters are "
             f"kept, neither accepted nor discarded; a second start asks for these verdicts again, and another checker may "
@@ -170,8 +170,8 @@ class ModelWriter:
             if not places:
                 break
             requests = [self.check_request(candidates[place], repeat) for place in places]
-            what = f"checks, round {candidates[0].task.attempt + 1}"
-            records = self._answers(CHECKS, requests, self.checker, what, progress)
+            label = f"checks, round {candidates[0].task.attempt + 1}"
+            records = self._answers(CHECKS, requests, self.checker, label, progress)
             for place, record in zip(places, records, strict=True):
                 verdicts[place] = read_verdict(record["answer"]) if record.get("failure") is None else None
         return verdicts
@@ -200,19 +200,19 @@ class ModelWriter:
         }
 
     def _answers(
-        self, file: str, requests: Sequence[Request], model: Model, what: str, progress: Progress
+        self, file: str, requests: Sequence[Request], model: Model, label: str, progress: Progress
     ) -> list[Record]:
         """The journaled reply to each request; requests without one are made first."""
         keys = [request.key(model.identity) for request in requests]
         kept = self._kept(file)
         wanted = [request for key, request in zip(keys, requests, strict=True) if not _replied(kept.get(key))]
-        ask(self._folder / file, wanted, model, progress, what)
+        ask(self._folder / file, wanted, model, progress, label)
         kept = self._kept(file)
         records = [kept[key] for key in keys]
         reasons = [record["failure"] for record in records if not _replied(record)]
         if reasons:
             raise RunFailed(
-                f"{model.name}: {len(reasons)} of {len(requests)} requests ({what}) got no answer{commonest(reasons)}; "
+                f"{model.name}: {len(reasons)} of {len(requests)} requests ({label}) got no answer{commonest(reasons)}; "
                 f"all other answers are kept, and a second start continues from there"
             )
         self._paid.update((record["key"], record) for record in records)
@@ -244,10 +244,10 @@ def read_verdict(reply: str) -> dict[str, bool] | None:
     Prose and fences around the JSON do not matter. The verdict is the first object that has exactly the keys "1" to "4",
     each once, with the values true or false (not as text). It may be inside another object.
     """
-    for found in all_objects_in(reply):
-        is_complete = found.keys() == QUESTIONS.keys() and found.repeated is None
-        if is_complete and all(isinstance(value, bool) for value in found.values()):
-            return {fact: found[number] for number, fact in QUESTIONS.items()}
+    for answers in all_objects_in(reply):
+        is_complete = answers.keys() == QUESTIONS.keys() and answers.repeated is None
+        if is_complete and all(isinstance(value, bool) for value in answers.values()):
+            return {fact: answers[number] for number, fact in QUESTIONS.items()}
     return None
 
 
@@ -300,8 +300,8 @@ def unwrapped(candidate: str) -> str:
     if not any(line.strip() for line in before + after):
         return candidate
     fenced = _fences(before) and _fences(after)
-    begin = numbered[0] if _is_front(before, bool(fenced)) else 0
-    end = numbered[-1] + 1 if _is_back(after, bool(fenced)) else len(lines)
+    begin = numbered[0] if _is_front_matter(before, bool(fenced)) else 0
+    end = numbered[-1] + 1 if _is_back_matter(after, bool(fenced)) else len(lines)
     return "\n".join(lines[begin:end])
 
 
@@ -309,7 +309,7 @@ def _fences(lines: Sequence[str]) -> list[int]:
     return [place for place, line in enumerate(lines) if _FENCE.fullmatch(line)]
 
 
-def _is_front(lines: Sequence[str], fenced: bool) -> bool:
+def _is_front_matter(lines: Sequence[str], fenced: bool) -> bool:
     """Whether all lines before the first paragraph, or all inside its fence, are fences, titles and prefaces."""
     if fenced:
         lines = lines[_fences(lines)[-1] + 1 :]
@@ -329,7 +329,7 @@ def _is_plain_title(line: str) -> bool:
     return len(line.split()) <= LONGEST_TITLE and not line.rstrip().endswith(_SENTENCE_END)
 
 
-def _is_back(lines: Sequence[str], fenced: bool) -> bool:
+def _is_back_matter(lines: Sequence[str], fenced: bool) -> bool:
     """Whether the lines after the last paragraph are rules and fences, followed by a remark of any length."""
     if fenced:
         lines = lines[: _fences(lines)[0]]

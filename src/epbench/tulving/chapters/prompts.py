@@ -75,16 +75,18 @@ class WritingPrompts:
     def _planned(self, event: Event, layout: Layout, plan: ChapterPlan) -> dict[str, str]:
         """What the plan of a chapter adds to its prompt."""
         words = pronouns_of(event.first_name)
-        naming = self.not_naming if not plan.named else self.naming_once if plan.level >= 4 else self.naming
-        fixed = [self.fixed_sentence.format(paragraph=one.paragraph, text=one.text) for one in plan.fixed]
+        rule = self.not_naming if not plan.named else self.naming_once if plan.level >= 4 else self.naming
+        fixed = [
+            self.fixed_sentence.format(paragraph=sentence.paragraph, text=sentence.text) for sentence in plan.fixed
+        ]
         deeds = [self.side_deed.format(number=number, deed=deed) for number, deed in enumerate(plan.deeds, 1)]
         return {
-            **_told(plan),
+            **_plan_phrases(plan),
             "hero": plan.hero,
             "she": words.subject,
             "her": words.object,
             "event": event.content,
-            "naming": naming.format(event=event.content, what=plan.what, paragraph=layout.content),
+            "naming": rule.format(event=event.content, what=plan.what, paragraph=layout.content),
             "fixed": "\n".join(fixed) or self.none,
             "deeds": "\n".join(deeds) or self.none,
         }
@@ -109,7 +111,7 @@ class WritingPrompts:
         kind, _, fact = check.partition("_")
         paragraphs = split_paragraphs(text)
         words = plan.words(event) if plan else facts_in_words(event)
-        told = {
+        values = {
             "place": words["location"],
             "date": words["date"],
             "name": words["entity"],
@@ -119,13 +121,13 @@ class WritingPrompts:
         if kind not in ("has", "single", "correct"):
             form = fault_of_form(text, layout.n_paragraphs)
             return self.faults[check].format(
-                **told,
+                **values,
                 n_found=len(paragraphs),
                 n_paragraphs=layout.n_paragraphs,
                 excerpt=form[1] if form else "",
             )
         return self.faults[kind].format(
-            fact=self.facts[fact].format(**told, deed=event.detail_in_sentence),
+            fact=self.facts[fact].format(**values, deed=event.detail_in_sentence),
             found=" and ".join(f"({number})" for number in paragraphs_with(paragraphs, words)[fact]),
             where=self._where(paragraphs_by_fact(layout)[fact], layout),
         )
@@ -138,7 +140,7 @@ class WritingPrompts:
     def check_prompt(self, event: Event, chapter: str, plan: ChapterPlan | None = None) -> str:
         """Return the prompt for a check: four questions on a candidate."""
         if plan is not None:
-            return self.planned_check.format(**_told(plan), event=event.content, chapter=chapter)
+            return self.planned_check.format(**_plan_phrases(plan), event=event.content, chapter=chapter)
         return self.check.format(**_facts(event), chapter=chapter)
 
 
@@ -146,7 +148,7 @@ def _facts(event: Event) -> dict[str, str]:
     return {"date": event.day, "place": event.space, "name": event.entity, "event": event.content}
 
 
-def _told(plan: ChapterPlan) -> dict[str, str]:
+def _plan_phrases(plan: ChapterPlan) -> dict[str, str]:
     return {"when": plan.when, "where": plan.where, "name": plan.name}
 
 

@@ -57,9 +57,9 @@ def iteration_table(writing: Writing) -> Table:
     """The iterations of the writing, a row for each (Table 7)."""
     head = ["round", "candidates", "failed exact check", "failed LLM check", "accepted", "chapters so far"]
     rows, total = [], 0
-    for number, one in enumerate(writing.iterations, 1):
-        total += one.accepted
-        numbers = (number, one.candidates, one.failed_exact, one.failed_llm, one.accepted, total)
+    for n, iteration in enumerate(writing.iterations, 1):
+        total += iteration.accepted
+        numbers = (n, iteration.candidates, iteration.failed_exact, iteration.failed_llm, iteration.accepted, total)
         rows.append([str(value) for value in numbers])
     return Table(head, rows, f"chapters by {writing.writer}", text_columns=0)
 
@@ -84,9 +84,9 @@ def fact_positions(chapters: Sequence[Chapter]) -> Positions:
         text = chapter.text.lower()
         begin = book.index(text, end)
         end = begin + len(text)
-        told = chapter.told or facts_in_words(chapter.event)
+        wording = chapter.told or facts_in_words(chapter.event)
         for fact in FACTS:
-            words = told[fact].lower()
+            words = wording[fact].lower()
             paragraph = next(paragraph for paragraph in split_paragraphs(text) if words in paragraph)
             places["book"][fact].append((begin + _middle(words, text)) / len(book))
             places["chapter"][fact].append(_middle(words, text) / len(text))

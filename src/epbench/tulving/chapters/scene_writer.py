@@ -117,8 +117,8 @@ class _Paragraphs:
             self._paragraph(number, [i for i, at in enumerate(sides, 1) if at == number - 1])
             for number in range(1, n + 1)
         ]
-        told = "".join(sentence for paragraph in paragraphs for sentence in paragraph)
-        if not any(mark in told for mark in (HIM, HIS, HIMSELF)):
+        text = "".join(sentence for paragraph in paragraphs for sentence in paragraph)
+        if not any(mark in text for mark in (HIM, HIS, HIMSELF)):
             paragraphs[-1] += [self._teller.must("hero"), self._teller.must("hero")]  # the second one has a pronoun
         return paragraphs
 
@@ -126,13 +126,13 @@ class _Paragraphs:
         """What must be told, and around it the scene as far as it has come."""
         early, late = self._facts(number)
         late += [self._side(i) for i in sides]
-        told = sum(_length(sentence) for sentence in (*early, *late))
+        n_words = sum(_length(sentence) for sentence in (*early, *late))
         late += [fixed.text for fixed in self._plan.fixed if fixed.paragraph == number]
         filling: list[str] = []
         follow = ""
-        begun = told
-        while told < self._words - 8:
-            done = (number - 1 + (told - begun) / max(1, self._words - begun)) / self._layout.n_paragraphs
+        begun = n_words
+        while n_words < self._words - 8:
+            done = (number - 1 + (n_words - begun) / max(1, self._words - begun)) / self._layout.n_paragraphs
             part = follow or self._draws.pick(_FILLING)
             sentence = self._filling(part, done)
             follow = (
@@ -140,7 +140,7 @@ class _Paragraphs:
             )
             if sentence:
                 filling.append(sentence)
-                told += _length(sentence)
+                n_words += _length(sentence)
         for sentence in early:
             filling.insert(self._draws.between(0, len(filling) // 2), sentence)
         for sentence in late:
@@ -169,9 +169,9 @@ class _Paragraphs:
         elif (
             elsewhere
             and self._draws.unit() < EVENT_MENTION
-            and (told := self._teller.tell("event", {"event": plan.what}))
+            and (sentence := self._teller.tell("event", {"event": plan.what}))
         ):
-            late.append(told)
+            late.append(sentence)
         return early, late
 
     def _side(self, number: int) -> str:
@@ -229,8 +229,8 @@ class Teller:
         self._detail = detail.lower()
         self._people, self._spread, self._draws = scene.people, spread, draws
         parts = {"begin": scene.begin, "middle": scene.middle, "end": scene.end, "place": place.air, **banks}
-        self._all = {part: [one for one in told if one.fits(place.indoors)] for part, told in parts.items()}
-        self._waiting = {part: _shuffled(told, draws) for part, told in self._all.items()}
+        self._all = {part: [entry for entry in entries if entry.fits(place.indoors)] for part, entries in parts.items()}
+        self._waiting = {part: _shuffled(entries, draws) for part, entries in self._all.items()}
         self._things, self._features = _cycle(scene.things, draws), _cycle(place.features, draws)
 
     def tell(self, part: str, known: Mapping[str, str] | None = None) -> str | None:
@@ -241,9 +241,9 @@ class Teller:
         Returns:
             None if all sentences of the part are told.
         """
-        for told in self._waiting[part]:
+        for entry in self._waiting[part]:
             for _ in range(TRIES):
-                sentence = self._write(told, known or {})
+                sentence = self._write(entry, known or {})
                 by_chance = part != "detail" and self._detail in sentence.lower()
                 if not by_chance and self._spread.allows(sentence):
                     self._spread.add(sentence)
@@ -261,7 +261,7 @@ class Teller:
             self._spread.add(sentence)
         return sentence
 
-    def _write(self, told: Told, known: Mapping[str, str]) -> str:
+    def _write(self, entry: Told, known: Mapping[str, str]) -> str:
         def fill(slot: str) -> str:
             if slot in _MARKS:
                 return _MARKS[slot]
@@ -271,7 +271,7 @@ class Teller:
                 return next(self._features)
             return self._people if slot == "people" else known[slot]
 
-        return told.sentence.write(self._draws, fill)
+        return entry.sentence.write(self._draws, fill)
 
 
 def _shuffled(sentences: Sequence[Told], draws: RandomStream) -> Iterator[Told]:
@@ -298,7 +298,7 @@ def resolve(sentences: Sequence[str], first_name: str, words: Pronouns, other: s
         other: What every mark of a side character begins with.
         draws: The draws of this chapter.
     """
-    told, clear = [], False
+    resolved, clear = [], False
     for sentence in sentences:
         someone_else = other in sentence
         if WHO in sentence:
@@ -307,8 +307,8 @@ def resolve(sentences: Sequence[str], first_name: str, words: Pronouns, other: s
             clear = not someone_else
         else:
             clear = False
-        told.append(sentence)
-    return " ".join(told)
+        resolved.append(sentence)
+    return " ".join(resolved)
 
 
 _OBJECT = re.compile(

@@ -145,13 +145,13 @@ class _Sentences:
         return self._facts.fill(next(self._fact_frames[kind]), self._known, self._draws)
 
     def filling(self, kind: str) -> str:
-        return self._told(kind, f"$entity_{self._draws.between(1, self._n_others)}")
+        return self._styled(kind, f"$entity_{self._draws.between(1, self._n_others)}")
 
     def others(self) -> list[str]:
         """A first appearance for every side character of the chapter, in order of their numbers."""
-        return [self._told("other", f"$entity_{i}") for i in range(1, self._n_others + 1)]
+        return [self._styled("other", f"$entity_{i}") for i in range(1, self._n_others + 1)]
 
-    def _told(self, kind: str, other: str) -> str:
+    def _styled(self, kind: str, other: str) -> str:
         """A sentence in the style, which may name the people present, but no other fact."""
         people = {"hero": self._known["hero"], "other": other}
         return self._style.fill(next(self._frames[kind]), people, self._draws)

@@ -276,8 +276,8 @@ def requests_for(
         chunks, k = chunks_of(book, memory), top_k or published_top_k(memory, rows) or 1
         retrieved = search(chunks).search([row["question"] for row in rows], k)
         contexts = (
-            _passages([chunks[place] for place in (sorted(found) if keep_order else found)], prompts)
-            for found in retrieved
+            _passages([chunks[place] for place in (sorted(hits) if keep_order else hits)], prompts)
+            for hits in retrieved
         )
     for row, context in zip(rows, contexts, strict=True):
         yield from repeated([_request(row, context, prompts, sampling)], repeats)
@@ -293,4 +293,6 @@ def _request(row: Row, context: str, prompts: Prompts, sampling: Sampling) -> Re
 
 
 def _passages(passages: Iterable[str], prompts: Prompts) -> str:
-    return prompts.passages.format(passages="\n\n\n".join(prompts.passage.format(passage=one) for one in passages))
+    return prompts.passages.format(
+        passages="\n\n\n".join(prompts.passage.format(passage=passage) for passage in passages)
+    )

@@ -125,7 +125,7 @@ def gold_texts(
     text_of = paragraphs_of(book)
     if evidence is None:
         text_of = {(number, 0): chapter_passage(number, text) for number, text in book.chapters}
-    return {query: [text for place, text in text_of.items() if place in of] for query, of in needed.items()}
+    return {query: [text for place, text in text_of.items() if place in wanted] for query, wanted in needed.items()}
 
 
 def stand_in(system: SystemSpec) -> str:
@@ -158,8 +158,8 @@ def remember(
     """
     conversations = []
     for i, (number, text) in enumerate(book.chapters):
-        said = {"content": chapter_passage(number, text), "timestamp": (FIRST + i * BETWEEN).isoformat()}
-        conversations.append(Conversation(f"{number}", "", (f"{number}",), ({"role": "user", **said},)))
+        turn = {"content": chapter_passage(number, text), "timestamp": (FIRST + i * BETWEEN).isoformat()}
+        conversations.append(Conversation(f"{number}", "", (f"{number}",), ({"role": "user", **turn},)))
     queries = [Query(f"{row['id']}@{k}", row["id"], "", row["question"], k) for row in rows]
     fill_and_ask(folder, system, conversations, queries, limits=limits or Limits(), progress=progress)
     recall = read_recall(folder, system, conversations, queries)
@@ -168,5 +168,5 @@ def remember(
         for chapter in row["chapters"]:
             if reason := recall.unstored.get(("", f"{chapter}")):
                 failures[row["id"]] = f"memory system: could not store chapter {chapter}: {reason}"
-    found = {query.question: recall.found[query.id] for query in queries if query.question not in failures}
-    return Remembered(found, failures, recall.warnings)
+    memories = {query.question: recall.found[query.id] for query in queries if query.question not in failures}
+    return Remembered(memories, failures, recall.warnings)

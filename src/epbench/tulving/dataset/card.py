@@ -72,7 +72,7 @@ def _of_book(data: BookData) -> dict[str, Any]:
 
 def _links(chapter: Chapter) -> tuple[int, int]:
     """By how many links the facts of a chapter follow at most; and its length, which decides between equals."""
-    return max((one.links for one in chapter.evidence.values()), default=0), len(chapter.text)
+    return max((evidence.links for evidence in chapter.evidence.values()), default=0), len(chapter.text)
 
 
 def _of_writing(writing: Writing) -> dict[str, Any]:
@@ -89,7 +89,10 @@ def _of_writing(writing: Writing) -> dict[str, Any]:
 
 def _summed(rounds: Sequence[Iteration]) -> Mapping[str, Any]:
     failed = Counter[str]()
-    for one in rounds:
-        failed.update(one.failed_checks)
-    counts = {name: sum(getattr(one, name) for one in rounds) for name in ("candidates", "failed_exact", "failed_llm")}
+    for iteration in rounds:
+        failed.update(iteration.failed_checks)
+    counts = {
+        name: sum(getattr(iteration, name) for iteration in rounds)
+        for name in ("candidates", "failed_exact", "failed_llm")
+    }
     return counts | {"n": len(rounds), "failed_checks": failed}

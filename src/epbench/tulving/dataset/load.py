@@ -58,7 +58,7 @@ class Loaded:
         """The chapters and paragraphs that answer each question, by its id; None for a book without them (level 1)."""
         if any(row.get("evidence") is None for row in self.rows):
             return None
-        return {row["id"]: [(one["chapter"], one["paragraph"]) for one in row["evidence"]] for row in self.rows}
+        return {row["id"]: [(spot["chapter"], spot["paragraph"]) for spot in row["evidence"]] for row in self.rows}
 
 
 def load_book(name: str) -> Loaded:

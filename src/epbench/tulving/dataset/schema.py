@@ -64,14 +64,14 @@ def configs_of(data: BookData) -> list[Config]:
     chapter = dict.fromkeys(_CHAPTER_COLUMNS, text) | dict.fromkeys(("chapter", "n_paragraphs"), number)
     chapter |= {"secondary_entities": List(text)}
     asked, extra = columns_of(data.selected, Question._fields), dict[str, Any]()
-    told, facts = columns_of(list(map(_chapter_row, data.chapters)), _CHAPTER_COLUMNS), dict[str, Any]()
+    chapter_columns, facts = columns_of(list(map(_chapter_row, data.chapters)), _CHAPTER_COLUMNS), dict[str, Any]()
     if any(chapter.evidence for chapter in data.chapters):
         extra = {"links": number, "evidence": List({"chapter": number, "paragraph": number})}
         facts = {"facts": List({"fact": text, "words": text, **extra})}
         chapters = {chapter.number: chapter for chapter in data.chapters}
-        evidence = [evidence_of(one, chapters) for one in data.selected]
-        asked |= {"links": [one.links for one in evidence], "evidence": [_spots(one) for one in evidence]}
-        told |= {"facts": [_fact_rows(chapter) for chapter in data.chapters]}
+        evidence = [evidence_of(asked_question, chapters) for asked_question in data.selected]
+        asked |= {"links": [entry.links for entry in evidence], "evidence": [_spots(entry) for entry in evidence]}
+        chapter_columns |= {"facts": [_fact_rows(chapter) for chapter in data.chapters]}
     tuning = single_event(data.questions)
     messages = {"id": text, "messages": List({"role": text, "content": text})}
     book = {"title": text, "text": Value("large_string")}
@@ -84,7 +84,7 @@ def configs_of(data: BookData) -> list[Config]:
             Features(messages),
             {"id": Column(tuning, attrgetter("id")), "messages": Column(tuning, chat)},
         ),
-        Config("chapters", "test", Features(chapter | facts), told),
+        Config("chapters", "test", Features(chapter | facts), chapter_columns),
         Config("book", "test", Features(book), {"title": [data.title], "text": Column([data], BookData.book)}),
     ]
 
@@ -122,5 +122,5 @@ _CHAPTER_COLUMNS = """
 
 
 def _chapter_row(chapter: Chapter) -> tuple[Any, ...]:
-    told = event_values(chapter.event).values()
-    return chapter.number, *told, chapter.style, chapter.n_paragraphs, chapter.text, list(chapter.secondary)
+    values = event_values(chapter.event).values()
+    return chapter.number, *values, chapter.style, chapter.n_paragraphs, chapter.text, list(chapter.secondary)

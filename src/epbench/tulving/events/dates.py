@@ -19,7 +19,7 @@ _ONES = """
     first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
     fifteenth sixteenth seventeenth eighteenth nineteenth
 """.split()
-_ORDINALS = (*_ONES, "twentieth", *(f"twenty-{one}" for one in _ONES[:9]), "thirtieth", "thirty-first")
+_ORDINALS = (*_ONES, "twentieth", *(f"twenty-{ordinal}" for ordinal in _ONES[:9]), "thirtieth", "thirty-first")
 
 
 @cache

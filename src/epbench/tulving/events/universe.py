@@ -131,10 +131,10 @@ def as_texts(universe: Universe) -> dict[str, list[str]]:
     }
 
 
-def _take(draws: RandomStream, items: Sequence[Any], size: int, what: str, where: str, remedy: str) -> list[Any]:
+def _take(draws: RandomStream, items: Sequence[Any], size: int, kind: str, where: str, remedy: str) -> list[Any]:
     if size > len(items):
         raise BadInput(
-            f"a universe of {size} needs {size} {what}; {where} gives {len(items)}; make the universe smaller, or {remedy}"
+            f"a universe of {size} needs {size} {kind}; {where} gives {len(items)}; make the universe smaller, or {remedy}"
         )
     return draws.sample(items, size)
 

@@ -49,8 +49,8 @@ def check_names(names: Iterable[str], where: str) -> None:
         BadInput: Two names are equal or nested; the message has both.
     """
     ordered = sorted((f" {name.casefold()} ", name) for name in names)
-    for (one, name), (other, again) in itertools.pairwise(ordered):
-        if one == other:
+    for (key, name), (next_key, again) in itertools.pairwise(ordered):
+        if key == next_key:
             raise BadInput(f"{where}: found {again!r} twice ({name!r}), expected each name once")
     everything = "\n".join(folded for folded, _ in ordered)
     for folded, name in ordered:
@@ -167,14 +167,14 @@ def read_universe_files(universe: str) -> UniverseFiles:
         BadInput: The universe does not exist, or a file is missing or faulty. The message names the file and the key,
             row or name, what was found there and what was expected.
     """
-    own = universe not in universe_names()
-    folder = Path(universe) if own else DATA / "universes" / universe
+    is_own = universe not in universe_names()
+    folder = Path(universe) if is_own else DATA / "universes" / universe
     name = universe_name(universe)
-    if own:
+    if is_own:
         _check_folder(universe, folder, name)
     settings = read_settings(folder / "universe.toml")
     locations, details = read_locations(folder / "locations.csv"), read_contents(folder / "contents.json")
-    if own:
+    if is_own:
         _check_across(folder, locations, details)
     return UniverseFiles(
         name=name,
@@ -189,7 +189,7 @@ def read_universe_files(universe: str) -> UniverseFiles:
         details=details,
         first_names=own_names(folder / "first.txt") or words_in(NAMES / "first.txt"),
         last_names=own_names(folder / "last.txt") or words_in(NAMES / "last.txt"),
-        hash=_hash_of(folder) if own else None,
+        hash=_hash_of(folder) if is_own else None,
     )
 
 
@@ -269,11 +269,11 @@ def read_settings(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _check_keys(where: str, found: Mapping[str, Any], expected: Sequence[str]) -> None:
+def _check_keys(where: str, content: Mapping[str, Any], expected: Sequence[str]) -> None:
     for key in expected:
-        if key not in found:
+        if key not in content:
             raise BadInput(f"{where}: the key {key!r} is missing; expected {', '.join(expected)}")
-    for key in found:
+    for key in content:
         if key not in expected:
             raise BadInput(f"{where}: found the unknown key {shown(key)}, expected only {', '.join(expected)}")
 
@@ -301,10 +301,10 @@ def read_locations(path: Path) -> dict[str, tuple[float, float] | None]:
         check_text(f"{where}, field 'name'", name)
         if name in locations:
             raise BadInput(f"{where}, field 'name': found {name!r} twice, expected each name once")
-        given = {field: row.get(field) or "" for field in ("latitude", "longitude")}
+        cells = {field: row.get(field) or "" for field in ("latitude", "longitude")}
         locations[name] = (
-            (_degrees(where, "latitude", given["latitude"], 90), _degrees(where, "longitude", given["longitude"], 180))
-            if any(given.values())
+            (_degrees(where, "latitude", cells["latitude"], 90), _degrees(where, "longitude", cells["longitude"], 180))
+            if any(cells.values())
             else None
         )
     if not locations:

@@ -56,14 +56,14 @@ def training_questions(dataset: str) -> list[TrainingQuestion]:
         BadInput: The dataset or its config does not exist, or a row is not a question with an answer or has the id of an
             earlier row.
     """
-    found: dict[str, TrainingQuestion] = {}
+    questions: dict[str, TrainingQuestion] = {}
     for number, row in enumerate(all_checked_rows(dataset, CONFIG, SPLIT, _ROW)):
         where = f"{dataset}, config {CONFIG!r}, row {number}"
         question = _question(where, row)
-        if question.id in found:
+        if question.id in questions:
             raise BadInput(f"{where}, field 'id': expected another id in every row, found {shown(question.id)} again")
-        found[question.id] = question
-    return list(found.values())
+        questions[question.id] = question
+    return list(questions.values())
 
 
 def _question(where: str, row: Row) -> TrainingQuestion:
@@ -95,11 +95,11 @@ def question_samples(
     Raises:
         BadInput: A question or answer cannot be written for this model, or is too long; see `SampleTokens.answer`.
     """
-    rows = [{"id": one.id, "question": one.question, "n_chapters": 1} for one in questions]
+    rows = [{"id": question.id, "question": question.question, "n_chapters": 1} for question in questions]
     samples = []
-    for number, (one, request) in enumerate(zip(questions, reading.requests(data, rows, MEMORY), strict=True)):
+    for number, (question, request) in enumerate(zip(questions, reading.requests(data, rows, MEMORY), strict=True)):
         try:
-            samples.append(tokens.answer(one.id, request, one.answer))
+            samples.append(tokens.answer(question.id, request, question.answer))
         except BadInput as error:
             raise BadInput(f"{data.name}, config {CONFIG!r}, row {number}: {error}") from error
     return samples
@@ -155,7 +155,7 @@ class TulvingPlan:
 
         A published book has questions in its own words and is trained on ours, so that it may have no such row.
         """
-        words = {one.question for one in self.trained}
+        words = {question.question for question in self.trained}
         return frozenset(row["id"] for row in self.rows if row["question"] in words)
 
     def identity(self, model: Model) -> dict[str, Any]:

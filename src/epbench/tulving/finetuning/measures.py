@@ -138,8 +138,10 @@ def summary_of(folder: Path, plan: TulvingPlan) -> dict[str, Any]:
         TRAINED if id_ in trained else NOT_TRAINED if n else EMPTY
         for id_, n in zip(table["id"], table["n_chapters"], strict=True)
     ]
-    found = {group: _group(part) for group in GROUPS if len(part := table[[one == group for one in groups]])}
-    return {**scores, "groups": found, "failures": _failures(folder, judge)}
+    by_group = {
+        group: _group(part) for group in GROUPS if len(part := table[[row_group == group for row_group in groups]])
+    }
+    return {**scores, "groups": by_group, "failures": _failures(folder, judge)}
 
 
 def _failures(folder: Path, judge: PastJudge | None) -> dict[str, int]:

@@ -93,13 +93,13 @@ def tables(scores: Record) -> list[Table]:
     names = [*(f"f1_by_bin.{bin_}" for bin_ in bins), "simple_recall_score", "latest"]
     head = [*(f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in bins), "simple recall", "latest"]
     rows = [[epoch, *(narrow_cell(run, name) for name in names)] for epoch, run in runs.items()]
-    told = [
+    notes = [
         f"Method: {scores['method']}. Epoch 0 is the model before training.",
         *what_was_trained(scores),
         *_notes(runs),
     ]
     return [
-        Table(["epoch", *head], rows, "F1 by matching chapters", told),
+        Table(["epoch", *head], rows, "F1 by matching chapters", notes),
         _groups_table(runs),
         perplexity_table(epochs, [_PERPLEXITY_NOTE], episodic=False),
     ]
@@ -120,7 +120,7 @@ def _notes(runs: Mapping[str, Record]) -> list[str]:
 
 
 def _groups_table(runs: Mapping[str, Record]) -> Table:
-    counts = {group: of["n"] for run in runs.values() for group, of in run["groups"].items()}
+    counts = {group: part["n"] for run in runs.values() for group, part in run["groups"].items()}
     groups = [group for group in _GROUPS if group in counts]
     rows = [
         [epoch, *(_group_cell(run["groups"][group]) for group in groups), str(run["n_failed"])]

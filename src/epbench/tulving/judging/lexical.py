@@ -53,8 +53,8 @@ def judge_account(judge_input: JudgeInput) -> Verdict:
         empty = is_abstention(judge_input.answer)
         return Verdict([] if empty else [judge_input.answer], [], [], "nothing happened that could be told")
     chapter = set(normal(judge_input.reference[0]).split()) - SMALL_WORDS
-    told = chapter & set(normal(judge_input.answer).split())
-    share = len(told) / len(chapter) if chapter else 0.0  # nothing can be told of a chapter without words
+    covered = chapter & set(normal(judge_input.answer).split())
+    share = len(covered) / len(chapter) if chapter else 0.0  # nothing can be told of a chapter without words
     score = 1.0 if share >= FULL else 0.5 if share >= PARTIAL else 0.0
     items = [] if score == 0 and is_abstention(judge_input.answer) else ["account"]
     order = list(judge_input.reference) if score else []
@@ -176,19 +176,21 @@ class LexicalJudge:
             return judge_account(judge_input)
         reference, answer = judge_input.distinct_reference, judge_input.answer
         words = normal(answer)
-        found = sorted((item for item in reference if is_in(item, words)), key=lambda item: position(item, words))
-        if not found and is_abstention(answer) and not guesses(judge_input):
+        present = sorted((item for item in reference if is_in(item, words)), key=lambda item: position(item, words))
+        if not present and is_abstention(answer) and not guesses(judge_input):
             return Verdict([], [0.0] * len(judge_input.reference), [], "the answer says that it does not know")
-        missing = [item for item in reference if item not in found]
-        entries = [entry for entry in entries_of(judge_input, missing) if not any(is_in(item, entry) for item in found)]
+        missing = [item for item in reference if item not in present]
+        entries = [
+            entry for entry in entries_of(judge_input, missing) if not any(is_in(item, entry) for item in present)
+        ]
         halves: dict[str, str] = {}
         for item in missing:
             half = next((entry for entry in entries if is_half_in(item, entry, judge_input.trace)), None)
             if half is not None and half not in halves.values():
                 halves[item] = half
-        scores = [1.0 if item in found else 0.5 if item in halves else 0.0 for item in judge_input.reference]
-        reason = f"{len(found)} of {len(reference)} true items stand in the answer, {len(halves)} in part"
-        positions = {item: position(item, words) for item in found}
+        scores = [1.0 if item in present else 0.5 if item in halves else 0.0 for item in judge_input.reference]
+        reason = f"{len(present)} of {len(reference)} true items stand in the answer, {len(halves)} in part"
+        positions = {item: position(item, words) for item in present}
         positions |= {item: position(half, words) for item, half in halves.items()}
         order = sorted(positions, key=lambda item: positions[item])
-        return Verdict([*found, *entries], scores, order, reason)
+        return Verdict([*present, *entries], scores, order, reason)

@@ -168,8 +168,12 @@ class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
 
     def requests(self, inputs: Sequence[JudgeInput]) -> list[Request]:
         """See `BaseModelJudge.requests`."""
-        verdicts = [self.prompts.verdict_request(one, one.id, self.max_tokens) for one in inputs]
-        orders = [self.prompts.order_request(one, one.id, self.max_tokens) for one in inputs if may_need_order(one)]
+        verdicts = [self.prompts.verdict_request(input_, input_.id, self.max_tokens) for input_ in inputs]
+        orders = [
+            self.prompts.order_request(input_, input_.id, self.max_tokens)
+            for input_ in inputs
+            if may_need_order(input_)
+        ]
         return [*verdicts, *orders]
 
     def verdict_on(self, judge_input: JudgeInput, id_: str, ask: Ask) -> Calls[Verdict]:
@@ -178,9 +182,9 @@ class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
         n = len(reference)
         request = self.prompts.verdict_request(judge_input, id_, self.max_tokens)
         items, scores, reason = yield from ask(request, lambda reply: read_verdict(reply, n))
-        found = [item for item, score in zip(reference, scores, strict=True) if score > 0]
-        order = found if len(found) == 1 else []
-        if may_need_order(judge_input) and len(found) == n:
+        credited = [item for item, score in zip(reference, scores, strict=True) if score > 0]
+        order = credited if len(credited) == 1 else []
+        if may_need_order(judge_input) and len(credited) == n:
             request = self.prompts.order_request(judge_input, id_, self.max_tokens)
             positions = yield from ask(request, lambda reply: read_order(reply, n))
             order = [reference[position] for position in positions]
@@ -209,13 +213,13 @@ def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
         UnusableReply: There is no such object, a field is repeated, an item is not a text, a score is not a number from 0 to
             1, or there is not exactly one score for each true item.
     """
-    found = last_object_with(reply, "items", *(["scores"] if n else []))
-    items = _list(found, "items")
+    reply_object = last_object_with(reply, "items", *(["scores"] if n else []))
+    items = _list(reply_object, "items")
     for item in items:
         if not isinstance(item, str):
             raise UnusableReply(f"an item is {_shown(item)}, a text is expected")
-    scores = _scores(_list(found, "scores"), n) if n else []
-    reason = found.get("reason", "")
+    scores = _scores(_list(reply_object, "scores"), n) if n else []
+    reason = reply_object.get("reason", "")
     return [item.strip() for item in items if item.strip()], scores, reason if isinstance(reason, str) else ""
 
 
@@ -268,10 +272,10 @@ def _number_of_item(value: Any, n: int) -> int | None:
     return int(number) if number is not None and 1 <= number <= n and number == int(number) else None
 
 
-def _list(found: dict[str, Any], key: str) -> list[Any]:
-    if not isinstance(found[key], list):
-        raise UnusableReply(f"{key} is {_shown(found[key])}, a list is expected")
-    return list(found[key])
+def _list(reply_object: dict[str, Any], key: str) -> list[Any]:
+    if not isinstance(reply_object[key], list):
+        raise UnusableReply(f"{key} is {_shown(reply_object[key])}, a list is expected")
+    return list(reply_object[key])
 
 
 def _shown(value: Any) -> str:

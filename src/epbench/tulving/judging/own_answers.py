@@ -97,8 +97,8 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
         typed(where, record, _LINE)
         answer, failure = record.get("answer"), record.get("failure")
         if answer is not None and failure is not None:
-            found = f"{shown(answer)} and {shown(failure)}"
-            raise BadInput(f"{where}: expected either an answer or a failure, found {found}")
+            both = f"{shown(answer)} and {shown(failure)}"
+            raise BadInput(f"{where}: expected either an answer or a failure, found {both}")
         if record["id"] not in known:
             raise BadInput(f"{where}, field 'id': no question of this dataset has the id {shown(record['id'])}")
         if record["id"] in answers:
@@ -112,8 +112,8 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
     if not answers and not failures:
         raise BadInput(f"{path}: expected answers, found none")
     empty = {id_: answer for id_, answer in answers.items() if is_empty(answer)}
-    given = {id_: answer for id_, answer in answers.items() if id_ not in empty}
-    return OwnAnswers(given, failures, {id_: answer for id_, answer in empty.items() if answer.strip()})
+    filled = {id_: answer for id_, answer in answers.items() if id_ not in empty}
+    return OwnAnswers(filled, failures, {id_: answer for id_, answer in empty.items() if answer.strip()})
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -138,11 +138,11 @@ def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> Non
         answers: The answers by the id of the question.
         source: Where they come from; it is part of their keys.
     """
-    own = OwnAnswers(
+    own_answers = OwnAnswers(
         {id_: answer for id_, answer in answers.items() if not is_empty(answer)},
         {id_: EMPTY for id_, answer in answers.items() if is_empty(answer)},
     )
-    record_own_answers(folder, own, list(answers), source)
+    record_own_answers(folder, own_answers, list(answers), source)
 
 
 def record_own_answers(folder: Path, own: OwnAnswers, ids: Sequence[str], source: str) -> None:
@@ -160,8 +160,10 @@ def record_own_answers(folder: Path, own: OwnAnswers, ids: Sequence[str], source
         key = Request(id_, "", "", answer or own.empty.get(id_, "")).key(source)
         before = journal.records.get(key)
         # Earlier versions journaled an empty answer as a failure, under the key of a missing one, and `-` as an answer.
-        again = before is not None and (before.get("failure") is not None or (id_ in own.empty and "answer" in before))
-        if before is None or (id_ not in own.failures and again):
+        outdated = before is not None and (
+            before.get("failure") is not None or (id_ in own.empty and "answer" in before)
+        )
+        if before is None or (id_ not in own.failures and outdated):
             outcome: dict[str, Any] = {"answer": answer}
             if answer is None:
                 outcome = {"failure": own.failures[id_]} if id_ in own.failures else {"missing": True}

@@ -71,7 +71,7 @@ def phrases_of(answer: str, question: str) -> list[Phrase]:
     lines = answer.splitlines()
     listed = any(MARKER.match(line) for line in lines)
     asked = set(normal(question).split()) | SMALL_WORDS
-    found = []
+    phrases = []
     for number, line in enumerate(lines):
         marker = MARKER.match(line)
         if listed and not marker:
@@ -87,8 +87,8 @@ def phrases_of(answer: str, question: str) -> list[Phrase]:
                     for text in _without_leads(line[slice(*span)]):
                         words = normal(text)
                         if not set(words.split()) <= asked:
-                            found.append(Phrase(text, words, number, *span))
-    return found
+                            phrases.append(Phrase(text, words, number, *span))
+    return phrases
 
 
 def _sentences(line: str, start: int) -> list[tuple[int, int]]:
@@ -114,14 +114,14 @@ def _without_leads(text: str) -> list[str]:
     rests = [words[i + 1 :] for i, word in enumerate(head) if word in _LEADS]
     named = [rest for rest in rests if _is_titled(rest)]
     only_named = named and not _ARTICLES & set(head[: len(words) - len(named[0])])
-    found = named if only_named else [words, *rests]
-    return list(dict.fromkeys(" ".join(some) for some in found if 0 < len(some) <= MOST_WORDS))
+    candidates = named if only_named else [words, *rests]
+    return list(dict.fromkeys(" ".join(phrase) for phrase in candidates if 0 < len(phrase) <= MOST_WORDS))
 
 
 def _is_titled(words: list[str]) -> bool:
     """Whether all words, links aside, have a capital: `Museum of Modern Art`."""
-    own = [word for word in words if word.casefold() not in _LINKS]
-    return bool(own) and not any(word[0].islower() for word in own)
+    main = [word for word in words if word.casefold() not in _LINKS]
+    return bool(main) and not any(word[0].islower() for word in main)
 
 
 def _n_fillers(words: list[str]) -> int:

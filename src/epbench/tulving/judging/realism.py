@@ -118,14 +118,14 @@ class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
 
     def requests(self, inputs: Sequence[RatedEvent]) -> list[Request]:
         """See `BaseModelJudge.requests`."""
-        return [self._request(one, f"chapter {one.chapter}") for one in inputs]
+        return [self._request(rated, f"chapter {rated.chapter}") for rated in inputs]
 
     def verdict_on(self, judge_input: RatedEvent, id_: str, ask: Ask) -> Calls[RealismVerdict]:
         """See `BaseModelJudge.verdict_on`."""
         return (yield from ask(self._request(judge_input, id_), read_rating))
 
-    def _request(self, one: RatedEvent, id_: str) -> Request:
-        event, prompts = one.event, self.prompts
+    def _request(self, rated: RatedEvent, id_: str) -> Request:
+        event, prompts = rated.event, self.prompts
         case = prompts.case.format(
             date=event.day, space=event.space, entity=event.entity, content=event.content, detail=event.detail
         )
@@ -138,11 +138,11 @@ def read_rating(reply: str) -> RealismVerdict:
     Raises:
         UnusableReply: There is no object with a rating, a field is repeated, or the rating is none of the five.
     """
-    found = last_object_with(reply, "rating")
-    said, reason = found["rating"], found.get("reason", "")
-    grade = " ".join(said.replace("-", " ").split()).lower() if isinstance(said, str) else None
-    rating = next((one for one in RATINGS if one.replace("-", " ").lower() == grade), None)
+    reply_object = last_object_with(reply, "rating")
+    value, reason = reply_object["rating"], reply_object.get("reason", "")
+    grade = " ".join(value.replace("-", " ").split()).lower() if isinstance(value, str) else None
+    rating = next((known for known in RATINGS if known.replace("-", " ").lower() == grade), None)
     if rating is None:
-        shown = json.dumps(said, ensure_ascii=False)[:60]
+        shown = json.dumps(value, ensure_ascii=False)[:60]
         raise UnusableReply(f"the rating is {shown}, one of these is expected: {', '.join(RATINGS)}")
     return RealismVerdict(rating, reason if isinstance(reason, str) else "")

@@ -109,21 +109,21 @@ class SimilarityJudge:
     def _verdict(self, reading: _Reading) -> Verdict:
         if reading.by_words is not None:
             return self._by_words.verdict(reading.by_words)
-        given, found = reading.judge_input, reading.found
+        judge_input, present = reading.judge_input, reading.found
         if reading.names_nothing:
-            return Verdict([], [0.0] * len(given.reference), [], "the answer names nothing")
+            return Verdict([], [0.0] * len(judge_input.reference), [], "the answer names nothing")
         matches = self._matches(reading)
-        said = [*found, *(match.phrase.words for match in matches)]
-        others = [entry for entry in reading.entries if not any(_holds(entry, words) for words in map(normal, said))]
-        scores = {**dict.fromkeys(found, 1.0), **{match.item: match.score for match in matches}}
-        positions = {item: position(item, reading.words) for item in found}
+        named = [*present, *(match.phrase.words for match in matches)]
+        others = [entry for entry in reading.entries if not any(_holds(entry, words) for words in map(normal, named))]
+        scores = {**dict.fromkeys(present, 1.0), **{match.item: match.score for match in matches}}
+        positions = {item: position(item, reading.words) for item in present}
         positions |= {match.item: reading.words.find(match.phrase.words) for match in matches}
         n_full = sum(score == 1.0 for score in scores.values())
         return Verdict(
-            [*found, *(match.item if match.score == 1 else match.phrase.words for match in matches), *others],
-            [scores.get(item, 0.0) for item in given.reference],
+            [*present, *(match.item if match.score == 1 else match.phrase.words for match in matches), *others],
+            [scores.get(item, 0.0) for item in judge_input.reference],
             sorted(positions, key=lambda item: positions[item]),
-            f"{n_full} of {len(given.distinct_reference)} true items are in the answer, {n_full - len(found)} of them in "
+            f"{n_full} of {len(judge_input.distinct_reference)} true items are in the answer, {n_full - len(present)} of them in "
             f"other words, and {len(scores) - n_full} more in part",
         )
 
@@ -184,25 +184,27 @@ class _Reading:
         self.missing = list[str]()
         if judge_input.trace == "full_details":
             return
-        said = replace(judge_input, answer=without_denials(judge_input.answer))
-        self.words = normal(said.answer)
-        if said != judge_input and set(self.words.split()) <= _NOTHING_LEFT:
-            said = replace(said, answer="")
-        self.by_words = said
+        asserted = replace(judge_input, answer=without_denials(judge_input.answer))
+        self.words = normal(asserted.answer)
+        if asserted != judge_input and set(self.words.split()) <= _NOTHING_LEFT:
+            asserted = replace(asserted, answer="")
+        self.by_words = asserted
         if judge_input.trace not in DESCRIBED:
             return
         self.by_words = None
         reference = judge_input.distinct_reference
         self.found = sorted((item for item in reference if is_in(item, self.words)), key=self._position)
         self.missing = [item for item in reference if item not in self.found]
-        self.names_nothing = not said.answer or (
-            not self.found and is_abstention(judge_input.answer) and not guesses(said)
+        self.names_nothing = not asserted.answer or (
+            not self.found and is_abstention(judge_input.answer) and not guesses(asserted)
         )
         if not self.names_nothing:
-            self.entries = entries_of(said, self.missing)
+            self.entries = entries_of(asserted, self.missing)
             if self.missing:
-                phrases = phrases_of(said.answer, said.question)
-                self.phrases = [one for one in phrases if not any(is_in(item, one.words) for item in self.found)]
+                phrases = phrases_of(asserted.answer, asserted.question)
+                self.phrases = [
+                    phrase for phrase in phrases if not any(is_in(item, phrase.words) for item in self.found)
+                ]
 
     def _position(self, item: str) -> int:
         return position(item, self.words)
@@ -226,7 +228,7 @@ def _initials(item: str) -> set[str]:
     """`moma` and `mma` for `Museum of Modern Art`; nothing for less than three words."""
     words = normal(item).split()
     with_small, without = (
-        "".join(word[0] for word in some) for some in (words, [w for w in words if w not in SMALL_WORDS])
+        "".join(word[0] for word in chosen) for chosen in (words, [w for w in words if w not in SMALL_WORDS])
     )
     return {initials for initials in (with_small, without) if len(initials) >= 3}
 
@@ -313,15 +315,15 @@ class Similarities:
             return (whole + 1) / 2
         return (whole + (self._cosine(*rests) if rests[1] else 0.0)) / 2
 
-    def _cosine(self, one: str, other: str) -> float:
-        return float(self._vectors[one] @ self._vectors[other])
+    def _cosine(self, first: str, second: str) -> float:
+        return float(self._vectors[first] @ self._vectors[second])
 
 
-def _without_shared(one: str, other: str) -> tuple[str, str]:
+def _without_shared(left: str, right: str) -> tuple[str, str]:
     """Both texts without the words they share, small words aside; empty where only small words are left."""
-    shared = (set(one.split()) & set(other.split())) - SMALL_WORDS
+    shared = (set(left.split()) & set(right.split())) - SMALL_WORDS
     if not shared:
-        return one, other
-    rests = [[word for word in text.split() if word not in shared] for text in (one, other)]
+        return left, right
+    rests = [[word for word in text.split() if word not in shared] for text in (left, right)]
     first, second = ("" if set(rest) <= SMALL_WORDS else " ".join(rest) for rest in rests)
     return first, second

@@ -137,7 +137,7 @@ def judge_input(row: Row, answer: str, reference: tuple[str, ...] | None = None)
 
 def open_inputs(folder: Path, rows: Sequence[Row], judge: Judge) -> list[JudgeInput]:
     """The journaled answers to these rows that the judge has yet to judge, each once."""
-    inputs = [given for _, given in given_answers(folder, rows, judge)]
+    inputs = [input_ for _, input_ in given_answers(folder, rows, judge)]
     return list(protocol.open_inputs(read_journal(folder / JUDGEMENTS), inputs, judge).values())
 
 
@@ -149,9 +149,9 @@ def judge_answers(folder: Path, rows: Sequence[Row], judge: Judge, progress: Pro
 
 def ask_judge(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progress) -> None:
     """Have all journaled answers to these rows judged on which the journal has no verdict."""
-    inputs = [given for _, given in given_answers(folder, rows, judge)]
+    inputs = [input_ for _, input_ in given_answers(folder, rows, judge)]
     journal = Journal(folder / JUDGEMENTS)
-    judge_open(journal, inputs, judge, progress, "verdicts", lambda given, _: {"id": given.id}, folder / CALLS)
+    judge_open(journal, inputs, judge, progress, "verdicts", lambda input_, _: {"id": input_.id}, folder / CALLS)
     journal.close()
 
 
@@ -164,8 +164,8 @@ def scored_answers(rows: Sequence[Row], found: Sequence[JudgedRecord]) -> list[S
     """The same from what `judgement_records` has found."""
     questions = {row["id"]: _to_score(row) for row in rows}
     return [
-        _scored(questions[given.id], verdict)
-        for _, given, verdict in found
+        _scored(questions[input_.id], verdict)
+        for _, input_, verdict in found
         if verdict is not None and verdict.get("failure") is None
     ]
 
@@ -176,8 +176,8 @@ def judged(row: Row, verdict: Record) -> ScoredAnswer:
 
 
 def _scored(question: dict[str, Any], verdict: Record) -> ScoredAnswer:
-    said = {name: verdict[name] for name in ("items", "scores", "order")}
-    return ScoredAnswer(**question, **said, missing=verdict.get("missing", False))
+    fields = {name: verdict[name] for name in ("items", "scores", "order")}
+    return ScoredAnswer(**question, **fields, missing=verdict.get("missing", False))
 
 
 def missing_verdict(reference: Sequence[str]) -> Record:
@@ -193,8 +193,8 @@ def lost_questions(rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeat
         verdicts: The judged answers.
         repeats: How often the run asked each question, at least 1.
     """
-    found = Counter(verdict.id for verdict in verdicts)
-    return [QuestionToScore(**_to_score(row)) for row in rows for _ in range(repeats - found[row["id"]])]
+    n_judged = Counter(verdict.id for verdict in verdicts)
+    return [QuestionToScore(**_to_score(row)) for row in rows for _ in range(repeats - n_judged[row["id"]])]
 
 
 def _to_score(row: Row) -> dict[str, Any]:
@@ -215,24 +215,24 @@ def judgement_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -
         BadInput: A verdict has another number of scores than there are true items, or a score outside 0 to 1.
     """
     journal = read_journal(folder / JUDGEMENTS)
-    found: list[JudgedRecord] = []
-    for answer, given in given_answers(folder, rows, judge, missing=True):
+    records: list[JudgedRecord] = []
+    for answer, input_ in given_answers(folder, rows, judge, missing=True):
         if answer.get("missing"):
-            found.append((answer, given, missing_verdict(given.reference)))
+            records.append((answer, input_, missing_verdict(input_.reference)))
             continue
-        record = journal.get(answer["key"] if judge.prompt_hash == PUBLISHED else given.key(judge))
+        record = journal.get(answer["key"] if judge.prompt_hash == PUBLISHED else input_.key(judge))
         if record is not None and record.get("failure") is None:
-            record = _checked(folder, record, given, published=judge.prompt_hash == PUBLISHED)
-        found.append((answer, given, record))
-    return found
+            record = _checked(folder, record, input_, published=judge.prompt_hash == PUBLISHED)
+        records.append((answer, input_, record))
+    return records
 
 
-def _checked(folder: Path, verdict: Record, given: JudgeInput, *, published: bool) -> Record:
+def _checked(folder: Path, verdict: Record, input_: JudgeInput, *, published: bool) -> Record:
     """A verdict with scores from 0 to 1; those of a published judge may exceed 1 and are clipped."""
     where, scores = f"{folder / JUDGEMENTS}, record {verdict['key']!r}, field 'scores'", verdict.get("scores", ())
-    if len(scores) != (expected := len(given.reference)):
+    if len(scores) != (expected := len(input_.reference)):
         raise BadInput(
-            f"{where}: expected {expected} numbers, one for each true item of question {given.id}, found {len(scores)}"
+            f"{where}: expected {expected} numbers, one for each true item of question {input_.id}, found {len(scores)}"
         )
     if not published and (odd := next((score for score in scores if not 0 <= score <= 1), None)) is not None:
         raise BadInput(
@@ -245,8 +245,8 @@ def _checked(folder: Path, verdict: Record, given: JudgeInput, *, published: boo
 
 def answer_records(folder: Path, judge: JudgeIdentity) -> list[Record]:
     """The journaled replies; one that refuses or says nothing is a failure, except before the judge of a published run."""
-    found: list[Record] = from_journal(folder / ANSWERS, list if judge.prompt_hash == PUBLISHED else with_failures)
-    return found
+    records: list[Record] = from_journal(folder / ANSWERS, list if judge.prompt_hash == PUBLISHED else with_failures)
+    return records
 
 
 def given_answers(
@@ -260,12 +260,12 @@ def given_answers(
     asked again, under another key.
     """
     position = {row["id"]: i for i, row in enumerate(rows)}
-    given = {
+    latest = {
         (position[record["id"]], record["repeat"]): record
         for record in answer_records(folder, judge)
         if record.get("failure") is None and record["id"] in position and (missing or not record.get("missing"))
     }
-    inputs = [(i, record) for (i, _), record in sorted(given.items(), key=itemgetter(0))]
+    inputs = [(i, record) for (i, _), record in sorted(latest.items(), key=itemgetter(0))]
     references = [tuple(row["answer"]) for row in rows]  # one for all repeats
     return [(record, judge_input(rows[i], record.get("answer", ""), references[i])) for i, record in inputs]
 

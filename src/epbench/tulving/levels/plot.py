@@ -90,12 +90,12 @@ def _plan(
 ) -> ChapterPlan:
     """The plan of a chapter that tells every fact itself."""
     deeds = _deeds(event, universe, spread, draws)
-    told = " ".join([event.detail, *deeds]).lower()
+    lowered = " ".join([event.detail, *deeds]).lower()
     varied = level >= 3
     phrases = [words for words in paraphrases(event.content, universe, scenery) if spread.allows(words)]
-    named = not varied or draws.unit() < NAMED or event.content.lower() in told or not phrases
-    what = f"the {event.content}" if named else draws.pick(phrases)
-    spread.add(what)
+    named = not varied or draws.unit() < NAMED or event.content.lower() in lowered or not phrases
+    phrase = f"the {event.content}" if named else draws.pick(phrases)
+    spread.add(phrase)
     spots = {"location": layout.space, "date": layout.time, "entity": layout.entity, "content": layout.content}
     return ChapterPlan(
         level=level,
@@ -103,7 +103,7 @@ def _plan(
         where=f"{scenery.places[event.space].preposition} {event.space}",
         name=event.entity,
         hero=event.first_name,
-        what=what,
+        what=phrase,
         named=named,
         deeds=deeds,
         evidence={fact: Evidence(0, frozenset([Spot(number, paragraph)])) for fact, paragraph in spots.items()},
@@ -135,12 +135,12 @@ def asides_bank() -> Mapping[str, Sequence[Told]]:
     listed = read_typed(path, dict[str, list[str]])
     bank = {}
     for mention in MENTIONS:
-        told = [read_sentence(f"{path}, {mention}", text, frozenset(_SLOTS)) for text in listed[mention]]
-        if len(told) < FEWEST or any(set(MENTIONS) & one.sentence.slots != {mention} for one in told):
+        entries = [read_sentence(f"{path}, {mention}", text, frozenset(_SLOTS)) for text in listed[mention]]
+        if len(entries) < FEWEST or any(set(MENTIONS) & entry.sentence.slots != {mention} for entry in entries):
             raise BadInput(
                 f"{path}, {mention}: expected {FEWEST} sentences or more, each with the slot {{{mention}}} alone"
             )
-        bank[mention] = told
+        bank[mention] = entries
     return bank
 
 
@@ -160,16 +160,16 @@ def draw_asides(
     }
     asides = []
     for mention, sentences in asides_bank().items():
-        pool, own = values[mention]
+        pool, actual = values[mention]
         n = draws.pick(NUMBERS)
-        others = [value for value in draws.sample(pool, n + 1) if value != own][:n]
+        others = [value for value in draws.sample(pool, n + 1) if value != actual][:n]
         waiting = iter(draws.sample(sentences, len(sentences)))
         for value in others:
             written = draws.pick(FORMATS)(value) if mention == "date" else str(value)  # type: ignore[arg-type]
             text = next(
-                told
-                for told in (tell_of(event, hero, one, {mention: written}, draws) for one in waiting)
-                if spread.allows(told)
+                sentence
+                for sentence in (tell_of(event, hero, entry, {mention: written}, draws) for entry in waiting)
+                if spread.allows(sentence)
             )
             spread.add(text)
             asides.append(Fixed(draws.between(1, layout.n_paragraphs), text))

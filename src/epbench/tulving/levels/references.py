@@ -106,9 +106,9 @@ class Book:
             spot = self._tell(anchor, "nickname", known, draws, self.layouts[anchor].entity)
             for number in others:
                 if draws.unit() < BY_NICKNAME:
-                    plan, own = self.plans[number], Spot(number, self.layouts[number].entity)
+                    plan, own_spot = self.plans[number], Spot(number, self.layouts[number].entity)
                     plan.name, plan.hero = nickname, f"the {nickname.split()[-1]}"
-                    plan.evidence["entity"] = Evidence(1, frozenset([own, spot]))
+                    plan.evidence["entity"] = Evidence(1, frozenset([own_spot, spot]))
 
     def add_accounts(self) -> None:
         """Have two witnesses disagree on the location of some chapters; the first chapter says whom to believe."""
@@ -119,12 +119,12 @@ class Book:
             if number == 0 or draws.unit() >= DISPUTED:
                 continue
             other = next(space for space in draws.sample(self.universe.spaces, 2) if space != event.space)
-            own = Spot(number, self.layouts[number].space)
+            own_spot = Spot(number, self.layouts[number].space)
             plan.where = _phrase("claim", {"where": plan.where, "witness": trusted}, draws)
             known = {"witness": doubted, "space": other}
             against = write_freshly(patterns_of("counterclaim"), known, self.spread, draws)
             plan.fixed.append(Fixed(draws.between(1, self.layouts[number].n_paragraphs), against))
-            plan.evidence["location"] = Evidence(1, frozenset([own, rule]))
+            plan.evidence["location"] = Evidence(1, frozenset([own_spot, rule]))
 
     def add_meetings(self) -> None:
         """Tell locations by whom the main character of another chapter had met there."""
@@ -136,9 +136,9 @@ class Book:
             space, plan = self.events[number].space, plans[number]
             told_by_itself = plan.evidence["location"].links == 0
             anchors = [
-                one
-                for one in earlier[space]
-                if plans[one].evidence["location"].links < MOST_LINKS and uses[one] < self._most_uses
+                candidate
+                for candidate in earlier[space]
+                if plans[candidate].evidence["location"].links < MOST_LINKS and uses[candidate] < self._most_uses
             ]
             if anchors and told_by_itself and draws.unit() < BY_MEETING:
                 anchor = draws.pick(anchors)
@@ -151,18 +151,18 @@ class Book:
                     spot = self._tell(anchor, "meeting", {"hero": plans[anchor].hero, "group": group}, draws)
                     met = plans[anchor].met = (group, spot)
                 plan.where = _phrase("where", {"hero": plans[anchor].hero, "group": met[0]}, draws)
-                own = Spot(number, self.layouts[number].space)
-                plan.evidence["location"] = _through(plans[anchor], "location", own, [met[1]])
+                own_spot = Spot(number, self.layouts[number].space)
+                plan.evidence["location"] = _linked_evidence(plans[anchor], "location", own_spot, [met[1]])
             earlier[space].append(number)
 
     def add_corrections(self) -> None:
         """Give some chapters a wrong date, and put it right in another chapter."""
         draws = RandomStream("corrections", self.seed)
         for number, (event, plan) in enumerate(zip(self.events, self.plans, strict=True)):
-            found = self._by_content(number, draws)
-            if len(self.events) < 2 or found is None or draws.unit() >= CORRECTED:
+            pointer = self._by_content(number, draws)
+            if len(self.events) < 2 or pointer is None or draws.unit() >= CORRECTED:
                 continue
-            words, spots = found
+            words, spots = pointer
             elsewhere = next(other for other in draws.sample(range(len(self.events)), 2) if other != number)
             wrong = next(day for day in draws.sample(self.universe.times, 2) if day != event.time)
             paragraph = draws.between(1, self.layouts[elsewhere].n_paragraphs)
@@ -190,17 +190,17 @@ class Book:
                         or not elsewhere
                         or abs(days) > MOST_DAYS
                         or plans[anchor].evidence["date"].links >= MOST_LINKS
-                        or (found := self._by_content(anchor, draws) or _by_meeting(plans[anchor], draws)) is None
+                        or (pointer := self._by_content(anchor, draws) or _by_meeting(plans[anchor], draws)) is None
                     ):
                         continue
-                    told = _relation(days, event, found[0], draws)
-                    if not spread.allows(told):
+                    relation = _relation(days, event, pointer[0], draws)
+                    if not spread.allows(relation):
                         continue
-                    spread.add(told)
+                    spread.add(relation)
                     uses[anchor] += 1
-                    plan.when = told
-                    own = Spot(number, self.layouts[number].time)
-                    plan.evidence["date"] = _through(plans[anchor], "date", own, found[1])
+                    plan.when = relation
+                    own_spot = Spot(number, self.layouts[number].time)
+                    plan.evidence["date"] = _linked_evidence(plans[anchor], "date", own_spot, pointer[1])
                     break
             earlier.append(number)
 
@@ -225,14 +225,14 @@ class Book:
             for place, number in enumerate(numbers):
                 later = numbers[place + 1 :]
                 if draws.unit() < LOSES and (thing := next(things, None)):
-                    self._happens("lost", number, thing, draws)
+                    self._add_outcome("lost", number, thing, draws)
                     if later and draws.unit() < FINDS:
-                        self._happens("found", draws.pick(later), thing, draws)
+                        self._add_outcome("found", draws.pick(later), thing, draws)
                 space = self.events[number].space
                 if last_visit[space] == number and draws.unit() < BARRED:
-                    self._happens("barred", number, space, draws)
+                    self._add_outcome("barred", number, space, draws)
 
-    def _happens(self, kind: str, number: int, thing: str, draws: RandomStream) -> None:
+    def _add_outcome(self, kind: str, number: int, thing: str, draws: RandomStream) -> None:
         spot = self._tell(number, kind, {"hero": self.plans[number].hero, "object": thing}, draws)
         self.plans[number].outcomes.append(Outcome(kind, thing, spot))
 
@@ -244,10 +244,10 @@ def _combined(form: str, parts: Sequence[str], draws: RandomStream, n: int | Non
         yield form.format(*chosen)
 
 
-def _through(anchor: ChapterPlan, fact: str, own: Spot, also: Sequence[Spot]) -> Evidence:
+def _linked_evidence(anchor: ChapterPlan, fact: str, own_spot: Spot, also: Sequence[Spot]) -> Evidence:
     """The evidence of a fact that another chapter tells: that of the other's, how to find the other, and one's own words."""
-    told = anchor.evidence[fact]
-    return Evidence(told.links + 1, told.spots | {own, *also})
+    evidence = anchor.evidence[fact]
+    return Evidence(evidence.links + 1, evidence.spots | {own_spot, *also})
 
 
 def _by_meeting(plan: ChapterPlan, draws: RandomStream) -> tuple[str, list[Spot]] | None:

@@ -63,9 +63,11 @@ def _of_outcomes(question: Question, chapters: Mapping[int, Chapter]) -> Evidenc
     spots: set[Spot] = set()
     if question.trace == "states":
         facts = ("entity", "date")
-        mine = [chapter for chapter in chapters.values() if chapter.event.entity == question.entity]
-        found_in = {one.thing: chapter for chapter in mine for one in chapter.outcomes if one.kind == "found"}
-        lost = [one for chapter in mine for one in chapter.outcomes if one.kind == "lost"]
+        same_entity = [chapter for chapter in chapters.values() if chapter.event.entity == question.entity]
+        found_in = {
+            outcome.thing: chapter for chapter in same_entity for outcome in chapter.outcomes if outcome.kind == "found"
+        }
+        lost = [outcome for chapter in same_entity for outcome in chapter.outcomes if outcome.kind == "lost"]
     else:
         found_in, lost = {}, []
     needed = dict.fromkeys(question.chapters, facts)
@@ -74,18 +76,22 @@ def _of_outcomes(question: Question, chapters: Mapping[int, Chapter]) -> Evidenc
             chapter = chapters[number]
             spots |= {spot for fact in needed[number] for spot in chapter.evidence[fact].spots}
             spots |= {
-                one.spot
-                for one in chapter.outcomes
-                if (one.kind == "barred" and question.trace == "causes") or one.thing in question.answer
+                outcome.spot
+                for outcome in chapter.outcomes
+                if (outcome.kind == "barred" and question.trace == "causes") or outcome.thing in question.answer
             }
         elsewhere = [
-            one for one in lost if one.spot in spots and one.thing not in question.answer and one.thing in found_in
+            outcome
+            for outcome in lost
+            if outcome.spot in spots and outcome.thing not in question.answer and outcome.thing in found_in
         ]
-        more = {one.thing: found_in[one.thing] for one in elsewhere}
-        told = {one.spot for thing, chapter in more.items() for one in chapter.outcomes if one.thing == thing}
-        if told <= spots and all(chapter.number in needed for chapter in more.values()):
+        more = {outcome.thing: found_in[outcome.thing] for outcome in elsewhere}
+        more_spots = {
+            outcome.spot for thing, chapter in more.items() for outcome in chapter.outcomes if outcome.thing == thing
+        }
+        if more_spots <= spots and all(chapter.number in needed for chapter in more.values()):
             break
-        spots |= told
+        spots |= more_spots
         needed |= dict.fromkeys((chapter.number for chapter in more.values()), facts)
     links = max((chapters[n].evidence[fact].links for n in question.chapters for fact in needed[n]), default=0)
     return Evidence(links, frozenset(spots))
@@ -111,7 +117,9 @@ def outcome_questions(chapters: Sequence[Chapter], *, seed: int = 0) -> list[Que
 
 
 def _causes(chapters: Sequence[Chapter], seed: int) -> Iterator[Question]:
-    barred = [(chapter, one.thing) for chapter in chapters for one in chapter.outcomes if one.kind == "barred"]
+    barred = [
+        (chapter, outcome.thing) for chapter in chapters for outcome in chapter.outcomes if outcome.kind == "barred"
+    ]
     taken = {(chapter.event.entity, space) for chapter, space in barred}
     for chapter, space in barred:
         event = chapter.event
@@ -125,12 +133,12 @@ def _causes(chapters: Sequence[Chapter], seed: int) -> Iterator[Question]:
 def _states(by_person: dict[str, list[Chapter]]) -> Iterator[Question]:
     for entity, chapters in by_person.items():
         for day in dict.fromkeys(chapter.event.time for chapter in chapters):
-            told = next(chapter.event.day for chapter in chapters if chapter.event.time == day)
-            yield _state(STILL_LOST, {"t": told, "e": entity}, chapters, day)
+            written = next(chapter.event.day for chapter in chapters if chapter.event.time == day)
+            yield _state(STILL_LOST, {"t": written, "e": entity}, chapters, day)
         yield _state(LOST_AT_THE_END, {"e": entity}, chapters, None)
 
 
-def _state(template: Template, given: dict[str, str], chapters: Sequence[Chapter], until: date | None) -> Question:
+def _state(template: Template, values: dict[str, str], chapters: Sequence[Chapter], until: date | None) -> Question:
     """What is lost and not found again: the last word on each thing counts."""
     lost: dict[str, int] = {}
     for chapter in chapters:
@@ -141,9 +149,9 @@ def _state(template: Template, given: dict[str, str], chapters: Sequence[Chapter
                 lost[outcome.thing] = chapter.number
             elif outcome.kind == "found":
                 lost.pop(outcome.thing, None)
-    return _question(template, given, list(lost), sorted(lost.values()))
+    return _question(template, values, list(lost), sorted(lost.values()))
 
 
-def _question(template: Template, given: dict[str, str], answer: list[str], chapters: list[int]) -> Question:
-    text = template.text.format_map(given)
-    return question_of(template, given, text, answer, chapters, "book" if chapters else "inner")
+def _question(template: Template, values: dict[str, str], answer: list[str], chapters: list[int]) -> Question:
+    text = template.text.format_map(values)
+    return question_of(template, values, text, answer, chapters, "book" if chapters else "inner")

@@ -255,15 +255,15 @@ def _empty(
     asked = {cue: _Asked(cue) for cue in CUES}
     no_item, no_chapter = list[str](), list[int]()  # shared by all of them: most questions of a large book are empty
     nothing = {cue: [no_item] * len(asked[cue].templates) for cue in CUES}
-    each: list[tuple[str, Callable[[Values], Values], set[Values]]]
-    each = [(cue, _chooser(cue), set(index[cue])) for cue in CUES]
+    choosers: list[tuple[str, Callable[[Values], Values], set[Values]]]
+    choosers = [(cue, _chooser(cue), set(index[cue])) for cue in CUES]
     questions: list[Question] = []
     for (number, row), origin in product(enumerate(rows), pools):
         draws = RandomStream("empty", seed, origin, number)
         corrupted = tuple(
             [_replaced(value, pools[origin][letter], draws) for letter, value in zip(CUE_LETTERS, row, strict=True)]
         )
-        for cue, chosen, taken in each:
+        for cue, chosen, taken in choosers:
             values = chosen(corrupted)
             if values not in taken:
                 taken.add(values)
@@ -275,11 +275,11 @@ def _replaced(value: str, pool: Sequence[str], draws: RandomStream) -> str:
     """With probability 1/2, another value from the sorted pool; it always takes two draws."""
     masked, choice = draws.unit() < 0.5, draws.unit()
     at = bisect_left(pool, value)
-    own = at < len(pool) and pool[at] == value
-    if not masked or len(pool) == own:
+    in_pool = at < len(pool) and pool[at] == value
+    if not masked or len(pool) == in_pool:
         return value
-    k = int(choice * (len(pool) - own))
-    return pool[k + (own and k >= at)]
+    k = int(choice * (len(pool) - in_pool))
+    return pool[k + (in_pool and k >= at)]
 
 
 @contextmanager

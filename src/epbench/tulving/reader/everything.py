@@ -32,12 +32,14 @@ def names_by_trace(questions: Iterable[Mapping[str, Any]], items: str = "answer"
         The names by trace, each once: dates from the earliest to the latest, all others in alphabetical order. Under
         `ACCOUNT` are the names of all other traces.
     """
-    found: dict[str, set[str]] = {}
+    by_trace: dict[str, set[str]] = {}
     for question in questions:
-        found.setdefault(question["trace"], set()).update(question[items])
+        by_trace.setdefault(question["trace"], set()).update(question[items])
     normalise = metric_module("episodic_f1").normalise
-    names = {trace: sorted(of_trace, key=lambda name: (normalise(name), name)) for trace, of_trace in found.items()}
-    return names | {ACCOUNT: list(dict.fromkeys(chain(*(of for trace, of in names.items() if trace != ACCOUNT))))}
+    names = {trace: sorted(of_trace, key=lambda name: (normalise(name), name)) for trace, of_trace in by_trace.items()}
+    return names | {
+        ACCOUNT: list(dict.fromkeys(chain(*(listed for trace, listed in names.items() if trace != ACCOUNT))))
+    }
 
 
 class EverythingReader(RuleBasedReader):

@@ -119,13 +119,13 @@ def read_story(text: str) -> Story:
 
     read = {number: [_read_piece(body) for body in bodies] for number, bodies in pieces.items()}
     ordinary = _OPENERS.union(*(piece.ordinary for several in read.values() for piece in several))
-    found = {
+    by_chapter = {
         chapter.number: [name for piece in read[chapter.number] for name in _names(piece, ordinary)]
         for chapter in story.chapters
     }
-    certain = {name.text for names in found.values() for name in names if not name.starts_sentence}
+    certain = {name.text for names in by_chapter.values() for name in names if not name.starts_sentence}
     before: dict[str, Counter[str]] = {}
-    for number, names in found.items():
+    for number, names in by_chapter.items():
         names = [_without_first_word(name, certain) for name in names]
         for name in names:
             before.setdefault(name.text, Counter())[name.before] += 1
@@ -309,9 +309,9 @@ def _sought(question: str) -> Sought:
         if words.search(question):
             return sought
     for sentence in reversed(re.split(r"(?<=[.?!]) ", question)):
-        found = [(match.start(), sought) for sought, words in _OTHER_CUES if (match := words.search(sentence))]
-        if found:
-            return min(found)[1]
+        matches = [(match.start(), sought) for sought, words in _OTHER_CUES if (match := words.search(sentence))]
+        if matches:
+            return min(matches)[1]
     return "what"
 
 

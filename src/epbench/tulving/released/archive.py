@@ -154,8 +154,8 @@ def _described(root: str, folder: str, texts: Mapping[_Key, str]) -> ReleasedBoo
             for (other_root, other), path in sorted(texts.items())
             if ordered
             and PurePosixPath(other_root).name == PurePosixPath(root).name.replace("Ordered", "")
-            and (found := _BOOK.fullmatch(other)) is not None
-            and (found["generator"], found["chapters"]) == (book["generator"], book["chapters"])
+            and (match := _BOOK.fullmatch(other)) is not None
+            and (match["generator"], match["chapters"]) == (book["generator"], book["chapters"])
         ),
         f"{root}/books/{folder}",  # it is missing, which the error of whoever reads it says
     )
@@ -188,18 +188,18 @@ def reader_of(run: str) -> tuple[str, str]:
         memory is empty and the model the name itself if it is none that the published code gives.
     """
     name = run.rsplit("/", 1)[-1]
-    found = _RUN.fullmatch(name)
-    if not found:
+    match = _RUN.fullmatch(name)
+    if not match:
         return "", name
-    if found["read"]:
-        return f"rag-{found['chunk']}", found["read"]
-    if found["prompted"]:
-        return "in-context", found["prompted"]
+    if match["read"]:
+        return f"rag-{match['chunk']}", match["read"]
+    if match["prompted"]:
+        return "in-context", match["prompted"]
     # A trained model of OpenAI is called ft:<model>:<owner>:…
-    return "fine-tuned", found["tuned"].split(":")[1 if found["tuned"].startswith("ft:") else 0]
+    return "fine-tuned", match["tuned"].split(":")[1 if match["tuned"].startswith("ft:") else 0]
 
 
 def writer_of(book: str) -> str | None:
     """The model that wrote a book, from the name of its folder in the archive; None if that names none."""
-    found = _WRITER.match(book)
-    return found["writer"] if found else None
+    match = _WRITER.match(book)
+    return match["writer"] if match else None

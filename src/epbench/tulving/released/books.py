@@ -207,9 +207,9 @@ def _question(
     if not 0 <= row["q_idx"] < len(PUBLISHED_TEMPLATES):
         raise BadInput(f"{where}, field 'q_idx': expected 0 to {len(PUBLISHED_TEMPLATES) - 1}, found {row['q_idx']}")
     template = PUBLISHED_TEMPLATES[row["q_idx"]]
-    given = _given(row, template, where)
+    cue = _cue_values(row, template, where)
     matching = sorted(
-        number for number, values in of_cue.items() if all(values[letter] == v for letter, v in given.items())
+        number for number, values in of_cue.items() if all(values[letter] == v for letter, v in cue.items())
     )
     if len(matching) != row["n_chapters_correct_answer"]:
         raise BadInput(
@@ -220,20 +220,20 @@ def _question(
     if template.trace == "full_details":  # published as "Full chapter 7"
         answer = [texts[number] for number in matching]
     origin = _ORIGINS[row["debug_existing_change"]]
-    return question_of(template, given, row["question"], answer, matching, origin)
+    return question_of(template, cue, row["question"], answer, matching, origin)
 
 
-def _given(row: Mapping[str, Any], template: Template, where: str) -> dict[str, str]:
+def _cue_values(row: Mapping[str, Any], template: Template, where: str) -> dict[str, str]:
     """The elements that the cue of a question gives, by letter, after a check that they are those of its template."""
     parts = _CUE_PARTS.findall(row["cue_completed"])
     if len(parts) != len(CUE_LETTERS):
         raise BadInput(f"{where}, field 'cue_completed': expected four elements, found {shown(row['cue_completed'])}")
-    given = {letter: value for letter, value in zip(CUE_LETTERS, parts, strict=True) if value}
-    if "".join(given) != template.cue or row["get"] != template.get:
+    cue = {letter: value for letter, value in zip(CUE_LETTERS, parts, strict=True) if value}
+    if "".join(cue) != template.cue or row["get"] != template.get:
         raise BadInput(
             f"{where}: cue {shown(row['cue_completed'])} and get {shown(row['get'])} do not fit template {template.id}"
         )
-    return given
+    return cue
 
 
 Checks = tuple[str, ...]
@@ -268,18 +268,18 @@ def n_published_events(files: Files, book: ReleasedBook) -> int:
     know fewer events; then it is that of the last event with a chapter.
     """
     rows = files.table(f"{book.base}/df_book_groundtruth.parquet", fields({"raw_generated_paragraph_idx": Whole}))
-    told = 1 + max((row["raw_generated_paragraph_idx"] for row in rows), default=-1)
+    n_events = 1 + max((row["raw_generated_paragraph_idx"] for row in rows), default=-1)
     checked = {event for event, _ in _names(files, book, "paragraphs_verif_direct")}
     usual = BOOKS[book.book]
-    return usual if told <= usual and set(range(usual)) <= checked else told
+    return usual if n_events <= usual and set(range(usual)) <= checked else n_events
 
 
 def _names(files: Files, book: ReleasedBook, folder: str) -> dict[tuple[int, int], str]:
     """The paths of the files of a folder by the number of the event, and that of the round from 0."""
     name = re.compile(rf"model_{re.escape(book.generator)}_e(\d+)_iter(\d+)\.json")
     base = f"{book.experiment}/{folder}"
-    found = [(path, name.fullmatch(path)) for path in files.below(base)]
-    return {(int(match[1]), int(match[2])): f"{base}/{path}" for path, match in found if match}
+    matches = [(path, name.fullmatch(path)) for path in files.below(base)]
+    return {(int(match[1]), int(match[2])): f"{base}/{path}" for path, match in matches if match}
 
 
 def _checks(files: Files, book: ReleasedBook, folder: str) -> Mapping[tuple[int, int], Checks]:

@@ -66,10 +66,10 @@ class Files:
         self._zip: zipfile.ZipFile | None = None
         self._twice: set[str] = set()
         if source.is_dir():
-            found = [path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()]
-            for path in found:
+            paths = [path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()]
+            for path in paths:
                 _check_name(source, path)
-            self.paths = sorted(path for path in found if not _of_the_system(path))
+            self.paths = sorted(path for path in paths if not _of_the_system(path))
             return
         if not source.is_file():
             raise BadInput(f"{source}: no such folder or zip")

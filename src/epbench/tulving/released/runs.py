@@ -109,7 +109,9 @@ class Rescored:
     def lines(self) -> list[str]:
         """What there is to say beside the scores, and how many runs have some."""
         lines = [f"note on {label}: {note}" for label, notes in self.notes.items() for note in notes]
-        lines += [f"no run: {path} holds no raw_answers, only {', '.join(it)}" for path, it in self.no_runs.items()]
+        lines += [
+            f"no run: {path} holds no raw_answers, only {', '.join(names)}" for path, names in self.no_runs.items()
+        ]
         lines += [f"not scored: {label}: {reason}" for label, reason in self.not_scored.items()]
         return [*lines, f"{len(self.scores)} runs scored, {len(self.not_scored)} not scored"]
 
@@ -120,26 +122,26 @@ def published_runs(archive: Archive) -> list[PublishedRun]:
     Raises:
         BadInput: The archive has none.
     """
-    found = _located(archive, archive.runs)
-    if not found:
+    located = _located(archive, archive.runs)
+    if not located:
         raise BadInput(f"{archive.files.source}: found no published run, expected folders answers/<book>/answered_by_…")
-    return found
+    return located
 
 
 def _located(archive: Archive, folders: Mapping[str, Sequence[str]]) -> list[PublishedRun]:
     """The folders of answers with their labels and the folders of their results, all of them unique."""
     names = Counter(book.folder for book in archive.books)
     experiments = Counter((_experiment(book), book.folder) for book in archive.books)
-    found: dict[str, PublishedRun] = {}
+    located: dict[str, PublishedRun] = {}
     for book in archive.books:
         above = _experiment(book) if experiments[_experiment(book), book.folder] == 1 else book.root
         for path in folders.get(f"{book.root}/{book.folder}", ()):
             name = path.rsplit("/", 1)[1]
             folder = Path(above if names[book.folder] > 1 else "") / book.folder / name
             labels = (f"{book.name}, {_short(name)}", f"{book.name} by {book.generator}, {_short(name)}", path)
-            label = next(label for label in labels if label not in found)
-            found[label] = PublishedRun(book, path, label, folder)
-    return list(found.values())
+            label = next(label for label in labels if label not in located)
+            located[label] = PublishedRun(book, path, label, folder)
+    return list(located.values())
 
 
 def _experiment(book: ReleasedBook) -> str:
@@ -168,9 +170,9 @@ def read_published_run(files: Files, run: PublishedRun) -> PublishedAnswers:
         check_subset(files, run.path, questions, verdicts)
         notes.append(f"It was asked {len(questions)} of the {len(published)} questions of its book.")
     if n := sum(verdict.n_by_position for verdict in verdicts):
-        of = sum(len(set(question.answer)) for question in questions)
+        n_true = sum(len(set(question.answer)) for question in questions)
         notes.append(
-            f"Scores of {n} of the {of} true items are taken by position: the judge's names for them are those of no "
+            f"Scores of {n} of the {n_true} true items are taken by position: the judge's names for them are those of no "
             "true item."
         )
     return PublishedAnswers([question._asdict() for question in questions], answers, verdicts, notes)

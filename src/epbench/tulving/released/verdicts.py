@@ -109,10 +109,10 @@ def read_published_verdict(files: Files, run: str, number: int, question: Questi
     )
 
 
-def _items(found: Any, where: str) -> list[str]:
-    if not isinstance(found, list) or not all(isinstance(item, (str, int, float)) for item in found):
-        raise BadInput(f"{where}, field 'predicted_items': expected a list of texts, found {shown(found)}")
-    return [str(item) for item in found]
+def _items(items: Any, where: str) -> list[str]:
+    if not isinstance(items, list) or not all(isinstance(item, (str, int, float)) for item in items):
+        raise BadInput(f"{where}, field 'predicted_items': expected a list of texts, found {shown(items)}")
+    return [str(item) for item in items]
 
 
 def _scores(entries: Any, where: str) -> dict[str, float]:
@@ -143,17 +143,17 @@ def _names(question: Question, truth: Sequence[str], names: Sequence[str]) -> tu
     if question.trace == "full_details":  # the judge saw "Full chapter 7" instead of the text
         for item, chapter in zip(question.answer, question.chapters, strict=True):
             known[item].append(f"Full chapter {chapter}")
-    found: dict[str, str] = {}
+    name_of: dict[str, str] = {}
     left = list(names)
     for spelling in (str, normalise):  # another date format or case is the same name, unless another item has that name
         for item in truth:
             wanted = [spelling(name) for name in known[item]]
             name = next((name for name in left if spelling(name) in wanted), None)
-            if item not in found and name is not None:
-                found[item] = name
+            if item not in name_of and name is not None:
+                name_of[item] = name
                 left.remove(name)
-    nameless = [item for item in truth if item not in found]
-    return found | dict(zip(nameless, left, strict=True)), len(nameless)
+    nameless = [item for item in truth if item not in name_of]
+    return name_of | dict(zip(nameless, left, strict=True)), len(nameless)
 
 
 def _indexes(files: Files, run: str, number: int, question: Question) -> tuple[list[int], list[int]]:
@@ -225,7 +225,9 @@ def _order(indexes: Sequence[Indexes]) -> tuple[float | None, float | None]:
 
     tau_of = metric_module("episodic_kendall_tau").tau_if_all_found
     # If the judge repeats a number, an answer cannot have all of its numbers.
-    taus = [tau_of(found, true) if len(set(true)) == len(true) else None for true, found in indexes if len(true) > 1]
+    taus = [
+        tau_of(predicted, true) if len(set(true)) == len(true) else None for true, predicted in indexes if len(true) > 1
+    ]
     all_found = [tau for tau in taus if tau is not None]
     share = _rounded(len(all_found) / len(taus) * 100, 2) if taus else None
     return share, _rounded(np.mean(all_found), 2) if all_found else None

@@ -119,11 +119,11 @@ def read_scenes(path: Path, contents: Iterable[str]) -> Mapping[str, Scene]:
         phrases = (*scene.what, *scene.things, scene.people)
         for text in phrases:
             _check_phrase(where, text)
-        told = {part: [read_sentence(f"{where}, {part}", text) for text in texts] for part, texts in parts.items()}
+        entries = {part: [read_sentence(f"{where}, {part}", text) for text in texts] for part, texts in parts.items()}
         everything = "\n".join((*phrases, *(text for texts in parts.values() for text in texts)))
         if content.lower() in everything.lower():
             raise BadInput(f"{where}: found the name of the event, expected sentences that tell it without its name")
-        scenes[content] = Scene(scene.people, scene.what, scene.things, **told)
+        scenes[content] = Scene(scene.people, scene.what, scene.things, **entries)
     _check_keys(path, "kind of event", scenes, contents)
     return scenes
 
@@ -132,8 +132,8 @@ def _sentences_of(where: str, scene: _Scene, listed: Mapping[str, _Scene]) -> Ma
     """The sentences by part: a scene's own, or those of the kind of event that it is told like."""
     like = scene
     if scene.told_like:
-        if own := [part for part in _PARTS if getattr(scene, part)]:
-            raise BadInput(f"{where}: found told_like and {own[0]}, expected one or the other")
+        if filled := [part for part in _PARTS if getattr(scene, part)]:
+            raise BadInput(f"{where}: found told_like and {filled[0]}, expected one or the other")
         like = listed.get(scene.told_like, scene)
         if like.told_like:
             raise BadInput(
@@ -216,13 +216,13 @@ def _checked(text: str, slots: frozenset[str], fewest_texts: int) -> Sentence:
     return sentence
 
 
-def _check_keys(path: Path, what: str, found: Mapping[str, object], expected: Iterable[str]) -> None:
+def _check_keys(path: Path, kind: str, content: Mapping[str, object], expected: Iterable[str]) -> None:
     for name in expected:
-        if name not in found:
-            raise BadInput(f"{path}: {what} {shown(name)} is missing")
-    for name in found:
+        if name not in content:
+            raise BadInput(f"{path}: {kind} {shown(name)} is missing")
+    for name in content:
         if name not in set(expected):
-            raise BadInput(f"{path}: found {shown(name)}, which is no {what} of the universe")
+            raise BadInput(f"{path}: found {shown(name)}, which is no {kind} of the universe")
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ def paraphrases(content: str, universe: Universe, scenery: Scenery) -> list[str]
     If the name has a qualifier, so do they (`the second evening of spoken verse`), or it could not be told from the others.
     """
     qualifier = content.removesuffix(universe.listed[content]).lower()
-    return [f"the {qualifier}{what}" for what in scenery.scenes[content].what]
+    return [f"the {qualifier}{phrase}" for phrase in scenery.scenes[content].what]
 
 
 TALES = packaged("epbench.tulving", "tales")
@@ -294,14 +294,14 @@ def facts_bank(tone: str) -> Mapping[str, Sequence[Told]]:
     path = TALES / f"facts_{tone}.json"
     listed = read_typed(path, dict[str, list[str]])
     bank = {}
-    for what, slot in FACTS.items():
+    for fact, slot in FACTS.items():
         sentences = [
-            read_sentence(f"{path}, {what}", text, FACT_SLOTS, FEWEST_FACT_TEXTS) for text in listed.get(what, [])
+            read_sentence(f"{path}, {fact}", text, FACT_SLOTS, FEWEST_FACT_TEXTS) for text in listed.get(fact, [])
         ]
-        for told in sentences:
-            if slot not in told.sentence.slots or (what in ("side", "detail") and "deed" not in told.sentence.slots):
-                raise BadInput(f"{path}, {what}: expected the slot {{{slot}}} in {told.sentence.text!r}")
-        bank[what] = _enough(f"{path}, {what}", sentences, FEWEST_FACTS)
+        for entry in sentences:
+            if slot not in entry.sentence.slots or (fact in ("side", "detail") and "deed" not in entry.sentence.slots):
+                raise BadInput(f"{path}, {fact}: expected the slot {{{slot}}} in {entry.sentence.text!r}")
+        bank[fact] = _enough(f"{path}, {fact}", sentences, FEWEST_FACTS)
     return bank
 
 
@@ -326,6 +326,6 @@ def tale_styles() -> list[str]:
 
 
 def _enough(where: str, sentences: list[Told], fewest: int) -> list[Told]:
-    if len({told.sentence.text for told in sentences}) < fewest:
+    if len({entry.sentence.text for entry in sentences}) < fewest:
         raise BadInput(f"{where}: expected at least {fewest} different sentences, found {len(sentences)}")
     return sentences

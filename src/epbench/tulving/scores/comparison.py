@@ -110,8 +110,8 @@ def check_same_book(described: Mapping[Path, Mapping[str, Any]]) -> list[Path]:
         if len(set(prints.values())) > 1:
             named = ", ".join(f"{folder}: {print_}" for folder, print_ in prints.items())
             raise BadInput(f"the runs are on different {'datasets' if prints is rows else 'chapters'}: {named}")
-    own = [folder for folder, run in described.items() if "released" not in run["identity"]]
-    return [folder for folder in own if chapters and folder not in chapters]
+    unreleased = [folder for folder, run in described.items() if "released" not in run["identity"]]
+    return [folder for folder in unreleased if chapters and folder not in chapters]
 
 
 def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row]:
@@ -133,7 +133,7 @@ def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row
     data = load_book(dataset)
     for folder, run in described.items():
         noted = {"fingerprint": run.get("fingerprint", data.fingerprint), "chapters": data.chapters} | run["identity"]
-        if any(noted[name] != found for name, found in data.identity.items()):
+        if any(noted[name] != value for name, value in data.identity.items()):
             raise BadInput(f"{folder / 'run.json'}: this run is on another dataset than {dataset}")
     return data.rows
 
@@ -154,7 +154,9 @@ def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) ->
         RunFailed: Two runs have no question in common.
     """
     answered = {name: table[table["outcome"] != "failed"] for name, table in runs.items()}
-    f1, harsh = ({name: _by_question(of, column) for name, of in answered.items()} for column in ("f1", "harsh_f1"))
+    f1, harsh = (
+        {name: _by_question(table, column) for name, table in answered.items()} for column in ("f1", "harsh_f1")
+    )
     return with_holm(
         [
             compare_two(names, [f1[name] for name in names], cluster_of=lambda question: question[1])
@@ -179,25 +181,25 @@ def naming_warnings(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
         if ratio is not None and ratio > MANY
     ]
     for pair in pairs:
-        (one, other), harsh = pair["means"], pair["beside"][HARSH]
-        if (one - other) * (harsh[0] - harsh[1]) < 0:
+        (first, second), harsh = pair["means"], pair["beside"][HARSH]
+        if (first - second) * (harsh[0] - harsh[1]) < 0:
             lines.append(f"{' / '.join(pair['runs'])}: F1 and harsh F1 rank them differently")
     return lines
 
 
 def _by_question(table: pd.DataFrame, column: str) -> dict[tuple[str, Cue], float]:
     """The mean of a column by id and cue of the question."""
-    found: dict[tuple[str, Cue], list[float]] = {}
+    values: dict[tuple[str, Cue], list[float]] = {}
     cues = zip(*(table[name] for name in ("time", "space", "entity", "content")), strict=True)
     for id_, cue, value in zip(table["id"], cues, table[column], strict=True):
-        found.setdefault((id_, cue), []).append(value)
-    return {question: sum(of) / len(of) for question, of in found.items()}
+        values.setdefault((id_, cue), []).append(value)
+    return {question: sum(scores) / len(scores) for question, scores in values.items()}
 
 
-def _means(one: Mapping[Any, float], other: Mapping[Any, float]) -> list[float]:
+def _means(first: Mapping[Any, float], second: Mapping[Any, float]) -> list[float]:
     """The means over the questions that both have."""
-    shared = one.keys() & other.keys()
-    return [math.fsum(values[question] for question in shared) / len(shared) for values in (one, other)]
+    shared = first.keys() & second.keys()
+    return [math.fsum(values[question] for question in shared) / len(shared) for values in (first, second)]
 
 
 def _ratio(table: pd.DataFrame) -> float | None:

@@ -76,7 +76,7 @@ def judge_agreement(
     if not shared:
         raise RunFailed("no answer was judged by both judges; start again to ask them once more")
     f1 = zip(question_f1([row for row, _ in shared]), question_f1([row for _, row in shared]), strict=True)
-    pairs = [_Pair(one, other, both) for (one, other), both in zip(shared, f1, strict=True)]
+    pairs = [_Pair(left, right, both) for (left, right), both in zip(shared, f1, strict=True)]
 
     def those(chosen: Callable[[ScoredAnswer], bool]) -> dict[str, Any] | None:
         picked = [pair for pair in pairs if chosen(pair.first)]
@@ -120,13 +120,13 @@ def agreement_screen(runs: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def _numbers(pairs: Sequence[_Pair]) -> dict[str, Any]:
     scores = [both for pair in pairs for both in pair.scores]
-    decisions = [(one >= FOUND, other >= FOUND) for one, other in scores]
+    decisions = [(left >= FOUND, right >= FOUND) for left, right in scores]
     return {
         "n_questions": len(pairs),
         "n_items": len(scores),
-        "item_agreement": mean([float(one == other) for one, other in decisions]),
+        "item_agreement": mean([float(left == right) for left, right in decisions]),
         "kappa": _kappa(decisions),
-        "score_difference": mean([abs(one - other) for one, other in scores]),
+        "score_difference": mean([abs(left - right) for left, right in scores]),
         "f1_difference": mean([pair.f1[0] - pair.f1[1] for pair in pairs]),
         "f1_correlation": _correlation([pair.f1 for pair in pairs]),
     }
@@ -136,7 +136,7 @@ def _kappa(decisions: Sequence[tuple[bool, bool]]) -> float | None:
     """Cohen's kappa; None if both always decide the same."""
     if len({decision for both in decisions for decision in both}) < 2:
         return None
-    agreement = sum(one == other for one, other in decisions) / len(decisions)
+    agreement = sum(left == right for left, right in decisions) / len(decisions)
     first, second = (sum(judge) / len(decisions) for judge in zip(*decisions, strict=True))
     by_chance = first * second + (1 - first) * (1 - second)
     return float((agreement - by_chance) / (1 - by_chance))
@@ -155,9 +155,9 @@ def _recall(pairs: Sequence[_Pair], which: int) -> float | None:
 
 def _disagreements(pairs: Sequence[_Pair], answers: Mapping[str, tuple[str, str]]) -> list[dict[str, Any]]:
     def size(pair: _Pair) -> tuple[float, float]:
-        return abs(pair.f1[0] - pair.f1[1]), sum(abs(one - other) for one, other in pair.scores)
+        return abs(pair.f1[0] - pair.f1[1]), sum(abs(left - right) for left, right in pair.scores)
 
-    found = []
+    disagreements = []
     for pair in sorted((pair for pair in pairs if any(size(pair))), key=size, reverse=True)[:SHOWN]:
         question, answer = answers[pair.first.id]
         about: dict[str, Any] = {
@@ -168,8 +168,8 @@ def _disagreements(pairs: Sequence[_Pair], answers: Mapping[str, tuple[str, str]
         }
         for name, row, f1 in (("first", pair.first, pair.f1[0]), ("second", pair.second, pair.f1[1])):
             about[name] = {"items": list(row.items), "scores": list(row.scores), "f1": f1}
-        found.append(about)
-    return found
+        disagreements.append(about)
+    return disagreements
 
 
 def judges_of(folder: Path) -> list[PastJudge]:
@@ -214,8 +214,8 @@ def agreements(folder: Path, rows: Sequence[Row]) -> list[dict[str, Any]]:
         )
     verdicts = {judge: _verdicts(folder, rows, judge) for judge in judges}
     return [
-        {"judges": [_shown(one, judges), _shown(other, judges)], **_agreement(verdicts[one], verdicts[other])}
-        for one, other in combinations(judges, 2)
+        {"judges": [_shown(first, judges), _shown(second, judges)], **_agreement(verdicts[first], verdicts[second])}
+        for first, second in combinations(judges, 2)
     ]
 
 
@@ -225,32 +225,32 @@ _Verdicts = Mapping[str, tuple[ScoredAnswer, Mapping[str, str]]]
 
 def _verdicts(folder: Path, rows: Sequence[Row], judge: PastJudge) -> _Verdicts:
     by_id = {row["id"]: row for row in rows}
-    found = {}
-    for _, given, record in judgement_records(folder, rows, judge):
+    verdicts = {}
+    for _, judge_input, record in judgement_records(folder, rows, judge):
         if record is None or record.get("failure") is not None:
             continue
-        name = f"{given.id}: {given.answer}"
-        about = {"question": given.question, "answer": given.answer, "reason": record["reason"]}
-        found[name] = (replace(judged(by_id[given.id], record), id=name), about)
-    return found
+        name = f"{judge_input.id}: {judge_input.answer}"
+        about = {"question": judge_input.question, "answer": judge_input.answer, "reason": record["reason"]}
+        verdicts[name] = (replace(judged(by_id[judge_input.id], record), id=name), about)
+    return verdicts
 
 
-def _agreement(one: _Verdicts, other: _Verdicts) -> dict[str, Any]:
-    shared = [name for name in one if name in other]
-    pairs = [(one[name][0], other[name][0]) for name in shared]
-    answers = {name: (about["question"], about["answer"]) for name, (_, about) in one.items()}
-    agreement = judge_agreement([row for row, _ in one.values()], [row for row, _ in other.values()], answers)
+def _agreement(first: _Verdicts, second: _Verdicts) -> dict[str, Any]:
+    shared = [name for name in first if name in second]
+    pairs = [(first[name][0], second[name][0]) for name in shared]
+    answers = {name: (about["question"], about["answer"]) for name, (_, about) in first.items()}
+    agreement = judge_agreement([row for row, _ in first.values()], [row for row, _ in second.values()], answers)
     for disagreement in agreement["disagreements"]:
         name = disagreement["id"]
         disagreement["id"] = name.split(": ", 1)[0]
-        for which, verdicts in (("first", one), ("second", other)):
+        for which, verdicts in (("first", first), ("second", second)):
             disagreement[which]["reason"] = verdicts[name][1]["reason"]
-    f1 = zip(question_f1([first for first, _ in pairs]), question_f1([second for _, second in pairs]), strict=True)
+    f1 = zip(question_f1([left for left, _ in pairs]), question_f1([right for _, right in pairs]), strict=True)
     return {
         **agreement,
-        "n_one_sided": len(one.keys() ^ other.keys()),
+        "n_one_sided": len(first.keys() ^ second.keys()),
         "items_difference": mean([abs(len(set(a.items)) - len(set(b.items))) for a, b in pairs]),
-        "f1_distance": mean([abs(first - second) for first, second in f1]),
+        "f1_distance": mean([abs(left - right) for left, right in f1]),
     }
 
 

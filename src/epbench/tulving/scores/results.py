@@ -80,13 +80,13 @@ def records_of(
         BadInput: The number of a verdict's scores is not that of the true items, or an answer has no possible repeat.
     """
     judged_of: dict[str, dict[int, tuple[str | None, Record | None]]] = {row["id"]: {} for row in rows}
-    for answer, given, verdict in judgement_records(folder, rows, judge) if found is None else found:
+    for answer, judge_input, verdict in judgement_records(folder, rows, judge) if found is None else found:
         if not 0 <= answer["repeat"] < _TOO_MANY:
             raise BadInput(
                 f"{folder / ANSWERS}, record {answer['key']!r}, field 'repeat': expected a number from 0 to {_TOO_MANY - 1:,}, "
                 f"found {shown(answer['repeat'])}"
             )
-        judged_of[given.id][answer["repeat"]] = None if answer.get("missing") else given.answer, verdict
+        judged_of[judge_input.id][answer["repeat"]] = None if answer.get("missing") else judge_input.answer, verdict
     failures = _failures(folder, judge)
     records: list[Record] = []
     to_score: list[tuple[Record, ScoredAnswer]] = []
@@ -196,8 +196,8 @@ def finish(
         NothingToScore: There is no judged answer; nothing is written then.
         BadInput: The number of a verdict's scores is not that of the true items.
     """
-    found = judgement_records(folder, rows, judge)
-    verdicts = scored_answers(rows, found)
+    judgements = judgement_records(folder, rows, judge)
+    verdicts = scored_answers(rows, judgements)
     lost = lost_questions(rows, verdicts, repeats)
     if not verdicts:
         raise NothingToScore(
@@ -206,8 +206,8 @@ def finish(
         )
     scores = scores_of(verdicts, lost, more, judge=None if judge.prompt_hash == PUBLISHED else judge)
     usage = token_usage(answer_records(folder, judge)) | memory_usage(folder)
-    records = records_of(folder, rows, judge, repeats, found)
-    del found
+    records = records_of(folder, rows, judge, repeats, judgements)
+    del judgements
     first = list(islice(records, MOST_CARDS))
     write_questions(folder, COLUMNS, chain(first, records))
     explorer = questions_html(folder, first, chapters, len(verdicts) + len(lost))
@@ -221,10 +221,10 @@ def _reasons(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[st
     asked = {row["id"] for row in rows}
     reasons = [record for record in answer_records(folder, judge) if record["id"] in asked]
     reasons += [record for record in read_journal(folder / RETRIEVED).values() if record.get("question") in asked]
-    said = [str(record["failure"]) for record in reasons if record.get("failure") not in (None, RETIRED)]
+    messages = [str(record["failure"]) for record in reasons if record.get("failure") not in (None, RETIRED)]
     for reason, n in failures_of(read_journal(folder / JUDGEMENTS), judge).items():
-        said += [f"judge {judge.name}: {reason}"] * n
-    return said
+        messages += [f"judge {judge.name}: {reason}"] * n
+    return messages
 
 
 Chapters = Sequence[tuple[int, str]]
@@ -300,7 +300,10 @@ def _verdict(record: Record) -> str:
     lines = [
         f"F1 {cell(record['f1'])} (precision {cell(record['precision'])}, recall {cell(record['recall'])}; "
         f"harsh F1 {cell(record['harsh_f1'])}{order})",
-        *(f"{_found(score)[0]}: {item}" for item, score in zip(record["reference"], record["scores"], strict=True)),
+        *(
+            f"{_item_label(score)[0]}: {item}"
+            for item, score in zip(record["reference"], record["scores"], strict=True)
+        ),
         f"items in the answer: {'; '.join(map(str, record['items'])) or 'none'}",
     ]
     return "\n".join(lines)
@@ -313,11 +316,11 @@ def _marks(record: Record) -> Iterator[Mark]:
             yield Mark(record[name], f"{name}, given")
     scores: Sequence[float | None] = record.get("scores") or [None] * len(record["reference"])
     for item, score in zip(record["reference"], scores, strict=True):
-        label, kind = _found(score)
+        label, kind = _item_label(score)
         yield Mark(item, label, kind)
 
 
-def _found(score: float | None) -> tuple[str, Any]:
+def _item_label(score: float | None) -> tuple[str, Any]:
     """What is said of a true item, and how it is marked."""
     if score is None:
         return "true item", "cue"

@@ -77,7 +77,7 @@ def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScor
     f1 = [result.f1 for result in seen]
     means, incomplete = _means(seen), _bounds(seen, lost)
     absent = [row for row in rows if row.missing]
-    given = [result for result, row in zip(seen, rows, strict=True) if not row.missing]
+    answered = [result for result, row in zip(seen, rows, strict=True) if not row.missing]
     n_by_bin, failed_by_bin = _count_by_bin([*rows, *lost]), _count_by_bin(lost)
     complete = {name: None if name in incomplete else means[name] for name in _COUNTS_FOR}
     return {
@@ -98,8 +98,10 @@ def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScor
             "missing": len(absent),
             "failed": len(lost),
         },
-        "possible": _bounds(given, [*absent, *lost]),
-        "intervals": {name: of for name, of in _intervals(rows, f1).items() if name not in incomplete} if rows else {},
+        "possible": _bounds(answered, [*absent, *lost]),
+        "intervals": {name: interval for name, interval in _intervals(rows, f1).items() if name not in incomplete}
+        if rows
+        else {},
     }
 
 
@@ -115,12 +117,12 @@ def _results(rows: Sequence[ScoredAnswer]) -> list[Result]:
 
 def _naming(rows: Sequence[ScoredAnswer], *, is_complete: bool) -> dict[str, float | None]:
     """How many items the answers name, and the simple recall if each of them counted; None where it is not complete."""
-    given = [(row, len(set(row.items)), len(set(row.reference))) for row in rows if not row.missing]
-    named = [(n, n_true) for _, n, n_true in given if n and n_true]
+    counts = [(row, len(set(row.items)), len(set(row.reference))) for row in rows if not row.missing]
+    named = [(n, n_true) for _, n, n_true in counts if n and n_true]
     harsh = f1_by_bin(rows, list(map(harsh_f1_of, rows))) if is_complete else {}
     return {
         "items_ratio": sum(n for n, _ in named) / sum(n_true for _, n_true in named) if named else None,
-        "latest_several": mean([float(n > 1) for row, n, _ in given if is_latest(row)]),
+        "latest_several": mean([float(n > 1) for row, n, _ in counts if is_latest(row)]),
         "harsh_simple_recall_score": mean(list(harsh.values())),
     }
 
@@ -155,8 +157,8 @@ def awareness_of(latest: Sequence[float], taus: Sequence[float | None]) -> dict[
         latest: F1 of the questions that count for `latest`.
         taus: Kendall's tau of the questions that `has_order`; None where not all true items were found.
     """
-    found = [tau for tau in taus if tau is not None]
-    state, all_matched, tau = mean(latest), len(found) / len(taus) if taus else None, mean(found)
+    complete = [tau for tau in taus if tau is not None]
+    state, all_matched, tau = mean(latest), len(complete) / len(taus) if taus else None, mean(complete)
     return {
         "latest": state,
         "all_matched": all_matched,
@@ -184,12 +186,12 @@ def _by_links(
         if counts(row):
             of_links[row.links or 0].append(value)
     n_lost = Counter(question.links or 0 for question in lost if counts(question))
-    found = sorted({*of_links, *n_lost})
-    if not found:
+    link_counts = sorted({*of_links, *n_lost})
+    if not link_counts:
         return {}
     return {
-        "f1_by_links": {str(n): math.fsum(of_links[n]) / len(of_links[n]) for n in found if not n_lost[n]},
-        "n_by_links": {str(n): len(of_links[n]) + n_lost[n] for n in found},
+        "f1_by_links": {str(n): math.fsum(of_links[n]) / len(of_links[n]) for n in link_counts if not n_lost[n]},
+        "n_by_links": {str(n): len(of_links[n]) + n_lost[n] for n in link_counts},
     }
 
 
@@ -310,13 +312,13 @@ def _intervals(rows: Sequence[ScoredAnswer], f1: Sequence[float]) -> dict[str, l
     }
     bins = {f"f1_by_bin.{bin_}": sums for bin_, sums in of_bin.items() if sums}
     matched = [float(tau is not None) if has_order(row) else None for row, tau in zip(rows, taus, strict=True)]
-    found = {name: _interval([sums], sums) for name, sums in bins.items()}
+    intervals = {name: _interval([sums], sums) for name, sums in bins.items()}
     for name, sums in (("latest", latest), ("all_matched", _sums(rows, matched)), ("kendall_tau", _sums(rows, taus))):
-        found[name] = _interval([sums], sums)
+        intervals[name] = _interval([sums], sums)
     cues = dict.fromkeys(row.cue for row in rows)
-    found["simple_recall_score"] = _interval([*bins.values()], cues)
-    found["chronological_awareness"] = _interval([latest, ordered], cues, _awareness)
-    return {name: list(interval) for name, interval in found.items() if interval is not None}
+    intervals["simple_recall_score"] = _interval([*bins.values()], cues)
+    intervals["chronological_awareness"] = _interval([latest, ordered], cues, _awareness)
+    return {name: list(interval) for name, interval in intervals.items() if interval is not None}
 
 
 Cue = tuple[str | None, ...]

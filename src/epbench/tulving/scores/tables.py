@@ -101,8 +101,10 @@ def naming_notes(runs: Runs) -> list[str]:
     ]
     ranked = [(label, s) for label, s in runs.items() if None not in (s["simple_recall_score"], s.get(NAMING[-1]))]
     pairs = [
-        (one, other) if first["simple_recall_score"] > second["simple_recall_score"] else (other, one)
-        for (one, first), (other, second) in combinations(ranked, 2)
+        (first_label, second_label)
+        if first["simple_recall_score"] > second["simple_recall_score"]
+        else (second_label, first_label)
+        for (first_label, first), (second_label, second) in combinations(ranked, 2)
         if first["n_by_bin"] == second["n_by_bin"]
         and (first["simple_recall_score"] - second["simple_recall_score"]) * (first[NAMING[-1]] - second[NAMING[-1]])
         < 0
@@ -271,8 +273,8 @@ def judge_lines(runs: Runs) -> list[str]:
         recalls = {
             name: corrected["simple_recall_score"] for name in names if (corrected := runs[name].get("corrected"))
         }
-        of = f"{', '.join(names)}: " if len(judged) > 1 else ""
-        lines.append(f"{of}{about}{_corrected(recalls, len(names))}")
+        prefix = f"{', '.join(names)}: " if len(judged) > 1 else ""
+        lines.append(f"{prefix}{about}{_corrected(recalls, len(names))}")
     return lines
 
 
@@ -283,8 +285,8 @@ def _about_judge(judge: Mapping[str, Any] | None) -> str:
         return f"judge {judge['name']}, as released: its prompts are not ours, so it has no passport"
     if judge["passport"] is None:
         check = f"epbench judge-check --judge {name_of(judge['name'])} --out runs/judge"
-        said = f"judge {judge['name']} has no passport; make one with the judge's options, and report again: {check}"
-        return f"WARNING: {_one_score(judge['one_score'])}; {said}" if "one_score" in judge else said
+        message = f"judge {judge['name']} has no passport; make one with the judge's options, and report again: {check}"
+        return f"WARNING: {_one_score(judge['one_score'])}; {message}" if "one_score" in judge else message
     shares = ", ".join(f"{name} {_share(judge, name)}" for name in ("sensitivity", "specificity", "order"))
     failed = f"; no verdict on {n} answers of the calibration set" if (n := judge["passport"].get("failed")) else ""
     return f"judge {judge['name']}: {shares}{failed}"

@@ -93,15 +93,17 @@ class Solver:
         return value  # type: ignore[return-value]
 
     def _of_anchor(self, anchor: Anchor, fact: str) -> Known:
-        found = set(self._chapters(anchor))
-        return self.fact(found.pop(), fact) if len(found) == 1 else None
+        numbers = set(self._chapters(anchor))
+        return self.fact(numbers.pop(), fact) if len(numbers) == 1 else None
 
     def _chapters(self, anchor: Anchor) -> Iterator[int]:
         if anchor.group is not None:
             yield from self._met.get(anchor.group, ())
         else:
             yield from (
-                one for one in self._held.get(anchor.content or "", ()) if self.fact(one, "location") == anchor.space
+                number
+                for number in self._held.get(anchor.content or "", ())
+                if self.fact(number, "location") == anchor.space
             )
 
     def _day(self, relation: Relation) -> Known:
@@ -155,27 +157,31 @@ def flaws_of(chapters: Sequence[Chapter], universe: Universe) -> list[Flaw]:
     whole, by_place = Solver(statements), at_places(statements)
     flaws = []
     for chapter in chapters:
-        planned = Counter((one.kind, one.thing, (one.spot.number, one.spot.paragraph)) for one in chapter.outcomes)
-        if (told := _told_outcomes(chapter, by_place)) != planned:
-            shown = ", ".join(f"{kind} ({thing})" for kind, thing, _ in (told - planned) + (planned - told))
+        planned = Counter(
+            (outcome.kind, outcome.thing, (outcome.spot.number, outcome.spot.paragraph)) for outcome in chapter.outcomes
+        )
+        if (in_text := _told_outcomes(chapter, by_place)) != planned:
+            shown = ", ".join(f"{kind} ({thing})" for kind, thing, _ in (in_text - planned) + (planned - in_text))
             flaws.append(Flaw(chapter.number, "outcomes", f"the text and the plan differ on what was {shown}"))
         event = chapter.event
         truth: dict[str, Known] = {"date": event.time, "location": event.space}
         truth |= {"entity": event.entity, "content": event.content}
         for fact, evidence in chapter.evidence.items():
             true = truth[fact]
-            found = whole.fact(chapter.number, fact)
-            if found != true:
-                flaws.append(Flaw(chapter.number, fact, f"the book says {found}, but it is {true}"))
+            value = whole.fact(chapter.number, fact)
+            if value != true:
+                flaws.append(Flaw(chapter.number, fact, f"the book says {value}, but it is {true}"))
                 continue
 
-            def of(places: Sequence[Place], chapter: Chapter = chapter, fact: str = fact) -> Known:
-                return Solver(one for place in places for one in by_place.get(place, ())).fact(chapter.number, fact)
+            def answer_from(places: Sequence[Place], chapter: Chapter = chapter, fact: str = fact) -> Known:
+                return Solver(statement for place in places for statement in by_place.get(place, ())).fact(
+                    chapter.number, fact
+                )
 
             places = sorted(evidence.spots)
-            if of(places) != true:
-                flaws.append(Flaw(chapter.number, fact, f"its evidence says {of(places)}, but it is {true}"))
-            needless = [place for place in places if of([other for other in places if other != place]) == true]
+            if answer_from(places) != true:
+                flaws.append(Flaw(chapter.number, fact, f"its evidence says {answer_from(places)}, but it is {true}"))
+            needless = [place for place in places if answer_from([other for other in places if other != place]) == true]
             if needless:
                 flaws.append(Flaw(chapter.number, fact, f"it follows without chapter and paragraph {needless[0]}"))
     return flaws
@@ -198,8 +204,8 @@ def _told_outcomes(
 ) -> Counter[tuple[str, str, tuple[int, int]]]:
     """What the text says that was lost, found and barred; a ban is from the location of the event."""
     return Counter(
-        (one.kind, chapter.event.space if one.kind == "barred" else str(one.value), place)
+        (statement.kind, chapter.event.space if statement.kind == "barred" else str(statement.value), place)
         for place in ((chapter.number, at) for at in range(1, chapter.text.count("\n\n") + 2))
-        for one in by_place.get(place, ())
-        if one.kind in ("lost", "found", "barred")
+        for statement in by_place.get(place, ())
+        if statement.kind in ("lost", "found", "barred")
     )

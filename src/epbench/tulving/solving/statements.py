@@ -96,8 +96,8 @@ class Statements:
         for content in universe.contents:
             if kinds[universe.listed[content]] == 1:  # or what happens does not tell which of them it is
                 for detail in universe.details[content]:
-                    told = detail[0].lower() + detail[1:]
-                    self._details.setdefault(told.split()[0], []).append((told, content))
+                    lowered = detail[0].lower() + detail[1:]
+                    self._details.setdefault(lowered.split()[0], []).append((lowered, content))
         scenery = load_scenery(universe)
         called = [
             (words, content) for content in universe.contents for words in paraphrases(content, universe, scenery)
@@ -130,8 +130,8 @@ class Statements:
         if " of " in rest and (met := _search("meeting", rest, whole=True)):
             yield Statement(place, "met", _lowered(said(met, "group")))
             return
-        if "the " in rest.lower() and (given := _search("nickname", rest, whole=True)):
-            yield Statement(place, "nickname", (_lowered(said(given, "nickname")), said(given, "entity")))
+        if "the " in rest.lower() and (nickname := _search("nickname", rest, whole=True)):
+            yield Statement(place, "nickname", (_lowered(said(nickname, "nickname")), said(nickname, "entity")))
             return
         if (changed := self._outcome(place, rest)) is not None:
             yield changed
@@ -144,9 +144,9 @@ class Statements:
         for relation, words in self._relations(rest):
             rest = rest.replace(words, "—")
             yield Statement(place, "date", relation)
-        if " of " in rest and (found := _search("where", rest)):
-            rest = rest.replace(found[0], "—")
-            yield Statement(place, "location", Anchor(_lowered(said(found, "group"))))
+        if " of " in rest and (meeting := _search("where", rest)):
+            rest = rest.replace(meeting[0], "—")
+            yield Statement(place, "location", Anchor(_lowered(said(meeting, "group"))))
         yield from self._explicit(place, rest, mentions if rest == sentence else None)
 
     def _outcome(self, place: Place, sentence: str) -> Statement | None:
@@ -165,10 +165,10 @@ class Statements:
             ):
                 return Statement(place, "location", Claim(said(match, "witness"), space))
         if match := _search("correction", sentence, whole=True):
-            found = self._anchor(said(match, "anchor"))
+            anchor = self._anchor(said(match, "anchor"))
             days = [day for _, day, _ in find_dates(sentence)]
-            if found and days:
-                return Statement(place, "correction", (found[0], days[-1]))
+            if anchor and days:
+                return Statement(place, "correction", (anchor[0], days[-1]))
         return None
 
     def _last_space(self, text: str) -> str | None:
@@ -176,8 +176,8 @@ class Statements:
         return spaces[-1] if spaces else None
 
     def _is_aside(self, sentence: str, mentions: Sequence[Found]) -> bool:
-        mentioned = dict.fromkeys("space" if one.fact == "location" else one.fact for one in mentions)
-        return any(pattern.fullmatch(sentence) for what in mentioned for pattern in asides()[what])
+        mentioned = dict.fromkeys("space" if mention.fact == "location" else mention.fact for mention in mentions)
+        return any(pattern.fullmatch(sentence) for kind in mentioned for pattern in asides()[kind])
 
     def _explicit(self, place: Place, text: str, mentions: Sequence[Found] | None) -> Iterator[Statement]:
         for _, day, _ in find_dates(text):
@@ -195,8 +195,8 @@ class Statements:
                 if text[match.start() :].lower().startswith(words.lower()):
                     yield Statement(place, "content", content)
         for match in re.finditer(r"\b[a-z][\w'-]*", text):
-            for told, content in self._details.get(match[0], ()):
-                if text.startswith(told, match.start()) and not _SIDE_CHARACTER.search(text[: match.start()]):
+            for detail, content in self._details.get(match[0], ()):
+                if text.startswith(detail, match.start()) and not _SIDE_CHARACTER.search(text[: match.start()]):
                     yield Statement(place, "content", content)
 
     def _relations(self, sentence: str) -> Iterator[tuple[Relation, str]]:
@@ -205,9 +205,9 @@ class Statements:
         for part in ("days", "weeks", "weekday", "same", "day"):
             for pattern in sentences(part):
                 match = pattern.search(sentence)
-                if match is None or (found := self._anchor(said(match, "anchor"))) is None:
+                if match is None or (anchored := self._anchor(said(match, "anchor"))) is None:
                     continue
-                anchor, length = found
+                anchor, length = anchored
                 side = 0 if part == "same" else 1 if said(match, "side") == "after" else -1
                 days: int | None = 0 if part == "same" else 1 if part == "day" else None
                 if part in ("days", "weeks"):
@@ -231,8 +231,8 @@ class Statements:
 def _first(text: str, names: dict[str, str]) -> str | None:
     """The name that stands first in a text; of several at one position, the longest."""
     lowered = text.lower()
-    found = [(at, -len(name), name) for name in names if (at := lowered.find(name)) >= 0]
-    return names[min(found)[2]] if found else None
+    matches = [(at, -len(name), name) for name in names if (at := lowered.find(name)) >= 0]
+    return names[min(matches)[2]] if matches else None
 
 
 def _search(part: str, text: str, *, whole: bool = False) -> re.Match[str] | None:
@@ -302,7 +302,9 @@ def _expression(pattern: Pattern, named: Counter[str]) -> str:
 @cache
 def asides() -> Mapping[str, Sequence[re.Pattern[str]]]:
     """Return what asides look like as whole sentences, by what they mention."""
-    return {mention: [re.compile(expression(told.sentence)) for told in asides_bank()[mention]] for mention in MENTIONS}
+    return {
+        mention: [re.compile(expression(entry.sentence)) for entry in asides_bank()[mention]] for mention in MENTIONS
+    }
 
 
 @cache

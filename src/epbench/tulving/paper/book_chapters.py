@@ -68,7 +68,7 @@ def _commonest(row: Row) -> str:
     return ", ".join([*shown, *(["…"] if len(failed) > _MOST_CHECKS else [])]) or "–"
 
 
-rounds = BookTable(
+ROUNDS = BookTable(
     "Table 7",
     "Accepted chapters by round, and the checks that candidates failed",
     [
@@ -120,17 +120,21 @@ def _side_by_side(rows: list[Record]) -> list[Record]:
     def place(kind: tuple[str, str]) -> tuple[int, int, str]:  # numbers by their size, styles by their names
         return PROPERTIES.index(kind[0]), 0 if kind[0] == "style" else len(kind[1]), kind[1]
 
-    about = {row["heading"]: row for row in rows}
-    counts = {(row["heading"], row["property"], row["value"]): row["chapters"] for row in rows}
-    kinds = sorted({(str(row["property"]), str(row["value"])) for row in rows}, key=place)
+    found: list[tuple[Record, dict[tuple[str, str], Value]]] = []
+    for row in rows:
+        kind = str(row["property"]), str(row["value"])
+        if not found or found[-1][0]["heading"] != row["heading"] or kind in found[-1][1]:  # two rows may name one book
+            found.append((row, {}))
+        found[-1][1][kind] = row["chapters"]
+    kinds = sorted({kind for _, counts in found for kind in counts}, key=place)
     return [
-        {**about[heading], "property": what, "value": value, "chapters": counts.get((heading, what, value), 0)}
+        {**about, "property": what, "value": value, "chapters": counts.get((what, value), 0)}
         for what, value in kinds
-        for heading in about
+        for about, counts in found
     ]
 
 
-composition = BookTable(
+COMPOSITION = BookTable(
     "Table 8",
     "Chapters by number of paragraphs, by style and by number of secondary entities",
     [*texts("property", "value"), Column("{}", "chapters")],

@@ -104,13 +104,13 @@ def _sizes(name: str, title: str, needs: str, shows: Callable[[PaperBook], bool]
     )
 
 
-main_books = _sizes(
+MAIN_BOOKS = _sizes(
     "Table 2",
     "Characteristics of the main books",
     "a book from the default universe",
     lambda book: book.universe == MAIN_UNIVERSE,
 )
-other_books = _sizes(
+OTHER_BOOKS = _sizes(
     "Table 26",
     "Characteristics of the books from other universes",
     "a book from another universe, such as news or scifi",
@@ -125,7 +125,7 @@ def _uses(books: Books) -> Iterable[Record]:
         yield {**book.identity, **size, "length_unit": book.tokenizer, "use": use, "used_in": used_in or None}
 
 
-overview = BookTable(
+OVERVIEW = BookTable(
     "Table 28",
     "All books, and the tables in which they are used",
     [
@@ -230,7 +230,7 @@ def _expectations(books: Books) -> Iterable[Record]:
             yield _expectation("own", n, size, law, bin_) | one.columns("mean", "sd", "n")
 
 
-expected = BookTable(
+EXPECTED = BookTable(
     "Table 6",
     f"Expected n{_OFTEN}",
     [
@@ -272,7 +272,7 @@ def _items(row: Row) -> str:
     return plain(row["items"]) + expected
 
 
-repetitions = BookTable(
+REPETITIONS = BookTable(
     "Table 9",
     f"N{_OFTEN}",
     [
@@ -323,7 +323,7 @@ def _cue_or_others(row: Row) -> str:
     return "others" if row["cue"] == "others" else cue_text(row["cue"], "e")
 
 
-widespreadness = BookTable(
+WIDESPREADNESS = BookTable(
     "Table 12",
     "Selected questions by cue and by number of matching chapters",
     [

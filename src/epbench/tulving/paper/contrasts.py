@@ -74,6 +74,7 @@ class _Tests:
     first: Callable[[Line], str]  # the first sample of the reported tests that belong here, as their scores name it
 
     def missing(self, needs: str) -> Missing:
+        """What stands for the table if no run can be tested."""
         return Missing(self.name, self.title, needs)
 
     def table(

@@ -13,22 +13,23 @@ from epbench.tulving.paper import book_chapters, book_map, book_tables, comparis
 from epbench.tulving.paper.books import PaperBook, originals
 from epbench.tulving.paper.inputs import Inputs, lines_of, runs_among
 
-_ORDER = (
-    *("Table 2", "Figure 3", "Table 3", "Figure 4", "Table 4", "Table 6", "Table 7", "Table 8", "Figure 5", "Table 9"),
-    *("Table 12", "Figure 6", "Figure 7", *(f"Table {number}" for number in range(13, 26)), "Figure 8", "E.8"),
-    *("Table 26", "Table 27", "Table 28"),
-)
+_ORDER = [
+    *"Table 2, Figure 3, Table 3, Figure 4, Table 4, Table 6, Table 7, Table 8, Figure 5, Table 9".split(", "),
+    *"Table 12, Figure 6, Figure 7".split(", "),
+    *(f"Table {number}" for number in range(13, 26)),
+    *"Figure 8, E.8, Table 26, Table 27, Table 28".split(", "),
+]
 """As they follow one another in the paper; everything else comes after them."""
 
 _OF_ORIGINALS = (
-    book_tables.main_books,
-    book_chapters.rounds,
-    book_chapters.composition,
-    book_tables.repetitions,
-    book_tables.widespreadness,
-    book_tables.other_books,
+    book_tables.MAIN_BOOKS,
+    book_chapters.ROUNDS,
+    book_chapters.COMPOSITION,
+    book_tables.REPETITIONS,
+    book_tables.WIDESPREADNESS,
+    book_tables.OTHER_BOOKS,
 )
-_OF_ALL_BOOKS = (book_tables.expected, book_tables.overview)
+_OF_ALL_BOOKS = (book_tables.EXPECTED, book_tables.OVERVIEW)
 
 
 def is_about_books(row: ReportedRow) -> bool:

@@ -36,7 +36,7 @@ def main() -> None:
     from rich.progress import track
     from rich.table import Table
 
-    from tests.metrics.test_odd_columns import compute_all
+    from tests.metrics.test_all_metrics import compute_all
     from tests.torture.archives import torture_archives
     from tests.torture.attacks import ATTACKS, attack
     from tests.torture.kills import JOBS, prepare, torture

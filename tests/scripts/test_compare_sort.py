@@ -185,6 +185,7 @@ def test_planted_differences_are_recovered():
             "excerpt": [f"e{i // 4}" for i in range(400)],
             "outcome": ["right" if (i * 7919) % 100 < 100 * share else "wrong" for i in range(400)],
             "log_ratio": [-0.5 + shift + 0.01 * (i % 3) * shift for i in range(400)],
+            "right": 1.0, "answer": "A", "log_odds": 0.0,
         })  # fmt: skip
 
     low, high, same = planted(0.6, 0.0), planted(0.8, 0.2), planted(0.8, 0.1)

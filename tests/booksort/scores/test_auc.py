@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from epbench.booksort.scores.comparison import compare_areas, compare_runs
+from epbench.booksort.scores.report import comparison_report
 from epbench.booksort.scores.scoring import score_run
 from epbench.booksort.scores.tables import markdown_table
 from epbench.reports.comparison import comparison_tables
@@ -33,7 +34,9 @@ def test_a_reader_that_always_writes_a_still_tells_the_answers_apart(rows):
     group = scores["by_group"]["excerpt_length x segment_length"]["250 x 20"]
     assert (group["auc"], group["auc_low"], group["auc_high"]) == (scores["auc"], low, high)
     text = markdown_table({"habit": scores})
-    assert f"| habit | {scores['auc']:.3f} ({low:.3f}–{high:.3f}) | {scores['calibrated_accuracy']:.3f} |" in text
+    shown = f"| {scores['auc']:.3f} ({low:.3f}–{high:.3f}) | {scores['calibrated_accuracy']:.3f} | 0.0005 |"
+    assert "| log odds of A | AUC (95 %) | calibrated accuracy | p (AUC) |" in text and f"| habit {shown}" in text
+    assert "p (AUC)" in comparison_report("diary", {"habit": scores})
 
 
 @pytest.mark.parametrize("lost", [{"p_a": None, "p_b": None}, {"p_a": 0.0, "p_b": 0.0}, {"failed": True}])

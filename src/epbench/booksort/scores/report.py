@@ -15,6 +15,7 @@ from epbench.booksort.scores.tables import (
     accuracy,
     answers,
     apart,
+    areas,
     both_orders_table,
     by_book,
     groups,
@@ -91,6 +92,7 @@ def comparison_report(dataset: str, runs: Runs) -> str:
 {_figures(runs)}
 <h2>Scores</h2>
 {Table(["run", "accuracy", *ANSWERS], body).html()}
+{_areas(runs)}
 {both_orders_table(both).html() if both else ""}
 {_HOW_TO_READ}
 <h2>By book</h2>
@@ -115,11 +117,17 @@ mass is a lower bound. Where questions have no answer, an accuracy is shown as t
 them right. With both orders, consistency is the share of pairs whose two answers name the same segment.</p>"""
 
 
+def _areas(runs: Runs) -> str:
+    table = areas(runs)
+    return table.html() if table else ""
+
+
 def _scores(scores: Scores) -> str:
     lines = [["accuracy", accuracy(whole(scores))], *map(list, zip(ANSWERS, answers(scores), strict=True))]
     lines.append(["share of questions with a label mass below 0.5", cell(scores["low_mass"])])
     lines.append(["share of greedy answers that name neither segment", cell(scores["greedy_invalid"])])
-    both = both_orders_table({"this run": scores}).html() if "both_orders" in scores else ""
+    further = _areas({"this run": scores})
+    further += both_orders_table({"this run": scores}).html() if "both_orders" in scores else ""
     groups = [
         [
             name,
@@ -146,7 +154,7 @@ def _scores(scores: Scores) -> str:
         "answers",
         "failed",
     ]
-    return Table([], lines).html() + both + _HOW_TO_READ + Table(head, groups, text_columns=2).html()
+    return Table([], lines).html() + further + _HOW_TO_READ + Table(head, groups, text_columns=2).html()
 
 
 def _retrieval(retrieval: Mapping[str, Any]) -> str:

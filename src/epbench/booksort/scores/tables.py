@@ -11,7 +11,7 @@ from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, on_sc
 if TYPE_CHECKING:
     from rich.console import Group
 
-ANSWERS = ("AUC", "calibrated", "greedy accuracy", "label mass", "share of A", "p", "answers", "invalid", "failed")
+ANSWERS = ("greedy accuracy", "label mass", "share of A", "p", "answers", "invalid", "failed")
 """The titles of the columns about a run's answers; see `answers`."""
 
 
@@ -82,6 +82,8 @@ def _by_run(runs: Runs) -> Iterator[Table]:
     ]
     yield Table(["accuracy", "all", *parts, *(f"{length} words" for length in segments)], lines)
     yield Table(["answers", *ANSWERS], [[label, *answers(scores)] for label, scores in runs.items()])
+    if known := areas(runs):
+        yield known
     if of_both := {label: scores for label, scores in runs.items() if "both_orders" in scores}:
         yield both_orders_table(of_both)
     for name, title in (("excerpt_length", "by words of the excerpt"), ("distance", "by bin of distance, near to far")):
@@ -112,11 +114,17 @@ def apart(found: Mapping[str, Any]) -> list[str]:
 def answers(scores: Scores) -> list[str]:
     """What the answers of a run are like; the columns are `ANSWERS`."""
     return [
-        *apart(whole(scores)),
         accuracy(scores, "greedy_accuracy"),
         mass(scores),
         *(cell(scores[key]) for key in ("share_a", "p_value", "n_questions", "n_invalid", "n_failed")),
     ]
+
+
+def areas(runs: Runs) -> Table | None:
+    """How well the log odds of A tell the questions of each run apart; None if no run has the probabilities."""
+    known = {label: whole(scores) for label, scores in runs.items() if scores.get("auc") is not None}
+    rows = [[label, *apart(scores), f"{scores['auc_p_value']:.1g}"] for label, scores in known.items()]
+    return Table(["log odds of A", "AUC (95 %)", "calibrated accuracy", "p (AUC)"], rows) if rows else None
 
 
 def mass(scores: Mapping[str, Any]) -> str:

@@ -65,3 +65,10 @@ def test_aucs_of_two_runs_are_compared_on_the_questions_that_both_have(rows):
     comparison = Comparison("accuracy", compare_runs({"knows": knows, "guesses": guesses}))
     (areas,) = [made for made in comparison_tables(comparison) if "AUC" in made.head]
     assert areas.rows[0][2] == f"{score_run(knows)['auc']:.3f} / 0.500"
+
+
+def test_a_single_excerpt_has_an_auc_without_an_interval_or_a_test(rows):
+    one = [row for row in rows if (row.book_idx, row.excerpt_idx) == (rows[0].book_idx, rows[0].excerpt_idx)]
+    scores = score_run(table([always_a(replace(row, answer="AB"[i % 2])) for i, row in enumerate(one)]))
+    assert 0 <= scores["auc"] <= 1 and scores["auc_p_value"] is scores["calibrated_accuracy"] is None
+    assert f"| one | {scores['auc']:.3f} | – | – |" in markdown_table({"one": scores})

@@ -123,7 +123,8 @@ def answers(scores: Scores) -> list[str]:
 def areas(runs: Runs) -> Table | None:
     """How well the log odds of A tell the questions of each run apart; None if no run has the probabilities."""
     known = {label: whole(scores) for label, scores in runs.items() if scores.get("auc") is not None}
-    rows = [[label, *apart(scores), f"{scores['auc_p_value']:.1g}"] for label, scores in known.items()]
+    p_of = {label: scores["auc_p_value"] for label, scores in known.items()}  # none with a single excerpt
+    rows = [[label, *apart(known[label]), cell(p) if p is None else f"{p:.1g}"] for label, p in p_of.items()]
     return Table(["log odds of A", "AUC (95 %)", "calibrated accuracy", "p (AUC)"], rows) if rows else None
 
 

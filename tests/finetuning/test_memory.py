@@ -7,18 +7,15 @@ import sys
 from dataclasses import astuple, replace
 from pathlib import Path
 
-import psutil
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, MixtralConfig
 
 from epbench.errors import BadInput
-from epbench.finetuning import memory
 from epbench.finetuning.cost import parameters_of
 from epbench.finetuning.memory import (
     MemoryEstimate,
     _kept,
-    available_memory,
     check_disk,
     check_memory,
     disk_needed,
@@ -254,16 +251,6 @@ def test_fewest_devices_is_the_first_number_that_fits():
     assert fewest_devices(30 * GB, lambda n: estimate(128 // n)) == 5
     assert fewest_devices(30 * GB, lambda n: estimate(16)) == 1
     assert fewest_devices(30 * GB, lambda n: estimate(31)) is None
-
-
-def test_memory_of_a_cpu_is_what_the_machine_or_its_container_has(tmp_path, monkeypatch):
-    limit = tmp_path / "memory.max"
-    monkeypatch.setattr(memory, "_CGROUP_LIMITS", (limit, tmp_path / "none"))
-    assert 0 < available_memory("cpu") <= psutil.virtual_memory().total
-    limit.write_text("1048576\n")
-    assert available_memory("cpu") == 1048576
-    limit.write_text("max\n")
-    assert available_memory("cpu") > 1048576
 
 
 def test_disk_for_checkpoints():

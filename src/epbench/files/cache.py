@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
+
+from epbench.errors import BadInput
 
 VARIABLE = "EPBENCH_CACHE"
 _AT_THE_ROOT = ("vectors",)
@@ -24,3 +27,22 @@ def cache_folder(name: str = "") -> Path:
         return Path.home() / ".cache" / "epbench" / name
     root = Path(chosen).expanduser()
     return root if name in _AT_THE_ROOT else root / name
+
+
+def refuse_full_disk(folder: Path, needed: int, what: str) -> None:
+    """Refuse to fill the disk of the cache with something large.
+
+    Args:
+        folder: An existing folder of the cache.
+        needed: How many bytes are written there.
+        what: What takes them, in the plural, such as "the joined parts of FILE".
+
+    Raises:
+        BadInput: Fewer bytes are free; the message has both numbers.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise BadInput(
+            f"{folder}: {what} take {needed / 1e9:,.2f} GB, but {free / 1e9:,.2f} GB are free on this disk; set {VARIABLE} "
+            "to a folder on another one"
+        )

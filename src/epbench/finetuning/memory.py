@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput, reason_of
 from epbench.finetuning.cost import Parameters, parameters_of
+from epbench.models.hf.memory import available_memory as available_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
@@ -250,10 +251,6 @@ def _moments_sharded(parameters: Parameters, row: _Row, world: int) -> list[tupl
     ]
 
 
-_CGROUP_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),  # the older version of cgroups
-)
 _PARTS = {
     "weights": "weights",
     "gradients": "gradients",
@@ -262,28 +259,6 @@ _PARTS = {
     "activations": "activations",
     "logits": "logits",
 }
-
-
-def available_memory(device: str) -> int:
-    """Return how many bytes training may take on a device.
-
-    On CUDA it is what no process has taken, with what this one has reserved and does not use; else it is the memory of the
-    machine that is free or can be freed, or what the limit of its container is, if that is lower. Processes that train
-    together on one machine without CUDA share it.
-
-    Args:
-        device: The name of a device for torch, such as `cuda:1` or `cpu`.
-    """
-    import torch
-
-    from epbench.models.hf.prefix_rows import free_bytes
-
-    if torch.device(device).type == "cuda":
-        return free_bytes(torch.device(device))
-    import psutil  # type: ignore[import-untyped]  # comes with accelerate
-
-    limits = [path.read_text("utf-8").strip() for path in _CGROUP_LIMITS if path.is_file()]
-    return min([int(psutil.virtual_memory().available), *(int(limit) for limit in limits if limit.isdecimal())])
 
 
 def fewest_devices(available: int, estimate: Callable[[int], MemoryEstimate]) -> int | None:

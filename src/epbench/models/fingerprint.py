@@ -1,7 +1,8 @@
 """Fingerprints of weights, so that answers belong to a checkpoint and not to its path.
 
 A large checkpoint is read once: the digest of each file is kept in `weights.json` in the user's cache, and is valid as
-long as the size, times and inode of the file stay the same.
+long as the size, times and inode of the file stay the same. A checkpoint that was made from one file, such as a GGUF file, is
+not read at all: the fingerprint of that file is noted beside it, so that it is the same in every dtype.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ _FROM_TRAINING = ("optimizer*", "scheduler*", "scaler*", "rng_state*", "training
 _LONG_TO_READ = 1 << 30  # bytes; for more, the log says that hashing takes a while
 _SETTLED_NS = 2 * 10**9  # a file that changed more recently could change again without a change of its times
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_NOTE = "made_from.json"
 _SNAPSHOT = re.compile(r"[/\\]snapshots[/\\]([0-9a-f]{40})[/\\]")
 
 
@@ -64,11 +66,14 @@ def weights_fingerprint(path_or_id: str) -> str | None:
 
     Returns:
         For a folder, 12 hex digits of a hash over the names and contents of all files that determine answers, and over
-        the base model of an adapter. For a name on the Hub, the commit in the Hub's cache; None if that is unknown.
+        the base model of an adapter, or the fingerprint of the file that it was made from. For a name on the Hub, the
+        commit in the Hub's cache; None if that is unknown.
     """
     folder = Path(path_or_id)
     if not folder.is_dir():
         return commit_of(path_or_id)
+    if noted := _noted(folder):
+        return noted
     digest = _digest_of(folder)
     if base := _base_of(folder):
         digest.update(f"{weights_fingerprint(base)}\n".encode())
@@ -78,6 +83,26 @@ def weights_fingerprint(path_or_id: str) -> str | None:
 def content_fingerprint(folder: Path) -> str:
     """Return 12 hex digits of a hash over the files in a folder that determine answers, and over nothing outside it."""
     return _digest_of(folder).hexdigest()[:12]
+
+
+def note_fingerprint(folder: Path, digest: str) -> None:
+    """Note beside a checkpoint that it was made from a file with this SHA-256; the note holds until one of its files changes."""
+    write_json(folder / _NOTE, {"sha256": digest, "files": _sizes_and_times(folder)})
+
+
+def _noted(folder: Path) -> str | None:
+    """The fingerprint of the file that a checkpoint was made from; None without a note that holds."""
+    try:
+        note = read_json(folder / _NOTE)
+    except (OSError, BadInput):
+        return None
+    digest = str(note.get("sha256"))
+    return digest[:12] if _DIGEST.fullmatch(digest) and note.get("files") == _sizes_and_times(folder) else None
+
+
+def _sizes_and_times(folder: Path) -> dict[str, list[int]]:
+    states = {path.name: path.stat() for path in sorted(folder.iterdir()) if _is_relevant(path.name)}
+    return {name: [state.st_size, state.st_mtime_ns] for name, state in states.items()}
 
 
 def _digest_of(folder: Path) -> hashlib._Hash:
@@ -106,6 +131,11 @@ def digests_of(paths: Sequence[Path]) -> list[str]:
     settled = [path for path in unread if _state(path) == states[path] and _is_settled(states[path])]
     _remember(store, {_key(path, states[path]): digests[path] for path in settled})
     return [digests[path] for path in paths]
+
+
+def note_digest(path: Path, digest: str) -> None:
+    """Keep the SHA-256 of a file that was hashed while it was written, so that it is not read for `digests_of`."""
+    _remember(cache_folder() / "weights.json", {_key(path, _state(path)): digest})
 
 
 def _is_relevant(name: str) -> bool:

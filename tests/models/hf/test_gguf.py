@@ -1,5 +1,6 @@
 """GGUF files become checkpoints in the cache, once; what cannot be converted is one line."""
 
+import hashlib
 import logging
 import shutil
 import struct
@@ -10,12 +11,19 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from epbench.errors import BadInput
-from epbench.models.hf import checkpoint
-from epbench.models.hf.checkpoint import checkpoint_of
+from epbench.files.cache import cache_folder
+from epbench.models.fingerprint import weights_fingerprint
+from epbench.models.hf import gguf_files, memory
+from epbench.models.hf.checkpoint import find_checkpoint
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, Sampling
 from tests.models.tiny_gguf import write_gguf
 from tests.tiny_model import CHAT, make_tiny_model
+
+
+def checkpoint_of(file, dtype=torch.float32):
+    return gguf_files.checkpoint_of(file, dtype)
+
 
 TEXT = "Answer A or B. A and B were seen at the harbour; B left, A stayed. " * 50
 ASKED = Request("1", "You read.", "The book of A and B.", "Who left?", Sampling(max_tokens=5))
@@ -57,12 +65,31 @@ def test_a_file_answers_like_the_model_that_it_was_made_from(tiny, file):
     assert answer(file) == answer(tiny)
 
 
+def test_each_dtype_has_a_checkpoint_with_the_fingerprint_of_the_file(tiny, file, monkeypatch, caplog):
+    exact, half = checkpoint_of(file), checkpoint_of(file, torch.bfloat16)
+    assert {folder.name.rpartition("-")[2] for folder in (exact, half)} == {"float32", "bfloat16"}
+    ours, theirs = (AutoModelForCausalLM.from_pretrained(path).state_dict() for path in (half, tiny))
+    assert all(ours[name].equal(theirs[name].bfloat16()) for name in theirs) and not caplog.text
+    assert half.joinpath("model.safetensors").stat().st_size < 0.6 * exact.joinpath("model.safetensors").stat().st_size
+    assert {find_checkpoint(str(file), dtype) for dtype in ("auto", "float32")} == {str(exact)}
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+    named = {dtype: TransformersModel(str(file), dtype=dtype) for dtype in ("auto", "bfloat16")}
+    with monkeypatch.context() as patch:
+        patch.setattr("epbench.models.fingerprint._read", lambda path: pytest.fail(f"{path} was read again"))
+        assert weights_fingerprint(str(half)) == weights_fingerprint(str(exact)) == digest
+    assert named["auto"].identity == f"hf:{file}@{digest}" and named["bfloat16"].identity.endswith(f"{digest}-bfloat16")
+    half.joinpath("config.json").write_text(half.joinpath("config.json").read_text() + "\n")
+    assert weights_fingerprint(str(half)) not in (digest, None), (
+        "files that have changed since are no longer those of it"
+    )
+
+
 def test_it_is_converted_once_and_again_when_its_content_changes(tiny, file, cache, monkeypatch):
     folder = checkpoint_of(file)
     assert folder.parent == cache / "checkpoints" and folder.name.startswith("tiny-")
     assert sorted(path.name for path in cache.glob("checkpoints/*")) == [folder.name, f"{folder.name}.lock"]
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "_convert", lambda file, folder: pytest.fail("it was converted before"))
+        patch.setattr(gguf_files, "_convert", lambda *args: pytest.fail("it was converted before"))
         assert checkpoint_of(file) == folder
         assert checkpoint_of(shutil.copy(file, file.with_name("tiny-too.gguf")).rename(file)) == folder
     other = make_tiny_model(file.parent / "other", TEXT, window=4096, seed=1)
@@ -81,7 +108,7 @@ def refused(file):
     with pytest.raises(BadInput, match=f"model {file}: ") as error:
         checkpoint_of(file)
     assert "\n" not in str(error.value) and len(str(error.value)) < 700
-    assert not [path for path in checkpoint.cache_folder("checkpoints").glob("*") if path.suffix != ".lock"]
+    assert not [path for path in cache_folder("checkpoints").glob("*") if path.suffix != ".lock"]
     return str(error.value)
 
 
@@ -152,7 +179,7 @@ def test_a_file_with_another_alignment_is_read(tmp_path):
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    assert checkpoint._blocks_and_weights(aligned) == (2, 38)
+    assert gguf_files._blocks_and_weights(aligned) == (2, 38)
 
 
 def test_too_small_a_disk_is_refused_with_both_numbers(file, monkeypatch):
@@ -161,4 +188,17 @@ def test_too_small_a_disk_is_refused_with_both_numbers(file, monkeypatch):
         BadInput, match=r"take 0\.01 GB, but 0\.00 GB are free on this disk; set EPBENCH_CACHE to a folder"
     ):
         checkpoint_of(file)
-    assert not list(checkpoint.cache_folder("checkpoints").glob("tiny*/*"))
+    assert not list(cache_folder("checkpoints").glob("tiny*/*"))
+
+
+def test_too_little_memory_is_refused_before_anything_is_loaded(tiny, file, monkeypatch):
+    n = AutoModelForCausalLM.from_pretrained(tiny).num_parameters()
+    monkeypatch.setattr(memory, "available_memory", lambda device: 3 * n)
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", lambda *args, **more: pytest.fail("weights are read"))
+    said = f"its {n:,} weights take 0.00 GB in float32, but 0.00 GB of memory are available on cpu; in bfloat16 they take 0.00 GB"
+    assert refused(file).endswith(said)
+    with pytest.raises(BadInput) as error:
+        list(TransformersModel(str(tiny)).answer([ASKED]))
+    assert str(error.value) == f"model hf:{tiny}: {said}"
+    with pytest.raises(pytest.fail.Exception, match="weights are read"):
+        list(TransformersModel(str(tiny), dtype="bfloat16").answer([ASKED]))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput, reason_of
 from epbench.models.ending import as_answered, may_loop, split_reasoning, text_of_first_round
-from epbench.models.hf.checkpoint import no_bars_in_a_log
+from epbench.models.hf.checkpoint import no_bars_in_a_log, torch_dtype
+from epbench.models.hf.memory import refuse_large_weights
 from epbench.models.hf.variant import LocalModel
 from epbench.models.protocol import Reply, Request, Usage
 
@@ -170,19 +171,15 @@ class TransformersModel(LocalModel):
             n = torch.cuda.device_count()
             log.info("device %s: %s", device, f"{n} CUDA devices" if n else "there is no CUDA device")
             spread = {"device_map": "auto"} if n > 1 else {}
-        dtype = getattr(torch, self.dtype, None)
+        dtype = torch_dtype(self.dtype, device)
         if self.dtype == "auto":
-            dtype = torch.float32
-            if device.startswith("cuda"):
-                native = torch.cuda.is_bf16_supported(including_emulation=False)  # what is emulated is slow
-                dtype = torch.bfloat16 if native else torch.float16
             log.info(
                 "dtype %s: %s",
                 dtype,
                 "supported by this device" if dtype != torch.float32 else f"the default on {device}",
             )
-        if not isinstance(dtype, torch.dtype):
-            raise BadInput(f"dtype: expected auto, float32, bfloat16 or float16, got {self.dtype!r}")
+        if not spread and device in ("cpu", "cuda"):
+            self._check_memory(dtype, device)
         load = partial(
             AutoModelForCausalLM.from_pretrained, self.variant.path, trust_remote_code=False, **self.variant.from_hub
         )
@@ -197,6 +194,23 @@ class TransformersModel(LocalModel):
             if isinstance(error, torch.OutOfMemoryError):
                 raise
             raise BadInput(f"device {self.device!r}: cannot be used: {str(error).splitlines()[0]}") from error
+
+    def _check_memory(self, dtype: Any, device: str) -> None:
+        """Refuse weights that do not fit; nothing where their number is unknown, or they are stored in fewer bits."""
+        import torch
+        from transformers import AutoConfig, AutoModelForCausalLM
+
+        if device == "cuda" and not torch.cuda.is_available():
+            return
+        try:
+            path, more = self.variant.path, {"trust_remote_code": False, **self.variant.from_hub}
+            config = AutoConfig.from_pretrained(path, **more)
+            with torch.device("meta"):
+                model: Any = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+        except Exception:  # loading tells what is wrong with foreign files
+            return
+        if not hasattr(config, "quantization_config"):
+            refuse_large_weights(self.name, model.num_parameters(), dtype, device)
 
     def _loaded(self, part: str, load: Callable[[], Any], expected: str) -> Any:
         try:

@@ -78,19 +78,23 @@ class Variant:
         return {name: value for name, value in about.items() if value is not None}
 
 
-def find_variant(name: str, revision: str | None = None, adapter: str | None = None) -> Variant:
+def find_variant(
+    name: str, revision: str | None = None, adapter: str | None = None, *, dtype: str = "auto", device: str = "auto"
+) -> Variant:
     """Find the files of a model; what the Hub's cache does not have is downloaded, unless `HF_HUB_OFFLINE=1`.
 
     Args:
         name: As for `find_checkpoint`.
         revision: A branch, tag or commit of a model on the Hub.
         adapter: The folder of an adapter that peft has saved, or its name on the Hub.
+        dtype: In what it computes, which is how a GGUF file is stored.
+        device: Where it computes.
 
     Raises:
         BadInput: A file on this machine has no revisions, the Hub has no such revision, there is no such adapter, or the
             model is an adapter itself.
     """
-    path = find_checkpoint(name)
+    path = find_checkpoint(name, dtype, device)
     commit = None
     if revision is not None:
         if Path(path).is_dir() or name in PACKAGES:
@@ -121,6 +125,7 @@ class LocalModel:
 
     costs_nothing = False
     continues_prompts = True
+    device = "auto"
 
     def __init__(self, kind: str, path_or_id: str, dtype: str, revision: str | None, adapter: str | None) -> None:
         self.name, self.dtype = f"{kind}:{path_or_id}", dtype
@@ -129,7 +134,7 @@ class LocalModel:
     @cached_property
     def variant(self) -> Variant:
         """The files of the model; see `find_variant`."""
-        return find_variant(*self._given)
+        return find_variant(*self._given, dtype=self.dtype, device=self.device)
 
     def about_variant(self) -> dict[str, str]:
         """See `HasVariant.about_variant`."""

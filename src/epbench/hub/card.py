@@ -57,6 +57,7 @@ def card(
     tags: Sequence[str],
     task_category: str = "question-answering",
     task_ids: Sequence[str] = (),
+    version: str = VERSION,
     responsible_use: Mapping[str, str | Sequence[str]] | None = None,
 ) -> Card:
     """Return a card, README.md with its YAML header.
@@ -69,6 +70,7 @@ def card(
         tags: Tags besides `epbench`, which is always added.
         task_category: The Hub's name for the kind of task.
         task_ids: The Hub's names for kinds of that task.
+        version: The version of the rows, which becomes a tag on the Hub.
         responsible_use: What the section on responsible use says of each of `FIELDS`; None for no such section.
     """
     from huggingface_hub import DatasetCardData
@@ -84,7 +86,7 @@ def card(
         task_ids=list(task_ids) or None,
         size_categories=[_size_category(sum(config.n_rows for config in configs))],
         tags=["epbench", *tags],
-        version=VERSION,
+        version=version,
         configs=[_config_entry(splits, default=i == 0) for i, splits in enumerate(by_name.values())],
         dataset_info=[_info_entry(splits) for splits in by_name.values()],
     )

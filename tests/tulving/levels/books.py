@@ -9,7 +9,7 @@ from epbench.tulving.dataset.schema import BookData
 
 LEVELS = (2, 3, 4, 5)
 UNIVERSE = "ward"
-_UNIVERSES = ("default", "family", "news", "scifi", "software", "ward")
+UNIVERSES = ("default", "family", "news", "scifi", "software", "ward")
 _FAST = {(2, "news"), (3, "software"), (4, "default"), (5, "family")}
 _SLOW = {(4, "scifi"), (5, "ward")}
 
@@ -21,7 +21,7 @@ def _marks(level: int, universe: str) -> tuple[pytest.MarkDecorator, ...]:
 
 
 EVERY_BOOK = [
-    pytest.param(level, universe, marks=_marks(level, universe)) for level in LEVELS for universe in _UNIVERSES
+    pytest.param(level, universe, marks=_marks(level, universe)) for level in LEVELS for universe in UNIVERSES
 ]
 """Each level of each universe: one of each level is among the fast tests, and one of each universe among them or the slow ones."""
 

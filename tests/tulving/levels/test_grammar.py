@@ -14,7 +14,8 @@ AGREEMENT = "The form of the verb must agree"
 WORDS = re.compile(r"\w+")
 PAST = {
     "hid", "let", "swore", "bit", "put", "set", "shut", "hurt", "read", "cut", "spread", "slid", "bent", "lost", "came",
-    "forgave", "shone", "froze", "tore", "last", "leapt",
+    "forgave", "shone", "froze", "tore", "last", "leapt", "woke", "hung", "split", "lent", "slit", "struck",
+    "flexed", "dug", "matched",
 }  # fmt: skip
 """Past forms that it takes for present ones."""
 

@@ -33,6 +33,11 @@ class WritingPrompts:
     naming: str
     naming_once: str
     not_naming: str
+    named_in_fixed: str
+    told_date: str
+    told_location: str
+    told_entity: str
+    told_content: str
     fixed_sentence: str
     side_deed: str
     none: str
@@ -70,12 +75,20 @@ class WritingPrompts:
         }
         if plan is None:
             return self.chapter.format(**known, **_facts(event), first_name=event.first_name)
-        return self.planned_chapter.format(**known, **self._planned(event, layout, plan))
+        planned = self._planned(event, layout, plan)
+        told = "\n".join(
+            getattr(self, f"told_{fact}").format(**known, **planned)
+            for fact in ("date", "location", "entity", "content")
+            if fact == "content" or fact not in plan.contrasted  # a fixed sentence tells the others
+        )
+        return self.planned_chapter.format(**known, **planned, told=told)
 
     def _planned(self, event: Event, layout: Layout, plan: ChapterPlan) -> dict[str, str]:
         """What the plan of a chapter adds to its prompt."""
         words = pronouns_of(event.first_name)
-        rule = self.not_naming if not plan.named else self.naming_once if plan.level >= 4 else self.naming
+        rule = self.not_naming if not plan.named else self.naming_once if plan.level >= 3 else self.naming
+        if "content" in plan.contrasted:
+            rule = self.named_in_fixed
         fixed = [
             self.fixed_sentence.format(paragraph=sentence.paragraph, text=sentence.text) for sentence in plan.fixed
         ]

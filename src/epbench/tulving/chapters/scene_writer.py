@@ -14,8 +14,9 @@ from epbench.tulving.chapters.loop import Description, RuleWriter
 from epbench.tulving.events.events import Event, Layout
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import ChapterPlan
-from epbench.tulving.scenes.patterns import TRIES, Pronouns, Spread, capitalised, pronouns_of
+from epbench.tulving.scenes.patterns import Pronouns, capitalised, pronouns_of
 from epbench.tulving.scenes.scene_files import (
+    TONES,
     PlaceKind,
     Scene,
     Scenery,
@@ -25,6 +26,7 @@ from epbench.tulving.scenes.scene_files import (
     style_bank,
     tale_styles,
 )
+from epbench.tulving.scenes.spread import Draft, Spread
 
 # The length to reach, in words; a chapter of one paragraph is shorter than one of ten, as at level 1.
 WORDS_PER_CHAPTER = 120
@@ -37,8 +39,6 @@ CLOSING = 0.25
 _FILLING = ("scene",) * 9 + ("hero",) * 6 + ("thought",) * 3 + ("air",) * 2 + ("place",) * 2 + ("talk",) * 2
 _ABOUT_HERO = ("hero", "thought")
 STAYS_WITH_HERO = 0.5
-
-_TONES: Mapping[str, str] = {"novel": "gathering", "news": "emergency", "scifi": "emergency"}
 
 
 class SceneWriter(RuleWriter):
@@ -60,7 +60,7 @@ class SceneWriter(RuleWriter):
         """
         super().__init__(seed)
         self._scenery = scenery
-        self._facts = facts_bank(_TONES[kind])
+        self._facts = facts_bank(TONES[kind])
         self._spread = Spread(1)
 
     @classmethod
@@ -141,8 +141,9 @@ class _Paragraphs:
             if sentence:
                 filling.append(sentence)
                 n_words += _length(sentence)
-        for sentence in early:
-            filling.insert(self._draws.between(0, len(filling) // 2), sentence)
+        for sentence in early:  # from level 3 on, where it stands tells nothing
+            latest = len(filling) // 2 if self._plan.level < 3 else len(filling)
+            filling.insert(self._draws.between(0, latest), sentence)
         for sentence in late:
             filling.insert(self._draws.between(min(1, len(filling)), len(filling)), sentence)
         if number == self._layout.n_paragraphs or self._draws.unit() < CLOSING:
@@ -153,21 +154,20 @@ class _Paragraphs:
         """The sentences on when, where and who, which stand early in a paragraph, and those on what."""
         layout, plan = self._layout, self._plan
         early = []
-        if layout.time == number:
+        if layout.time == number and "date" not in plan.contrasted:
             early.append(self._teller.must("time", {"when": plan.when}))
-        if layout.space == number:
+        if layout.space == number and "location" not in plan.contrasted:
             early.append(self._teller.must("space", {"where": plan.where}))
-        if layout.entity == number:
+        if layout.entity == number and "entity" not in plan.contrasted:
             early.append(self._teller.must("name", {"name": plan.name}))
         late = []
         if layout.content == number:
             late.append(self._teller.must("detail", {"deed": self._event.detail_in_sentence}))
-        # From level 4 on, a name that stands twice would make a paragraph of the evidence needless.
-        elsewhere = plan.level < 4 or not plan.named
-        if layout.content == number:
+        # From level 3 on, what the event is called stands once, or a paragraph of the evidence would be needless.
+        if layout.content == number and "content" not in plan.contrasted:
             late.append(self._teller.must("event", {"event": plan.what}))
         elif (
-            elsewhere
+            plan.level < 3
             and self._draws.unit() < EVENT_MENTION
             and (sentence := self._teller.tell("event", {"event": plan.what}))
         ):
@@ -230,7 +230,7 @@ class Teller:
         self._people, self._spread, self._draws = scene.people, spread, draws
         parts = {"begin": scene.begin, "middle": scene.middle, "end": scene.end, "place": place.air, **banks}
         self._all = {part: [entry for entry in entries if entry.fits(place.indoors)] for part, entries in parts.items()}
-        self._waiting = {part: _shuffled(entries, draws) for part, entries in self._all.items()}
+        self._pools: dict[str, list[Told]] = {}
         self._things, self._features = _cycle(scene.things, draws), _cycle(place.features, draws)
 
     def tell(self, part: str, known: Mapping[str, str] | None = None) -> str | None:
@@ -241,27 +241,22 @@ class Teller:
         Returns:
             None if all sentences of the part are told.
         """
-        for entry in self._waiting[part]:
-            for _ in range(TRIES):
-                sentence = self._write(entry, known or {})
-                by_chance = part != "detail" and self._detail in sentence.lower()
-                if not by_chance and self._spread.allows(sentence):
-                    self._spread.add(sentence)
-                    return sentence
-        return None
+        pool = self._pools.setdefault(part, list(self._all[part]))
+        unsaid = "" if part == "detail" else self._detail
+        return self._spread.freshest(pool, lambda entry: self._draft(entry, known or {}), self._draws, unsaid=unsaid)
 
     def must(self, part: str, known: Mapping[str, str] | None = None) -> str:
         """Return a sentence of a part that the chapter cannot do without, even if its words are frequent."""
         sentence = self.tell(part, known)
         if sentence is None:  # those passed over may do with other words
-            self._waiting[part] = _shuffled(self._all[part], self._draws)
+            del self._pools[part]
             sentence = self.tell(part, known)
         if sentence is None:
-            sentence = self._write(self._draws.pick(self._all[part]), known or {})
+            sentence = self._draft(self._draws.pick(self._all[part]), known or {}).text()
             self._spread.add(sentence)
         return sentence
 
-    def _write(self, entry: Told, known: Mapping[str, str]) -> str:
+    def _draft(self, entry: Told, known: Mapping[str, str]) -> Draft:
         def fill(slot: str) -> str:
             if slot in _MARKS:
                 return _MARKS[slot]
@@ -271,16 +266,7 @@ class Teller:
                 return next(self._features)
             return self._people if slot == "people" else known[slot]
 
-        return entry.sentence.write(self._draws, fill)
-
-
-def _shuffled(sentences: Sequence[Told], draws: RandomStream) -> Iterator[Told]:
-    """The sentences in random order; each draw is made only when a sentence is needed."""
-    pool = list(sentences)
-    while pool:
-        at = draws.index(len(pool))
-        pool[at], pool[-1] = pool[-1], pool[at]
-        yield pool.pop()
+        return self._spread.draft(entry.sentence, self._draws, fill)
 
 
 def _cycle(items: Sequence[str], draws: RandomStream) -> Iterator[str]:
@@ -313,9 +299,15 @@ def resolve(sentences: Sequence[str], first_name: str, words: Pronouns, other: s
 
 _OBJECT = re.compile(
     r"\b(?:of|to|under|in|into|inside|behind|between|from|at|on|by|with|without|against|around|near|beside|past|over|about|upon"
-    r"|above|below|toward|towards|after|like|for|saw|gave|struck|let|made|left|took|told|asked|reached|met|followed|worried) $"
+    r"|above|below|toward|towards|after|like|for|saw|heard|gave|struck|let|made|left|took|told|asked|reminded|reached|met|followed"
+    r"|watched|worried) $",
+    re.IGNORECASE,
 )
 """What stands before a mark that is an object; in other places it is the subject of its clause."""
+
+
+_SAID = re.compile(r"\b(?:\w+ed|said|thought|knew|found|sang|wrote|told) $")
+"""A verb before a mark that ends its clause, as in `Luck, thought Amrita, was blind`: there a pronoun is out of date."""
 
 
 def _named(sentence: str, first_name: str, words: Pronouns, *, first_is_pronoun: bool) -> str:
@@ -324,10 +316,12 @@ def _named(sentence: str, first_name: str, words: Pronouns, *, first_is_pronoun:
     for number, after in enumerate(rest):
         possessive = after.startswith(("'s", "’s"))
         subject = _OBJECT.search(before) is None and not possessive
-        if number == 0 and not (first_is_pronoun and subject):
+        inverted = after.startswith((",", ".")) and _SAID.search(before)
+        if inverted or (number == 0 and not (first_is_pronoun and subject)):
             before += first_name + after
         elif subject:
-            before += words.subject + after
+            pronoun = words.subject.capitalize() if before.endswith((". ", "! ", "? ")) else words.subject
+            before += pronoun + after
         else:
             before += words.possessive + after[2:] if possessive else words.object + after
     return before.replace(HIM, words.object).replace(HIS, words.possessive).replace(HIMSELF, words.reflexive)

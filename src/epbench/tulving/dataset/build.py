@@ -138,7 +138,8 @@ def make_book(
     Raises:
         BadInput: As for `draw_outline`; the selection or the writer is unknown, the templates have no sentences in a style of the
             universe, or none of the chapters passes the checks.
-        RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters.
+        RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters; or, at
+            level 2 or higher, a fact cannot be derived from the words of the book.
     """
     outline = outline or draw_outline(recipe)
     universe, events = outline.universe, outline.events
@@ -155,8 +156,8 @@ def make_book(
         progress=progress,
     )
 
-    if recipe.level >= 4:
-        prove(chapters, universe)
+    if recipe.level >= 2:
+        chapters = prove(chapters, universe)
     used = [(event.day, event.space, event.entity, event.content) for event in events]
     questions = all_questions(chapters, unused_values(as_texts(universe), used), seed=recipe.seed)
     if recipe.level >= 5:

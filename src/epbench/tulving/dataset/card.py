@@ -66,8 +66,16 @@ def _of_book(data: BookData) -> dict[str, Any]:
         "n_selected": len(data.selected),
         "bins": {bin_: selected[bin_] for bin_ in BINS},
         "levels": LEVELS,
+        "elsewhere": _elsewhere(data.chapters),
         "example": max(data.chapters, key=_links),
     }
+
+
+def _elsewhere(chapters: Sequence[Chapter]) -> Mapping[str, float]:
+    """How many of the dates, locations, people and kinds of event another chapter tells."""
+    facts = ("date", "location", "entity", "content")
+    told = Counter(fact for chapter in chapters for fact, evidence in chapter.evidence.items() if evidence.links)
+    return {fact: told[fact] / len(chapters) for fact in facts}
 
 
 def _links(chapter: Chapter) -> tuple[int, int]:

@@ -22,10 +22,12 @@ class Level:
     Attributes:
         name: One word for it.
         adds: What it adds to the level below, as a full sentence.
+        elsewhere: How often a fact (`date`, `location` or `entity`) is told by reference to another chapter where it can be.
     """
 
     name: str
     adds: str
+    elsewhere: Mapping[str, float] = field(default_factory=dict)
 
 
 LEVELS: Mapping[int, Level] = {
@@ -114,11 +116,14 @@ class ChapterPlan:
         when: The words that tell the date, such as `on May 07, 2024`.
         where: The words that tell the location, such as `at Belvedere Castle`.
         name: The words that tell who the main character is: the full name, or a description of one person.
-        hero: What the main character is called elsewhere in the chapter: the first name, or a part of a nickname.
+        hero: What the main character is called elsewhere in the chapter: the first name, a word such as `the optimist`, or a
+            part of a title.
         what: What the event is called, such as `the Poetry Slam`, or `the evening of spoken verse` if it is not named.
         named: Whether the kind of event is named; if not, only what happens tells it.
         deeds: What the side characters do, that of `$entity_1` first, each as part of a sentence (`recited a sonnet`).
         fixed: Sentences that the chapter has word for word.
+        contrasted: The facts that a fixed sentence tells, beside a value that is not so; nothing else tells them.
+        firm: The facts that no such sentence may tell, since another chapter says more on them.
         met: Whom the main character met for the first time, and where that is told; None if that is of no use elsewhere.
         outcomes: What the event changes for its main character.
         evidence: What tells each fact, by the names of the exact checks (`content` for the kind of event).
@@ -133,6 +138,8 @@ class ChapterPlan:
     named: bool
     deeds: tuple[str, ...]
     fixed: list[Fixed] = field(default_factory=list)
+    contrasted: set[str] = field(default_factory=set)
+    firm: set[str] = field(default_factory=set)
     met: tuple[str, Spot] | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     evidence: dict[str, Evidence] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
 
@@ -11,6 +12,20 @@ from epbench.files.json_files import read_typed
 from epbench.tulving.events.dates import FORMATS
 from epbench.tulving.events.events import Event, Layout
 from epbench.tulving.events.universe import Universe
+from epbench.tulving.levels.banks import references_bank
+from epbench.tulving.levels.book import Book
+from epbench.tulving.levels.contrasts import add_contrasts, add_glosses
+from epbench.tulving.levels.days import add_days
+from epbench.tulving.levels.entangled import (
+    add_corrections,
+    add_disputes,
+    add_outcomes,
+    add_retellings,
+    add_withdrawals,
+    add_witnesses,
+)
+from epbench.tulving.levels.people import add_people, finish_offices
+from epbench.tulving.levels.places import add_places
 from epbench.tulving.levels.plan import (
     SIDE_CHARACTER_WEIGHTS,
     SIDE_CHARACTERS,
@@ -20,20 +35,19 @@ from epbench.tulving.levels.plan import (
     Spot,
     check_level,
 )
-from epbench.tulving.levels.references import Book
-from epbench.tulving.scenes.patterns import Spread, pronouns_of
+from epbench.tulving.scenes.patterns import Sentence
 from epbench.tulving.scenes.scene_files import (
-    SCENE_SLOTS,
     TALES,
+    TONES,
     Scenery,
-    Told,
+    distinct_paraphrases,
     load_scenery,
-    paraphrases,
     read_sentence,
 )
+from epbench.tulving.scenes.spread import Spread
 
-NAMED = 0.5
-"""How often the kind of event is named at level 3 and higher."""
+NAMED, ANONYMOUS = 0.5, 0.75
+"""How often, from level 3 on, the kind of event is named, and a main character called by a word that is not the first name."""
 
 
 def draw_plans(
@@ -57,25 +71,42 @@ def draw_plans(
     for event in events:
         spread.add(event.detail)
     streams = [RandomStream("level plan", seed, number) for number in range(len(events))]
+    phrases: Mapping[str, Sequence[str]] = defaultdict(list)
+    if (
+        level >= 3 and len({event.content for event in events}) > 1
+    ):  # what a phrase stands for is told in another chapter
+        phrases = distinct_paraphrases(universe, scenery)
     plans = [
-        _plan(level, number, event, layouts[number], universe, scenery, spread, streams[number])
+        _plan(level, number, event, layouts[number], universe, scenery, spread, streams[number], phrases[event.content])
         for number, event in enumerate(events)
     ]
-    book = Book(events, layouts, plans, universe, spread, seed)
+    book = Book(events, layouts, plans, universe, scenery, spread, Spread(max(len(events), FEWEST_CHAPTERS)), seed)
     if level >= 4:
-        book.add_nicknames()
-        if level >= 5:
-            book.add_accounts()
-        book.add_meetings()
-        if level >= 5:
-            book.add_corrections()
-        book.add_relations()
-    if level >= 5:
-        book.add_outcomes()
+        _add_references(book, level)
     if level >= 3:
+        add_glosses(book)
+        if level >= 5:
+            add_withdrawals(book)
+        add_contrasts(book, TONES[universe.kind])
         for event, layout, plan, draws in zip(events, layouts, plans, streams, strict=True):
-            plan.fixed += draw_asides(event, layout, plan.hero, universe, spread, draws)
+            plan.fixed += draw_asides(event, layout, universe, spread, draws)
     return plans
+
+
+def _add_references(book: Book, level: int) -> None:
+    """What other chapters tell: each step builds on what those before it have settled."""
+    holdings = add_people(book, level)
+    if level >= 5:
+        pairs = add_witnesses(book)
+        add_disputes(book, pairs)
+    add_places(book, level)
+    if level >= 5:
+        add_retellings(book, pairs)
+        add_corrections(book)
+    add_days(book, level)
+    finish_offices(book, holdings)
+    if level >= 5:
+        add_outcomes(book)
 
 
 def _plan(
@@ -87,23 +118,26 @@ def _plan(
     scenery: Scenery,
     spread: Spread,
     draws: RandomStream,
+    phrases: Sequence[str],
 ) -> ChapterPlan:
-    """The plan of a chapter that tells every fact itself."""
+    """The plan of a chapter that tells every fact itself, but for the kind of event, which a phrase may stand for."""
     deeds = _deeds(event, universe, spread, draws)
     lowered = " ".join([event.detail, *deeds]).lower()
     varied = level >= 3
-    phrases = [words for words in paraphrases(event.content, universe, scenery) if spread.allows(words)]
-    named = not varied or draws.unit() < NAMED or event.content.lower() in lowered or not phrases
-    phrase = f"the {event.content}" if named else draws.pick(phrases)
-    spread.add(phrase)
+    phrases = [words for words in phrases if spread.allows(words)]
+    named = not phrases or draws.unit() < NAMED or event.content.lower() in lowered
+    what = f"the {event.content}" if named else draws.pick(phrases)
+    spread.add(what)
+    heroes = references_bank()["heroes"]
+    hero = f"the {draws.pick(heroes)}" if varied and draws.unit() < ANONYMOUS else event.first_name
     spots = {"location": layout.space, "date": layout.time, "entity": layout.entity, "content": layout.content}
     return ChapterPlan(
         level=level,
         when=f"on {draws.pick(FORMATS)(event.time) if varied else event.day}",
         where=f"{scenery.places[event.space].preposition} {event.space}",
         name=event.entity,
-        hero=event.first_name,
-        what=phrase,
+        hero=hero,
+        what=what,
         named=named,
         deeds=deeds,
         evidence={fact: Evidence(0, frozenset([Spot(number, paragraph)])) for fact, paragraph in spots.items()},
@@ -120,33 +154,43 @@ def _deeds(event: Event, universe: Universe, spread: Spread, draws: RandomStream
     return tuple(detail[0].lower() + detail[1:] for detail in taken)
 
 
+FEWEST_CHAPTERS = 100
+"""A shorter book may repeat the words of a reference as often as one of so many chapters."""
 MENTIONS = ("date", "space", "entity", "content")
 NUMBERS = (1, 2)
 """How many of each kind a chapter has."""
 FEWEST = 24
 
-_SLOTS = (SCENE_SLOTS - {"thing", "feature", "people"}) | set(MENTIONS)
-
 
 @cache
-def asides_bank() -> Mapping[str, Sequence[Told]]:
-    """Return the sentences by what they mention."""
-    path = TALES / "asides.json"
+def asides_bank(universe: str) -> Mapping[str, Sequence[Sentence]]:
+    """Return the sentences that mention something in passing.
+
+    Args:
+        universe: The name of a universe of the package; others share the sentences of the default one.
+
+    Returns:
+        The sentences by what they mention.
+    """
+    path = TALES / f"asides_{universe}.json"
+    path = path if path.is_file() else TALES / "asides.json"
     listed = read_typed(path, dict[str, list[str]])
     bank = {}
     for mention in MENTIONS:
-        entries = [read_sentence(f"{path}, {mention}", text, frozenset(_SLOTS)) for text in listed[mention]]
-        if len(entries) < FEWEST or any(set(MENTIONS) & entry.sentence.slots != {mention} for entry in entries):
-            raise BadInput(
-                f"{path}, {mention}: expected {FEWEST} sentences or more, each with the slot {{{mention}}} alone"
-            )
-        bank[mention] = entries
+        where = f"{path}, {mention}"
+        sentences = [read_sentence(where, text, frozenset([mention])).sentence for text in listed[mention]]
+        if len(sentences) < FEWEST or any(f"{{{mention}}}" not in sentence.text for sentence in sentences):
+            raise BadInput(f"{where}: expected {FEWEST} sentences or more, each with the slot {{{mention}}}")
+        bank[mention] = sentences
     return bank
 
 
-def draw_asides(
-    event: Event, layout: Layout, hero: str, universe: Universe, spread: Spread, draws: RandomStream
-) -> list[Fixed]:
+def asides_of(universe: Universe) -> Mapping[str, Sequence[Sentence]]:
+    """Return the sentences that mention something in passing in the books of a universe."""
+    return asides_bank("" if universe.files_hash else universe.name)
+
+
+def draw_asides(event: Event, layout: Layout, universe: Universe, spread: Spread, draws: RandomStream) -> list[Fixed]:
     """Draw the asides of a chapter: one or two of each kind, each in a paragraph of its own choice.
 
     Dates, locations, people and kinds of event are drawn from the whole universe, so that also those that no event of the
@@ -159,28 +203,15 @@ def draw_asides(
         "content": (universe.contents, event.content),
     }
     asides = []
-    for mention, sentences in asides_bank().items():
+    for mention, sentences in asides_of(universe).items():
         pool, actual = values[mention]
         n = draws.pick(NUMBERS)
         others = [value for value in draws.sample(pool, n + 1) if value != actual][:n]
-        waiting = iter(draws.sample(sentences, len(sentences)))
+        pool = list(sentences)
         for value in others:
             written = draws.pick(FORMATS)(value) if mention == "date" else str(value)  # type: ignore[arg-type]
-            text = next(
-                sentence
-                for sentence in (tell_of(event, hero, entry, {mention: written}, draws) for entry in waiting)
-                if spread.allows(sentence)
-            )
-            spread.add(text)
+            known = {mention: written}
+            text = spread.freshest(pool, lambda told, known=known: spread.draft(told, draws, known.__getitem__), draws)  # type: ignore[misc]
+            assert text is not None, "there are more sentences than asides"
             asides.append(Fixed(draws.between(1, layout.n_paragraphs), text))
     return asides
-
-
-def tell_of(event: Event, hero: str, told: Told, known: Mapping[str, str], draws: RandomStream) -> str:
-    """Return a sentence of a plan: it calls the main character by the chapter's word, and then by a pronoun."""
-    words = pronouns_of(event.first_name)
-    people = {"him": words.object, "his": words.possessive, "himself": words.reflexive}
-    subjects = iter([hero])
-    return told.sentence.write(
-        draws, lambda slot: next(subjects, words.subject) if slot == "who" else {**people, **known}[slot]
-    )

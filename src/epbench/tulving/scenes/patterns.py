@@ -2,15 +2,12 @@
 
 A choice in brackets is drawn when a sentence is written, and may hold further choices; `[|very ]` may be empty. A name in
 braces is a slot that the writer fills. `a` and `an` are put right afterwards, so authors need not care.
-
-How widely the words of a book are spread is checked, too: no run of eight words shall occur in more than a few chapters.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,6 +20,7 @@ Pattern = tuple[Part, ...]
 """Literal text, slots as `("slot", name)`, and choices as tuples of patterns."""
 
 _TOKEN = re.compile(r"\[|\]|\||\{(\w+)\}|[^\[\]|{}]+|.", re.DOTALL)
+_BLANKS, _BLANK_BEFORE_MARK = re.compile(r"  +"), re.compile(r" +([,.;:!?])")
 _ARTICLE = re.compile(r"\b([Aa])n? (?=[\"“]?(\w[\w'-]*))")
 _VOWELS = re.compile(r"[aeiou]|hour|honest|honou?r|heir")
 _SPELLED = re.compile(r"[A-Z](?:[A-Z]+s?\b|-)")  # MRI, X-ray
@@ -126,7 +124,7 @@ def _without_choices(text: str) -> str:
 
 def tidy(text: str) -> str:
     """Put `a` and `an` right, and take out blanks before punctuation."""
-    text = re.sub(r" +([,.;:!?])", r"\1", re.sub(r"  +", " ", text.strip()))
+    text = _BLANK_BEFORE_MARK.sub(r"\1", _BLANKS.sub(" ", text.strip()))
     return with_right_articles(text)
 
 
@@ -141,6 +139,15 @@ def capitalised(text: str) -> str:
     return text[:at] + text[at : at + 1].upper() + text[at + 1 :]
 
 
+_TWICE = re.compile(r"\b((?i:\w+)) (?=[a-z])(?i:\1)\b")  # `New New York Aquarium` is a name with a qualifier
+_RIGHTLY_TWICE = frozenset(["had", "that"])
+
+
+def has_doubled_word(text: str) -> bool:
+    """Whether a word stands twice in a row where it should not."""
+    return any(match[1].lower() not in _RIGHTLY_TWICE for match in _TWICE.finditer(text))
+
+
 @cache
 def begins_with_vowel(word: str) -> bool:
     """Whether a word is spoken with a vowel first: an hour, an umbrella, an X-ray; a uniform, a one-act play."""
@@ -148,59 +155,6 @@ def begins_with_vowel(word: str) -> bool:
         return word[0] in "AEFHILMNORSX"
     lowered = word.lower()
     return bool(_VOWELS.match(lowered)) and not _SPOKEN_AS_CONSONANTS.match(lowered)
-
-
-RUN = 8  # words
-_WORD = re.compile(r"[\w'’\x02-\x05]+")  # with the marks that stand for the main character
-TRIES = 4
-"""How often the words of a pattern are drawn before another pattern takes its place."""
-MOST_CHAPTERS = 0.03
-"""The largest share of chapters that may have the same run of words."""
-
-
-class Spread:
-    """Counts the runs of words in the sentences of a book."""
-
-    def __init__(self, n_chapters: int) -> None:
-        """Start to count.
-
-        Args:
-            n_chapters: The number of chapters of the book.
-        """
-        self._most = max(1, int(MOST_CHAPTERS * n_chapters))
-        self._seen: Counter[str] = Counter()
-
-    def allows(self, sentence: str) -> bool:
-        """Whether the book can have a sentence without any of its runs becoming too frequent."""
-        return all(self._seen[run] < self._most for run in _runs(sentence))
-
-    def add(self, sentence: str) -> None:
-        """Count a sentence that the book has."""
-        self._seen.update(_runs(sentence))
-
-
-def write_freshly(patterns: Sequence[Sentence], known: Mapping[str, str], spread: Spread, draws: RandomStream) -> str:
-    """Return a sentence of one of the patterns whose words are not too frequent yet, if there is one, and count it.
-
-    Args:
-        patterns: The patterns, in any order.
-        known: What stands in their slots.
-        spread: What the book has told so far.
-        draws: The draws of this sentence.
-    """
-    for pattern in draws.sample(patterns, len(patterns)):
-        for _ in range(TRIES):
-            sentence = pattern.write(draws, known.__getitem__)
-            if spread.allows(sentence):
-                spread.add(sentence)
-                return sentence
-    spread.add(sentence)
-    return sentence
-
-
-def _runs(sentence: str) -> list[str]:
-    words = _WORD.findall(sentence.lower())
-    return [" ".join(words[i : i + RUN]) for i in range(len(words) - RUN + 1)]
 
 
 @dataclass(frozen=True, slots=True)

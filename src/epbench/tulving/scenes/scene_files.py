@@ -19,6 +19,7 @@ begins with `in: ` or `out: ` is only told indoors or outdoors.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -267,7 +268,20 @@ def paraphrases(content: str, universe: Universe, scenery: Scenery) -> list[str]
     return [f"the {qualifier}{phrase}" for phrase in scenery.scenes[content].what]
 
 
+def distinct_paraphrases(universe: Universe, scenery: Scenery) -> Mapping[str, Sequence[str]]:
+    """Return the phrases of each kind of event that stand for no other one, and are as short as names."""
+    listed = {content: paraphrases(content, universe, scenery) for content in universe.contents}
+    times_used = Counter(words for phrases in listed.values() for words in phrases)
+    return {
+        content: [words for words in phrases if times_used[words] == 1 and words.count(" ") < 7]
+        for content, phrases in listed.items()
+    }
+
+
 TALES = packaged("epbench.tulving", "tales")
+
+TONES: Mapping[str, str] = {"novel": "gathering", "news": "emergency", "scifi": "emergency"}
+"""How facts are told in each kind of universe."""
 
 FACTS: Mapping[str, str | None] = {
     "time": "when",

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property
+from typing import Any
 
 from epbench.errors import RunFailed
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.events.universe import Universe
-from epbench.tulving.solving.statements import Anchor, Claim, Place, Relation, Statement, Statements
+from epbench.tulving.solving.statements import Anchor, Claim, Described, Place, Relation, Statement, Statements
 
 Known = date | str | None
 
@@ -26,30 +27,40 @@ class Solver:
         """Sort the statements by chapter, and by what they may be looked up for."""
         self._said: dict[tuple[int, str], list[object]] = defaultdict(list)
         self._met: dict[str, list[int]] = defaultdict(list)
-        self._nicknames: dict[str, set[str]] = defaultdict(set)
-        self._held: dict[str, list[int]] = defaultdict(list)
+        self._began: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._titles: dict[str, set[str]] = defaultdict(set)
+        self._offices: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        self._features: dict[str, set[str]] = defaultdict(set)
+        self._glosses: dict[str, set[str]] = defaultdict(set)
         self._trusted: set[str] = set()
-        self._corrections: list[tuple[Anchor, date]] = []
+        self._on_dates: dict[str, list[Any]] = defaultdict(list)
         self.outcomes: dict[int, list[tuple[str, str]]] = defaultdict(list)
         """By chapter, what it says that was lost and found, and whether somebody was barred."""
         for statement in statements:
-            chapter, value = statement.place[0], statement.value
-            if statement.kind == "met":
-                self._met[str(value)].append(chapter)
-            elif statement.kind == "nickname":
-                assert isinstance(value, tuple), "a nickname comes with the person"
-                self._nicknames[value[0]].add(value[1])
-            elif statement.kind == "rule":
-                self._trusted.add(str(value))
-            elif statement.kind == "correction":
-                self._corrections.append(value)  # type: ignore[arg-type]
-            elif statement.kind in ("lost", "found", "barred"):
-                self.outcomes[chapter].append((statement.kind, str(value)))
-            elif statement.kind == "named":
-                self._held[str(value)].append(chapter)
-            else:
-                self._said[chapter, statement.kind].append(value)
+            self._sort(statement.place[0], statement.kind, statement.value)
         self._known: dict[tuple[int, str], Known] = {}
+
+    def _sort(self, chapter: int, kind: str, value: Any) -> None:
+        if kind == "met":
+            self._met[value].append(chapter)
+        elif kind == "span":
+            self._began[value[0]].append((chapter, value[1]))
+        elif kind == "title":
+            self._titles[value[0]].add(value[1])
+        elif kind == "office":
+            self._offices[value[0]].append((chapter, value[1]))
+        elif kind == "feature":
+            self._features[value[1]].add(value[0])
+        elif kind == "gloss":
+            self._glosses[value[0]].add(value[1])
+        elif kind == "rule":
+            self._trusted.add(value)
+        elif kind in ("retelling", "correction", "withdrawal"):
+            self._on_dates[kind].append(value)
+        elif kind in ("lost", "found", "barred"):
+            self.outcomes[chapter].append((kind, str(value)))
+        else:
+            self._said[chapter, kind].append(value)
 
     def fact(self, chapter: int, fact: str) -> Known:
         """Return a fact of a chapter: a date, or a name.
@@ -64,33 +75,68 @@ class Solver:
         key = (chapter, fact)
         if key not in self._known:
             self._known[key] = None  # a reference that leads back to this chapter says nothing
-            values = {self._value(value, fact) for value in self._said.get(key, ())} - {None}
-            if fact == "date" and chapter in self._corrected:
-                values = set(self._corrected[chapter])
+            told = self._said.get((chapter, "named" if fact == "content" else fact), [])
+            if fact == "date":
+                told = [*self._corrected.get(chapter, told), *self._retold.get(chapter, ())]
+            values = {self._value(chapter, value, fact) for value in told} - {None}
             self._known[key] = values.pop() if len(values) == 1 else None
         return self._known[key]
 
     @cached_property
-    def _corrected(self) -> dict[int, set[Known]]:
-        """The dates that other chapters put right, by the chapter that they are about."""
-        dates: dict[int, set[Known]] = defaultdict(set)
-        for anchor, day in self._corrections:
+    def _held(self) -> Mapping[str, Sequence[int]]:
+        """The chapters by what they call their kind of event."""
+        held: dict[str, list[int]] = defaultdict(list)
+        for (chapter, kind), values in self._said.items():
+            if kind == "named":
+                for value in dict.fromkeys(map(str, values)):
+                    held[value].append(chapter)
+        return held
+
+    @cached_property
+    def _corrected(self) -> Mapping[int, Sequence[object]]:
+        """The dates that other chapters put right, and have not withdrawn, by the chapter that they are about."""
+        withdrawn = {chapter for anchor in self._on_dates["withdrawal"] for chapter in self._chapters(anchor)}
+        dates = self._by_chapter("correction")
+        return {chapter: days for chapter, days in dates.items() if chapter not in withdrawn}
+
+    @cached_property
+    def _retold(self) -> Mapping[int, Sequence[object]]:
+        """What witnesses say in other chapters on the date, by the chapter that it is about."""
+        return self._by_chapter("retelling")
+
+    def _by_chapter(self, kind: str) -> Mapping[int, Sequence[object]]:
+        said: dict[int, list[object]] = defaultdict(list)
+        for anchor, value in self._on_dates[kind]:
             chapters = set(self._chapters(anchor))
             if len(chapters) == 1:
-                dates[chapters.pop()].add(day)
-        return dates
+                said[chapters.pop()].append(value)
+        return said
 
-    def _value(self, value: object, fact: str) -> Known:
+    def _value(self, chapter: int, value: object, fact: str) -> Known:
         if isinstance(value, Anchor):
             return self._of_anchor(value, fact)
         if isinstance(value, Claim):
-            return value.space if value.witness in self._trusted else None
+            return value.value if value.witness in self._trusted else None  # type: ignore[return-value]
         if isinstance(value, Relation):
             return self._day(value)
-        if fact == "entity" and str(value).startswith("the "):
-            people = self._nicknames.get(str(value), set())
-            return next(iter(people)) if len(people) == 1 else None
+        if isinstance(value, Described):
+            return _only(self._features[value.first] & self._features[value.second])
+        if fact == "content" and value in self._glosses:
+            return _only(self._glosses[str(value)])
+        if fact in ("entity", "content") and str(value).startswith("the "):
+            return self._holder(chapter, str(value)) if fact == "entity" else None
         return value  # type: ignore[return-value]
+
+    def _holder(self, chapter: int, title: str) -> str | None:
+        """Who has a title, or holds an office on the day of a chapter."""
+        if title not in self._offices:
+            return _only(self._titles.get(title, set()))
+        today = self.fact(chapter, "date")
+        taken = [(self.fact(other, "date"), entity) for other, entity in self._offices[title]]
+        before = [
+            (day, entity) for day, entity in taken if isinstance(today, date) and isinstance(day, date) and day <= today
+        ]
+        return max(before)[1] if before else None
 
     def _of_anchor(self, anchor: Anchor, fact: str) -> Known:
         numbers = set(self._chapters(anchor))
@@ -100,23 +146,33 @@ class Solver:
         if anchor.group is not None:
             yield from self._met.get(anchor.group, ())
         else:
-            yield from (
-                number
-                for number in self._held.get(anchor.content or "", ())
-                if self.fact(number, "location") == anchor.space
-            )
+            for number in self._held.get(anchor.content or "", ()):
+                if self.fact(number, "location") == anchor.space:
+                    yield number
 
-    def _day(self, relation: Relation) -> Known:
+    def _day(self, relation: Relation) -> date | None:
+        if relation.anchor.span is not None:
+            began = self._began.get(relation.anchor.span, [])
+            day = self.fact(began[0][0], "date") if len(began) == 1 else None
+            return day + timedelta(days=began[0][1]) if isinstance(day, date) else None
         day = self._of_anchor(relation.anchor, "date")
         if not isinstance(day, date):
             return None
         if relation.days is not None:
             return day + timedelta(days=relation.side * relation.days)
+        if relation.month is not None:
+            later = day.year + (day.month >= relation.month)
+            first = date(later, relation.month, 1)
+            return first + timedelta(days=(relation.weekday - first.weekday()) % 7 + 7 * (relation.nth - 1))
         step = timedelta(days=relation.side)
         day += step
         while day.weekday() != relation.weekday:
             day += step
         return day
+
+
+def _only(values: set[str]) -> str | None:
+    return next(iter(values)) if len(values) == 1 else None
 
 
 def at_places(statements: Iterable[Statement]) -> dict[Place, list[Statement]]:
@@ -135,11 +191,13 @@ class Flaw:
         chapter: The number of the chapter.
         fact: `date`, `location`, `entity`, `content` or `outcomes`.
         what: What is wrong, as part of a sentence.
+        needless: The paragraphs of the evidence without which the fact follows as well; empty for other flaws.
     """
 
     chapter: int
     fact: str
     what: str
+    needless: frozenset[Place] = frozenset()
 
 
 def flaws_of(chapters: Sequence[Chapter], universe: Universe) -> list[Flaw]:
@@ -173,30 +231,50 @@ def flaws_of(chapters: Sequence[Chapter], universe: Universe) -> list[Flaw]:
                 flaws.append(Flaw(chapter.number, fact, f"the book says {value}, but it is {true}"))
                 continue
 
-            def answer_from(places: Sequence[Place], chapter: Chapter = chapter, fact: str = fact) -> Known:
+            def answer_from(places: Iterable[Place], chapter: Chapter = chapter, fact: str = fact) -> Known:
                 return Solver(statement for place in places for statement in by_place.get(place, ())).fact(
                     chapter.number, fact
                 )
 
-            places = sorted(evidence.spots)
-            if answer_from(places) != true:
-                flaws.append(Flaw(chapter.number, fact, f"its evidence says {answer_from(places)}, but it is {true}"))
-            needless = [place for place in places if answer_from([other for other in places if other != place]) == true]
-            if needless:
-                flaws.append(Flaw(chapter.number, fact, f"it follows without chapter and paragraph {needless[0]}"))
+            needed: list[Place] = sorted(evidence.spots)
+            if answer_from(needed) != true:
+                flaws.append(Flaw(chapter.number, fact, f"its evidence says {answer_from(needed)}, but it is {true}"))
+                continue
+            for place in sorted(evidence.spots):
+                others = [other for other in needed if other != place]
+                needed = others if answer_from(others) == true else needed
+            if needless := frozenset(evidence.spots - set(needed)):  # type: ignore[operator]
+                what = f"it follows without chapter and paragraph {min(needless)}"
+                flaws.append(Flaw(chapter.number, fact, what, needless))
     return flaws
 
 
-def prove(chapters: Sequence[Chapter], universe: Universe) -> None:
-    """Refuse a book in which a fact cannot be proved.
+def prove(chapters: Sequence[Chapter], universe: Universe) -> list[Chapter]:
+    """Refuse a book in which a fact cannot be derived from its words.
+
+    Returns:
+        The chapters, with no paragraph in the evidence without which the fact would follow by chance.
 
     Raises:
-        RunFailed: There is such a fact; the message names the first ones.
+        RunFailed: There is a fact that does not follow from the text, or from its evidence; the message names the first ones.
     """
     flaws = flaws_of(chapters, universe)
-    if flaws:
-        shown = "; ".join(f"chapter {flaw.chapter}, {flaw.fact}: {flaw.what}" for flaw in flaws[:3])
-        raise RunFailed(f"{len(flaws)} facts of the book cannot be proved from its text: {shown}")
+    if unproved := [flaw for flaw in flaws if not flaw.needless]:
+        shown = "; ".join(f"chapter {flaw.chapter}, {flaw.fact}: {flaw.what}" for flaw in unproved[:3])
+        raise RunFailed(f"{len(unproved)} facts of the book cannot be proved from its text: {shown}")
+    needless: dict[int, dict[str, frozenset[Place]]] = defaultdict(dict)
+    for flaw in flaws:
+        needless[flaw.chapter][flaw.fact] = flaw.needless
+    return [
+        _without(chapter, needless[chapter.number]) if chapter.number in needless else chapter for chapter in chapters
+    ]
+
+
+def _without(chapter: Chapter, needless: Mapping[str, frozenset[Place]]) -> Chapter:
+    evidence = {
+        fact: replace(old, spots=old.spots - needless.get(fact, frozenset())) for fact, old in chapter.evidence.items()
+    }
+    return replace(chapter, evidence=evidence)
 
 
 def _told_outcomes(

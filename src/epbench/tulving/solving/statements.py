@@ -1,39 +1,33 @@
 """What each paragraph of a book says on date, location, main character and kind of event, directly or by reference.
 
 Only the text is read, with the names of the universe (what a reader knows of the world) and the wording of references. What is
-mentioned in passing is set aside first.
+mentioned in passing is set aside first; what a kind of event is called, the book itself explains.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal, NamedTuple
 
-from epbench.tulving.chapters.checks import Found, Vocabulary
-from epbench.tulving.events.dates import WEEKDAYS, find_dates
+from epbench.tulving.chapters.checks import Vocabulary
+from epbench.tulving.events.dates import MONTHS, WEEKDAYS, find_dates
 from epbench.tulving.events.universe import Universe
-from epbench.tulving.levels.plot import MENTIONS, asides_bank
-from epbench.tulving.levels.references import IN_LETTERS, patterns_of
-from epbench.tulving.scenes.patterns import Pattern, Sentence, parse
-from epbench.tulving.scenes.scene_files import load_scenery, paraphrases
+from epbench.tulving.levels.banks import IN_LETTERS, NTH
+from epbench.tulving.solving.frames import any_phrase, phrase_frames, place_of, role, said, sentence_frames
 
-_SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”])) (?=[\"“A-Z])")
-_SIDE_CHARACTER = re.compile(r"\b(?!The )[A-Z][\w’'-]* [A-Z][\w’'-]* $")
-_SAID = ("account", "witness", "notes", "writes", "says", "tells", "believe", "otherwise", "ccording")
-_NICKNAME = re.compile(r"\b[Tt]he [A-Z][\w-]* [A-Z]\w*\b")
+_SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”])) (?=[\"“A-Z0-9])")
 
 Place = tuple[int, int]
 """The numbers of a chapter and of a paragraph in it, from 1."""
 
 
 class Anchor(NamedTuple):
-    """How another chapter is named: by a group that is met in it, or by its kind of event and its location."""
+    """How another chapter is named: by a group that is met in it, by what began with it, or by its event and its location."""
 
-    group: str | None
+    group: str | None = None
+    span: str | None = None
     content: str | None = None
     space: str | None = None
 
@@ -44,26 +38,38 @@ class Relation(NamedTuple):
     Attributes:
         anchor: The other chapter.
         days: How many days later it is; None with a weekday.
-        weekday: The nearest such day, 0 for Monday, on one side of the other date; None with a number of days.
+        weekday: Without a number of days, the nearest such day, 0 for Monday, on one side of the other date.
         side: 1 for after, -1 for before.
+        nth: With a month, which of its days of this name it is, from 1.
+        month: The month, from 1, that is the first of its name to begin after the other date; None for the nearest day.
     """
 
     anchor: Anchor
-    days: int | None
-    weekday: int | None
-    side: int
+    days: int | None = None
+    weekday: int = 0
+    side: int = 1
+    nth: int = 1
+    month: int | None = None
 
 
 class Claim(NamedTuple):
-    """What a witness says on the location of a chapter."""
+    """What a witness says: the date or the location of a chapter."""
 
     witness: str
-    space: str
+    value: object
+
+
+class Described(NamedTuple):
+    """A location by two features."""
+
+    first: str
+    second: str
 
 
 Kind = Literal[
-    "date", "location", "entity", "content", "named", "nickname", "met", "rule", "correction", "lost", "found", "barred"
-]
+    "date", "location", "entity", "content", "named", "gloss", "title", "office", "met", "feature", "span", "rule",
+    "retelling", "correction", "withdrawal", "lost", "found", "barred",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +78,12 @@ class Statement:
 
     Attributes:
         place: The chapter and the paragraph.
-        kind: What it is about. `named` is a kind of event by its name (`content` may also follow from what is done),
-            `nickname` gives a name to a person, and `met` says whom the main character met; `rule` names the witness to
-            believe, `correction` gives another chapter its date, and `lost`, `found` and `barred` say what changed.
-        value: The date, name, group or thing itself, a claim, a relation, an anchor, a pair of nickname and person, or a pair
-            of anchor and date.
+        kind: What it is about. `named` is a kind of event in the words of the chapter, which `gloss` explains; `title` gives a
+            title to a person, `office` an office from this day on, and `feature` something to a location; `met` says whom
+            the main character met, `span` what began that day and how long it lasted; `rule` names the witness to believe;
+            `retelling`, `correction` and `withdrawal` are on another chapter's date; `lost`, `found` and `barred` say what
+            changed.
+        value: The date, name, group or thing itself, a claim, a relation, an anchor, a description, or a pair of these.
     """
 
     place: Place
@@ -89,225 +96,209 @@ class Statements:
 
     def __init__(self, universe: Universe) -> None:
         self._vocabulary = Vocabulary(universe)
+        self._frames = sentence_frames(universe)
         self._contents = {content.lower(): content for content in universe.contents}
         self._spaces = {space.lower(): space for space in universe.spaces}
-        self._details: dict[str, list[tuple[str, str]]] = {}
-        kinds = Counter(universe.listed.values())
-        for content in universe.contents:
-            if kinds[universe.listed[content]] == 1:  # or what happens does not tell which of them it is
-                for detail in universe.details[content]:
-                    lowered = detail[0].lower() + detail[1:]
-                    self._details.setdefault(lowered.split()[0], []).append((lowered, content))
-        scenery = load_scenery(universe)
-        called = [
-            (words, content) for content in universe.contents for words in paraphrases(content, universe, scenery)
-        ]
-        times_used = Counter(words for words, _ in called)
-        self._paraphrases: dict[str, list[tuple[str, str]]] = {}
-        for words, content in called:
-            if times_used[words] == 1:
-                self._paraphrases.setdefault(words.split()[1], []).append((words, content))
+        self._phrases: dict[str, list[str]] = {}  # by their second words
+        self._events: dict[str, str] = {}  # names and phrases for kinds of event, by their lower-case forms
+        self._titles = re.compile(rf"\b[Tt]he (?:[A-Z][\w-]*|{role()} of [A-Z][\w-]*) [A-Z][\w-]*\b")
 
     def of_book(self, chapters: Sequence[tuple[int, str]]) -> list[Statement]:
         """Return what the chapters of a book say, given their numbers and texts."""
-        return [
-            statement
+        paragraphs = [
+            ((number, at), _SENTENCE_END.split(paragraph))
             for number, text in chapters
             for at, paragraph in enumerate(text.split("\n\n"), 1)
-            for statement in self.of_paragraph((number, at), paragraph)
+        ]
+        glosses = [gloss for _, sentences in paragraphs for sentence in sentences for gloss in self._glosses(sentence)]
+        self._phrases, self._events = {}, dict(self._contents)
+        for words in sorted({words for words, _ in glosses}, key=lambda words: (-len(words), words)):
+            self._phrases.setdefault(words.split()[1].lower(), []).append(words)
+            self._events[words.removeprefix("the ").lower()] = words
+        return [
+            statement
+            for place, sentences in paragraphs
+            for sentence in sentences
+            for statement in self._of_sentence(place, sentence)
         ]
 
-    def of_paragraph(self, place: Place, text: str) -> Iterator[Statement]:
-        """Yield what a paragraph says."""
-        for sentence in _SENTENCE_END.split(text):
-            yield from self._of_sentence(place, sentence)
+    def _glosses(self, sentence: str) -> Iterator[tuple[str, str]]:
+        """What a kind of event is called, and its name, if the sentence says so."""
+        for kind, frame in self._frames.fitting(sentence):
+            if kind == "gloss" and (match := frame.whole(sentence)) and (gloss := self._glossed(match)):
+                yield gloss
+
+    def _glossed(self, match: re.Match[str]) -> tuple[str, str] | None:
+        content = self._contents.get(said(match, "content").lower())
+        return (_lowered(said(match, "phrase")), content) if content else None
 
     def _of_sentence(self, place: Place, sentence: str) -> Iterator[Statement]:
-        mentions = list(self._vocabulary.mentions(sentence))
-        if self._is_aside(sentence, mentions):
-            return
-        rest = sentence
-        if " of " in rest and (met := _search("meeting", rest, whole=True)):
-            yield Statement(place, "met", _lowered(said(met, "group")))
-            return
-        if "the " in rest.lower() and (nickname := _search("nickname", rest, whole=True)):
-            yield Statement(place, "nickname", (_lowered(said(nickname, "nickname")), said(nickname, "entity")))
-            return
-        if (changed := self._outcome(place, rest)) is not None:
-            yield changed
-            return
-        if "account" in rest or "telling" in rest or "believed" in rest or "remembers" in rest:
-            for pattern in sentences("claim"):
-                if (match := pattern.search(rest)) and (space := self._last_space(said(match, "where"))):
-                    rest = rest.replace(match[0], "—")
-                    yield Statement(place, "location", Claim(said(match, "witness"), space))
-        for relation, words in self._relations(rest):
-            rest = rest.replace(words, "—")
-            yield Statement(place, "date", relation)
-        if " of " in rest and (meeting := _search("where", rest)):
-            rest = rest.replace(meeting[0], "—")
-            yield Statement(place, "location", Anchor(_lowered(said(meeting, "group"))))
-        yield from self._explicit(place, rest, mentions if rest == sentence else None)
+        told = sentence
+        for kind, frame in self._frames.fitting(sentence):
+            if (match := frame.whole(sentence)) is None:
+                continue
+            if kind == "aside":
+                return
+            if kind in self._of_their_own:
+                if (value := self._of_their_own[kind](self, match)) is not None:
+                    yield Statement(place, _KINDS.get(kind, kind), value)  # type: ignore[arg-type]
+                    return
+            else:
+                told = said(match, kind)
+                break
+        yield from self._facts(place, told)
 
-    def _outcome(self, place: Place, sentence: str) -> Statement | None:
-        """What a sentence of its own says on the state of things, on the witnesses, or on another chapter's date."""
-        if " with " in sentence:
-            for kind in ("lost", "found"):
-                if match := _search(kind, sentence, whole=True):
-                    return Statement(place, kind, _lowered(said(match, "object")))  # type: ignore[arg-type]
-        if _search("barred", sentence, whole=True):
-            return Statement(place, "barred", True)
-        if any(word in sentence for word in _SAID):
-            if match := _search("rule", sentence, whole=True):
-                return Statement(place, "rule", said(match, "trusted"))
-            if (match := _search("counterclaim", sentence, whole=True)) and (
-                space := self._last_space(said(match, "space"))
-            ):
-                return Statement(place, "location", Claim(said(match, "witness"), space))
-        if match := _search("correction", sentence, whole=True):
-            anchor = self._anchor(said(match, "anchor"))
-            days = [day for _, day, _ in find_dates(sentence)]
-            if anchor and days:
-                return Statement(place, "correction", (anchor[0], days[-1]))
-        return None
+    def _entitled(self, match: re.Match[str]) -> tuple[str, str]:
+        return _lowered(said(match, "title")), said(match, "entity")
+
+    def _on_date(self, match: re.Match[str]) -> tuple[Anchor, object] | None:
+        """Another chapter, and the date that is said of it."""
+        anchor = self._anchor(said(match, "anchor"))
+        days = [day for _, day, _ in find_dates(said(match, "date"))]
+        return (anchor[0], days[-1]) if anchor and days else None
+
+    def _retold(self, match: re.Match[str]) -> tuple[Anchor, Claim] | None:
+        told = self._on_date(match)
+        return told and (told[0], Claim(said(match, "witness"), told[1]))
+
+    def _withdrawn(self, match: re.Match[str]) -> Anchor | None:
+        anchor = self._anchor(said(match, "anchor"))
+        return anchor and anchor[0]
+
+    def _counterclaim(self, match: re.Match[str]) -> Claim | None:
+        space = self._last_space(said(match, "space"))
+        return Claim(said(match, "witness"), space) if space else None
+
+    def _featured(self, match: re.Match[str]) -> tuple[str, str] | None:
+        space = self._last_space(said(match, "space"))
+        return (space, _lowered(said(match, "feature"))) if space else None
+
+    def _lasted(self, match: re.Match[str]) -> tuple[str, int]:
+        return _lowered(said(match, "span")), IN_LETTERS.index(said(match, "n").lower())
+
+    _of_their_own: Mapping[str, Callable[[Statements, re.Match[str]], object]] = {
+        "title": _entitled,
+        "office": _entitled,
+        "feature": _featured,
+        "gloss": _glossed,
+        "meeting": lambda self, match: _lowered(said(match, "group")),
+        "span": _lasted,
+        "lost": lambda self, match: _lowered(said(match, "object")),
+        "found": lambda self, match: _lowered(said(match, "object")),
+        "barred": lambda self, match: True,
+        "rule": lambda self, match: said(match, "trusted"),
+        "counterclaim": _counterclaim,
+        "retelling": _retold,
+        "correction": _on_date,
+        "withdrawal": _withdrawn,
+    }
+    """The sentences that say one thing and nothing else, and how each is read."""
+
+    def _facts(self, place: Place, text: str) -> Iterator[Statement]:
+        rest, parts = text, {part for part, _ in any_phrase().fitting(text)}
+        if "claim" in parts and (claim := _within("claim", rest)):
+            words, witness = said(claim, "words"), said(claim, "witness")
+            days, space = [day for _, day, _ in find_dates(words)], self._last_space(words)
+            rest = rest.replace(claim[0], "—")
+            if days or space:
+                yield Statement(place, "date" if days else "location", Claim(witness, days[-1] if days else space))
+        if dated := self._relation(rest, parts):
+            rest = rest.replace(dated[1], "—")
+            yield Statement(place, "date", dated[0])
+        if "where" in parts and (meeting := _within("where", rest)):
+            rest = rest.replace(meeting[0], "—")
+            yield Statement(place, "location", Anchor(group=_lowered(said(meeting, "group"))))
+        if "described" in parts and (described := _within("described", rest)):
+            rest = rest.replace(described[0], "—")
+            yield Statement(place, "location", Described(said(described, "first"), said(described, "second")))
+        yield from self._explicit(place, rest)
 
     def _last_space(self, text: str) -> str | None:
         spaces = [mention.name for mention in self._vocabulary.mentions(text) if mention.fact == "location"]
         return spaces[-1] if spaces else None
 
-    def _is_aside(self, sentence: str, mentions: Sequence[Found]) -> bool:
-        mentioned = dict.fromkeys("space" if mention.fact == "location" else mention.fact for mention in mentions)
-        return any(pattern.fullmatch(sentence) for kind in mentioned for pattern in asides()[kind])
-
-    def _explicit(self, place: Place, text: str, mentions: Sequence[Found] | None) -> Iterator[Statement]:
+    def _explicit(self, place: Place, text: str) -> Iterator[Statement]:
         for _, day, _ in find_dates(text):
             yield Statement(place, "date", day)
-        for mention in self._vocabulary.mentions(text) if mentions is None else mentions:
+        for mention in self._vocabulary.mentions(text):
             if mention.fact == "content":
                 yield Statement(place, "named", mention.name)
-                yield Statement(place, "content", mention.name)
             elif mention.fact != "date":
                 yield Statement(place, mention.fact, mention.name)  # type: ignore[arg-type]
-        for match in _NICKNAME.finditer(text):
+        for match in self._titles.finditer(text):
             yield Statement(place, "entity", _lowered(match[0]))
         for match in re.finditer(r"\b[Tt]he ([\w'-]+)", text):
-            for words, content in self._paraphrases.get(match[1], ()):
-                if text[match.start() :].lower().startswith(words.lower()):
-                    yield Statement(place, "content", content)
-        for match in re.finditer(r"\b[a-z][\w'-]*", text):
-            for detail, content in self._details.get(match[0], ()):
-                if text.startswith(detail, match.start()) and not _SIDE_CHARACTER.search(text[: match.start()]):
-                    yield Statement(place, "content", content)
+            following = text[match.start() :].lower()
+            words = next(
+                (words for words in self._phrases.get(match[1].lower(), ()) if _begins(following, words)), None
+            )
+            if words:
+                yield Statement(place, "named", words)
 
-    def _relations(self, sentence: str) -> Iterator[tuple[Relation, str]]:
-        if not any(word in sentence for word in (" after ", " before ", "same day")):
-            return
-        for part in ("days", "weeks", "weekday", "same", "day"):
-            for pattern in sentences(part):
-                match = pattern.search(sentence)
-                if match is None or (anchored := self._anchor(said(match, "anchor"))) is None:
-                    continue
-                anchor, length = anchored
-                side = 0 if part == "same" else 1 if said(match, "side") == "after" else -1
-                days: int | None = 0 if part == "same" else 1 if part == "day" else None
-                if part in ("days", "weeks"):
-                    days = IN_LETTERS.index(said(match, "n").lower()) * (7 if part == "weeks" else 1)
-                weekday = WEEKDAYS.index(said(match, "weekday")) if part == "weekday" else None
-                words = sentence[match.start() : match.start("anchor__0") + length]
-                yield Relation(anchor, days, weekday, side), words
-                return
+    def _relation(self, sentence: str, parts: Set[str]) -> tuple[Relation, str] | None:
+        """The relation to another chapter, and its words."""
+        if "ended" in parts and (match := _within("ended", sentence)):
+            return Relation(Anchor(span=_lowered(said(match, "span")))), match[0]
+        told = []
+        for part in parts & _RELATIONS:
+            for match in _all_within(part, sentence):
+                if anchored := self._anchor(said(match, "anchor")):
+                    begins, ends = place_of(match, "anchor")
+                    words = match[0] if ends < match.end() else sentence[match.start() : begins + anchored[1]]
+                    told.append((len(words), part, match, anchored[0], words))
+        if not told:
+            return None
+        _, part, match, anchor, words = max(told, key=lambda one: one[:2])  # `a Monday less than eight days after`
+        return _relation(part, match, anchor), words
 
     def _anchor(self, text: str) -> tuple[Anchor, int] | None:
         """The chapter that the beginning of a text names, and the length of the words that name it."""
-        for pattern in sentences("landmark"):
-            if match := pattern.match(text):
-                return Anchor(_lowered(said(match, "group"))), match.end()
-        content, space = _first(text, self._contents), _first(text, self._spaces)
+        for match in _all_within("landmark", text):
+            if match.start() == 0:
+                return Anchor(group=_lowered(said(match, "group"))), match.end()
+        content, space = _first(text, self._events), _first(text, self._spaces)
         if content is None or space is None:
             return None
-        return Anchor(None, content, space), text.lower().index(space.lower()) + len(space)
+        return Anchor(content=content, space=space), text.lower().index(space.lower()) + len(space)
 
 
-def _first(text: str, names: dict[str, str]) -> str | None:
+def _relation(part: str, match: re.Match[str], anchor: Anchor) -> Relation:
+    """The relation of a phrase of one of the parts."""
+    if part == "same":
+        return Relation(anchor, 0)
+    if part == "month":
+        weekday, month = WEEKDAYS.index(said(match, "weekday")), MONTHS.index(said(match, "month")) + 1
+        return Relation(anchor, weekday=weekday, nth=NTH.index(said(match, "nth")) + 1, month=month)
+    side = 1 if said(match, "side") == "after" else -1
+    if part == "weekday":
+        return Relation(anchor, weekday=WEEKDAYS.index(said(match, "weekday")), side=side)
+    n = 1 if part == "day" else IN_LETTERS.index(said(match, "n").lower())
+    return Relation(anchor, n * (7 if part == "weeks" else 1), side=side)
+
+
+def _first(text: str, names: Mapping[str, str]) -> str | None:
     """The name that stands first in a text; of several at one position, the longest."""
     lowered = text.lower()
     matches = [(at, -len(name), name) for name in names if (at := lowered.find(name)) >= 0]
     return names[min(matches)[2]] if matches else None
 
 
-def _search(part: str, text: str, *, whole: bool = False) -> re.Match[str] | None:
-    for pattern in sentences(part):
-        if match := pattern.fullmatch(text) if whole else pattern.search(text):
-            return match
-    return None
+def _begins(text: str, words: str) -> bool:
+    return text.startswith(words.lower()) and not text[len(words) : len(words) + 1].isalnum()
+
+
+_RELATIONS = frozenset(["month", "days", "weeks", "weekday", "same", "day"])
+_KINDS = {"meeting": "met", "counterclaim": "location"}
+"""The kinds of statement that sentences make whose part of the bank has another name."""
+
+
+def _within(part: str, text: str) -> re.Match[str] | None:
+    return next(iter(_all_within(part, text)), None)
+
+
+def _all_within(part: str, text: str) -> Iterable[re.Match[str]]:
+    return (match for _, frame in phrase_frames(part).fitting(text) if (match := frame.within(text)))
 
 
 def _lowered(words: str) -> str:
     return words[0].lower() + words[1:]
-
-
-_NAME = r"[A-Z][\w’'-]*"
-_PERSON = rf"(?:the |The )?{_NAME}"
-_SLOTS: Mapping[str, str] = {
-    "hero": _PERSON,
-    "who": rf"(?:{_PERSON}|she|he|She|He)",
-    "him": "(?:her|him)",
-    "his": "(?:her|his)",
-    "himself": "(?:herself|himself)",
-    "entity": rf"{_NAME} {_NAME}",
-    "nickname": rf"[Tt]he {_NAME} {_NAME}",
-    "group": rf"[Tt]he [a-z -]+ of {_NAME} {_NAME}",
-    "date": r"[\w,-]+(?: [\w,-]+){0,6}?",
-    "space": r"[A-Z][\w.’' -]*?",
-    "content": r"[A-Z][\w’' -]*?",
-    "n": rf"\b(?i:{'|'.join(sorted(IN_LETTERS, key=len, reverse=True))})",
-    "side": "after|before",
-    "weekday": "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday",
-    "anchor": ".+",
-    "where": r"(?i:at|in|on) .+?",
-    "object": r"[Tt]he [a-z -]+? with(?: a| two) [a-z -]+?",
-    "witness": _NAME,
-    "trusted": _NAME,
-    "doubted": _NAME,
-}
-
-
-def expression(sentence: Sentence) -> str:
-    """Return a regular expression for everything that a pattern can become; `said` finds what stands in a slot."""
-    return _expression(parse(sentence.text), Counter())
-
-
-def said(match: re.Match[str], slot: str) -> str:
-    """Return the words in a slot, which may stand in several choices."""
-    return next(words for group, words in match.groupdict().items() if words and group.partition("__")[0] == slot)
-
-
-def _expression(pattern: Pattern, named: Counter[str]) -> str:
-    parts = []
-    for part in pattern:
-        if isinstance(part, str):
-            literal = re.sub(r"\\ +", " ", re.escape(part))
-            literal = re.sub(r"\b([Aa])(?= |$)", r"\1n?", literal)
-            parts.append(f"(?i:{literal})" if literal.strip() else literal)
-        elif part[0] == "slot":
-            slot = part[1]
-            assert isinstance(slot, str)
-            parts.append(f"(?P<{slot}__{named[slot]}>{_SLOTS[slot]})")
-            named[slot] += 1
-        else:
-            parts.append("(?:" + "|".join(_expression(choice, named) for choice in part) + ")")  # type: ignore[arg-type]
-    return "".join(parts)
-
-
-@cache
-def asides() -> Mapping[str, Sequence[re.Pattern[str]]]:
-    """Return what asides look like as whole sentences, by what they mention."""
-    return {
-        mention: [re.compile(expression(entry.sentence)) for entry in asides_bank()[mention]] for mention in MENTIONS
-    }
-
-
-@cache
-def sentences(part: str) -> Sequence[re.Pattern[str]]:
-    """Return what the sentences or phrases of a part of the bank of references look like."""
-    return [re.compile(expression(pattern)) for pattern in patterns_of(part)]

@@ -1,0 +1,797 @@
+"""A reading program that a determined person would write in an evening: the honest baseline of the benchmark.
+
+It knows dates, numbers, the lists of names, and English cues for what did and did not happen. Chapters that share
+words tell the same kind of event; where a sentence tells two values, the words in the sentences already decided teach
+it which of the two to believe; and a date from which others are reckoned must lead to dates of the book. It resolves
+references through other chapters: days after an event, the end of a strike, the place of a first meeting, nicknames,
+offices, other words for a kind of event, places known by their marks, corrections, and witnesses who are to be
+believed or not. It knows none of the sentences in which a book is written, and it understands no more of a chapter
+than such words.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+MONTHS = [dt.date(2000, month, 1).strftime("%B") for month in range(1, 13)]
+WEEKDAYS = [dt.date(2001, 1, day).strftime("%A") for day in range(1, 8)]
+WORD = re.compile(r"[\w-]+")
+UNITS = WORD.findall(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+)
+UNITS += ["seventeen", "eighteen", "nineteen"]
+TENS = WORD.findall("zero ten twenty thirty forty fifty sixty seventy eighty ninety")
+ORDINALS = WORD.findall("zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
+ORDINALS += [unit + "th" for unit in UNITS[13:]] + ["twentieth"] + [f"twenty-{unit}" for unit in ORDINALS[1:10]]
+ORDINALS += ["thirtieth", "thirty-first"]
+MONTH, DAY = "|".join(MONTHS), "|".join(WEEKDAYS)
+
+# English cues, looked for in the part of a sentence that belongs to one of two rival values, with their weights.
+CUES = {
+    r"\bnot\b|n't\b|\bno\b|nobody|no one|\bnone\b|never|neither|without|originally|(?:would|should) have|"
+    r"mistake|\berror|"
+    r"misprint|misled|misread|wrong|confus|\bmix|dream|gossip|rumou?r|pretend|false|cancel|call(?:ed|ing)? off|"
+    r"postponed|"
+    r"abandon|withdrawn|g[ia]v(?:en?|ing) up|dropped|rejected|set aside|struck|scrapp|fell through|"
+    r"fallen through|failed|"
+    r"a slip|would be|in vain|meant to|had meant|hope|wished|wanted|intended|expect|counted on|promised|"
+    r"instead of|hasty|"
+    r"in place of|rather than|garbled|hoax|reckoned on|guess|blank|stayed behind|no matter|fable|assumption|outvoted|"
+    r"crossed out|however often|lacking": -1.2,
+    r"\bplan|poster|handbill|flyer|leaflet|programme|banner|label|caption|tale|\bclaim|ticket|invit|announc|"
+    r"\bprint(?:s|ed)\b|"
+    r"\bfirst\b|earliest|copied|retired|archive|scrawl|\bold\b|\bearl(?:y|ier)|reserved|empty|deserted|silence|"
+    r"\bdust|dark|"
+    r"\bfar\b|away|\bill\b|abroad|absen|at home|fever|delayed|missed|regrets|closed|once\b|headline|radio|bulletin|"
+    r"d[ei]spatch|telegram|column|index|files?\b|\blist\b|asleep|elsewhere|another|tradition|to judge|from the|says?\b|"
+    r"according|by the|journalist|reporter|somebody|uncle|aunt|neighbour|cousins?|idea|scheme|whatever|although|though|"
+    r"boast|until|late\b|overruled|borrowed|badge|thanks?\b|praise|typed|call(?:er)?\b|speech|folder|title|"
+    r"stranded": -0.6,
+    r"really|actually|in fact|truth|indeed|turned out|\bheld\b|witness|in the end|at last|took place|came about|"
+    r"came to pass|"
+    r"it came|was done|happened|ended up|instead|in person|beyond doubt|beyond question|stepped in|found|"
+    r"\bactual|the real|"
+    r"revealed|closer look|one more look|in the light|had been there|went ahead|everyone met|duly|"
+    r"who was (?:here|there)|"
+    r"were (?:here|there)|who came|learned|should have put|ought to have|thinking of|and nothing else|was there": 1.0,
+    r"\bhere\b|\bthere\b|\bcame\b|arrived|appear|\bstood|\bmet\b|present\b|photograph|film\b|receipt|guest book|"
+    r"stains?\b|"
+    r"\bbill\b|people who|remember|know\b|second|later|final|revised|amended|changed|\bnew\b|\bwas\b|were\b|"
+    r"began|voices|"
+    r"laughter|saw\b|see\b|show|proves?\b|enters|accepted|survivors|helpers?|rescued|injured|hurt|took|helped|"
+    r"only\b": 0.35,
+}
+SCORES = {re.compile(pattern, re.IGNORECASE): weight for pattern, weight in CUES.items()}
+TURN = re.compile(
+    r"\b(but|yet|however|so|until|till|when|then|truth|altered|amended|changed|moved|turned|rest|others)\b"
+)
+CONCEDED = re.compile(
+    r"\b(rather than|instead of|in place of|no matter|whatever|though|despite|as if|whereas|while|except)\b"
+)
+JOINT = re.compile(
+    r",? (?:but|yet|however|while|whereas|although|though|because|since|for|until|till|rather than|instead of|"
+    r"no matter|"
+    r"whatever|when|then|and so|so|and|except|save|despite|in contrast|from the|as)\b"
+)
+BACKGROUND = re.compile(
+    r"newspaper|bought|rented|cap\b|T-shirt|tattoo|insurance|pass\b|seal\b|postmark|calendar|planner|cousin|"
+    r"aunt|years|once|"
+    r"radio|phone|magazine|map\b|watercolou?r|photograph|next year|some day|letter|television|contract|expired|"
+    r"talk of|would\b|"
+    r"worked|elsewhere|folder|coin\b|owed|promised|lottery|storm|rent|leaflet|stain|sold",
+    re.IGNORECASE,
+)
+STOP = set(
+    WORD.findall("a an the and or of in at on with for to from by as is was are be had has when where who that which")
+)
+STOP |= {"but", "so", "not", "nor", "only", "also"}
+GROUP = re.compile(r"\b([a-z-]+s) of ([A-Z]\w+ [A-Z]\w+)")
+SPAN = re.compile(r"[Tt]he ((?:[a-z]+ )?[a-z]+) of (the [a-z-]+(?: [a-z-]+)? of [A-Z]\w+ [A-Z]\w+)")
+MET = re.compile(
+    r"acquaint|introduc|first|strangers?\b|(?:got|get|come|came) to know|sh[ao]+ken? hands|known|encounter|never|met"
+)
+REFERRING = re.compile(
+    r"\bwhere\b|(?<!on the )\bspot\b|\bplace (?:that|as|which)\b|\bground\b|\bdate\b|\bthe day\b|\b(?:day|week)s\b"
+)
+TITLE = re.compile(
+    r"\b[Tt]he ((?:(?!of |that |which |who |and )[a-z'-]+ ){0,3}(?!of )[a-z-]+[a-rt-z] of [A-Z]\w+ [A-Z]\w+|"
+    r"[A-Z][a-z-]+(?:-[A-Z][a-z]+)? [A-Z][a-z]+)\b"
+)
+THINKS = r" (?:thought|felt|knew|wondered|mused|reflected|supposed|told|decided|wished|asked|kept|noticed|tried)\b"
+GIVEN = re.compile(
+    r"\b(?:declared|made|named?s?|elect\w+|vot\w+|chosen|picked|bec[ao]mes?|took over|replaced|accepted|entered|"
+    r"proclaimed|"
+    r"office|post|oath|ballot|sash|term|years of|sworn|appoint\w*|succe\w*|installed|promoted|could (?:sign|be))\b",
+    re.IGNORECASE,
+)
+TODAY = re.compile(
+    r"\b(?:that|this|same|very) day\b|\bday itself|\b(?:began|start(?:s|ed)) (?:the|her|his) (?:years|term)",
+    re.IGNORECASE,
+)
+COMPARED = re.compile(
+    r"contradict|differ|disagree|conflict|clash|part ways|fall out|believ|trust|\brely|reliab|otherwise|"
+    r"another way|aside|"
+    r"\berr(?:s|ed)?\b|yield|give way|objects?\b|wrong|right|true|false|prevail"
+)
+TRUSTED = re.compile(
+    r"believ|trust|\brely|reliab|\bright|true|truth|prevail|never|at no time|facts|go by|prefer|follow|exact"
+)
+MISTRUSTED = re.compile(
+    r"aside|drop|give|wrong|false|mix|often|again|yield|no matter|however|confus|forget|doubt|less|invent"
+)
+AWAY = re.compile(
+    r"abroad|away|nowhere|overseas|absent|by post|not there|far\b|taped|photograph|favour|no longer|bel?onged|"
+    r"bore|named"
+)
+BANNED = re.compile(
+    r"\bban(ned)?\b|\bbarred\b|never (?:again|return|set foot)|shut out|(?:stay|kept) away|no longer|"
+    r"for (?:life|good)\b"
+)
+LOST = re.compile(
+    r"\blost|missing|\bgone\b|vanish|disappear|nowhere|in vain|mislaid|never seen|f[io]u?nd|turned up|again|search",
+    re.IGNORECASE,
+)
+BACK = re.compile(
+    r"turned up|(?<!not )\bfound\b|There it was|thought lost|none the worse|missing until|had lost|back in|"
+    r"been lost for|"
+    r"lost and|long lost|recovered|was back|came to light|reappear"
+)
+STILL = re.compile(
+    r"never (?:seen|found)|not come home|not find|and was (?:gone|nowhere|missing)|in vain|no search|nothing any"
+)
+
+
+def either(words: Iterable[str]) -> str:
+    """A pattern for any of some words, the longest first."""
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+def number(text: str) -> int:
+    """The number that digits or English words tell ("three hundred and ninety-seven")."""
+    total = 0
+    for word in re.split(r"[\s-]+", text.strip().lower()):
+        tens = 10 * TENS.index(word) if word in TENS else 0
+        total += int(word) if word.isdigit() else UNITS.index(word) if word in UNITS else tens
+        total *= 100 if word == "hundred" else 1
+    return total
+
+
+SMALL = "|".join(UNITS[1:])
+LARGE = rf"(?:(?:{SMALL})[ -](?:hundred )?(?:and )?)*(?:{SMALL}|{'|'.join(TENS[2:])}|hundred)(?:[ -](?:{SMALL}))?"
+LENGTH = re.compile(rf"(\d+|{LARGE})(?: (?:full|whole))? (day|week)s?\b", re.IGNORECASE)
+OFFSET = re.compile(
+    rf"(\d+|{LARGE})(?: \w+)?(?:,? \w+)? (day|week)s?\b[^;.]{{0,40}}?\b(after|before|later|from (?:then|that))",
+    re.IGNORECASE,
+)
+DATE = re.compile(
+    rf"(\d{{4}})-(\d\d)-(\d\d)|(?:the )?([\w-]+)(?: day)?(?: of)? ({MONTH}),? (\d{{4}})|"
+    rf"({MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})"
+)
+
+
+def days(m: re.Match[str]) -> int:
+    """The number of days that a match of LENGTH or OFFSET tells."""
+    return number(m[1]) * (7 if m[2].lower() == "week" else 1)
+
+
+def ordinal(text: str) -> int:
+    """The ordinal that digits or English words tell ("22nd", "twenty-third"), or nought."""
+    m = re.match(r"(\d{1,2})(?:st|nd|rd|th)?$", text)
+    return int(m[1]) if m else ORDINALS.index(text.lower()) if text.lower() in ORDINALS else 0
+
+
+def explicit(text: str) -> list[tuple[int, int, dt.date]]:
+    """Every date that the text states outright, with its place."""
+    found = []
+    for m in DATE.finditer(text):
+        year, day = int(m[1] or m[6] or m[9]), int(m[3]) if m[1] else ordinal(m[4] or m[8])
+        month = int(m[2]) if m[1] else MONTHS.index(m[5] or m[7]) + 1
+        if 1 <= month <= 12 and 1 <= day <= (dt.date(year + month // 12, month % 12 + 1, 1) - dt.timedelta(1)).day:
+            found.append((*m.span(), dt.date(year, month, day)))
+    return found
+
+
+def written(day: dt.date) -> str:
+    """A date as the questions write it."""
+    return f"{MONTHS[day.month - 1]} {day.day:02d}, {day.year}"
+
+
+def pick(line: str, one: Mention, two: Mention) -> float:
+    """Positive where the first of two values in a sentence is the true one, negative where the second is."""
+    middle, after = line[one.end : two.start], line[two.end :]
+    if m := re.search(r"\bthe (former|latter)\b", after):
+        return 3.0 if m[1] == "former" else -3.0
+    joints = [m.start() for m in JOINT.finditer(middle)] or [middle.rfind(",")]
+    cut = middle.find(";") if ";" in middle else joints[-1] if joints[-1] >= 0 else len(middle) // 2
+    sides = line[: one.start] + " # " + middle[:cut], middle[cut:] + " # " + after
+    score = sum(w * (len(p.findall(sides[0])) - len(p.findall(sides[1]))) for p, w in SCORES.items()) + 0.3
+    return score - bool(TURN.search(middle)) + bool(CONCEDED.search(middle[cut:]))
+
+
+@dataclass
+class Mention:
+    """A value that a sentence names or refers to ("?": unresolved); a day may hang on another chapter."""
+
+    start: int
+    end: int
+    value: str
+    source: Event | None = None
+    length: int | None = None
+
+
+@dataclass
+class Event:
+    """What is known of a chapter."""
+
+    number: int
+    text: str
+    lines: list[str]
+    values: dict[str, str | None] = field(default_factory=dict)
+    handle: str = ""
+    lost: list[str] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)
+    banned: bool = False
+    rivals: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+
+    def date(self) -> dt.date:
+        """The date for sorting; unknown ones come first."""
+        return explicit(self.values["t"] or "")[0][2] if self.values.get("t") else dt.date.min
+
+
+class Program:
+    """Reads a book once and answers questions on it."""
+
+    def __init__(self, book: str, names: Mapping[str, Sequence[str]]) -> None:
+        chapters = re.split(r"\n*Chapter \d+\n+", book)[1:]
+        sentence = re.compile(r'\S[^\n]*?[.!?]["”]?(?=\s|$)')
+        self.events = [Event(i, text.strip(), sentence.findall(text)) for i, text in enumerate(chapters)]
+        self.rows = [(event, line) for event in self.events for line in event.lines]
+        self.names, self.days = names, set(names["t"])
+        self.firsts = {n.split()[0] for n in names["e"]}
+        self.places = re.compile(either(names["s"]))
+        self.people = re.compile(rf"\b(?:{either(names['e'])})\b")
+        self.trusted, self.doubted = self._witnesses(book)
+        self.kind_of = {k.lower(): k for k in names["c"]} | self._aliases()
+        self.kinds = re.compile(either(self.kind_of), re.IGNORECASE)
+        self.silent: set[str] = set()
+        self.chains: dict[tuple[str, int], tuple[Event, int, str, str]] = {}
+        self.referred: set[tuple[str, str]] = set()
+        self._read_kinds()
+        self._read_handles()
+        self.corrections, self.corrected = self._corrections()
+        self.marks = self._marks()
+        self.opening_lines: set[str] = set()
+        self.meetings, self.spans = self._openings()
+        for _ in range(6):
+            for event, place in zip(self.events, self._choose(self._place_mentions, set(names["s"])), strict=True):
+                event.values["s"] = place
+            for event, day in zip(
+                self.events, self._choose(self._date_mentions, self.days, self._bearing), strict=True
+            ):
+                event.values["t"] = self.corrected.get((event.values["c"], event.values["s"]), day)
+        self._read_people()
+        self._read_belongings()
+
+    # Kinds of event
+
+    def _aliases(self) -> dict[str, str]:
+        """Other words for kinds of event: phrases explained beside one kind and used elsewhere."""
+        article = re.compile(rf"\b(?:an?|some) ({either(self.names['c'])})")
+        uses: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for event, line in self.rows:
+            single = article.findall(line)
+            for m in re.finditer(r"\b(?:[Tt]he|[Tt]hat|[Oo]ne|[Oo]nly) (?=((?:[a-z'-]+,? ){2,7}[a-z'-]+))", line):
+                words = m[1].split(" ")
+                for n in (n for n in range(3, len(words) + 1) if words[n - 1].rstrip(",") not in STOP):
+                    kind = single[0] if len(single) == 1 else ""
+                    uses[" ".join(words[:n]).rstrip(",")].append((event.number, kind))
+        found: dict[tuple[int, str], list[tuple[float, int, str]]] = defaultdict(list)
+        for phrase, spots in uses.items():
+            glossary = {spot for spot in spots if spot[1]}
+            for chapter, kind in glossary if len({k for _, k in glossary}) == 1 else []:
+                elsewhere = len({c for c, k in spots if not k and c != chapter})
+                if elsewhere:
+                    found[chapter, kind].append((elsewhere**0.5 * len(phrase.split()), len(phrase), phrase))
+        return {max(phrases)[2]: kind for (_, kind), phrases in found.items()}
+
+    def _named(self, line: str) -> dict[str, float]:
+        """The kinds of event that a sentence names, and how much that counts."""
+        counts: dict[str, float] = defaultdict(float)
+        spots = [Mention(*m.span(), self.kind_of[m[0].lower()]) for m in self.kinds.finditer(line)]
+        firsts = list({m.value: m for m in reversed(spots)}.values())[::-1]
+        lean = pick(line, *firsts) if len(firsts) == 2 else 0.0
+        if not re.search(rf"\b(?:an?|some) (?:{self.kinds.pattern})", line):
+            for m in spots:
+                tilt = math.exp(0.5 * max(-2.0, min(2.0, lean if m.value == firsts[0].value else -lean)))
+                definite = m.start < 5 or re.search(r"\b(?:the|this) $", line[: m.start], re.IGNORECASE)
+                reference = re.match(rf"[^;,.]{{0,25}}\b(?:at|in) (?:{self.places.pattern})", line[m.end :])
+                counts[m.value] += 0.02 if reference else 1.5 * tilt if definite else 0.1
+        return counts
+
+    def _read_kinds(self) -> None:
+        """Chapters of one kind share words: a soft choice among the kinds that they name, improved in rounds."""
+        named: list[dict[str, float]] = []
+        bags: list[set[str]] = []
+        for event in self.events:
+            counts: Counter[str] = Counter()
+            for line in event.lines:
+                if self.kinds.search(line):
+                    counts.update(self._named(line))
+            event.named = {k for k, v in counts.items() if v >= 0.5}
+            named.append(dict(counts))
+            plain = self.kinds.sub(" ", self.people.sub(" ", self.places.sub(" ", event.text))).lower()
+            words = re.findall(r"[a-z'-]+", plain)
+            bags.append({" ".join(p) for p in itertools.pairwise(words)} | set(words))
+        common, total = Counter(w for bag in bags for w in bag), len(bags)
+        bags = [{w for w in bag if 1 < common[w] < total / 4} for bag in bags]
+        active = Counter(k for e in self.events for k in e.named)
+        starts = [
+            {k: max(c.get(k, 0.0), 0.02) for k, n in active.items() if n > 2 or c.get(k, 0) >= 0.5} for c in named
+        ]
+        weights = [{k: v / sum(c.values()) for k, v in c.items()} for c in starts]
+        rarity = {w: math.log(total / n) ** 2 for w, n in common.items()}
+        norms = [math.sqrt(sum(rarity[w] for w in bag)) or 1.0 for bag in bags]
+        alike = [[0.0] * total for _ in bags]
+        for i, bag in enumerate(bags):
+            for j in range(i):
+                alike[i][j] = alike[j][i] = (sum(rarity[w] for w in bag & bags[j]) / norms[i] / norms[j]) ** 2
+        for _ in range(8):
+            mass: Counter[str] = Counter()
+            for weight in weights:
+                mass.update(weight)
+            fresh = []
+            for i, start in enumerate(starts):
+                votes: dict[str, float] = defaultdict(float, dict.fromkeys(start, sum(alike[i]) / total))
+                for near, weight in zip(alike[i], weights, strict=True):
+                    for kind, v in weight.items():
+                        votes[kind] += near * v
+                raw = {k: (votes[k] / (mass[k] - weights[i].get(k, 0.0) + 1)) ** 2 * (start[k] + 0.05) for k in start}
+                whole = sum(raw.values()) or 1.0
+                fresh.append({k: v / whole for k, v in raw.items() if v / whole > 0.01})
+            weights = fresh
+        for event, weight in zip(self.events, weights, strict=True):
+            event.values["c"] = max(weight, key=lambda k: weight[k], default=None)
+
+    # Witnesses and corrections
+
+    def _witnesses(self, book: str) -> tuple[set[str], set[str]]:
+        """Whom the book tells to believe, and whom not, where two witnesses differ."""
+        joined = set(re.findall(r"[A-Z]\w+(?=['’]?s? [A-Z])", book))
+        joined |= (
+            set(re.findall(r"(?:[a-z,;] [A-Z]\w+|\b[Tt]he) ([A-Z]\w+)", book)) | self.firsts | {*MONTHS, *WEEKDAYS}
+        )
+        lower = set(re.findall(r"\b[a-z]+\b", book))
+        counts = Counter(re.findall(r"(?<=[a-z,;] )[A-Z][a-z]+\b", book))
+        known = {w for w, n in counts.items() if n > 1 and w not in joined and w.lower() not in lower}
+        trusted, doubted = set(), set()
+        for _, line in self.rows:
+            spots = list({m[0]: m for m in re.finditer(r"\b[A-Z][a-z]+\b", line) if m[0] in known}.values())
+            if len(spots) != 2 or self.places.search(line) or explicit(line) or not COMPARED.search(line):
+                continue
+            before, after = line[: spots[1].start()], line[spots[1].end() :]
+            score = len(TRUSTED.findall(after)) - len(TRUSTED.findall(before)) + 0.5
+            score += len(MISTRUSTED.findall(before)) - len(MISTRUSTED.findall(after))
+            if re.search(r"\bthe (?:second|other|latter)\b|\bit (?:is|was) (?:false|wrong)", line):
+                score = 1
+            elif re.search(r"\bthe (?:first|former)\b", line):
+                score = -1
+            trusted.add(spots[score > 0][0])
+            doubted.add(spots[score <= 0][0])
+        return trusted, doubted
+
+    def _witness(self, line: str) -> float:
+        """Whether a sentence rests on a trusted or a doubted witness."""
+        words = set(re.findall(r"\b[A-Z][a-z]+\b", line))
+        return 6.0 * bool(words & self.trusted) - 6.0 * bool(words & self.doubted)
+
+    def _corrections(self) -> tuple[set[str], dict[tuple[str | None, str | None], str]]:
+        """Sentences that put the event of another chapter on a day, and those days that are to be believed."""
+        lines: set[str] = set()
+        fixed: dict[tuple[str | None, str | None], str] = {}
+        withdrawn = set()
+        meeting = (
+            rf"\b(?:same day|other day|that of|shared|day of|guests|group|c[ao]me|me[et]t)\b|(?:{DAY})\b(?! the|,)"
+        )
+        for _, line in self.rows:
+            places = self.places.findall(line)
+            kinds = list(self.kinds.finditer(line)) if len(places) == 1 and not OFFSET.search(line) else []
+            if len(kinds) != 1 or not re.match(r"[^;,.:]{0,25}\b(?:at|in) ", line[kinds[0].end() :]):
+                continue
+            key, dates = (self.kind_of[kinds[0][0].lower()], places[0]), explicit(line)
+            if len(dates) == 1 and not re.search(meeting, line):
+                lines.add(line)
+                if self._witness(line) >= 0:
+                    fixed[key] = written(dates[0][2])
+            elif not dates and re.search("correction|withdrawn|struck out|void", line):
+                withdrawn.add(key)
+        return lines, {k: v for k, v in fixed.items() if k not in withdrawn}
+
+    # People
+
+    def _read_handles(self) -> None:
+        """What each chapter mostly calls its main character: a first name, "the optimist", or a title."""
+        known = " ".join([*self.names["c"], *self.names["s"]]).lower()
+        titles = Counter(m[1] for _, line in self.rows for m in TITLE.finditer(line) if not self.places.search(m[0]))
+        self.titles = {t for t, n in titles.items() if n > 1 and t.lower() not in known}
+        self.titles = {t for t in self.titles if not self.places.search(t.split(" of ")[-1])}
+        self.heads = {self._head(t) for t in self.titles}
+        thinker = re.compile(r"\b[Tt]he ((?:[A-Za-z'-]+ ){0,3}?[A-Za-z-]+[a-rt-z])" + THINKS)
+        minds = Counter(m[1] for e in self.events for m in thinker.finditer(e.text) if not set(m[1].split()) & STOP)
+        words = {w for w, n in minds.items() if n > 4} | self.heads
+        pattern = re.compile(rf"\b(?:({either(self.firsts)})\b(?! [A-Z])|[Tt]he ({either(words)})\b(?! of )(?! [A-Z]))")
+        for event in self.events:
+            counts = Counter(m[1] or m[2] for m in pattern.finditer(event.text))
+            event.handle = max(counts, key=lambda h: counts[h], default="")
+
+    def _person_mentions(self, line: str) -> list[Mention]:
+        """The people that a sentence names by their full name or their title."""
+        found = [Mention(*m.span(), m[0]) for m in self.people.finditer(line)]
+        found += [Mention(*m.span(), m[1]) for m in TITLE.finditer(line) if m[1] in self.titles]
+        return sorted(found, key=lambda m: m.start)
+
+    def _title_people(self) -> dict[str, list[tuple[dt.date, str]]]:
+        """Who a nickname or an office stands for; an office with the day on which it was given."""
+        rows: list[tuple[str, str, set[str], int]] = []
+        holders: dict[str, list[tuple[dt.date, str]]] = defaultdict(list)
+        for event in self.events:
+            found = [(line, self._person_mentions(line)) for line in event.lines]
+            duel = any(len({m.value for m in mentions} - self.titles) > 1 for _, mentions in found)
+            for line, mentions in found:
+                people, titles = {m.value for m in mentions} - self.titles, {m.value for m in mentions} & self.titles
+                if not len(people) == len(titles) == 1:
+                    continue
+                (person,), (title,) = people, titles
+                own = event.handle in (person.split()[0], self._head(title))
+                plain = event.handle in self.heads | self.firsts
+                if not own and GIVEN.search(line) and TODAY.search(line):
+                    holders[title].append((event.date() if event.values["t"] else dt.date.max, person))
+                else:  # rivals where the chapter is about one of the two, one person where it is about somebody else
+                    rows.append((title, person, self._words(line, mentions), -1 if own else 2 * plain + duel))
+        good, bad = (Counter(w for *_, words, sure in rows for w in words if sure * side > 0) for side in (1, -1))
+        best: dict[str, tuple[float, str]] = {}
+        for title, person, words, sure in rows:
+            odds = sum(math.log((good[w] + 0.5) / (bad[w] + 0.5)) for w in words) / len(words) + sure
+            if sure >= 0:
+                best[title] = max(best.get(title, (-99.0, "")), (odds, person))
+        return {t: [(dt.date.min, p)] for t, (_, p) in best.items()} | {t: sorted(v) for t, v in holders.items()}
+
+    @staticmethod
+    def _head(title: str) -> str:
+        """The part of a title that stands for it in its chapter."""
+        return title.split(" of ")[0] if " of " in title else title.split()[-1]
+
+    def _fits(self, event: Event, name: str) -> float:
+        """Whether a full name or a title can be that of a chapter's main character, to judge by what it is called."""
+        if event.handle in self.firsts:
+            return 0.0 if name.split()[0] == event.handle else -30.0
+        good = self._head(name) == event.handle if event.handle in self.heads else name not in self.titles
+        return 0.0 if good else -30.0
+
+    def _read_people(self) -> None:
+        """The main character of every chapter."""
+        known = self._title_people()
+        names = self._choose(self._person_mentions, set(self.names["e"]) | self.titles, self._fits)
+        for event, name in zip(self.events, names, strict=True):
+            holders = known.get(name or "", [])
+            given = [p for d, p in holders if d <= event.date()] or [p for _, p in holders[:1]]
+            event.values["e"] = name if name not in self.titles else given[-1] if given else None
+
+    # Choosing between rival values
+
+    def _choose(
+        self,
+        mentions: Callable[[str], list[Mention]],
+        possible: set[str],
+        favour: Callable[[Event, str], float] = lambda event, value: 0.0,
+    ) -> list[str | None]:
+        """For every chapter, the value of one element that it most plainly gives (a sentence may just mention one)."""
+        table = [(event, line, found) for event, line in self.rows if (found := mentions(line))]
+        for m in (m for *_, found in table for m in found):
+            m.value = m.value if m.value in possible else "?"
+        groups = [list({m.value: m for m in reversed(found)}.values())[::-1] for *_, found in table]
+        rivals = Counter(m.value for group in groups if len(group) > 1 for m in group)
+        counts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+        for (_, line, found), group in zip(table, groups, strict=True):
+            if len(group) == 1:
+                counts[rivals[group[0].value] > 0].update(self._words(line, found))
+        sizes = [max(c.values(), default=0) + 2 for c in counts]
+        duels = [
+            (e, line, group[0], group[1]) for (e, line, _), group in zip(table, groups, strict=True) if len(group) > 1
+        ]
+        odds = iter(self._learn(duels, favour))
+        scores: list[dict[str, float]] = [defaultdict(float) for _ in self.events]
+        for (event, line, found), group in zip(table, groups, strict=True):
+            score = scores[event.number]
+            if len(group) > 1:
+                event.rivals |= {m.value for m in group}
+                lean = next(odds)
+                for m, sign in zip(group, (1, -1), strict=False):
+                    score[m.value] += 20 + sign * lean + self._witness(line) - 8 * (m.value == "?")
+                continue
+            value, words = group[0].value, self._words(line, found)
+            lean = sum(math.log((counts[1][w] + 0.5) / sizes[1] * sizes[0] / (counts[0][w] + 0.5)) for w in words)
+            told = line[found[0].start : found[0].end]
+            score[value] += max(-8.0, min(8.0, lean)) - len(BACKGROUND.findall(line)) + 2 * self._witness(line)
+            score[value] += min(3.0, math.log(rivals[value] + 0.1)) - 8 * (value == "?")
+            score[value] += 0 if told == value or DATE.match(told) else 6
+        result: list[str | None] = []
+        for event, score in zip(self.events, scores, strict=True):
+            score = {v: n + favour(event, v) + 6 * ((event.values["c"], v) in self.referred) for v, n in score.items()}
+            score = {v: n for v, n in score.items() if favour(event, v) > -30}
+            best = max(score, key=lambda v: score[v], default="?")
+            result.append(None if best == "?" else best)
+        return result
+
+    @staticmethod
+    def _learn(duels: list[tuple[Event, str, Mention, Mention]], favour: Callable[[Event, str], float]) -> list[float]:
+        """For every sentence with two rival values, what speaks for the first: cues and decided sentences."""
+        bags, cues = [], []
+        for event, line, one, two in duels:
+            parts = line[: one.start], line[one.end : two.start], line[two.end :]
+            zones = [["#", *re.findall(r"[a-z']+|[;:,]", p.lower()), "#"] for p in parts]
+            bags.append({f"{i}{' '.join(p)}" for i, z in enumerate(zones) for p in [*zip(z), *itertools.pairwise(z)]})
+            cues.append(1.5 * pick(line, one, two) + favour(event, one.value) - favour(event, two.value))
+        odds = list(cues)
+        for _ in range(6):
+            chances = [1 / (1 + math.exp(-max(-30.0, min(30.0, o)))) for o in odds]
+            first: dict[str, float] = defaultdict(float)
+            both = Counter(w for bag in bags for w in bag)
+            count: dict[str, float] = defaultdict(float)
+            for bag, p, (_, _, one, two) in zip(bags, chances, duels, strict=True):
+                count[one.value] += p
+                count[two.value] += 1 - p
+                for w in bag:
+                    first[w] += p
+            whole, odds = sum(chances), []
+            for bag, cue, p, (_, _, one, two) in zip(bags, cues, chances, duels, strict=True):
+                base = math.log((whole - p + 2) / (len(duels) - whole + p + 1))
+                words = [w for w in bag if both[w] > 1]
+                votes = sum(math.log((first[w] - p + 0.5) / (both[w] - first[w] - 1 + p + 0.5)) - base for w in words)
+                prior = math.log((count[one.value] - p + 0.5) / (count[two.value] - 1 + p + 0.5))
+                odds.append(cue + 0.3 * votes + 0.7 * prior)
+        return odds
+
+    @staticmethod
+    def _words(line: str, found: Sequence[Mention]) -> set[str]:
+        """The words and pairs of words of a sentence without its values."""
+        for m in reversed(found):
+            line = line[: m.start] + "_" + line[m.end :]
+        words = re.findall(r"[a-z]+|_", line.lower())
+        return set(words) | {f"{a} {b}" for a, b in itertools.pairwise(words)}
+
+    # References
+
+    def _marks(self) -> dict[str, set[str]]:
+        """The things that places are known by, from sentences that name one place and one thing ("the dry well")."""
+        joint = re.compile(r"\b(?:and|with|as well as|then|but also)\b")
+        pairs: Counter[tuple[str, str]] = Counter()
+        for _, line in self.rows:
+            things = self._things(line)
+            near = [
+                (p, q, line[end:start]) for _, end, p in things for start, _, q in things if end <= start <= end + 45
+            ]
+            pairs.update({(min(p, q), max(p, q)) for p, q, between in near if joint.search(between)})
+        vocabulary = {p for pair, n in pairs.items() if n > 1 for p in pair}
+        marks: dict[str, set[str]] = defaultdict(set)
+        for _, line in self.rows:
+            here = set(self.places.findall(line))
+            things = [t for t in self._things(line) if t[2] in vocabulary] if len(here) == 1 else []
+            if len({t[0] for t in things}) == 1:
+                for _, _, phrase in things:
+                    marks[phrase] |= here
+        return marks
+
+    @staticmethod
+    def _things(line: str) -> list[tuple[int, int, str]]:
+        """Phrases "the adjective noun" of two to five words, all lengths."""
+        found = []
+        for m in re.finditer(r"\b[Tt]he (?=((?:[a-z-]+ ){1,4}[a-z-]+))", line):
+            words = m[1].split(" ")
+            for n in range(2, len(words) + 1):
+                phrase = " ".join(words[:n])
+                if not {words[0], words[n - 1]} & STOP and not set(words[:n]) & (STOP - {"and", "of"}):
+                    found.append((m.start(), m.start(1) + len(phrase), phrase))
+        return found
+
+    def _mark_mentions(self, line: str) -> list[Mention]:
+        """Two things in a sentence that only one place has together."""
+        things = [t for t in self._things(line) if t[2] in self.marks]
+        found: list[Mention] = []
+        for start, end, one in things:
+            for begin, close, other in things:
+                both = self.marks[one] & self.marks[other] or min(self.marks[one], self.marks[other], key=len)
+                if end <= begin <= end + 60 and len(both) == 1 and not any(m.start <= start < m.end for m in found):
+                    found.append(Mention(start, close, next(iter(both))))
+        return found
+
+    @staticmethod
+    def _groups(line: str) -> list[tuple[int, int, str]]:
+        """The bodies of people that a sentence names ("tailors of Copper Steps"), but for the one in a span."""
+        taken = [m.span() for m in SPAN.finditer(line)]
+        return [(*m.span(), m[0]) for m in GROUP.finditer(line) if not any(s <= m.start() < e for s, e in taken)]
+
+    def _openings(self) -> tuple[dict[str, Event], dict[tuple[str, str], tuple[Event, int]]]:
+        """Where a body of people first met somebody, and where a strike, a fast, a march ... began, with its length."""
+        meetings: dict[str, tuple[float, Event]] = {}
+        spans: dict[tuple[str, str], tuple[Event, int]] = {}
+        for event, line in self.rows:
+            length = LENGTH.search(line)
+            for m in SPAN.finditer(line) if length else []:
+                if length and not re.search(r";|\b(?:end|last|close|day) of $|\bwhich $", line[: m.start()]):
+                    spans.setdefault((m[1].split()[-1], m[2]), (event, days(length)))
+                    self.opening_lines.add(line)
+            groups = self._groups(line)
+            if len(groups) == 1 and not self.places.search(line) and not REFERRING.search(line):
+                score = (
+                    4.0 * (bool(event.handle) and event.handle in line) + 2.0 * bool(MET.search(line)) - line.count(";")
+                )
+                group = groups[0][2]
+                meetings[group] = max(meetings.get(group, (-9.0, event)), (score, event), key=lambda x: x[0])
+        return {group: event for group, (_, event) in meetings.items()}, spans
+
+    def _anchors(self, line: str) -> list[Mention]:
+        """Everything in a sentence that fixes a day or a place."""
+        if line in self.silent:
+            return []
+        found = [Mention(s, e, written(d), None, 0) for s, e, d in explicit(line)]
+        for m in self.kinds.finditer(line):
+            tail = re.match(rf"[^;,.:]{{0,40}}?\b(?:at|in) ({self.places.pattern})", line[m.end() :])
+            lead = r"\b(?:days?|date|weeks?|weekend|after|before|with|hour)\b[^;.]{0,45}$"
+            if tail and re.search(lead, line[: m.start()]):
+                kind, place = self.kind_of[m[0].lower()], tail[1]
+                self.referred.add((kind, place))
+                same = [e for e in self.events if e.values["c"] == kind]
+                hits = [e for e in same if e.values.get("s") == place] or [e for e in same if place in e.rivals]
+                hits = hits or [e for e in self.events if e.values.get("s") == place and kind in e.named]
+                found.append(Mention(m.start(), m.end() + tail.end(), "?", hits[0] if hits else None, 0))
+        covered = [(a.start, a.end) for a in found]
+        if line not in self.opening_lines:
+            for m in SPAN.finditer(line):
+                if begun := self.spans.get((m[1].split()[-1], m[2])):
+                    found.append(Mention(*m.span(), "?", *begun))
+            for start, end, group in self._groups(line):
+                event = self.meetings.get(group)
+                lead = re.sub(r"(?:that|this) day", "________", line[max(0, start - 110) : start].split(";")[-1])
+                where = max((m.start() for m in re.finditer(r"\b(?:where|place|spot|ground)\b", lead)), default=-1)
+                when = max((m.start() for m in re.finditer(rf"\b(?:days?|date|weeks?|{DAY})\b", lead)), default=-1)
+                if when > where and (event or MET.search(line)):
+                    found.append(Mention(start, end, "?", event, 0))
+                elif where >= 0 and (event or MET.search(line)):
+                    found.append(Mention(start, end, (event and event.values.get("s")) or "?"))
+        names = [m for m in self.places.finditer(line) if not any(s <= m.start() < e for s, e in covered)]
+        found += [Mention(*m.span(), m[0]) for m in names]
+        found += self._mark_mentions(line)
+        if not found:
+            self.silent.add(line)
+        return sorted(found, key=lambda a: a.start)
+
+    def _place_mentions(self, line: str) -> list[Mention]:
+        """The places that a sentence names or refers to."""
+        return [Mention(a.start, a.end, a.value) for a in self._anchors(line) if a.length is None]
+
+    def _date_mentions(self, line: str) -> list[Mention]:
+        """The days that a sentence names or reckons from another event."""
+        found, last = [], 0
+        for anchor in self._anchors(line) if line not in self.corrections else []:
+            if anchor.length is None:
+                continue
+            start, value = anchor.start, anchor.value
+            if value == "?":
+                lead, tail = line[last:start].split(";")[-1], line[anchor.end : anchor.end + 70].split(";")[0]
+                if anchor.source:
+                    self.chains[line, start] = (anchor.source, anchor.length, lead, tail)
+                    if anchor.source.values.get("t"):
+                        value = self._reckon(anchor.source.date() + dt.timedelta(anchor.length), lead, tail)
+                # the mention begins with its number or its "on the day", so that the cues before it stay outside
+                on = rf"\b(?:on|in|precisely|exactly|just|the)\b[^,;]{{0,40}}?\b(?:days?|date|{DAY}|{MONTH})\b"
+                begins = [m.start() for m in OFFSET.finditer(lead)] or [m.start() for m in re.finditer(on, lead)]
+                start -= len(lead) - begins[-1] if begins else 0
+            found.append(Mention(start, anchor.end, value))
+            last = anchor.end
+        return found
+
+    @staticmethod
+    def _reckon(day: dt.date, lead: str, tail: str) -> str:
+        """The day that words such as "six days before" or "the second Friday of the March after" reckon from a day."""
+        shift = [m for m in OFFSET.finditer(lead) if m[3].lower() in ("after", "before")]
+        weekday = re.search(rf"\b([\w-]+) ({DAY})\b", lead) or re.search(
+            rf"\b(?:its|month's|the) ([\w-]+) ({DAY})\b", tail
+        )
+        month = re.findall(rf"\b({MONTH})\b", lead)
+        step, beside = WEEKDAYS.index(weekday[2]) - 1 if weekday else 0, re.search(r"\bday (after|before)\b", lead)
+        if shift:
+            day += dt.timedelta(days(shift[-1]) * (1 if shift[-1][3].lower() == "after" else -1))
+        elif weekday and month and ordinal(weekday[1]):
+            n = MONTHS.index(month[-1]) + 1
+            day = dt.date(day.year + (day.month >= n), n, 1)
+            day += dt.timedelta((step + 1 - day.weekday()) % 7 + 7 * (ordinal(weekday[1]) - 1))
+        elif weekday and re.search(r"\bafter\b|following|next", lead):
+            day += dt.timedelta((step - day.weekday()) % 7 + 1)
+        elif weekday and re.search(r"\bbefore\b|preceding", lead):
+            day -= dt.timedelta((day.weekday() - step - 2) % 7 + 1)
+        elif beside:
+            day += dt.timedelta(1 if beside[1] == "after" else -1)
+        return written(day)
+
+    def _bearing(self, event: Event, value: str) -> float:
+        """How well a date of a chapter suits those reckoned from it, which should be among the book's dates."""
+        if value == "?":
+            return -2.0
+        base, total = explicit(value)[0][2], 0.0
+        for source, length, lead, tail in self.chains.values():
+            if source is event:
+                total += 1.5 if self._reckon(base + dt.timedelta(length), lead, tail) in self.days else -1.5
+        return max(-6.0, min(6.0, total))
+
+    # Belongings
+
+    def _read_belongings(self) -> None:
+        """What is lost and found in a chapter, and whether its main character is shut out from then on."""
+        tails: Counter[str] = Counter()
+        for m in re.finditer(r" with((?: [a-z-]+){1,7})", " ".join(e.text for e in self.events)):
+            tails.update(" ".join(m[1].split()[:n]) for n in range(1, len(m[1].split()) + 1))
+        thing = re.compile(
+            r"\bthe ((?:[a-z]+-)*[a-z]+(?: [a-z]+){1,3}? with )((?:an?|two|three|no) (?:[a-z-]+ ?){1,6})"
+        )
+        for event, line in self.rows:
+            where = re.search(r"\bplace|premises|there|foot|come back|exit|way out|order", line)
+            event.banned = event.banned or bool(where and BANNED.search(line))
+            item = thing.search(line)
+            if item and LOST.search(line):
+                words, n = item[2].split(), 2
+                while n < len(words) and tails[" ".join(words[: n + 1])] > 0.6 * tails[" ".join(words[:n])]:
+                    n += 1
+                back = BACK.search(line) and not STILL.search(line)
+                (event.found if back else event.lost).append("the " + item[1] + " ".join(words[:n]))
+
+    # Answers
+
+    def answer(self, question: Mapping[str, object]) -> list[str]:
+        """The answer to a question, as a list of items."""
+        keys = zip("tsec", ("time", "space", "entity", "content"), strict=True)
+        given = {letter: question[key] for letter, key in keys if letter in str(question["cue"])}
+        hits = [e for e in self.events if all(e.values[k] == v for k, v in given.items())]
+        trace = str(question["trace"])
+        if trace == "states":
+            events = sorted(
+                (e for e in self.events if e.values["e"] == question["entity"] and e.values["t"]), key=Event.date
+            )
+            until = explicit(str(question["time"]))[0][2] if question["time"] else dt.date.max
+            missing: dict[str, None] = {}
+            for event in events if hits else []:
+                if event.date() <= until:
+                    missing |= dict.fromkeys(event.lost)
+                    missing = {k: None for k in missing if k not in event.found}
+            return list(missing)
+        if trace == "causes":
+            return list(dict.fromkeys(str(e.values["c"]) for e in hits if e.banned))
+        if trace == "full_details":
+            return [e.text for e in hits]
+        if trace == "other_entities":
+            return list(dict.fromkeys(n for e in hits for n in self._others(e)))
+        letter = {"times": "t", "spaces": "s", "entities": "e", "contents": "c"}[trace]
+        if question["get"] != "all":
+            hits = sorted(hits, key=Event.date)
+        if question["get"] == "latest":
+            hits = [e for e in hits if e.date() == hits[-1].date()]
+        items = [str(v) for e in hits if (v := e.values[letter])]
+        return items if question["get"] == "chronological" else list(dict.fromkeys(items))
+
+    def _others(self, event: Event) -> list[str]:
+        """The people beside the main character: full names, not of main characters, that are not said to be away."""
+        words = {w for s in self.names["s"] for w in s.split()} | {*MONTHS, *WEEKDAYS, "The"}
+        counts: Counter[str] = Counter()
+        for line in event.lines:
+            away = AWAY.search(line)
+            for name in re.findall(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b", self.places.sub("_", self.kinds.sub("_", line))):
+                aside = re.search(rf'[Tt]he {name}|"{name}|[a-z]+ of {name}| in {name}', line)
+                if name not in self.names["e"] and not aside and not set(name.split()) & words:
+                    counts[name] += -1 if away else 1
+        return [n for n, count in counts.items() if count > 0]

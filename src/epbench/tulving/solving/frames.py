@@ -1,0 +1,204 @@
+"""Regular expressions for everything that a sentence or a phrase with slots can become."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from typing import Generic, TypeVar
+
+from epbench.tulving.events.dates import MONTHS, WEEKDAYS
+from epbench.tulving.events.universe import Universe
+from epbench.tulving.levels.banks import CONTRASTS, IN_LETTERS, NTH, contrasts_of, patterns_of, references_bank
+from epbench.tulving.levels.plot import asides_of
+from epbench.tulving.scenes.patterns import Part, Pattern, Sentence, parse
+from epbench.tulving.scenes.scene_files import TONES
+
+_NAME = r"[A-Z][\w’'-]*"
+
+
+@cache
+def role() -> str:
+    """Return what kinship and offices look like: `baker's godchild`, `treasurer`."""
+    bank = references_bank()
+    kin = rf"(?:{'|'.join(bank['trades'])})['’]s (?:{'|'.join(bank['kin'])})"
+    return rf"(?:{kin}|{'|'.join(bank['offices'])})"
+
+
+@cache
+def _slots() -> Mapping[str, str]:
+    """What may stand in each slot."""
+    roles = role()
+    spans = "|".join(references_bank()["spans"])
+    features = "|".join(sorted(references_bank()["features"], key=len, reverse=True))
+    heroes = "|".join(references_bank()["heroes"])
+    person = rf"(?:[Tt]he (?:{roles}|{heroes})|(?:[Tt]he )?{_NAME})"
+    group = rf"[Tt]he [a-z -]+ of {_NAME} {_NAME}"
+    return {
+        "hero": person,
+        "who": rf"(?:{person}|[Ss]he|[Hh]e)",
+        "him": "(?:her|him)",
+        "his": "(?:her|his)",
+        "himself": "(?:herself|himself)",
+        "entity": rf"{_NAME} {_NAME}",
+        "title": rf"[Tt]he (?:{_NAME}|{roles} of {_NAME}) {_NAME}",
+        "group": group,
+        "span": rf"[Tt]he (?:{spans}) of the [a-z -]+ of {_NAME} {_NAME}",
+        "date": r"[\w,-]+(?: [\w,-]+){0,6}?",
+        "space": r"[A-Z0-9][\w.,’' -]*?",
+        "content": r"[A-Z0-9][\w’' -]*?",
+        "phrase": r"[Tt]he [\w’', -]+?",
+        **dict.fromkeys(("feature", "first", "second"), rf"(?i:{features})"),
+        "n": rf"\b(?i:{'|'.join(sorted(IN_LETTERS, key=len, reverse=True))})",
+        "nth": "|".join(NTH),
+        "month": "|".join(MONTHS),
+        "side": "after|before",
+        "weekday": "|".join(WEEKDAYS),
+        "anchor": ".+",
+        "words": r"(?i:at|in|on|aboard|near) .+?",
+        "object": r"[Tt]he [a-z -]+? with(?: a| two) [a-z -]+?",
+        "witness": _NAME,
+        "trusted": _NAME,
+        "doubted": _NAME,
+        **dict.fromkeys((*CONTRASTS.values(), "instead"), ".+?"),
+    }
+
+
+class Frame:
+    """A sentence or phrase of a bank, as it is found in a text."""
+
+    def __init__(self, pattern: Sentence) -> None:
+        """Compile the pattern."""
+        parsed = parse(pattern.text)
+        self._regex = re.compile(_expression(parsed, Counter()))
+        self.needs = list(_needs(parsed))
+        """Sets of words in small letters, of each of which a text of the pattern has at least one."""
+
+    def whole(self, text: str) -> re.Match[str] | None:
+        """Return the match of a text that is the sentence."""
+        return self._regex.fullmatch(text)
+
+    def within(self, text: str) -> re.Match[str] | None:
+        """Return the first match in a text that has the phrase."""
+        return self._regex.search(text)
+
+
+def _needs(parsed: Pattern) -> Iterator[frozenset[str]]:
+    """The words of each literal, one by one, and for each choice the longest words of its alternatives."""
+    for at, part in enumerate(parsed):
+        if isinstance(part, str):
+            yield from map(frozenset, zip(_whole_words(part, at > 0, at < len(parsed) - 1)))
+        elif part[0] != "slot":
+            before = at > 0 and not _ends_word(parsed[at - 1], -1)
+            after = at < len(parsed) - 1 and not _ends_word(parsed[at + 1], 0)
+            words = [_whole_words(choice[0], before, after) if len(choice) == 1 else [] for choice in part]
+            if all(words):
+                yield frozenset(max(one, key=len) for one in words)
+
+
+def _ends_word(part: Part, at: int) -> bool:
+    return isinstance(part, str) and not part[at].isalpha()
+
+
+def _whole_words(part: Part, before: bool, after: bool) -> list[str]:
+    """The words of a literal without `a` and `an`, and without those that what stands before or after could make longer."""
+    text = f"{'_' * before}{part if isinstance(part, str) else ''}{'_' * after}".lower()
+    return [word for word in re.findall(r"(?<!\w)[a-z]+(?!\w)", text) if word not in ("a", "an")]
+
+
+Label = TypeVar("Label")
+
+
+class Frames(Generic[Label]):
+    """Frames by their rarest word, so that few of them are tried on a text."""
+
+    def __init__(self, frames: Iterable[tuple[Label, Frame]]) -> None:
+        """Sort the frames; each has a label."""
+        listed = list(frames)
+        n = Counter(word for _, frame in listed for words in frame.needs for word in words)
+        self._by_word: dict[str, list[tuple[int, Label, Frame]]] = defaultdict(list)
+        for order, (label, frame) in enumerate(listed):
+            for word in min(frame.needs, key=lambda words: sum(n[word] for word in words), default=[""]):
+                self._by_word[word].append((order, label, frame))
+
+    def fitting(self, text: str) -> Iterator[tuple[Label, Frame]]:
+        """Yield the frames that a text may have, in their order."""
+        words = _words_of(text)
+        found = {entry[0]: entry for word in words if word in self._by_word for entry in self._by_word[word]}
+        for order in sorted(found):
+            yield found[order][1:]
+
+
+@lru_cache(maxsize=256)
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(["", *re.findall(r"[a-z]+", text.lower())])
+
+
+def said(match: re.Match[str], slot: str) -> str:
+    """Return the words in a slot, which may stand in several choices."""
+    return match[_group(match, slot)]
+
+
+def place_of(match: re.Match[str], slot: str) -> tuple[int, int]:
+    """Return where the words in a slot begin and end."""
+    return match.span(_group(match, slot))
+
+
+def _group(match: re.Match[str], slot: str) -> str:
+    return next(group for group, words in match.groupdict().items() if words and group.partition("__")[0] == slot)
+
+
+def _expression(pattern: Pattern, named: Counter[str]) -> str:
+    parts = []
+    for before, part in zip(((), *pattern), pattern, strict=False):
+        if isinstance(part, str):
+            literal = re.sub(r"\\ +", " ", re.escape(part))
+            literal = re.sub(r"\b([Aa])(?= |$)", r"\1n?", literal)
+            if not isinstance(before, str) and () in before and literal.startswith(" "):  # one goes of two
+                literal = f" ?{literal[1:]}"
+            parts.append(f"(?i:{literal})" if literal.strip() else literal)
+        elif part[0] == "slot":
+            slot = part[1]
+            assert isinstance(slot, str)
+            parts.append(f"(?P<{slot}__{named[slot]}>{_slots()[slot]})")
+            named[slot] += 1
+        else:
+            parts.append("(?:" + "|".join(_expression(choice, named) for choice in part) + ")")  # type: ignore[arg-type]
+    return "".join(parts)
+
+
+OF_THEIR_OWN = (
+    "title", "office", "feature", "meeting", "span", "lost", "found", "barred", "rule", "counterclaim", "retelling", "correction",
+    "withdrawal", "gloss",
+)  # fmt: skip
+"""The parts of the bank whose sentences say one thing and nothing else."""
+
+
+def sentence_frames(universe: Universe) -> Frames[str]:
+    """Return what the sentences of the banks look like in the books of a universe.
+
+    The label is `aside`, or the part of the bank, or the slot of what is so in a sentence that also tells what is not.
+    """
+    contrasts = contrasts_of(TONES[universe.kind])
+    parts = [
+        *(("aside", sentence) for bank in asides_of(universe).values() for sentence in bank),
+        *((part, sentence) for part in OF_THEIR_OWN for sentence in patterns_of(part)),
+        *((slot, sentence) for part, slot in CONTRASTS.items() for sentence in contrasts[part]),
+    ]
+    return Frames((label, Frame(sentence)) for label, sentence in parts)
+
+
+@cache
+def phrase_frames(part: str) -> Frames[str]:
+    """Return what the phrases of a part of the bank look like."""
+    return Frames((part, Frame(pattern)) for pattern in patterns_of(part))
+
+
+PHRASES = ("claim", "where", "described", "ended", "month", "days", "weeks", "weekday", "same", "day")
+
+
+@cache
+def any_phrase() -> Frames[str]:
+    """Return what the phrases of all parts look like that tell a fact, with their part as label."""
+    return Frames((part, Frame(pattern)) for part in PHRASES for pattern in patterns_of(part))

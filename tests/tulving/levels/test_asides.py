@@ -1,0 +1,52 @@
+"""What chapters mention in passing: in each universe in its own words, and known to the solver as such."""
+
+import re
+
+import pytest
+
+from epbench.draws import RandomStream
+from epbench.errors import BadInput
+from epbench.tulving.events.universe import load_universe
+from epbench.tulving.levels.plot import FEWEST, MENTIONS, asides_bank, asides_of
+from epbench.tulving.solving.frames import sentence_frames
+from tests.tulving.levels.books import UNIVERSES
+from tests.tulving.own_universe import write_universe
+
+VALUES = {
+    "date": "the fourth of October, 2025",
+    "space": "Rope Loft",
+    "entity": "Jonas Weir",
+    "content": "Knot Contest",
+}
+
+
+@pytest.mark.parametrize("name", UNIVERSES)
+def test_every_aside_is_one_sentence_that_the_solver_knows(name):
+    universe = load_universe(name)
+    frames = sentence_frames(universe)
+    for mention, sentences in asides_of(universe).items():
+        for sentence in sentences:
+            for seed in range(20):
+                text = sentence.write(RandomStream(seed), {mention: VALUES[mention]}.__getitem__)
+                assert text.count(VALUES[mention]) == 1 and not re.search(r"[.!?]\W? [A-Z\"]", text)
+                found = (label for label, frame in frames.fitting(text) if frame.whole(text))
+                assert next(found, None) == "aside", text
+
+
+def test_asides_are_of_each_kind_and_universes_share_none():
+    banks = [asides_of(load_universe(name)) for name in UNIVERSES]
+    for mention in MENTIONS:
+        texts = [sentence.text for bank in banks for sentence in bank[mention]]
+        assert len(set(texts)) == len(texts) >= FEWEST * len(UNIVERSES)
+
+
+def test_a_universe_of_ones_own_has_the_asides_of_the_default_one(tmp_path):
+    own = load_universe(str(write_universe(tmp_path / "ward")), 12)
+    assert asides_of(own) is asides_bank("")
+
+
+def test_too_few_asides_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "asides_few.json").write_text('{"date": ["[A|One] [card|slip|note] of [old|dear] {date}."]}')
+    monkeypatch.setattr("epbench.tulving.levels.plot.TALES", tmp_path)
+    with pytest.raises(BadInput, match="expected 24 sentences or more"):
+        asides_bank("few")

@@ -1,0 +1,80 @@
+"""Every sentence and phrase of the banks is read back as it was written, whatever is drawn."""
+
+import re
+
+import pytest
+
+from epbench.draws import RandomStream
+from epbench.tulving.events.universe import load_universe
+from epbench.tulving.levels.banks import CONTRASTS, contrasts_of, patterns_of, references_bank
+from epbench.tulving.levels.plot import asides_of
+from epbench.tulving.scenes.patterns import Sentence, has_doubled_word, with_right_articles
+from epbench.tulving.scenes.scene_files import TONES, distinct_paraphrases, load_scenery
+from epbench.tulving.solving.frames import Frame, said
+from tests.tulving.levels.books import UNIVERSES
+
+WORDS = {"heroes", "kin", "trades", "offices", "groups", "lanes", "roads", "traits", "creatures", "features", "spans",
+         "owned", "made_of", "marked", "witnesses"}  # fmt: skip
+GROUP = "the cobblers of Anvil Corner"
+FILLED = {
+    "when": "on May 07, 2024", "where": "in Sluice Room North", "name": "Gautam Yavuz", "event": "the Poetry Slam",
+    "phrase": "the evening of spoken verse", "content": "Poetry Slam", "entity": "Gautam Yavuz", "hero": "the Heron",
+    "title": "the treasurer of Quarry Yard", "group": GROUP, "space": "Essex Market", "span": "the strike of the cobblers of Anvil Corner",
+    "n": "eleven", "nth": "second", "weekday": "Monday", "month": "March", "anchor": "the Poetry Slam at Essex Market", "side": "after",
+    "witness": "Tobit", "words": "at Essex Market", "trusted": "Tobit", "doubted": "Zeno", "date": "May 07, 2024",
+    "object": "the brass key with a dent",
+    **dict(zip(("feature", "first", "second"), references_bank()["features"], strict=False)),
+}  # fmt: skip
+INSTEAD = {"time": "on March 12, 2025", "space": "in Harju County", "name": "Gautam Demir", "event": "the Mock Trial"}
+
+
+def read_back(sentence: Sentence, filled):
+    frame = Frame(sentence)
+    for seed in range(20):
+        written = sentence.write(RandomStream(seed), filled.__getitem__)
+        assert not has_doubled_word(written) and with_right_articles(written) == written
+        match = frame.whole(written)
+        assert all(words & set(re.findall(r"[a-z]+", written.lower())) for words in frame.needs)
+        assert match, written
+        for slot in sentence.slots:
+            assert said(match, slot).lower() == filled[slot].lower(), written
+
+
+@pytest.mark.parametrize("part", sorted(set(references_bank()) - WORDS - {"anchor"}))
+def test_references_are_read_back(part):
+    for pattern in patterns_of(part):
+        read_back(pattern, FILLED)
+
+
+@pytest.mark.parametrize("universe", UNIVERSES)
+def test_asides_are_read_back(universe):
+    mentioned = {"date": "May 07, 2024", "space": "Essex Market", "entity": "Gautam Yavuz", "content": "Poetry Slam"}
+    for mention, patterns in asides_of(load_universe(universe)).items():
+        for pattern in patterns:
+            read_back(pattern, {mention: mentioned[mention]})
+
+
+@pytest.mark.parametrize("tone", ["gathering", "emergency"])
+@pytest.mark.parametrize("part", CONTRASTS)
+def test_contrasts_are_read_back_with_what_is_so(tone, part):
+    bank = contrasts_of(tone)[part]
+    assert len({pattern.text for pattern in bank}) >= 30
+    for pattern in bank:
+        assert pattern.slots == {CONTRASTS[part], "instead"}
+        read_back(pattern, {**FILLED, "instead": INSTEAD[part]})
+    first = sum(pattern.text.index(f"{{{CONTRASTS[part]}}}") < pattern.text.index("{instead}") for pattern in bank)
+    assert 0.35 < first / len(bank) < 0.65
+
+
+@pytest.mark.parametrize("universe", UNIVERSES)
+def test_what_a_kind_of_event_is_called_does_not_hide_where_it_ends(universe):
+    drawn = load_universe(universe)
+    phrases = [words for listed in distinct_paraphrases(drawn, load_scenery(drawn)).values() for words in listed]
+    for pattern in contrasts_of(TONES[drawn.kind])["event"]:
+        frame = Frame(pattern)
+        for at, words in enumerate(phrases):
+            written = pattern.write(
+                RandomStream(at), {"event": words, "instead": phrases[at * 7 % len(phrases)]}.__getitem__
+            )
+            match = frame.whole(written)
+            assert match and said(match, "event").lower() == words.lower(), written

@@ -27,10 +27,10 @@ and, for books of level 2 and higher, scenes.json and places.json (how each kind
 like; docs/tulving.md shows both), and, if you like, first.txt and last.txt with the names of your main characters. No name
 may occur twice or be part of another. The dataset takes the folder's name: worlds/harbour gives harbour-short.
 
-Levels make a book harder, with the same events and questions: 2 tells scenes (pronouns, side characters who act), 3 mentions
-other dates, places and people in passing and names half of the events only by what happens, 4 tells facts by reference to
-other chapters, 5 has outcomes, corrections and witnesses who disagree, and asks for causes and states. The dataset is named
-after its level (long-l4) and says which paragraphs prove each fact.
+Levels make a book harder, with the same events and questions: 2 tells scenes (pronouns, side characters who act), 3 tells facts
+beside what is not so and half of the kinds of event under another name, 4 tells facts by reference to other chapters, 5 has
+outcomes, corrections and witnesses who disagree, and asks for causes and states. The dataset is named after its level (long-l4)
+and says which paragraphs prove each fact. From level 2 on, a book in which a fact does not follow from the text is refused.
 
 Chapters are composed from templates, or written by a model: hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, or
 openai:NAME with --base-url URL for any compatible endpoint (key from OPENAI_API_KEY). A model writes a candidate for

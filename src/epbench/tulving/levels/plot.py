@@ -187,7 +187,12 @@ def asides_bank(universe: str) -> Mapping[str, Sequence[Sentence]]:
 
 def asides_of(universe: Universe) -> Mapping[str, Sequence[Sentence]]:
     """Return the sentences that mention something in passing in the books of a universe."""
-    return asides_bank("" if universe.files_hash else universe.name)
+    return asides_bank(asides_name(universe))
+
+
+def asides_name(universe: Universe) -> str:
+    """The name of the sentences that a universe has for what is mentioned in passing; "" for one of the user's own."""
+    return "" if universe.files_hash else universe.name
 
 
 def draw_asides(event: Event, layout: Layout, universe: Universe, spread: Spread, draws: RandomStream) -> list[Fixed]:

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.banks import CONTRASTS, IN_LETTERS, NTH, contrasts_of, patterns_of, references_bank
-from epbench.tulving.levels.plot import asides_of
+from epbench.tulving.levels.plot import asides_bank, asides_name
 from epbench.tulving.scenes.patterns import Part, Pattern, Sentence, parse
 from epbench.tulving.scenes.scene_files import TONES
 
@@ -180,9 +180,14 @@ def sentence_frames(universe: Universe) -> Frames[str]:
 
     The label is `aside`, or the part of the bank, or the slot of what is so in a sentence that also tells what is not.
     """
-    contrasts = contrasts_of(TONES[universe.kind])
+    return _sentence_frames(asides_name(universe), TONES[universe.kind])
+
+
+@cache
+def _sentence_frames(asides: str, tone: str) -> Frames[str]:
+    contrasts = contrasts_of(tone)
     parts = [
-        *(("aside", sentence) for bank in asides_of(universe).values() for sentence in bank),
+        *(("aside", sentence) for bank in asides_bank(asides).values() for sentence in bank),
         *((part, sentence) for part in OF_THEIR_OWN for sentence in patterns_of(part)),
         *((slot, sentence) for part, slot in CONTRASTS.items() for sentence in contrasts[part]),
     ]

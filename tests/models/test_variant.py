@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM
 from epbench.errors import BadInput
 from epbench.models.fingerprint import commit_of, weights_fingerprint
 from epbench.models.hf.model import TransformersModel
-from epbench.models.hf.variant import Variant, find_variant, parse_model_args
+from epbench.models.hf.variant import Variant, find_variant
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import Request, Sampling, name_of, variant_of, weights_of
 from epbench.models.vllm import VllmModel, variant_arguments
@@ -44,28 +44,6 @@ def on_hub(tiny, tmp_path):
 
 def answers_of(model):
     return {reply.id: reply.text for reply in model.answer(REQUESTS)}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("trust_remote_code=1", "x: expected one of the keys dtype, revision, adapter, got 'trust_remote_code'"),
-        ("revision=a,revision=b", "x: expected each key once, got 'revision' twice"),
-        ("adapter=", "x: expected a value after adapter=, got none"),
-        ("main", "x: expected KEY=VALUE, with commas between several of them, got 'main'"),
-        ("revision=a,", "x: expected KEY=VALUE, with commas between several of them, got ''"),
-    ],
-)
-def test_what_cannot_be_read_is_one_line(text, message):
-    with pytest.raises(BadInput) as error:
-        parse_model_args(text, "x")
-    assert str(error.value) == message
-
-
-def test_known_keys_are_read():
-    assert parse_model_args("", "x") == {}
-    found = parse_model_args("dtype=float32, revision=refs/pr/3,adapter=a=b", "x")
-    assert found == {"dtype": "float32", "revision": "refs/pr/3", "adapter": "a=b"}
 
 
 @pytest.mark.parametrize(("revision", "commit"), [("main", NEW), ("v1", OLD), (OLD, OLD)])

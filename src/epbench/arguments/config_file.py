@@ -2,13 +2,14 @@
 
 A key of the file is a long flag, with or without its dashes, or the name of a positional argument as the help shows it. Values
 are taken as they are written, as on a command line, so that `no`, `010` and `1.10` stay what they are: one value, a list where
-a flag takes several or may be repeated, `true` or `false` for a switch. `null` leaves the default. Paths are those from the
-current folder.
+a flag takes several or may be repeated, a mapping where it takes KEY=VALUE,…, `true` or `false` for a switch. `null` leaves
+the default. Paths are those from the current folder.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from yaml import Node  # type: ignore[import-untyped]
 
 CONFIG = "--config"
+PAIRS = "KEY=VALUE,…"
+"""How the help shows a value that may be a mapping in a file."""
 ENDINGS = (".yaml", ".yml")
 
 
@@ -169,9 +172,22 @@ def _as_written(node: Node) -> Any:
     return node
 
 
+def _pairs(node: Node) -> str:
+    """A mapping as the text KEY=VALUE,…; a list or mapping in it is written as JSON."""
+    import yaml
+
+    def text(value: Node) -> str:
+        if value.id == "scalar" and not value.style:
+            return str(value.value)
+        found = yaml.safe_load(yaml.serialize(value))
+        return json.dumps(found) if value.id != "scalar" else str(found)
+
+    return ",".join(f"{key.value}={text(value)}" for key, value in node.value)
+
+
 def _words(action: argparse.Action, node: Node, where: str) -> tuple[str, ...]:
     """What gives a value on a command line; it is checked as the parser would check it there."""
-    written = _as_written(node)
+    written = _pairs(node) if node.id == "mapping" and action.metavar == PAIRS else _as_written(node)
     flag = action.option_strings[-1] if action.option_strings else ""
     if action.nargs == 0:
         if written not in ("true", "false"):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from epbench.arguments.config_file import PAIRS
 from epbench.arguments.declaring import argument, count
 from epbench.errors import BadInput
 from epbench.models import load as models
@@ -52,9 +53,11 @@ class Backend:
     )
     data_parallel: int | None = argument("N replicas of each model on this machine", metavar="N")
     model_args: str = argument(
-        "more about an hf: or vllm: model: revision=BRANCH_TAG_OR_COMMIT of the Hub, adapter=PEFT_FOLDER_OR_ID, dtype=…",
+        "more about a model: enable_thinking=false, reasoning_effort=low, top_p=0.8, top_k, min_p, repetition_penalty, "
+        'stop=["\\n\\n"], system=…, thinking_budget, chat_template_kwargs={…}, extra_body={…}; of an hf: or vllm: model '
+        "revision=BRANCH_TAG_OR_COMMIT of the Hub, adapter=PEFT_FOLDER_OR_ID, dtype=…",
         default="",
-        metavar="KEY=VALUE,…",
+        metavar=PAIRS,
     )
 
     @property
@@ -96,7 +99,7 @@ class Backend:
 
 
 def variant_options(text: str, flag: str, dtype: str) -> dict[str, Any]:
-    """Read --model-args or --judge-args: the fields `dtype`, `revision` and `adapter` of `Options`.
+    """Read --model-args or --judge-args: the fields `dtype`, `revision`, `adapter` and `controls` of `Options`.
 
     Args:
         text: What was given.
@@ -106,15 +109,15 @@ def variant_options(text: str, flag: str, dtype: str) -> dict[str, Any]:
     Raises:
         BadInput: The text cannot be read, there is no such dtype, or it contradicts --dtype.
     """
-    from epbench.models.hf.variant import parse_model_args
+    from epbench.models.controls import parse_model_args
 
-    found = parse_model_args(text, flag)
+    found, controls = parse_model_args(text, flag)
     own = found.get("dtype", dtype)
     if own not in models.DTYPES:
         raise BadInput(f"{flag}: expected dtype to be one of {', '.join(models.DTYPES)}, got {own!r}")
     if dtype not in ("auto", own):
         raise BadInput(f"{flag}: its dtype={own} contradicts --dtype {dtype}; give one of them")
-    return {"dtype": own, "revision": found.get("revision"), "adapter": found.get("adapter")}
+    return {"dtype": own, "revision": found.get("revision"), "adapter": found.get("adapter"), "controls": controls}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +128,7 @@ class Judge:
     judge_url: str | None = argument("address of the judge's endpoint (that of --base-url)", metavar="URL")
     judge_window: int | None = argument("as --window, for the judge", convert=count, metavar="TOKENS")
     judge_prompts: Path | None = argument("another prompt pack, TOML or JSON", metavar="FILE")
-    judge_args: str = argument("as --model-args, for the judge", default="", metavar="KEY=VALUE,…")
+    judge_args: str = argument("as --model-args, for the judge", default="", metavar=PAIRS)
 
     def options(self, main: Backend) -> Options:
         """How the judge is reached: as the main model where nothing else is said; revision and adapter are its own.
@@ -144,7 +147,7 @@ class Judge:
         if self.judge_url or self.judge_window:
             return False
         mine, its = self.options(main), main.options
-        return (mine.dtype, mine.revision, mine.adapter) == (its.dtype, its.revision, its.adapter)
+        return all(getattr(mine, part) == getattr(its, part) for part in ("dtype", "revision", "adapter", "controls"))
 
 
 @dataclass(frozen=True, kw_only=True)

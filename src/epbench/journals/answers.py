@@ -167,7 +167,7 @@ def _outcome(reply: Reply) -> dict[str, Any]:
     if reply.probabilities is not None:
         outcome["probabilities"] = dict(reply.probabilities)
     if any(astuple(reply.usage)):
-        outcome["usage"] = asdict(reply.usage)
+        outcome["usage"] = {name: n for name, n in asdict(reply.usage).items() if n or name != "thinking"}
     return outcome
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from epbench.files.typed import Number, Whole, fields
 
-_USAGE = fields({}, dict.fromkeys(("prompt", "cached", "completion"), Whole))
+_USAGE = fields({}, dict.fromkeys(("prompt", "cached", "completion", "thinking"), Whole))
 _COST = {"usage": _USAGE, "seconds": Number | None, "failure": str | None}
 _PASSAGES = list[tuple[Whole, Whole]]
 ANY_RECORD = fields({"key": str})

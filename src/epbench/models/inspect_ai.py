@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import keep_secret, secrets_of, without_secrets
+from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
 from epbench.models.ending import as_answered, split_reasoning
 from epbench.models.openai.remote import Outbox, RemoteModel, check_numbers
 from epbench.models.openai.wire import (
@@ -46,7 +47,13 @@ class InspectModel(RemoteModel):
     """
 
     def __init__(
-        self, name: str, *, base_url: str | None = None, window: int | None = None, timeout_s: float = 300.0
+        self,
+        name: str,
+        *,
+        base_url: str | None = None,
+        window: int | None = None,
+        timeout_s: float = 300.0,
+        controls: Controls = AS_IT_IS,
     ) -> None:
         """
         Args:
@@ -55,6 +62,7 @@ class InspectModel(RemoteModel):
             base_url: Address of the provider; by default its own.
             window: Tokens that prompt and answer may have together; by default what inspect_ai knows of the model.
             timeout_s: Seconds, more than 0, for one attempt at one request.
+            controls: How it generates; they are part of its name.
 
         Raises:
             BadInput: The name is no provider and model, the provider's library or key is missing, or a value is out of
@@ -68,6 +76,8 @@ class InspectModel(RemoteModel):
                 f"inspect:{name}: expected a provider and a model, such as inspect:anthropic/claude-sonnet-4-0"
             )
         check_numbers(f"inspect:{name}", timeout_s, window=window)
+        refuse_controls(f"inspect:{name}", controls)
+        self._controls = controls
         self._target, self._base_url, self._window, self._timeout_s = name, base_url, window, timeout_s
         self._local = provider in _WITH_WEIGHTS
         self._plain = False  # whether the provider has refused what few of them know: a schema, probabilities
@@ -79,7 +89,11 @@ class InspectModel(RemoteModel):
 
     @property
     def name(self) -> str:
-        return f"inspect:{self._target}"
+        return f"inspect:{self._target}{self._controls.mark}"
+
+    def about_variant(self) -> dict[str, Any]:
+        """See `HasVariant.about_variant`."""
+        return self._controls.given
 
     @property
     def address(self) -> str:
@@ -160,9 +174,9 @@ class InspectModel(RemoteModel):
         from inspect_ai.log._transcript import init_transcript
 
         init_transcript(Transcript())  # of this task alone, or the events of all requests would stay in memory
-        return await model.generate(
-            messages_for(request), cache=False, config=asked_for(request, plain=plain or self._plain)
-        )
+        request = self._controls.with_system(request)
+        config = asked_for(request, plain=plain or self._plain, controls=self._controls)
+        return await model.generate(messages_for(request), cache=False, config=config)
 
     def _check_outage(self, reply: Reply) -> None:
         """
@@ -202,20 +216,33 @@ def messages_for(request: Request) -> list[ChatMessage]:
     return [*system, ChatMessageUser(content=user)]
 
 
-def asked_for(request: Request, *, plain: bool = False) -> GenerateConfig:
+_CONTROLS = {"thinking_budget": "reasoning_tokens", "stop": "stop_seqs"} | {
+    name: name for name in ("reasoning_effort", "extra_body", "top_p", "top_k")
+}
+"""By control, its name in inspect_ai's `GenerateConfig`."""
+
+
+def asked_for(request: Request, *, plain: bool = False, controls: Controls = AS_IT_IS) -> GenerateConfig:
     """Return how an answer is to be drawn; a provider leaves out what it does not know, or refuses the request.
 
     Args:
         request: The request.
         plain: Whether to ask for neither a schema nor probabilities.
+        controls: How the model generates.
+
+    Raises:
+        BadInput: inspect_ai does not take the value of a control.
     """
     from inspect_ai.model import GenerateConfig, ResponseSchema
     from inspect_ai.util import JSONSchema
 
     sampling = request.sampling
-    config = GenerateConfig(
-        max_tokens=sampling.max_tokens, temperature=sampling.temperature, seed=sampling.seed + request.repeat
-    )
+    more = {_CONTROLS[name]: value for name, value in controls.given.items() if name in _CONTROLS}
+    drawn = {"max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
+    try:
+        config = GenerateConfig.model_validate({**drawn, "seed": sampling.seed + request.repeat, **more})
+    except ValueError as error:  # pydantic names the field and what it may be
+        raise BadInput(f"controls of an inspect: model: {' '.join(str(error).split())}") from None
     if request.schema is not None and not plain:
         schema = JSONSchema.model_validate(request.schema)
         config.response_schema = ResponseSchema(name="answer", json_schema=schema, strict=True)
@@ -254,4 +281,5 @@ def _usage(usage: ModelUsage | None) -> Usage:
     if usage is None:
         return Usage()
     cached = usage.input_tokens_cache_read or 0
-    return Usage(usage.input_tokens + cached + (usage.input_tokens_cache_write or 0), cached, usage.output_tokens)
+    prompt = usage.input_tokens + cached + (usage.input_tokens_cache_write or 0)
+    return Usage(prompt, cached, usage.output_tokens, usage.reasoning_tokens or 0)

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from epbench.errors import BadInput
+from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
 from epbench.models.protocol import Model
 from epbench.starting.extras import install_hint
 
@@ -39,6 +41,7 @@ class Options:
         engine: where a model with weights answers; None for this process. An endpoint has machines of its own.
         revision: branch, tag or commit of a model on the Hub; None for its main branch.
         adapter: folder of an adapter, as peft saves it, or its name on the Hub; None for the model as it is.
+        controls: how it generates.
     """
 
     base_url: str | None = None
@@ -49,6 +52,7 @@ class Options:
     engine: Engine | None = None
     revision: str | None = None
     adapter: str | None = None
+    controls: Controls = AS_IT_IS
 
 
 def is_model_name(name: str) -> bool:
@@ -82,7 +86,13 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
                 raise ModuleNotFoundError("No module named 'torch'", name="torch")
             from epbench.models.hf.model import TransformersModel
 
-            return TransformersModel(target, dtype=options.dtype, revision=options.revision, adapter=options.adapter)
+            return TransformersModel(
+                target,
+                dtype=options.dtype,
+                revision=options.revision,
+                adapter=options.adapter,
+                controls=options.controls,
+            )
         if kind == "vllm":
             from epbench.models.vllm import VllmModel
 
@@ -93,19 +103,18 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
                 dtype=options.dtype,
                 revision=options.revision,
                 adapter=options.adapter,
+                controls=options.controls,
             )
         refuse_variant(name, options)
+        reached: dict[str, Any] = {"base_url": options.base_url, "window": options.window}
+        reached |= {"timeout_s": options.request_timeout, "controls": options.controls}
         if kind == "inspect":
             from epbench.models.inspect_ai import InspectModel
 
-            return InspectModel(
-                target, base_url=options.base_url, window=options.window, timeout_s=options.request_timeout
-            )
+            return InspectModel(target, **reached)
         from epbench.models.openai.model import EndpointModel
 
-        return EndpointModel(
-            target, base_url=options.base_url, window=options.window, timeout_s=options.request_timeout
-        )
+        return EndpointModel(target, **reached)
     except ImportError as error:
         extra = kind if kind in ("vllm", "inspect") else "models"
         raise BadInput(f"model {name} needs more libraries ({error}); {install_hint(extra)}") from None
@@ -125,6 +134,7 @@ def load_reader(name: str, rules: Model, options: Options | None = None) -> Mode
     if name != rules.name:
         return load_model(name, options, also=[f"{rules.name} (rule-based, offline)"])
     refuse_variant(name, options)
+    refuse_controls(name, options.controls if options else AS_IT_IS)
     return rules
 
 

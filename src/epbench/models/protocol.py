@@ -112,11 +112,13 @@ class Usage:
         prompt: number of tokens in the whole prompt.
         cached: how many of these were not computed because a prefix was shared.
         completion: number of generated tokens.
+        thinking: how many of these are of reasoning before the answer.
     """
 
     prompt: int = 0
     cached: int = 0
     completion: int = 0
+    thinking: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +227,13 @@ class HasAddress(Protocol):
 
 @runtime_checkable
 class HasVariant(Protocol):
-    """What a model also offers if it is more than its name says: a revision of the Hub, or with an adapter."""
+    """What a model also offers if it is more than its name says: a revision of the Hub, an adapter, or controls."""
 
-    def about_variant(self) -> dict[str, str]:
+    def about_variant(self) -> dict[str, Any]:
         """Return what run.json says of it, by name; nothing if its name says all."""
 
 
-def variant_of(model: Model) -> dict[str, dict[str, str]]:
+def variant_of(model: Model) -> dict[str, dict[str, Any]]:
     """Return what run.json says of a model beside its identity: `{"model_args": …}`, or `{}` if its name says all."""
     about = model.about_variant() if isinstance(model, HasVariant) else {}
     return {"model_args": about} if about else {}

@@ -9,6 +9,7 @@ import logging
 import math
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import count, islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 from epbench.errors import BadInput, RunFailed
 from epbench.files.json_files import read_json
 from epbench.files.typed import Whole, fields
+from epbench.models.controls import AS_IT_IS, Controls
 from epbench.models.ending import as_answered, split_reasoning
 from epbench.models.hf.variant import LocalModel, Variant
 from epbench.models.protocol import Reply, Request, Usage, batches_by_context
@@ -41,6 +43,7 @@ class VllmModel(LocalModel):
         engine_args: Mapping[str, Any] | None = None,
         revision: str | None = None,
         adapter: str | None = None,
+        controls: Controls = AS_IT_IS,
     ) -> None:
         """
         Args:
@@ -54,14 +57,15 @@ class VllmModel(LocalModel):
             engine_args: further arguments for vLLM's `LLM`, such as `gpu_memory_utilization`.
             revision: a branch, tag or commit of a model on the Hub; by default its main branch.
             adapter: folder of a LoRA adapter that peft has saved, or its name on the Hub.
+            controls: how it generates.
 
         Raises:
-            BadInput: a number is out of its range.
+            BadInput: a number is out of its range, or there is a control that vLLM does not have.
         """
         for argument, value in (("tensor_parallel", tensor_parallel), ("max_model_len", max_model_len)):
             if value is not None and value < 1:
                 raise BadInput(f"{argument}: expected at least 1, got {value}")
-        super().__init__("vllm", path_or_id, dtype, revision, adapter)
+        super().__init__("vllm", path_or_id, dtype, revision, adapter, controls)
         self._max_model_len = max_model_len
         self._engine_args: dict[str, Any] = {
             "enable_prefix_caching": True,
@@ -164,7 +168,7 @@ class VllmModel(LocalModel):
         most, window = answer_tokens(request), self.window()
         if window is not None and len(ids) + most > window:
             return f"prompt of {len(ids):,} tokens and answer of {most:,} do not fit in the window of {window:,} tokens"
-        params = sampling_params(request, self.prompts.label_ids(request.labels))
+        params = sampling_params(request, self.prompts.label_ids(request.labels), self.controls)
         try:
             self._llm.llm_engine.add_request(
                 number, {"prompt_token_ids": ids}, params, lora_request=lora_request(self.variant)
@@ -182,7 +186,10 @@ class VllmModel(LocalModel):
 
     def _read(self, request: Request, output: Any) -> Reply:
         ids, opening = self.prompts.label_ids(request.labels), self.prompts.opening(request)
-        return read_output(request, request.key(self.identity), output, ids, opening=opening, specials=self._specials)
+        reply = read_output(request, request.key(self.identity), output, ids, opening=opening, specials=self._specials)
+        if not reply.reasoning:
+            return reply
+        return replace(reply, usage=replace(reply.usage, thinking=self.prompts.length(reply.reasoning)))
 
     @cached_property
     def _specials(self) -> list[str]:
@@ -251,7 +258,7 @@ def answer_tokens(request: Request) -> int:
     return 1 if request.labels else request.sampling.max_tokens
 
 
-def sampling_params(request: Request, label_ids: LabelIds) -> Any:
+def sampling_params(request: Request, label_ids: LabelIds, controls: Controls = AS_IT_IS) -> Any:
     """Make vLLM's `SamplingParams` for a request."""
     from vllm import SamplingParams  # type: ignore[import-not-found]
     from vllm.sampling_params import (  # type: ignore[import-not-found]
@@ -259,7 +266,8 @@ def sampling_params(request: Request, label_ids: LabelIds) -> Any:
         StructuredOutputsParams,
     )
 
-    more: dict[str, Any] = {}
+    limits = ("top_p", "top_k", "min_p", "repetition_penalty", "stop")
+    more: dict[str, Any] = {name: value for name, value in controls.given.items() if name in limits}
     if request.labels:
         # For the first token of the answer, over the whole vocabulary; `prompt_logprobs` would bypass the cache.
         more["logprob_token_ids"] = [token for label in request.labels for token in label_ids[label]]

@@ -31,7 +31,14 @@ class TemplateFailed(Exception):
     """A chat template raised an error, wrote too much, or took too much time or memory."""
 
 
-def render(tokenizer: Any, messages: Sequence[Mapping[str, str]], *, answer_follows: bool, most: int) -> str:
+def render(
+    tokenizer: Any,
+    messages: Sequence[Mapping[str, str]],
+    *,
+    answer_follows: bool,
+    most: int,
+    values: Mapping[str, Any] | None = None,
+) -> str:
     """Write messages with the chat template of a tokenizer of transformers, as its `apply_chat_template` does.
 
     Args:
@@ -39,14 +46,15 @@ def render(tokenizer: Any, messages: Sequence[Mapping[str, str]], *, answer_foll
         messages: Each has a role and a content.
         answer_follows: Whether the head of an answer ends the text.
         most: The largest number of characters that the template may write.
+        values: What else the template is given, by name, such as a switch for thinking.
 
     Raises:
         TemplateFailed: The template cannot write these messages within 10 seconds of CPU time and 2 GiB of memory.
         ValueError: The tokenizer has several templates and no default.
     """
-    values = dict(tokenizer.special_tokens_map) | {"add_generation_prompt": answer_follows}
+    given = {**tokenizer.special_tokens_map, **(values or {}), "add_generation_prompt": answer_follows}
     return _child.render(
-        (tokenizer.get_chat_template(), [dict(message) for message in messages], values, most, _SECONDS)
+        (tokenizer.get_chat_template(), [dict(message) for message in messages], given, most, _SECONDS)
     )
 
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput, reason_of
+from epbench.models.controls import AS_IT_IS, Controls
 from epbench.models.ending import as_answered, may_loop, split_reasoning, text_of_first_round
 from epbench.models.hf.checkpoint import no_bars_in_a_log, torch_dtype
 from epbench.models.hf.memory import refuse_large_weights
@@ -44,6 +46,11 @@ class TransformersModel(LocalModel):
         revision: a branch, tag or commit of a model on the Hub; by default its main branch.
         adapter: folder of an adapter that peft has saved, or its name on the Hub. It is put on top of the model; the
             tokenizer is the model's own.
+        controls: how it generates; limits of what is drawn, and a penalty of repetitions, hold for answers in words, not
+            for the probabilities of labels.
+
+    Raises:
+        BadInput: there is a control that these models do not have.
     """
 
     def __init__(
@@ -55,8 +62,9 @@ class TransformersModel(LocalModel):
         batch_size: int | None = None,
         revision: str | None = None,
         adapter: str | None = None,
+        controls: Controls = AS_IT_IS,
     ) -> None:
-        super().__init__("hf", path_or_id, dtype, revision, adapter)
+        super().__init__("hf", path_or_id, dtype, revision, adapter, controls)
         self.device, self.batch_size = device, batch_size
 
     @cached_property
@@ -72,7 +80,8 @@ class TransformersModel(LocalModel):
         ends = model.generation_config.eos_token_id
         ends = [ends] if isinstance(ends, int) else list(ends or [])
         end_id = self.prompts.tokenizer.eos_token_id
-        return SharedPrefix(model, [*ends, *([] if end_id is None else [end_id])], batch_size=self.batch_size)
+        ends += [] if end_id is None else [end_id]
+        return SharedPrefix(model, ends, batch_size=self.batch_size, controls=self.controls)
 
     @cached_property
     def likelihoods(self) -> Likelihoods:
@@ -139,27 +148,31 @@ class TransformersModel(LocalModel):
             (sampling.seed, request.id, request.repeat),
             self.prompts.label_ids(request.labels),
             context,
-            partial(self._goes_in_circles, request) if may_loop(request) else None,
+            partial(self._has_said_enough, request) if may_loop(request) or self.controls.stop else None,
         )
 
-    def _goes_in_circles(self, request: Request, ids: Sequence[int]) -> bool:
-        _, answer = self._read(request, ids)
-        return text_of_first_round(answer) is not None
+    def _has_said_enough(self, request: Request, ids: Sequence[int]) -> bool:
+        _, answer, stopped = self._read(request, ids)
+        return stopped or (may_loop(request) and text_of_first_round(answer) is not None)
 
     def _reply(self, request: Request, completion: Completion, n_prompt: int) -> Reply:
         key, usage = request.key(self.identity), Usage(n_prompt, completion.cached, len(completion.ids))
         if completion.failure is not None:
             return Reply(key, request.id, failure=completion.failure, usage=Usage(n_prompt))
-        reasoning, answer = self._read(request, completion.ids)
+        reasoning, answer, stopped = self._read(request, completion.ids)
+        if reasoning:
+            usage = replace(usage, thinking=self.prompts.length(reasoning))
         reply = Reply(key, request.id, answer, reasoning, probabilities=completion.probabilities, usage=usage)
-        return as_answered(request, reply, cut=not completion.ended)
+        return as_answered(request, reply, cut=not (completion.ended or stopped))
 
-    def _read(self, request: Request, ids: Sequence[int]) -> tuple[str, str]:
-        """Return reasoning and answer in generated ids."""
+    def _read(self, request: Request, ids: Sequence[int]) -> tuple[str, str, bool]:
+        """Return reasoning and answer in generated ids, and whether they have come to a text at which they end."""
         # Tags of reasoning may be special tokens, so these are dropped only after reasoning has been split off.
-        text = self.prompts.opening(request) + self.prompts.tokenizer.decode(ids, skip_special_tokens=False)
-        reasoning, answer = (self.prompts.without_specials(part) for part in split_reasoning(text))
-        return reasoning, answer
+        text = self.prompts.tokenizer.decode(ids, skip_special_tokens=False)
+        until = self.controls.cut(text)
+        thoughts = split_reasoning(self.prompts.opening(request) + (text if until is None else until))
+        reasoning, answer = (self.prompts.without_specials(part) for part in thoughts)
+        return reasoning, answer, until is not None
 
     def _with_weights(self) -> Any:
         import torch

@@ -11,6 +11,7 @@ from typing import Any
 
 from epbench.errors import BadInput, reason_of
 from epbench.files.text import shown
+from epbench.models.controls import AS_IT_IS, Controls
 from epbench.models.hf.chat_templates import render
 from epbench.models.hf.checkpoint import label_ids
 from epbench.models.protocol import Request, whole
@@ -46,12 +47,12 @@ class PromptTokens:
     begins in its last channel.
 
     Attributes:
-        tokenizer: The tokenizer of transformers.
+        tokenizer: The tokenizer of transformers. What controls say is told to its chat template.
         begin: The token ids that begin every text and that no text here spells; none if there is a chat template.
     """
 
-    def __init__(self, tokenizer: Any) -> None:
-        self.tokenizer = tokenizer
+    def __init__(self, tokenizer: Any, controls: Controls = AS_IT_IS) -> None:
+        self.tokenizer, self._controls = tokenizer, controls
         self._name = getattr(tokenizer, "name_or_path", "")
         self.begin = [] if tokenizer.chat_template else _beginning(tokenizer)
         self._folds_system: bool | None = None
@@ -63,6 +64,7 @@ class PromptTokens:
 
     def text(self, request: Request) -> str:
         """Write the prompt as text."""
+        request = self._controls.with_system(request)
         if self.tokenizer.chat_template:
             asked = self._chat(request)
             start = answer_head(asked) + request.answer_start if request.answer_start else ""
@@ -187,6 +189,10 @@ class PromptTokens:
                 text = text.replace(token.content, "")
         return text.strip()
 
+    def length(self, text: str) -> int:
+        """Return the number of tokens in a text that is no prompt."""
+        return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
     def _read(self, text: str) -> _Reading:
         encoded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         return _Reading(text, list(encoded["input_ids"]), [start for start, _ in encoded["offset_mapping"]])
@@ -228,7 +234,8 @@ class PromptTokens:
         cleaned = [{"role": message["role"], "content": whole(message["content"])} for message in messages]
         most = _MOST_ADDED + _MOST_TIMES * sum(len(message["content"]) for message in cleaned)
         try:
-            return render(self.tokenizer, cleaned, answer_follows=answer_follows, most=most)
+            values = self._controls.template_values
+            return render(self.tokenizer, cleaned, answer_follows=answer_follows, most=most, values=values)
         except Exception as error:  # tokenizers and templates may raise anything
             raise BadInput(
                 f"model {self._name}: its chat template cannot write the prompt ({reason_of(error)})"

@@ -6,15 +6,17 @@ Importing this module imports torch and transformers.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
+from transformers import MinPLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 from transformers.cache_utils import Cache
 
 from epbench.draws import RandomStream
+from epbench.models.controls import AS_IT_IS, Controls
 from epbench.models.hf.prefix_batches import (
     MOST_ROWS,
     Family,
@@ -68,14 +70,21 @@ class SharedPrefix:
             It is halved for good whenever memory runs out.
         chunk: the largest number of tokens read at one time; by default as many as have their activations in an eighth
             of free memory, at most 8192.
+        controls: what limits the tokens that are chosen: top_p, top_k, min_p and repetition_penalty.
     """
 
     def __init__(
-        self, model: Any, end_ids: Sequence[int], *, batch_size: int | None = None, chunk: int | None = None
+        self,
+        model: Any,
+        end_ids: Sequence[int],
+        *,
+        batch_size: int | None = None,
+        chunk: int | None = None,
+        controls: Controls = AS_IT_IS,
     ) -> None:
         self.forward = Forward(model)
         self.end_ids = frozenset(end_ids)
-        self.batch_size, self.chunk = batch_size, chunk
+        self.batch_size, self.chunk, self.controls = batch_size, chunk, controls
         self.strategy: PrefixStrategy | None = None
         self._padded, self._token_bytes = False, 0
         self._stored: tuple[Sequence[int], Cache] | None = None
@@ -213,9 +222,11 @@ class SharedPrefix:
         going = list(range(len(prompts)))  # the prompt of each row
         open_ = set(going)
         ahead = _AHEAD.get(logits.device.type, 1)
+        known = _known([prompt.ids for prompt in prompts], logits) if self.controls.repetition_penalty else None
         while True:
             n = min(ahead, max(prompts[i].max_tokens - len(completions[i].ids) for i in open_))
-            choice = _Choice([prompts[i].temperature for i in going], [draws[i] for i in going], n, logits.device)
+            temperatures, streams = [prompts[i].temperature for i in going], [draws[i] for i in going]
+            choice = _Choice(temperatures, streams, n, logits.device, self.controls, known)
             written = [choice.next_tokens(logits)]
             while len(written) < n:
                 written.append(choice.next_tokens(rows.add(written[-1])))
@@ -229,7 +240,7 @@ class SharedPrefix:
             if len(open_) <= _SPARSE * len(going):  # rows that have ended cost as much as others
                 kept = [row for row, i in enumerate(going) if i in open_]
                 rows.keep(kept)
-                last, going = last[kept], [going[row] for row in kept]
+                last, going, known = last[kept], [going[row] for row in kept], None if known is None else known[kept]
             logits = rows.add(last)
 
     def _takes(self, prompt: Prompt, completion: Completion, tokens: Sequence[int]) -> bool:
@@ -277,20 +288,50 @@ class _Choice:
     """
 
     def __init__(
-        self, temperatures: Sequence[float], draws: Sequence[RandomStream], n: int, device: torch.device
+        self,
+        temperatures: Sequence[float],
+        draws: Sequence[RandomStream],
+        n: int,
+        device: torch.device,
+        controls: Controls,
+        known: torch.Tensor | None,
     ) -> None:
         warm = [row for row, temperature in enumerate(temperatures) if temperature > 0]
-        self._any = bool(warm)
+        self._any, self._penalty, self._known = bool(warm), controls.repetition_penalty, known
         self._rows = torch.tensor(warm, dtype=torch.long, device=device)
-        self._heat = torch.tensor([temperatures[row] for row in warm], device=device)[:, None]
+        heat = torch.tensor([temperatures[row] for row in warm], device=device)[:, None]
+        # In the order of transformers' `generate`.
+        self._limits: list[Callable[[Any, torch.Tensor], torch.Tensor]] = [lambda _, logits: logits / heat]
+        if controls.top_k is not None:
+            self._limits.append(TopKLogitsWarper(controls.top_k))
+        if controls.top_p is not None:
+            self._limits.append(TopPLogitsWarper(controls.top_p))
+        if controls.min_p is not None:
+            self._limits.append(MinPLogitsWarper(controls.min_p))
         marks = torch.tensor([[draws[row].unit() for row in warm] for _ in range(n)], device=device)
         self._marks = iter(marks[..., None])
 
     def next_tokens(self, logits: torch.Tensor) -> torch.Tensor:
         """Return a token for each row of logits."""
+        if self._known is not None and self._penalty is not None:
+            penalised = torch.where(logits > 0, logits / self._penalty, logits * self._penalty)
+            logits = torch.where(self._known, penalised, logits)
         chosen = logits.argmax(-1)
         if self._any:
-            running = (logits[self._rows] / self._heat).softmax(-1).cumsum(-1)
+            limited = logits[self._rows]
+            for limit in self._limits:
+                limited = limit(None, limited)
+            running = limited.softmax(-1).cumsum(-1)
             drawn = torch.searchsorted(running, next(self._marks) * running[:, -1:], right=True)[:, 0]
             chosen[self._rows] = drawn.clamp(max=logits.shape[-1] - 1)
+        if self._known is not None:
+            self._known.scatter_(1, chosen[:, None], True)
         return chosen
+
+
+def _known(prompts: Sequence[Sequence[int]], logits: torch.Tensor) -> torch.Tensor:
+    """Which tokens of the vocabulary each prompt has, as (prompts, vocabulary)."""
+    known = torch.zeros_like(logits, dtype=torch.bool)
+    for row, ids in enumerate(prompts):
+        known[row, list(set(ids))] = True
+    return known

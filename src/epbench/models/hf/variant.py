@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput, reason_of
+from epbench.models.controls import Controls, refuse_controls
 from epbench.models.fingerprint import commit_of, content_fingerprint, identity_of
 from epbench.models.hf.checkpoint import find_checkpoint, load_tokenizer, read_window
 from epbench.models.packages import PACKAGES
@@ -19,35 +20,7 @@ if TYPE_CHECKING:
     from epbench.models.hf.prompt_tokens import PromptTokens
     from epbench.models.protocol import Request
 
-KEYS = ("dtype", "revision", "adapter")
-"""What can be said of a model beside its name."""
-
 _CONFIG, _WEIGHTS = "adapter_config.json", ("adapter_model.safetensors", "adapter_model.bin")
-
-
-def parse_model_args(text: str, where: str) -> dict[str, str]:
-    """Read `KEY=VALUE,KEY=VALUE`.
-
-    Args:
-        text: What was given; an empty text says nothing.
-        where: What the message about a wrong text begins with.
-
-    Raises:
-        BadInput: A part is not KEY=VALUE, a key is unknown or given twice, or a value is empty.
-    """
-    options: dict[str, str] = {}
-    for part in text.split(",") if text else ():
-        key, mark, value = (piece.strip() for piece in part.partition("="))
-        if not mark:
-            raise BadInput(f"{where}: expected KEY=VALUE, with commas between several of them, got {part!r}")
-        if key not in KEYS:
-            raise BadInput(f"{where}: expected one of the keys {', '.join(KEYS)}, got {key!r}")
-        if key in options:
-            raise BadInput(f"{where}: expected each key once, got {key!r} twice")
-        if not value:
-            raise BadInput(f"{where}: expected a value after {key}=, got none")
-        options[key] = value
-    return options
 
 
 @dataclass(frozen=True)
@@ -121,14 +94,18 @@ class LocalModel:
         dtype: In what it computes.
         revision: A branch, tag or commit of a model on the Hub; None for its main branch.
         adapter: The folder of an adapter that peft has saved, or its name on the Hub.
+        controls: How it generates; they are part of its name.
     """
 
     costs_nothing = False
     continues_prompts = True
     device = "auto"
 
-    def __init__(self, kind: str, path_or_id: str, dtype: str, revision: str | None, adapter: str | None) -> None:
-        self.name, self.dtype = f"{kind}:{path_or_id}", dtype
+    def __init__(
+        self, kind: str, path_or_id: str, dtype: str, revision: str | None, adapter: str | None, controls: Controls
+    ) -> None:
+        refuse_controls(f"{kind}:{path_or_id}", controls)
+        self.name, self.dtype, self.controls = f"{kind}:{path_or_id}{controls.mark}", dtype, controls
         self._given = path_or_id, revision, adapter
 
     @cached_property
@@ -136,9 +113,9 @@ class LocalModel:
         """The files of the model; see `find_variant`."""
         return find_variant(*self._given, dtype=self.dtype, device=self.device)
 
-    def about_variant(self) -> dict[str, str]:
+    def about_variant(self) -> dict[str, Any]:
         """See `HasVariant.about_variant`."""
-        return self.variant.about()
+        return self.variant.about() | self.controls.given
 
     @cached_property
     def identity(self) -> str:
@@ -150,7 +127,7 @@ class LocalModel:
         """The prompts as this model's tokenizer writes them; `BadInput` if there is no tokenizer."""
         from epbench.models.hf.prompt_tokens import PromptTokens
 
-        return PromptTokens(load_tokenizer(self.variant.path, self.variant.commit))
+        return PromptTokens(load_tokenizer(self.variant.path, self.variant.commit), self.controls)
 
     @cached_property
     def own_window(self) -> int | None:

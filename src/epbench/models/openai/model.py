@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.files.secrets import without_secrets
+from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
 from epbench.models.openai.address import SizeLimit, find_address
 from epbench.models.openai.concurrency import (
     Fault,
@@ -61,6 +62,7 @@ class EndpointModel(RemoteModel):
         timeout_s: float = 300.0,
         attempts: int = 5,
         backoff_base_s: float = 1.0,
+        controls: Controls = AS_IT_IS,
     ) -> None:
         """
         Args:
@@ -72,13 +74,16 @@ class EndpointModel(RemoteModel):
             timeout_s: seconds, more than 0, for one attempt at one request, from its first to its last byte.
             attempts: number of attempts at one request, at least 1.
             backoff_base_s: the longest wait after the first failed attempt, in seconds; it doubles with every attempt.
+            controls: how it generates; they are part of its name. The API's own fields are not checked by name, as an
+                endpoint refuses what it does not know.
 
         Raises:
             BadInput: a value is out of its range, the key is missing or cannot be sent, or the client is not installed.
         """
         if not name:
             raise BadInput("openai: expected a model name after the colon, such as openai:gpt-4o-mini")
-        self._model, self._window = name, window
+        self._model, self._window, self._controls = name, window, controls
+        refuse_controls(f"openai:{name}", controls)
         self._address = find_address(base_url, self.name)
         check_numbers(self.name, timeout_s, window=window, concurrency=concurrency, attempts=attempts)
         self._timeout_s, self._attempts, self._backoff_base_s = timeout_s, attempts, backoff_base_s
@@ -88,7 +93,11 @@ class EndpointModel(RemoteModel):
 
     @property
     def name(self) -> str:
-        return f"openai:{self._model}"
+        return f"openai:{self._model}{self._controls.mark}"
+
+    def about_variant(self) -> dict[str, Any]:
+        """See `HasVariant.about_variant`."""
+        return self._controls.given
 
     @property
     def address(self) -> str:
@@ -199,10 +208,12 @@ class EndpointModel(RemoteModel):
 
     async def _call(self, client: AsyncOpenAI, request: Request, dialect: Dialect) -> Reply:
         """Make one call."""
-        body = chat_body(request, self._model, dialect)
+        body = chat_body(request, self._model, dialect, self._controls)
+        # The client refuses arguments that its own API does not know, but sends whatever is in `extra_body`.
+        known = {name: body.pop(name) for name in ("model", "messages")}
         try:
             async with asyncio.timeout(self._timeout_s):
-                response = await client.chat.completions.with_raw_response.create(**body)
+                response = await client.chat.completions.with_raw_response.create(**known, extra_body=body)
             reply = read_chat(response.text, request, request.key(self.identity))
         except Exception as error:
             raise fault_of(error, self._timeout_s) from error

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from epbench.models.controls import AS_IT_IS, Controls
 from epbench.models.ending import as_answered, split_reasoning
 from epbench.models.protocol import Reply, Request, Usage, whole
 
@@ -91,14 +92,22 @@ class ReplyTooLarge(Exception):
     """A response whose body is larger than a reply may be. The same request may cost as much again, so it is not sent."""
 
 
-def chat_body(request: Request, model: str, dialect: Dialect | None = None) -> dict[str, Any]:
+_PLAIN = ("top_p", "stop", "reasoning_effort", "top_k", "min_p", "repetition_penalty")
+
+
+def chat_body(
+    request: Request, model: str, dialect: Dialect | None = None, controls: Controls = AS_IT_IS
+) -> dict[str, Any]:
     """Write the body of POST /chat/completions; requests with one context agree in all bytes before their questions.
+
+    The API knows the controls top_p, stop and reasoning_effort; the others are fields that vLLM, SGLang, llama.cpp and most
+    gateways take. What a chat template is given goes under `chat_template_kwargs`.
 
     The API has no place for the start of an answer, `request.answer_start`. If an endpoint takes no schema, the prompt
     asks for JSON, in an extra line if it does not do so already, because OpenAI refuses `json_object` without it.
     """
+    request, dialect = controls.with_system(request), dialect or Dialect()
     messages = [{"role": "system", "content": whole(request.system)}] if request.system else []
-    dialect = dialect or Dialect()
     unheld = request.schema is not None and dialect.answer_format != "json_schema"
     user = user_message(request, json_by_prompt=unheld)
     body: dict[str, Any] = {
@@ -115,6 +124,10 @@ def chat_body(request: Request, model: str, dialect: Dialect | None = None) -> d
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     if request.labels:
         body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+    body |= {name: value for name, value in controls.given.items() if name in _PLAIN}
+    if values := {k: v for k, v in controls.template_values.items() if k not in _PLAIN}:
+        body["chat_template_kwargs"] = values
+    body |= controls.extra_body
     left_out = dialect.without | ({"top_logprobs"} if "logprobs" in dialect.without else set())
     return {field: value for field, value in body.items() if field not in left_out}
 
@@ -235,6 +248,7 @@ def _usage(usage: Any) -> Usage:
         prompt=prompt,
         cached=min(prompt, _detail(usage, "prompt_tokens_details", "cached_tokens")),
         completion=_count(usage.get("completion_tokens")),
+        thinking=_detail(usage, "completion_tokens_details", "reasoning_tokens"),
     )
 
 

@@ -1,0 +1,183 @@
+"""What can be said about a model beside its name: which weights are meant, and how it generates.
+
+Controls of generation belong to the name of a model, as in `hf:Qwen/Qwen3-8B?enable_thinking=false`, so that whatever tells
+models apart tells these apart, too: journals, runs, verdicts, tables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from epbench.errors import BadInput
+from epbench.files.typed import typed
+from epbench.models.protocol import Request
+
+VARIANT_KEYS = ("dtype", "revision", "adapter")
+"""What tells which weights are meant, and in which numbers they compute."""
+
+_TEXTS = ("reasoning_effort", "system")
+_KEPT = re.compile(r"[^?&@\s]{1,40}")  # in the name of a model; of another value, the name has a hash
+
+Share = Annotated[float, Meta(gt=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """How a model generates, beyond temperature, seed and length; None or empty leaves a control to the model.
+
+    Attributes:
+        enable_thinking: Whether the chat template lets the model think first, where it has such a switch.
+        thinking_budget: The largest number of tokens of thinking, from 1.
+        reasoning_effort: How much a reasoning model thinks, in its provider's word, such as `low`.
+        chat_template_kwargs: Further values for the chat template, by name.
+        extra_body: Further fields of each request to an endpoint, by name; they overrule ours.
+        top_p: Tokens are drawn from the most probable ones that together have this share, above 0 to 1.
+        top_k: Tokens are drawn from this many of the most probable ones, from 1.
+        min_p: Tokens are drawn from those that have at least this share of the most probable one's probability, 0 to 1.
+        repetition_penalty: By what the logits of tokens that prompt or answer already have are divided (multiplied if
+            negative), above 0; 1 has no effect.
+        stop: Texts before which an answer ends.
+        system: A system message, which comes before that of the benchmark.
+    """
+
+    enable_thinking: bool | None = None
+    thinking_budget: Annotated[int, Meta(ge=1)] | None = None
+    reasoning_effort: str | None = None
+    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
+    extra_body: dict[str, Any] = field(default_factory=dict)
+    top_p: Share | None = None
+    top_k: Annotated[int, Meta(ge=1)] | None = None
+    min_p: Annotated[float, Meta(ge=0, le=1)] | None = None
+    repetition_penalty: Annotated[float, Meta(gt=0)] | None = None
+    stop: list[Annotated[str, Meta(min_length=1)]] = field(default_factory=list)
+    system: str | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The controls that are given, by name."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value is not None and value not in ({}, [])}
+
+    @property
+    def mark(self) -> str:
+        """What the name of the model ends with: `?top_k=20&top_p=0.8`; "" without controls."""
+        parts = []
+        for name, value in sorted(self.given.items()):
+            text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(",", ":"))
+            if not _KEPT.fullmatch(text):
+                text = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+            parts.append(f"{name}={text}")
+        return f"?{'&'.join(parts)}" if parts else ""
+
+    @property
+    def template_values(self) -> dict[str, Any]:
+        """What a chat template is given beside the messages."""
+        switches = {"enable_thinking": self.enable_thinking, "reasoning_effort": self.reasoning_effort}
+        return {name: value for name, value in switches.items() if value is not None} | self.chat_template_kwargs
+
+    def with_system(self, request: Request) -> Request:
+        """The request with the system message of these controls before its own."""
+        if not self.system:
+            return request
+        return replace(request, system="\n\n".join(filter(None, (self.system, request.system))))
+
+    def cut(self, text: str) -> str | None:
+        """The text up to the first text at which it has to stop; None if it has none of them."""
+        places = [place for place in map(text.find, self.stop) if place >= 0]
+        return text[: min(places)] if places else None
+
+
+AS_IT_IS = Controls()
+"""No controls: a model as it is."""
+
+_SAMPLING = {"top_p", "top_k", "min_p", "repetition_penalty", "stop", "system"}
+_TEMPLATE = {"enable_thinking", "reasoning_effort", "chat_template_kwargs"}
+TAKES = {
+    "hf": _SAMPLING | _TEMPLATE,
+    "vllm": _SAMPLING | _TEMPLATE,
+    "openai": _SAMPLING | _TEMPLATE | {"extra_body"},
+    "inspect": {"thinking_budget", "reasoning_effort", "extra_body", "top_p", "top_k", "stop", "system"},
+}
+"""The controls of each backend."""
+
+
+def parse_model_args(text: str, where: str) -> tuple[dict[str, str], Controls]:
+    """Read `KEY=VALUE,KEY=VALUE`. A value that is JSON is taken as such, so that it may contain commas.
+
+    Args:
+        text: What was given; an empty text says nothing.
+        where: What the message about a wrong text begins with.
+
+    Returns:
+        The values of `VARIANT_KEYS` that are given, by key, and the controls.
+
+    Raises:
+        BadInput: A part is not KEY=VALUE, a key is unknown or given twice, or a value is empty or of the wrong kind.
+    """
+    controls = [each.name for each in fields(Controls)]
+    found: dict[str, Any] = {}
+    for part in _parts(text):
+        key, mark, value = (piece.strip() for piece in part.partition("="))
+        if not mark:
+            raise BadInput(f"{where}: expected KEY=VALUE, with commas between several of them, got {part!r}")
+        if key not in (*VARIANT_KEYS, *controls):
+            raise BadInput(f"{where}: expected one of the keys {', '.join((*VARIANT_KEYS, *controls))}, got {key!r}")
+        if key in found:
+            raise BadInput(f"{where}: expected each key once, got {key!r} twice")
+        if not value:
+            raise BadInput(f"{where}: expected a value after {key}=, got none")
+        found[key] = value if key in VARIANT_KEYS else _value(key, value)
+    variant = {key: found.pop(key) for key in VARIANT_KEYS if key in found}
+    return variant, typed(where, found, Controls)
+
+
+def refuse_controls(name: str, controls: Controls, takes: set[str] | None = None) -> None:
+    """Refuse controls that a model does not have.
+
+    Args:
+        name: The name of the model; the part before its colon names the backend.
+        controls: What was asked for.
+        takes: The controls that it has; by default those of its backend, and none for a reader that follows rules.
+
+    Raises:
+        BadInput: One is given that it lacks.
+    """
+    kind = name.partition(":")[0]
+    known = TAKES.get(kind, set()) if takes is None else takes
+    for control, value in controls.given.items():
+        if control not in known:
+            has = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
+            raise BadInput(f"model {name}: there is no control {control} for it, got {value!r}; {has}")
+
+
+def _value(key: str, text: str) -> Any:
+    """The value of a control, as JSON says it, or else as text; a single text to stop at is a list of one."""
+    if key in _TEXTS:
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = {"true": True, "false": False}.get(text.lower(), text)
+    return [text] if key == "stop" and not isinstance(value, list) else value
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The parts between commas that stand outside brackets and quotes."""
+    depth, quoted, start = 0, False, 0
+    for i, character in enumerate(text):
+        if character == '"' and text[i - 1 : i] != "\\":
+            quoted = not quoted
+        if not quoted:
+            depth += (character in "[{") - (character in "]}")
+        if character == "," and not quoted and depth <= 0:
+            yield text[start:i]
+            start = i + 1
+    if text:
+        yield text[start:]

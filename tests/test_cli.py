@@ -62,7 +62,7 @@ def test_the_version():
     ("words", "message"),
     [
         ([], "expected a command; epbench --help lists them"),
-        (["evaluate"], "unknown command 'evaluate'; expected one of build, compare, eval, "),
+        (["evaluate"], "unknown command 'evaluate'; expected one of build, compare, doctor, eval, "),
         (["eval"], "epbench eval: expected one of booksort, memfail, tulving, got nothing"),
         (["build", "books"], "epbench build: expected one of booksort, memfail, tulving, got 'books'"),
         (["path"], "epbench path: expected the name of one file"),

@@ -50,11 +50,11 @@ def requests(text):
         ("adapter=", "x: expected a value after adapter=, got none"),
         ("main", "x: expected KEY=VALUE, with commas between several of them, got 'main'"),
         ("revision=a,", "x: expected KEY=VALUE, with commas between several of them, got ''"),
-        ("top_p=1.5", "x, field 'top_p': expected a number <= 1.0, found 1.5"),
-        ("top_k=many", "x, field 'top_k': expected a whole number or null, found 'many'"),
-        ("enable_thinking=1", "x, field 'enable_thinking': expected true or false or null, found 1"),
-        ('stop=["a",3]', "x, field 'stop[1]': expected a text, found 3"),
-        ("extra_body=3", "x, field 'extra_body': expected an object, found 3"),
+        ("top_p=1.5", "x: top_p: expected a share above 0 up to 1, got 1.5"),
+        ("top_k=many", "x: top_k: expected a whole number or null, found 'many'"),
+        ("enable_thinking=1", "x: enable_thinking: expected true or false or null, found 1"),
+        ('stop=["a",3]', "x: stop, field '[1]': expected a text, found 3"),
+        ("extra_body=3", "x: extra_body: expected an object, found 3"),
     ],
 )
 def test_what_cannot_be_read_is_one_line(text, message):

@@ -11,6 +11,7 @@ from epbench.booksort.scores import run_files as booksort
 from epbench.errors import BadInput
 from epbench.files.writing import write_text
 from epbench.memfail.scores import run_files as memfail
+from epbench.models.load import is_model_name
 from epbench.runs.checksums import change_note
 from epbench.runs.folder import read_run
 from epbench.tulving.scores import run_files as tulving
@@ -99,8 +100,8 @@ def _check_model(where: Path, model: str, repo: str) -> None:
     if not _HUB_NAME.fullmatch(repo):
         raise BadInput(f"expected the name of a model's repository, such as Qwen/Qwen3-8B, found {repo!r}")
     backend = next((kind for kind in _WEIGHTS if model.startswith(kind)), "")
-    target = model.removeprefix(backend).split("@")[0]
-    if not backend and not model.startswith(("openai:", "inspect:")):
+    target = re.split("[@?]", model.removeprefix(backend))[0]
+    if not backend and not is_model_name(model):
         raise BadInput(f"{where}: {model!r} answered, which is no model of the Hub")
     if backend and _HUB_NAME.fullmatch(target) and not Path(target).exists() and target != repo:
         raise BadInput(f"{where}: the answers are those of {target}, not of {repo}")

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Annotated, Any
-
-from msgspec import Meta
+from typing import Any, get_type_hints
 
 from epbench.errors import BadInput
-from epbench.files.typed import typed
 from epbench.models.protocol import Request
 
 VARIANT_KEYS = ("dtype", "revision", "adapter")
@@ -25,7 +23,14 @@ VARIANT_KEYS = ("dtype", "revision", "adapter")
 _TEXTS = ("reasoning_effort", "system")
 _KEPT = re.compile(r"[^?&@\s]{1,40}")  # in the name of a model; of another value, the name has a hash
 
-Share = Annotated[float, Meta(gt=0, le=1)]
+_RANGES: Mapping[str, tuple[float, float, str]] = {
+    "thinking_budget": (1, math.inf, "at least 1"),
+    "top_p": (1e-9, 1, "a share above 0 up to 1"),
+    "top_k": (1, math.inf, "at least 1"),
+    "min_p": (0, 1, "a share from 0 to 1"),
+    "repetition_penalty": (1e-9, math.inf, "a number above 0"),
+}
+"""By control, the least and the largest value, and both in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +50,30 @@ class Controls:
             negative), above 0; 1 has no effect.
         stop: Texts before which an answer ends.
         system: A system message, which comes before that of the benchmark.
+
+    Raises:
+        BadInput: A number is out of its range, or a text to stop at is empty.
     """
 
     enable_thinking: bool | None = None
-    thinking_budget: Annotated[int, Meta(ge=1)] | None = None
+    thinking_budget: int | None = None
     reasoning_effort: str | None = None
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
     extra_body: dict[str, Any] = field(default_factory=dict)
-    top_p: Share | None = None
-    top_k: Annotated[int, Meta(ge=1)] | None = None
-    min_p: Annotated[float, Meta(ge=0, le=1)] | None = None
-    repetition_penalty: Annotated[float, Meta(gt=0)] | None = None
-    stop: list[Annotated[str, Meta(min_length=1)]] = field(default_factory=list)
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+    stop: list[str] = field(default_factory=list)
     system: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, (least, most, expected) in _RANGES.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise BadInput(f"{name}: expected {expected}, got {value}")
+        if "" in self.stop:
+            raise BadInput("stop: expected texts of at least one character, got an empty one")
 
     @property
     def given(self) -> dict[str, Any]:
@@ -121,6 +137,8 @@ def parse_model_args(text: str, where: str) -> tuple[dict[str, str], Controls]:
     Raises:
         BadInput: A part is not KEY=VALUE, a key is unknown or given twice, or a value is empty or of the wrong kind.
     """
+    from epbench.files.typed import typed
+
     controls = [each.name for each in fields(Controls)]
     found: dict[str, Any] = {}
     for part in _parts(text):
@@ -135,7 +153,13 @@ def parse_model_args(text: str, where: str) -> tuple[dict[str, str], Controls]:
             raise BadInput(f"{where}: expected a value after {key}=, got none")
         found[key] = value if key in VARIANT_KEYS else _value(key, value)
     variant = {key: found.pop(key) for key in VARIANT_KEYS if key in found}
-    return variant, typed(where, found, Controls)
+    kinds = get_type_hints(Controls)
+    for key, value in found.items():
+        typed(f"{where}: {key}", value, kinds[key])
+    try:
+        return variant, Controls(**found)
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
 
 
 def refuse_controls(name: str, controls: Controls, takes: set[str] | None = None) -> None:

@@ -11,10 +11,17 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
+from epbench.models.openai.local_servers import LOCAL_SERVERS
 from epbench.models.protocol import Model
 from epbench.starting.extras import install_hint
 
-MODELS = ("hf:PATH_OR_ID", "vllm:PATH_OR_ID", "openai:NAME", "inspect:PROVIDER/NAME")
+MODELS = (
+    "hf:PATH_OR_ID",
+    "vllm:PATH_OR_ID",
+    "openai:NAME",
+    *(f"{server}:NAME" for server in LOCAL_SERVERS),
+    "inspect:PROVIDER/NAME",
+)
 """How the name of a model is written, one form for each backend; a new backend adds its form here."""
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 """In what a model on this machine computes; `auto` is float32 on a CPU, and 16 bits on a GPU."""
@@ -67,7 +74,8 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
     Args:
         name: `hf:` and the folder or Hub name of a model for transformers, a GGUF file, or `smollm2` for the model of an
             installed package; `vllm:` and the same for vLLM; `openai:` and the name of a model behind an
-            OpenAI-compatible endpoint; or `inspect:` and a provider and model of inspect_ai, as `anthropic/NAME`.
+            OpenAI-compatible endpoint; one of `LOCAL_SERVERS` and the same, for a server on this machine; or `inspect:`
+            and a provider and model of inspect_ai, as `anthropic/NAME`.
         options: how the model is run or reached.
         also: other names that the caller takes, for the message about an unknown name.
 
@@ -114,7 +122,7 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
             return InspectModel(target, **reached)
         from epbench.models.openai.model import EndpointModel
 
-        return EndpointModel(target, **reached)
+        return EndpointModel(target, server=kind, **reached)
     except ImportError as error:
         extra = kind if kind in ("vllm", "inspect") else "models"
         raise BadInput(f"model {name} needs more libraries ({error}); {install_hint(extra)}") from None

@@ -74,7 +74,8 @@ class Prices(Struct, frozen=True):
 
     def of(self, model: str) -> Price | None:
         """The price of a model; None if the file does not have it."""
-        return self.models.get(model) or self.models.get(model.partition(":")[2])
+        name = model.partition("?")[0]  # without the controls of how it generates
+        return self.models.get(name) or self.models.get(name.partition(":")[2])
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,35 +43,36 @@ class Address:
         return {"base_url": self.url, "api_key": self.key, "default_query": dict(self.query)}
 
 
-def find_address(base_url: str | None, who: str) -> Address:
+def find_address(base_url: str | None, who: str, local: str | None = None) -> Address:
     """Find the endpoint at a base URL for the client of the package openai; see `endpoint_address`.
 
     Raises:
         BadInput: as there, or the package openai is not installed.
     """
-    address = endpoint_address(base_url, who)
+    address = endpoint_address(base_url, who, local)
     if find_spec("openai") is None:
         raise BadInput(f"{who} needs the package openai: {install_hint('models')}")
     return address
 
 
-def endpoint_address(base_url: str | None, who: str) -> Address:
+def endpoint_address(base_url: str | None, who: str, local: str | None = None) -> Address:
     """Find the endpoint at a base URL, with the key from the environment.
 
     Args:
         base_url: URL up to `/v1`; by default the environment variable OPENAI_BASE_URL, else OpenAI itself.
         who: the model that messages name, such as `openai:gpt-4o-mini`.
+        local: where a server that needs no key listens, in place of these defaults; it is sent no key of the environment.
 
     Raises:
         BadInput: the URL is not valid, or the key is missing or cannot be sent.
     """
-    given_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
+    given_url = base_url or local or os.environ.get("OPENAI_BASE_URL") or None
     if given_url and not _is_http(given_url):
         raise BadInput(
             f"base URL {shown(given_url)!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8000/v1"
         )
     keep_secret(given_url)
-    key = checked_key("OPENAI_API_KEY")
+    key = "" if local else checked_key("OPENAI_API_KEY")
     if not key and not given_url:
         raise BadInput(f"{who}: set OPENAI_API_KEY, or give the base URL of an endpoint that needs no key")
     parts = urlsplit(given_url or OPENAI)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
@@ -21,6 +21,7 @@ from epbench.models.openai.concurrency import (
     backoff_s,
     fault_of,
 )
+from epbench.models.openai.local_servers import LOCAL_SERVERS
 from epbench.models.openai.remote import Outbox, RemoteModel, check_numbers
 from epbench.models.openai.wire import Dialect, chat_body, read_chat
 from epbench.models.protocol import Reply, Request, by_context
@@ -34,6 +35,7 @@ Deliver = Callable[[Reply, Callable[[], None]], None]
 log = logging.getLogger(__name__)
 
 _WINDOW_TIMEOUT_S = 10.0
+_LOADING_TIMEOUT_S = 120.0  # of a server on this machine, which may have to load the model first
 _FORMAT_WARNINGS = {
     "json_object": "%s takes no JSON schema; it is asked for any JSON object instead (%s)",
     "prompt": "%s takes no response_format; the prompt alone asks for JSON (%s)",
@@ -63,6 +65,7 @@ class EndpointModel(RemoteModel):
         attempts: int = 5,
         backoff_base_s: float = 1.0,
         controls: Controls = AS_IT_IS,
+        server: str = "openai",
     ) -> None:
         """
         Args:
@@ -74,17 +77,19 @@ class EndpointModel(RemoteModel):
             timeout_s: seconds, more than 0, for one attempt at one request, from its first to its last byte.
             attempts: number of attempts at one request, at least 1.
             backoff_base_s: the longest wait after the first failed attempt, in seconds; it doubles with every attempt.
-            controls: how it generates; they are part of its name. The API's own fields are not checked by name, as an
-                endpoint refuses what it does not know.
+            controls: how it generates; they are part of its name.
+            server: `openai`, or a server on this machine, one of `LOCAL_SERVERS`: its address is then the default, it is sent
+                no key, and it is asked for the window that it has allocated.
 
         Raises:
             BadInput: a value is out of its range, the key is missing or cannot be sent, or the client is not installed.
         """
         if not name:
-            raise BadInput("openai: expected a model name after the colon, such as openai:gpt-4o-mini")
+            raise BadInput(f"{server}: expected a model name after the colon, such as openai:gpt-4o-mini")
         self._model, self._window, self._controls = name, window, controls
+        self._kind, self._server = server, LOCAL_SERVERS.get(server)
         refuse_controls(f"openai:{name}", controls)
-        self._address = find_address(base_url, self.name)
+        self._address = find_address(base_url, self.name, self._server.url if self._server else None)
         check_numbers(self.name, timeout_s, window=window, concurrency=concurrency, attempts=attempts)
         self._timeout_s, self._attempts, self._backoff_base_s = timeout_s, attempts, backoff_base_s
         self._limit = Limit() if concurrency is None else Limit(concurrency, minimum=concurrency, maximum=concurrency)
@@ -93,7 +98,7 @@ class EndpointModel(RemoteModel):
 
     @property
     def name(self) -> str:
-        return f"openai:{self._model}{self._controls.mark}"
+        return f"{self._kind}:{self._model}{self._controls.mark}"
 
     def about_variant(self) -> dict[str, Any]:
         """See `HasVariant.about_variant`."""
@@ -105,7 +110,17 @@ class EndpointModel(RemoteModel):
         return without_secrets(self._address.url).rstrip("/")
 
     def window(self) -> int | None:
-        """Return the given window, else the one in the endpoint's list of models (vLLM has it); None if there is none."""
+        """Return the given window, else the one in the endpoint's list of models (vLLM has it); None if there is none.
+
+        Raises:
+            BadInput: a server on this machine that cuts prompts off does not say what it has allocated.
+        """
+        if self._window is None and self._listed_window is None and self._server and self._server.larger:
+            raise BadInput(
+                f"{self.name}: the server at {self.address} does not say what window it has allocated, and it would cut longer "
+                "prompts off without a word; see that it runs and has the model, or give the window yourself "
+                f"({self._server.larger} sets it)"
+            )
         return self._window or self._listed_window
 
     def _secrets(self) -> Iterable[str]:
@@ -117,9 +132,18 @@ class EndpointModel(RemoteModel):
 
         try:
             http = openai.DefaultHttpxClient(**SizeLimit().options(asynchronous=False))
+            timeout = _LOADING_TIMEOUT_S if self._server else _WINDOW_TIMEOUT_S
             with openai.OpenAI(
-                **self._address.client_options, max_retries=0, timeout=_WINDOW_TIMEOUT_S, http_client=http
+                **self._address.client_options, max_retries=0, timeout=timeout, http_client=http
             ) as client:
+                root = f"{self._address.url.rstrip('/').removesuffix('/v1')}"
+
+                def ask(path: str, body: object = None) -> Any:
+                    method = client.get if body is None else partial(client.post, body=body)
+                    return method(f"{root}{path}", cast_to=object)
+
+                if self._server:
+                    return int(self._server.window(ask, self._model)) or None
                 models: Any = client.get("/models", cast_to=object)
             lengths = [model.get("max_model_len") for model in models["data"] if model["id"] == self._model]
             return int(lengths[0]) if lengths and lengths[0] else None

@@ -91,6 +91,7 @@ class Arguments:
     part: options.Subset = included(
         limit=argument("run only N pairs, those of an excerpt together, chosen at random", metavar="N")
     )
+    bounds: options.Bounds = included()
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -127,7 +128,8 @@ def _evaluate_all(args: Arguments) -> None:
     def prepared(dataset: str) -> Prepared:
         return prepare(_evaluation(args, dataset, pack, model))
 
-    command.run_all(folders, prepared, ran, (screen_tables, markdown_table), plan=args.part.plan)
+    with command.within(args.bounds.made(args.model)):
+        command.run_all(folders, prepared, ran, (screen_tables, markdown_table), plan=args.part.plan)
 
 
 def _evaluation(args: Arguments, dataset: str, pack: Pack, model: Model) -> Evaluation:

@@ -115,11 +115,18 @@ class Arguments:
     part: options.Subset = included(
         "how much", limit=argument("ask only N questions of each config, chosen at random", metavar="N")
     )
+    bounds: options.Bounds = included()
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv)
     command.show_log()
+    with command.within(args.bounds.made(args.model, args.judging.judge)):
+        _evaluate(args)
+
+
+def _evaluate(args: Arguments) -> None:
+    """Check the runs on all datasets, then store, ask, judge and score."""
     from epbench.files.writing import write_text
     from epbench.memfail.evaluate import prepare, run
     from epbench.memfail.scores.tables import markdown_table, screen_tables

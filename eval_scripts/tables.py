@@ -243,8 +243,8 @@ def _memfail(
     from epbench.memfail.paper.inputs import Inputs, read_datasets, read_runs
     from epbench.memfail.paper.leaderboard import leaderboards
     from epbench.memfail.paper.make import exhibits
-    from epbench.memfail.scores.cost import read_prices
     from epbench.memfail.scores.reported_rates import read_reported, sources_of
+    from epbench.models.prices import read_prices
 
     prices = read_prices(args.prices) if args.prices else None
     files = _reported_files(args, "memfail")

@@ -101,6 +101,7 @@ class Arguments:
     rejudge: bool = argument("have this judge read the answers in OUT")
 
     part: options.Subset = included("how much")
+    bounds: options.Bounds = included()
 
     def __post_init__(self) -> None:
         if len(self.datasets) > 1 and (self.rejudge or self.answers):
@@ -118,7 +119,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.released and not args.rejudge:
         _rescore(args.released, args.out)
     else:
-        _evaluate(args, given)
+        with command.within(args.bounds.made(args.model, args.judging.judge)):
+            _evaluate(args, given)
 
 
 def _evaluate(args: Arguments, given: Mapping[str, Any]) -> None:

@@ -32,7 +32,8 @@ Examples:
     accelerate launch "$(epbench path finetune/sort_lm.py)"
 
 Each command shows its examples and arguments with --help, and takes them from a YAML file with --config FILE.
-Exit status: 0 ok, 2 bad input with one line that says what to change, 1 another failure, 130 interrupted."""
+Exit status: 0 ok, 2 bad input with one line that says what to change, 3 a limit of --max-… was reached, 1 another failure,
+130 interrupted."""
 _PATH_HELP = """\
 usage: epbench path FILE
 

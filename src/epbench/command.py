@@ -6,7 +6,8 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -22,6 +23,7 @@ from epbench.starting.scripts import translated as translated
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from epbench.models.bounds import Bounds
     from epbench.starting.safe_console import SafeConsole
 
 P = TypeVar("P", bound="Ready")
@@ -134,10 +136,24 @@ def run_all(
         raise unscored
 
 
+@contextmanager
+def within(bounds: Bounds) -> Iterator[None]:
+    """Have everything inside keep to these bounds; leave the process with exit status 3 if one was reached."""
+    from epbench.models.bounds import held
+
+    with held(bounds):
+        yield
+    if bounds.reached:
+        warn(f"the run has reached {bounds.reached}; the same command with a higher one asks the rest")
+        sys.exit(3)
+
+
 def run(
     main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None = None, *, extra: str | None = None
 ) -> None:
     """Call a script's main and leave the process: 0 ok, 2 bad input with one line, 1 failure, 130 interrupted.
+
+    Status 3 comes from `within`.
 
     Args:
         main: Is given the words of the command line.

@@ -14,8 +14,8 @@ from epbench.files.csv_tables import read_csv
 from epbench.files.prompt_packs import load_pack
 from epbench.files.text import parse_json, parse_toml, shown
 from epbench.hub.card import header_of
-from epbench.memfail.scores.cost import read_prices
 from epbench.models.load import Options
+from epbench.models.prices import read_prices
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -314,3 +315,15 @@ def count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"expected at least 1, got {value}")
     return value
+
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def duration(text: str) -> float:
+    """Convert a time such as `90s`, `1.5h` or `1h30m` to seconds; a number alone is one of seconds."""
+    parts = re.fullmatch(r"((?:\d+(?:\.\d+)?[smh])+)|(\d+(?:\.\d+)?)", text)
+    if parts is None:
+        raise argparse.ArgumentTypeError(f"expected a time such as 90s, 30m or 2h, got {shown(text)}")
+    found = re.findall(r"([\d.]+)([smh])", parts[1] or f"{parts[2]}s")
+    return sum(float(number) * _UNITS[unit] for number, unit in found)

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from epbench.arguments.config_file import PAIRS
-from epbench.arguments.declaring import argument, count
+from epbench.arguments.declaring import argument, count, duration
 from epbench.errors import BadInput
 from epbench.models import load as models
 
 if TYPE_CHECKING:
     from epbench.memories.guard import Limits
+    from epbench.models.bounds import Bounds as Made
     from epbench.models.load import Engine, Options
 
 LEXICAL = "lexical (rules, offline)"
@@ -236,3 +237,53 @@ class Subset:
     limit: int | None = argument("run only N questions, chosen at random", metavar="N")
     shard: str | None = argument("run only the i-th of n parts, for runs on several machines", metavar="I/N")
     plan: bool = argument("print the number of requests and tokens, and stop")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What a run may spend, and what becomes of prompts that do not fit."""
+
+    max_tokens_total: int | None = argument(
+        "stop before prompts and answers, those of earlier starts included, have more tokens",
+        convert=count,
+        metavar="N",
+    )
+    max_time: float | None = argument("stop asking after so long: 90s, 30m, 2h", convert=duration, metavar="TIME")
+    max_cost: float | None = argument(
+        "stop before the run, earlier starts included, costs more; needs --prices", metavar="SUM"
+    )
+    prices: Path | None = argument("TOML or JSON of what models cost per million tokens", metavar="FILE")
+    overlong: Literal["refuse", "skip"] = argument(
+        "a prompt that does not fit in the window stops the run before it starts (refuse), or fails by itself (skip)",
+        default="refuse",
+    )
+
+    def made(self, *asked: str) -> Made:
+        """The same as models keep to it.
+
+        Args:
+            asked: The names of the models that will be asked.
+
+        Raises:
+            BadInput: A cost is given without prices, or they lack one of these models.
+        """
+        from epbench.models.bounds import Bounds as Made
+        from epbench.models.prices import read_prices
+
+        prices = read_prices(self.prices) if self.prices else None
+        if self.max_cost is not None:
+            if prices is None:
+                raise BadInput("--max-cost: expected prices beside it, got none; give --prices FILE")
+            paid = [name for name in asked if models.is_model_name(name) and not name.startswith(("hf:", "vllm:"))]
+            for name in paid:
+                if prices.of(name) is None:
+                    raise BadInput(
+                        f"{self.prices}: expected a price of {name}, found {', '.join(prices.models) or 'none'}"
+                    )
+        return Made(
+            tokens=self.max_tokens_total,
+            seconds=self.max_time,
+            cost=self.max_cost,
+            prices=prices,
+            skips=self.overlong == "skip",
+        )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from epbench.journals.journal import RETIRED, Journal, Record
+from epbench.models.bounds import bounds_now
 from epbench.models.protocol import KeepsReplies, Model, Reply, Request, weights_of
 from epbench.progress import Progress, no_progress
 
@@ -105,17 +106,23 @@ def answered(
     """Ask a model, and yield the record of each reply once it is in the journal; see `ask`.
 
     A model whose replies arrive in another thread writes to the journal from that thread. Closing the generator ends the
-    open requests. `more` is added to each record.
+    open requests. `more` is added to each record. The bounds that hold here are kept to.
     """
     recorder = _Recorder(journal, requests, model, more or {})
-    at_once = isinstance(model, KeepsReplies)
-    replies = (
-        model.answer_keeping(requests, recorder.keep) if isinstance(model, KeepsReplies) else model.answer(requests)
-    )
+
+    def answer(requests: Sequence[Request]) -> Generator[Reply]:
+        if isinstance(model, KeepsReplies):
+            yield from model.answer_keeping(requests, recorder.keep)
+            return
+        for reply in model.answer(requests):
+            recorder.keep(reply)
+            yield reply
+
+    if bounds := bounds_now():
+        bounds.recall(str(journal.path), journal, model)
+    replies = bounds.within(requests, model, answer, recorder.keep) if bounds else answer(requests)
     with closing(replies):
         for reply in replies:
-            if not at_once:
-                recorder.keep(reply)
             yield journal.records[reply.key]
 
 
@@ -167,7 +174,7 @@ def _outcome(reply: Reply) -> dict[str, Any]:
     if reply.probabilities is not None:
         outcome["probabilities"] = dict(reply.probabilities)
     if any(astuple(reply.usage)):
-        outcome["usage"] = {name: n for name, n in asdict(reply.usage).items() if n or name != "thinking"}
+        outcome["usage"] = reply.usage.record
     return outcome
 
 

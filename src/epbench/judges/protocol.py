@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, TypeVar
@@ -210,7 +210,7 @@ def _record_of(judgement: Judgement[VerdictT], judge: JudgeIdentity) -> Record:
     if judgement.raw:
         record["raw"] = list(judgement.raw)
     if judgement.usage != Usage():
-        record["usage"] = asdict(judgement.usage)
+        record["usage"] = judgement.usage.record
     verdict = judgement.verdict
     if verdict is None:
         return record | {"failure": judgement.failure}

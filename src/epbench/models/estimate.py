@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from epbench.errors import BadInput
+from epbench.models.bounds import bounds_now
 from epbench.models.protocol import Model, Request
 
 
@@ -80,10 +81,11 @@ def check_window(
             the memories that would fit. It is empty if the run has no memory to choose.
 
     Returns:
-        A warning if the window is unknown, else None.
+        A warning if the window is unknown, or if what does not fit is skipped; else None.
 
     Raises:
-        BadInput: a prompt does not fit. The message has the needed and the available tokens.
+        BadInput: a prompt does not fit, and such prompts are not skipped. The message has the needed and the available
+            tokens.
     """
     window = model.window()
     needed = _longest(requests, model)
@@ -96,6 +98,12 @@ def check_window(
         )
     if needed <= window:
         return None
+    if (bounds := bounds_now()) and bounds.skips:
+        too_long = sum(model.count_tokens(request)[0] + request.sampling.max_tokens > window for request in requests)
+        return (
+            f"{too_long:,} of {len(requests):,} prompts do not fit with their answers in the {window:,} tokens of {model.name}; "
+            "they are not asked and have failed, so that scores are ranges"
+        )
     fitting = [name for name, make in alternatives.items() if _longest(list(make()), model) <= window]
     advice = (
         "no memory fits; retrieve less, or allow fewer tokens for an answer"

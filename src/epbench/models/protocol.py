@@ -8,7 +8,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -119,6 +119,11 @@ class Usage:
     cached: int = 0
     completion: int = 0
     thinking: int = 0
+
+    @property
+    def record(self) -> dict[str, int]:
+        """What a journal says of it; tokens of thinking only if there are any, as in the journals of earlier versions."""
+        return {name: n for name, n in asdict(self).items() if n or name != "thinking"}
 
 
 @dataclass(frozen=True, slots=True)

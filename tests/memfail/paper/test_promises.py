@@ -20,8 +20,8 @@ from epbench.memfail.paper.inputs import PUBLISHED_ROWS, Inputs, read_datasets, 
 from epbench.memfail.paper.leaderboard import leaderboards
 from epbench.memfail.paper.make import differences, exhibits, table_2, tokens_and_cost
 from epbench.memfail.paper.rows import notes_on, rows_of
-from epbench.memfail.scores.cost import read_prices
 from epbench.memfail.scores.reported_rates import PAPER, read_reported
+from epbench.models.prices import read_prices
 from epbench.reports.exhibit import Exhibit, Missing, as_csv, write_exhibits
 from epbench.reports.figures import drawing
 from tests.conftest import SHARED

@@ -12,8 +12,9 @@ from epbench.errors import BadInput
 from epbench.judges.protocol import PastJudge, noted_judge
 from epbench.memfail.dataset.load import CONFIGS, Loaded, load_memfail
 from epbench.memfail.scores.comparison import whole_scores
-from epbench.memfail.scores.cost import Prices, Spent, spent, usage_of
+from epbench.memfail.scores.cost import Spent, spent, usage_of
 from epbench.memfail.scores.run_files import COLUMNS, read_run, run_folders
+from epbench.models.prices import Prices
 from epbench.reports.exhibit import Source, marked
 from epbench.reports.tables import Scores
 from epbench.runs.question_table import read_questions

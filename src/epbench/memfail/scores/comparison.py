@@ -16,11 +16,12 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import PastJudge, about_judge, noted_judge
 from epbench.memfail.calibration.passport import passport_note
-from epbench.memfail.scores.cost import cost_tables, read_prices, spent, usage_of
+from epbench.memfail.scores.cost import cost_tables, spent, usage_of
 from epbench.memfail.scores.report import comparison_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
 from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
 from epbench.memfail.scores.tables import breakdown_tables, markdown_table, with_baseline
+from epbench.models.prices import read_prices
 from epbench.reports.tables import Runs, Table, markdown_list
 from epbench.runs.judge import one_judge
 from epbench.runs.question_table import read_questions

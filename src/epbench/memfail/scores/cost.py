@@ -1,19 +1,7 @@
 """What a run took: tokens, calls and seconds of storing beside those of reading, and their cost by a file of prices.
 
 Paper: Sections 1 and 6 (Q3) name cost as one of the aims that trade off; the tokens that a system spends inside itself are
-counted here too. A file of prices is TOML or JSON, for example:
-
-    currency = "USD"
-
-    [models."gpt-5-mini"]           # per million tokens
-    input = 0.25
-    output = 2.0
-
-    [models."text-embedding-3-small"]
-    input = 0.02
-
-The name of a model may be that of its provider alone (`gpt-5-mini` for `openai:gpt-5-mini`). A model without a price has no
-cost, which is not the same as a cost of zero. Prompt tokens that an endpoint took from its cache cost the full price.
+counted here too.
 """
 
 from __future__ import annotations
@@ -21,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta, Struct
-
-from epbench.errors import BadInput
 from epbench.files.json_files import read_json
-from epbench.files.text import parse_json, parse_toml
-from epbench.files.typed import Number, fields, typed
+from epbench.files.typed import Number, fields
 from epbench.models.load import is_model_name
+from epbench.models.prices import Prices
 from epbench.reports.exhibit import Column, Exhibit, Show
 from epbench.reports.tables import Table
 from epbench.statistics.estimate import Value, framed
@@ -48,34 +33,6 @@ _COUNTED = (
     "embedding_tokens",
 )
 _USAGE = fields({}, dict.fromkeys(_STAGES, fields({}, dict.fromkeys(_COUNTED, Number | None))))
-_MILLION = 1_000_000
-
-
-_Cost = Annotated[float, Meta(ge=0.0, le=2.0**62)]
-
-
-class Price(Struct, frozen=True):
-    """The price of a million tokens of input and of output."""
-
-    input: _Cost
-    output: _Cost = 0.0
-
-
-class Prices(Struct, frozen=True):
-    """The content of a file of prices.
-
-    Attributes:
-        currency: In which the prices are.
-        models: By the name of a model, its price.
-    """
-
-    currency: str
-    models: Mapping[str, Price]
-
-    def of(self, model: str) -> Price | None:
-        """The price of a model; None if the file does not have it."""
-        name = model.partition("?")[0]  # without the controls of how it generates
-        return self.models.get(name) or self.models.get(name.partition(":")[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +56,6 @@ class Spent:
     seconds: float | None
     retries: int | None
     cost: float | None
-
-
-def read_prices(path: Path) -> Prices:
-    """Read a file of prices.
-
-    Raises:
-        BadInput: There is no such file, or it is not like the example above.
-    """
-    try:
-        text = path.read_text("utf-8")
-        content = parse_json(text) if path.suffix == ".json" else parse_toml(text)
-    except OSError as error:
-        raise BadInput(f"{path}: expected a file of prices ({error.strerror})") from None
-    except ValueError as error:
-        raise BadInput(f"{path}: expected prices in {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
-    return typed(str(path), content, Prices)
 
 
 def spent(run: Mapping[str, Any], usage: Mapping[str, Any], prices: Prices | None = None) -> dict[str, Spent]:
@@ -175,7 +116,7 @@ def _cost(sent: int | None, received: int | None, model: str, prices: Prices | N
     if not sent and not received:
         return 0.0
     price = prices.of(model)
-    return None if price is None else (sent * price.input + received * price.output) / _MILLION
+    return None if price is None else price.cost_of(sent, received)
 
 
 def total(stages: Mapping[str, Spent]) -> float | None:

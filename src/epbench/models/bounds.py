@@ -1,0 +1,157 @@
+"""What a run may spend, and what becomes of prompts that do not fit: kept wherever a model is asked.
+
+A run that reaches a bound stops asking. What it did not ask has failed with that reason, so that its scores are ranges; the next
+start with a higher bound asks it. Nobody has to hand bounds on: they hold for all that is asked inside `held`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from epbench.models.prices import Prices
+from epbench.models.protocol import Model, Reply, Request, Usage
+
+_FIRST, _MOST = 16, 1024  # requests handed over at one time
+_QUICK = 30.0  # seconds; more are handed over once fewer take less
+_HELD: ContextVar[Bounds | None] = ContextVar("bounds", default=None)
+
+
+@dataclass(kw_only=True)
+class Bounds:
+    """What all requests of a run may take together; None for no bound.
+
+    Attributes:
+        tokens: Prompt and answer tokens, those of earlier starts included.
+        seconds: Time since these bounds were made, at most exceeded by what is being answered then.
+        cost: In the currency of the prices, that of earlier starts included.
+        prices: What models cost; a model without a price costs nothing.
+        skips: Whether a prompt that does not fit in the model's window fails by itself, instead of being refused before the
+            run.
+        reached: The bound that was reached, in words; None as long as there was none.
+    """
+
+    tokens: int | None = None
+    seconds: float | None = None
+    cost: float | None = None
+    prices: Prices | None = None
+    skips: bool = False
+    reached: str | None = None
+    _spent: int = field(default=0, init=False)  # tokens
+    _paid: float = field(default=0.0, init=False)
+    _begin: float = field(default_factory=time.monotonic, init=False)
+    _known: set[str] = field(default_factory=set, init=False)
+
+    def recall(self, name: str, records: Iterable[Mapping[str, Any]], model: Model) -> None:
+        """Count what a journal says was spent by earlier starts; only its first call for a journal counts."""
+        if name not in self._known:
+            self._known.add(name)
+            for record in records:
+                self._spend(Usage(**(record.get("usage") or {})), model)
+
+    def within(
+        self,
+        requests: Sequence[Request],
+        model: Model,
+        answer: Callable[[Sequence[Request]], Generator[Reply]],
+        keep: Callable[[Reply], None],
+    ) -> Generator[Reply]:
+        """Have requests answered as far as the bounds allow; the others get a reply that says why they are not.
+
+        Args:
+            requests: The requests.
+            model: The model that answers.
+            answer: Has it answer some of them, and keeps their replies.
+            keep: Keeps a reply that is made here.
+        """
+
+        def failed(request: Request, reason: str) -> Reply:
+            reply = Reply(request.key(model.identity), request.id, failure=reason)
+            keep(reply)
+            return reply
+
+        waiting = []
+        for request in requests:
+            if reason := self._too_long(request, model):
+                yield failed(request, reason)
+            else:
+                waiting.append(request)
+        size = _FIRST if self._limits else len(waiting)
+        while waiting:
+            n = self._affordable(waiting[:size], model)
+            if not n:
+                yield from [failed(request, f"not asked: the run has reached {self.reached}") for request in waiting]
+                return
+            part, waiting, begin = waiting[:n], waiting[n:], time.monotonic()
+            for reply in answer(part):
+                self._spend(reply.usage, model)
+                yield reply
+            if time.monotonic() - begin < _QUICK:
+                size = min(2 * size, _MOST)
+
+    @property
+    def _limits(self) -> bool:
+        return not self.tokens is self.seconds is self.cost is None
+
+    @property
+    def _currency(self) -> str:
+        return self.prices.currency if self.prices else ""
+
+    def _too_long(self, request: Request, model: Model) -> str | None:
+        window = model.window() if self.skips else None
+        if window is None:
+            return None
+        prompt, most = model.count_tokens(request)[0], request.sampling.max_tokens
+        if prompt + most <= window:
+            return None
+        return f"prompt of {prompt:,} tokens and answer of {most:,} do not fit in the window of {window:,} tokens"
+
+    def _affordable(self, requests: Sequence[Request], model: Model) -> int:
+        """How many of the first requests surely stay within the bounds; if none does, `reached` says which bound it is."""
+        if self.reached:
+            return 0
+        if self.seconds is not None and time.monotonic() - self._begin >= self.seconds:
+            self.reached = f"its limit of {self.seconds:,.0f} s"
+            return 0
+        if self.tokens is self.cost is None:
+            return len(requests)
+        tokens, paid = self._spent, self._paid
+        for n, request in enumerate(requests):
+            most = Usage(model.count_tokens(request)[0], 0, request.sampling.max_tokens)
+            tokens, paid = tokens + most.prompt + most.completion, paid + self._price(most, model)
+            too_many = self.tokens is not None and tokens > self.tokens
+            if too_many or (self.cost is not None and paid > self.cost):
+                if not n:
+                    currency = self.prices.currency if self.prices else ""
+                    self.reached = (
+                        f"its limit of {self.tokens:,} tokens" if too_many else f"its limit of {self.cost:g} {currency}"
+                    )
+                return n
+        return len(requests)
+
+    def _spend(self, usage: Usage, model: Model) -> None:
+        self._spent += usage.prompt + usage.completion
+        self._paid += self._price(usage, model)
+
+    def _price(self, usage: Usage, model: Model) -> float:
+        price = self.prices.of(model.name) if self.prices else None
+        return price.cost_of(usage.prompt, usage.completion) if price else 0.0
+
+
+@contextmanager
+def held(bounds: Bounds) -> Iterator[None]:
+    """Have all models that are asked inside keep to these bounds."""
+    token = _HELD.set(bounds)
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
+
+
+def bounds_now() -> Bounds | None:
+    """The bounds that hold here; None if there are none."""
+    return _HELD.get()

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -246,3 +247,28 @@ def test_a_lost_question_leaves_no_harsh_recall_but_the_items_of_the_others():
     scores = score_run([replace(BASE, items=["x", "y"])], [lost()])
     assert (scores["harsh_simple_recall_score"], scores["items_ratio"]) == (None, 2.0)
     assert score_run([BASE], [lost("latest")])["harsh_simple_recall_score"] == 1.0
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=4), min_size=1, max_size=6), st.booleans()
+)
+@settings(max_examples=60, deadline=None)
+def test_what_answers_to_one_question_have_in_common(given_scores, loses):
+    asked = [
+        replace(BASE, id=f"q{n}", cue=(str(n), None, None, None), scores=[score])
+        for n, of_one in enumerate(given_scores)
+        for score in of_one
+    ]
+    scores = score_run(asked, [QuestionToScore("q0", "all", "1", 1, ("0", None, None, None), ["x"])] if loses else [])
+    f1 = [of_one for of_one in given_scores[loses:] if len(of_one) > 1]
+    if not f1:
+        assert "over_repeats" not in scores
+        return
+    found = scores["over_repeats"]
+    assert (found["n"], found["repeats"]) == (len(f1), max(map(len, f1)))
+    assert found["all_right"] == pytest.approx(sum(set(of_one) == {1} for of_one in f1) / len(f1))
+    assert found["any_right"] == pytest.approx(sum(1 in of_one for of_one in f1) / len(f1))
+    assert found["f1_sd"] == pytest.approx(np.mean([np.std(of_one, ddof=1) for of_one in f1]))
+    for name in ("any_right", "all_right") if len(f1) > 1 else ():  # one cue has no interval
+        low, high = scores["intervals"][f"over_repeats.{name}"]
+        assert 0 <= low <= found[name] + 1e-9 and found[name] - 1e-9 <= high <= 1

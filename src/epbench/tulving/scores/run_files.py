@@ -36,6 +36,7 @@ SCORES = fields(
     {
         **dict.fromkeys(NAMING, Number | None), **dict.fromkeys(("coverage", "failed_by_bin"), dict[str, Whole]),
         **dict.fromkeys(("possible", "incomplete"), dict[str, Interval]), "notes": list[str], "judge": _JUDGE,
+        "over_repeats": dict[str, Number],
     },
 )  # fmt: skip
 """The content of scores.json."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from epbench.errors import NothingToScore
@@ -48,6 +49,10 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
         None for a score that the run asked no question for.
         f1_by_links: for a book of level 2 or higher, the mean F1 of the questions with get = all and an answer, by the number
         of links; a number that lost a question is left out. n_by_links: their numbers, lost ones included.
+        over_repeats: for a run that asked questions with get = all several times, about those of which no answer was lost:
+        n (how many), repeats (the most times that one was asked), f1_sd (the standard deviation of F1 within a question,
+        its mean over questions), any_right and all_right (the share of which one answer, or every one, has an F1 of 1;
+        the latter is known as pass^k). [low, high] of the last two, drawing cues, are in intervals.
         items_ratio: how many items the answers name for each true one, over the answers that name something to questions with
         true items; None without any. latest_several: the share of the answers to questions of latest that name several items,
         which costs them nothing. harsh_simple_recall_score: the simple recall score of `harsh_f1`; None if a question of it
@@ -86,6 +91,7 @@ def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScor
         **complete,
         **_naming(rows, is_complete="simple_recall_score" not in incomplete),
         **_by_links(rows, f1, lost),
+        **_over_repeats(rows, f1, lost),
         "n_questions": len(rows) + len(lost),
         "n_failed": len(lost),
         "n_by_bin": n_by_bin,
@@ -99,7 +105,7 @@ def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScor
             "failed": len(lost),
         },
         "possible": _bounds(answered, [*absent, *lost]),
-        "intervals": {name: interval for name, interval in _intervals(rows, f1).items() if name not in incomplete}
+        "intervals": {name: interval for name, interval in _intervals(rows, f1, lost).items() if name not in incomplete}
         if rows
         else {},
     }
@@ -193,6 +199,38 @@ def _by_links(
         "f1_by_links": {str(n): math.fsum(of_links[n]) / len(of_links[n]) for n in link_counts if not n_lost[n]},
         "n_by_links": {str(n): len(of_links[n]) + n_lost[n] for n in link_counts},
     }
+
+
+def _over_repeats(
+    rows: Sequence[ScoredAnswer], f1: Sequence[float], lost: Sequence[QuestionToScore]
+) -> dict[str, dict[str, float]]:
+    """What several answers to one question have in common; nothing for a run that asked each question once."""
+    of_question = _f1_by_question(rows, f1, lost)
+    repeats = max(map(len, of_question.values()), default=1)
+    if repeats < 2:
+        return {}
+    values = list(of_question.values())
+    spread = [stdev(of_one) for of_one in values]
+    return {
+        "over_repeats": {
+            "n": len(values),
+            "repeats": repeats,
+            "f1_sd": math.fsum(spread) / len(spread),
+            "any_right": math.fsum(max(of_one) == 1 for of_one in values) / len(values),
+            "all_right": math.fsum(min(of_one) == 1 for of_one in values) / len(values),
+        }
+    }
+
+
+def _f1_by_question(
+    rows: Sequence[ScoredAnswer], f1: Sequence[float], lost: Sequence[QuestionToScore]
+) -> dict[str, list[float]]:
+    """The values of the answers to each question with get = all that was asked several times and lost none."""
+    lost_ids, of_question = {question.id for question in lost}, defaultdict(list)
+    for row, value in zip(rows, f1, strict=True):
+        if row.get == "all" and row.id not in lost_ids:
+            of_question[row.id].append(value)
+    return {id_: values for id_, values in of_question.items() if len(values) > 1}
 
 
 def _count_by_bin(questions: Sequence[QuestionToScore]) -> dict[str, int]:
@@ -299,7 +337,9 @@ def mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def _intervals(rows: Sequence[ScoredAnswer], f1: Sequence[float]) -> dict[str, list[float]]:
+def _intervals(
+    rows: Sequence[ScoredAnswer], f1: Sequence[float], lost: Sequence[QuestionToScore]
+) -> dict[str, list[float]]:
     """95 % intervals of all scores that have one, by drawing cues with replacement."""
     taus = [tau_of(row) if has_order(row) else None for row in rows]
     ordered = _sums(rows, [(tau or 0.0) if has_order(row) else None for row, tau in zip(rows, taus, strict=True)])
@@ -315,6 +355,10 @@ def _intervals(rows: Sequence[ScoredAnswer], f1: Sequence[float]) -> dict[str, l
     intervals = {name: _interval([sums], sums) for name, sums in bins.items()}
     for name, sums in (("latest", latest), ("all_matched", _sums(rows, matched)), ("kendall_tau", _sums(rows, taus))):
         intervals[name] = _interval([sums], sums)
+    several, first = _f1_by_question(rows, f1, lost), {row.id: row for row in reversed(rows)}
+    for name, deciding in (("any_right", max), ("all_right", min)):
+        right = _sums([first[id_] for id_ in several], [float(deciding(values) == 1) for values in several.values()])
+        intervals[f"over_repeats.{name}"] = _interval([right], right)
     cues = dict.fromkeys(row.cue for row in rows)
     intervals["simple_recall_score"] = _interval([*bins.values()], cues)
     intervals["chronological_awareness"] = _interval([latest, ordered], cues, _awareness)

@@ -31,9 +31,7 @@ Cell = Callable[[Scores, str], str]
 def screen_tables(runs: Runs) -> Group:
     """A row for each run: F1 by number of matching chapters (and their questions), latest state and order; then notes."""
     runs = complete_first(runs)
-    return on_screen(
-        [_recall(runs, narrow_cell), _naming(runs), *_links(runs), _order(runs, narrow_cell, notes(runs, mark="* "))]
-    )
+    return on_screen([*_first_tables(runs, narrow_cell), _order(runs, narrow_cell, notes(runs, mark="* "))])
 
 
 def markdown_table(runs: Runs) -> str:
@@ -45,7 +43,7 @@ def markdown_table(runs: Runs) -> str:
         [[name, *(interval_cell(s["intervals"].get(name), " to ") for s in runs.values())] for name in names],
         notes=notes(runs),
     )
-    return in_markdown([_recall(runs, score_cell), _naming(runs), *_links(runs), _order(runs, score_cell), intervals])
+    return in_markdown([*_first_tables(runs, score_cell), _order(runs, score_cell), intervals])
 
 
 def scores_table(runs: Runs, names: tuple[str, ...]) -> Table:
@@ -57,6 +55,10 @@ def scores_table(runs: Runs, names: tuple[str, ...]) -> Table:
         for label, s in runs.items()
     ]
     return Table(head, rows, notes=notes(runs), text_columns=2 if judges else 1)
+
+
+def _first_tables(runs: Runs, shown: Cell) -> list[Table]:
+    return [_recall(runs, shown), _naming(runs), *_links(runs), *_repeats(runs)]
 
 
 def _recall(runs: Runs, shown: Cell) -> Table:
@@ -125,6 +127,25 @@ def _links(runs: Runs) -> list[Table]:
     rows = [[label, *(cell(scores["f1_by_links"].get(n)) for n in numbers)] for label, scores in linked.items()]
     return [Table(["F1 by links", *numbers], rows)] if rows else []
 
+
+def _repeats(runs: Runs) -> list[Table]:
+    """What several answers to one question have in common, if there are runs that asked several times."""
+    rows = []
+    for label, scores in runs.items():
+        if found := scores.get("over_repeats"):
+            shares = [
+                _with_interval(found[name], scores["intervals"].get(f"over_repeats.{name}")) for name in _OF_REPEATS
+            ]
+            rows.append([label, f"{found['n']:,} × {found['repeats']}", cell(found["f1_sd"]), *shares])
+    head = ["repeats", "questions", "spread of F1 within one", "right at least once", "right every time (pass^k)"]
+    return [Table(head, rows)] if rows else []
+
+
+def _with_interval(value: float, interval: list[float] | None) -> str:
+    return f"{value:.3f} ({interval_cell(interval)})" if interval else f"{value:.3f}"
+
+
+_OF_REPEATS = ("any_right", "all_right")
 
 MANY = 1.5
 """The number of items that answers may name for each true one before the tables warn of it."""

@@ -6,6 +6,7 @@ again as it includes the group.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from epbench.memories.guard import Limits
     from epbench.models.bounds import Bounds as Made
     from epbench.models.load import Engine, Options
+    from epbench.models.protocol import Model
 
 LEXICAL = "lexical (rules, offline)"
 TULVING_JUDGES = f"{LEXICAL}, minilm (sentence embeddings, offline)"
@@ -38,6 +40,9 @@ class Backend:
         "context window, if the endpoint does not report it or vLLM should reserve less",
         convert=count,
         metavar="TOKENS",
+    )
+    batch: bool = argument(
+        "ask openai: models by the batch API of their endpoint: within a day, usually at half the price"
     )
     tensor_parallel: int = argument("number of GPUs for vLLM (1)", default=1, convert=count, metavar="N")
     dtype: str = argument(
@@ -70,8 +75,23 @@ class Backend:
         """
         of_model = variant_options(self.model_args, "--model-args", self.dtype)
         return models.Options(
-            self.base_url, self.window, self.tensor_parallel, self.request_timeout, engine=self.on_engine, **of_model
+            self.base_url,
+            self.window,
+            self.tensor_parallel,
+            self.request_timeout,
+            engine=self.on_engine,
+            endpoint=self.by_batch,
+            **of_model,
         )
+
+    @property
+    def by_batch(self) -> Callable[..., Model] | None:
+        """What reaches an endpoint by its batch API; None for one request after the other."""
+        if not self.batch:
+            return None
+        from epbench.engines.batches import BatchModel
+
+        return BatchModel
 
     @property
     def on_engine(self) -> Engine | None:
@@ -140,7 +160,13 @@ class Judge:
         of_judge = variant_options(self.judge_args, "--judge-args", main.dtype)
         url = self.judge_url or main.base_url
         return models.Options(
-            url, self.judge_window, main.tensor_parallel, main.request_timeout, engine=main.on_engine, **of_judge
+            url,
+            self.judge_window,
+            main.tensor_parallel,
+            main.request_timeout,
+            engine=main.on_engine,
+            endpoint=main.by_batch,
+            **of_judge,
         )
 
     def may_be_reader(self, main: Backend) -> bool:

@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 
 from epbench.journals.journal import RETIRED, Journal, Record
 from epbench.models.bounds import bounds_now
-from epbench.models.protocol import KeepsReplies, Model, Reply, Request, weights_of
+from epbench.models.protocol import KeepsNotes, KeepsReplies, Model, Reply, Request, weights_of
 from epbench.progress import Progress, no_progress
 
 ANSWERS = "answers.jsonl"
+BATCHES = "batches.jsonl"
 
 T = TypeVar("T")
 
@@ -109,6 +110,8 @@ def answered(
     open requests. `more` is added to each record. The bounds that hold here are kept to.
     """
     recorder = _Recorder(journal, requests, model, more or {})
+    if isinstance(model, KeepsNotes):
+        model.notes = journal.path.with_name(BATCHES)
 
     def answer(requests: Sequence[Request]) -> Generator[Reply]:
         if isinstance(model, KeepsReplies):

@@ -60,6 +60,9 @@ JOURNALS: dict[str, type[Struct]] = {
         },
         ("of", "memories"), ("failure",), ("id", "query", "ranks", "both", "in_order"),
     ),
+    "batches.jsonl": fields(  # what was submitted to an endpoint's batch API
+        {"key": str, "requests": list[str]}, {**dict.fromkeys(("file", "batch"), str), "collected": bool},
+    ),
     "passages.jsonl": fields({"key": str, "id": str, "passages": _PASSAGES}),  # chapter and paragraph of each
     "training.jsonl": fields(  # a step of the optimizer
         {

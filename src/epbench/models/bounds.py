@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from epbench.models.prices import Prices
-from epbench.models.protocol import Model, Reply, Request, Usage
+from epbench.models.protocol import KeepsNotes, Model, Reply, Request, Usage
 
 _FIRST, _MOST = 16, 1024  # requests handed over at one time
 _QUICK = 30.0  # seconds; more are handed over once fewer take less
@@ -80,7 +80,8 @@ class Bounds:
                 yield failed(request, reason)
             else:
                 waiting.append(request)
-        size = _FIRST if self._limits else len(waiting)
+        together = not self._limits or isinstance(model, KeepsNotes)  # such a model hands all over at one time
+        size = len(waiting) if together else _FIRST
         while waiting:
             n = self._affordable(waiting[:size], model)
             if not n:

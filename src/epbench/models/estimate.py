@@ -25,6 +25,7 @@ class Estimate:
         cached: prompt tokens that need not be computed because contexts are shared.
         completion: the largest number of tokens that may be generated in all.
         longest: the largest number of tokens in one prompt together with its answer.
+        cost: what these tokens cost at most, in words; empty without prices.
     """
 
     requests: int
@@ -33,6 +34,7 @@ class Estimate:
     cached: int
     completion: int
     longest: int
+    cost: str = ""
 
     def lines(self) -> list[str]:
         """Return the estimate as lines of text."""
@@ -40,6 +42,7 @@ class Estimate:
             f"{self.requests:,} requests over {self.contexts:,} contexts",
             f"{self.uncached + self.cached:,} prompt tokens: {self.uncached:,} to compute, {self.cached:,} shared",
             f"at most {self.completion:,} answer tokens; the longest prompt and answer take {self.longest:,}",
+            *([self.cost] if self.cost else []),
         ]
 
 
@@ -66,7 +69,20 @@ def estimate(requests: Sequence[Request], model: Model, *, repeats: int = 1, mor
         needed = model.count_tokens(longest_question)[0] + max(request.sampling.max_tokens for request in members)
         longest = max(longest, needed + more)
     completion = sum(request.sampling.max_tokens for request in requests) * repeats
-    return Estimate(len(requests) * repeats, contexts, uncached, cached, completion, longest)
+    cost = _cost(model, uncached + cached, completion)
+    return Estimate(len(requests) * repeats, contexts, uncached, cached, completion, longest, cost)
+
+
+def _cost(model: Model, prompt: int, completion: int) -> str:
+    """What the tokens cost at the prices that hold here: at once, and by the batch API."""
+    bounds = bounds_now()
+    prices = bounds.prices if bounds else None
+    price = prices.of(model.name) if prices else None
+    if prices is None or price is None:
+        return ""
+    least, most = price.cost_of(prompt, 0), price.cost_of(prompt, completion)
+    by_batch = f"{price.batch * least:,.2f} to {price.batch * most:,.2f} as a batch"
+    return f"{least:,.2f} to {most:,.2f} {prices.currency} for {model.name}, without what its caches save; {by_batch}"
 
 
 def check_window(

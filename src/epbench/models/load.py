@@ -49,6 +49,8 @@ class Options:
         revision: branch, tag or commit of a model on the Hub; None for its main branch.
         adapter: folder of an adapter, as peft saves it, or its name on the Hub; None for the model as it is.
         controls: how it generates.
+        endpoint: what reaches an OpenAI-compatible endpoint in place of `EndpointModel`, such as its batch API; it is
+            called with the same arguments.
     """
 
     base_url: str | None = None
@@ -60,6 +62,7 @@ class Options:
     revision: str | None = None
     adapter: str | None = None
     controls: Controls = AS_IT_IS
+    endpoint: Callable[..., Model] | None = None
 
 
 def is_model_name(name: str) -> bool:
@@ -122,7 +125,7 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
             return InspectModel(target, **reached)
         from epbench.models.openai.model import EndpointModel
 
-        return EndpointModel(target, server=kind, **reached)
+        return (options.endpoint or EndpointModel)(target, server=kind, **reached)
     except ImportError as error:
         extra = kind if kind in ("vllm", "inspect") else "models"
         raise BadInput(f"model {name} needs more libraries ({error}); {install_hint(extra)}") from None

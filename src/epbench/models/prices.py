@@ -31,10 +31,17 @@ _Cost = Annotated[float, Meta(ge=0.0, le=2.0**62)]
 
 
 class Price(Struct, frozen=True):
-    """The price of a million tokens of input and of output."""
+    """The price of a million tokens.
+
+    Attributes:
+        input: Of prompts.
+        output: Of answers.
+        batch: What share of these prices a batch API takes.
+    """
 
     input: _Cost
     output: _Cost = 0.0
+    batch: _Cost = 0.5
 
     def cost_of(self, sent: float, received: float) -> float:
         """What so many tokens of input and of output cost."""

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from epbench.errors import BadInput
@@ -205,6 +206,14 @@ class KeepsReplies(Protocol):
 
         One call of `keep` ends before the next begins. An exception that it raises ends the generator.
         """
+
+
+@runtime_checkable
+class KeepsNotes(Protocol):
+    """What a model also offers if it has to remember what it has submitted, beyond the replies."""
+
+    notes: Path | None
+    """Its journal, in the folder of the answers; None until it is asked for the first time."""
 
 
 @runtime_checkable

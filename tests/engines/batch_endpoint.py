@@ -1,0 +1,185 @@
+"""A loopback endpoint with files and batches, which take a while, expire in part, or fail as the script of a test says."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Body = dict[str, Any]
+Step = Callable[[str], None]
+"""Is told each step before its answer is sent: `file`, `batch`, `look`, `results`, `list`."""
+
+
+class BatchEndpoint:
+    """The double, serving between `with` and its end.
+
+    Attributes:
+        files: by id, the content of uploaded files and of results.
+        batches: by id, the batches, in the order in which they were made.
+        submitted: the custom ids of all requests in all batches.
+    """
+
+    def __init__(
+        self,
+        outcome: Callable[[str, int], Body | None] = lambda question, n: {},
+        *,
+        looks: int = 1,
+        status: Callable[[int], str] = lambda n: "completed",
+        step: Step = lambda name: None,
+    ) -> None:
+        """
+        Args:
+            outcome: from the user message and the number of the batch to what replaces parts of a result; None for a request
+                that has expired.
+            looks: how often a batch is looked at until it has ended.
+            status: how a batch ends, by its number.
+            step: see `Step`.
+        """
+        self.outcome, self.looks, self.status, self.step = outcome, looks, status, step
+        self.files: dict[str, str] = {}
+        self.batches: dict[str, Body] = {}
+        self.submitted: list[str] = []
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"endpoint": self}))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> BatchEndpoint:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def uploaded(self, content: str) -> Body:
+        with self._lock:
+            id_ = f"file-{len(self.files)}"
+            self.files[id_] = content
+        return {
+            "id": id_,
+            "object": "file",
+            "bytes": len(content),
+            "created_at": 0,
+            "filename": "f",
+            "purpose": "batch",
+            "status": "processed",
+        }
+
+    def made(self, body: Body) -> Body:
+        with self._lock:
+            id_ = f"batch_{len(self.batches)}"
+            self.batches[id_] = body | {"id": id_, "looked": 0, "n": len(self.batches)}
+            lines = [json.loads(line) for line in self.files[body["input_file_id"]].splitlines()]
+            self.submitted += [line["custom_id"] for line in lines]
+        return self.shown(id_)
+
+    def shown(self, id_: str) -> Body:
+        batch = self.batches[id_]
+        ended = batch["looked"] >= self.looks
+        status = self.status(batch["n"]) if ended else "in_progress"
+        found: Body = {
+            "id": id_, "object": "batch", "endpoint": batch["endpoint"], "input_file_id": batch["input_file_id"],
+            "completion_window": "24h", "created_at": 0, "metadata": batch["metadata"], "status": status,
+        }  # fmt: skip
+        if status == "failed":
+            found["errors"] = {"object": "list", "data": [{"code": "quota", "message": "the quota is used up"}]}
+        elif ended:
+            found |= self.results(batch)
+        return found
+
+    def results(self, batch: Body) -> Body:
+        if "output_file_id" not in batch:
+            good, bad = [], []
+            for line in map(json.loads, self.files[batch["input_file_id"]].splitlines()):
+                question = line["body"]["messages"][-1]["content"]
+                parts, id_ = self.outcome(question, batch["n"]), line["custom_id"]
+                if parts is None:
+                    bad.append(
+                        {
+                            "id": "r",
+                            "custom_id": id_,
+                            "response": None,
+                            "error": {"code": "batch_expired", "message": "too late"},
+                        }
+                    )
+                elif "status" in parts:
+                    response = {"status_code": parts["status"], "body": {"error": {"message": parts["words"]}}}
+                    bad.append({"id": "r", "custom_id": id_, "response": response, "error": None})
+                else:
+                    message = {"role": "assistant", "content": f"answer to {question[-20:]}"}
+                    choice = {"index": 0, "finish_reason": "stop", "message": message}
+                    body = {
+                        "id": "c",
+                        "model": "tiny",
+                        "choices": [choice],
+                        "usage": {"prompt_tokens": 3, "completion_tokens": 2},
+                    }
+                    good.append(
+                        {"id": "r", "custom_id": id_, "response": {"status_code": 200, "body": body}, "error": None}
+                    )
+            for name, lines in (("output_file_id", good), ("error_file_id", bad)):
+                batch[name] = self.uploaded("\n".join(map(json.dumps, reversed(lines))))["id"] if lines else None
+        return {name: batch[name] for name in ("output_file_id", "error_file_id") if batch[name]}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    endpoint: BatchEndpoint
+
+    def do_POST(self) -> None:
+        content = self.rfile.read(int(self.headers["content-length"]))
+        if self.path == "/v1/files":
+            found = self.endpoint.uploaded(_uploaded_file(content))
+            self.endpoint.step("file")
+        else:
+            found = self.endpoint.made(json.loads(content))
+            self.endpoint.step("batch")
+        self._send(found)
+
+    def do_GET(self) -> None:
+        parts = self.path.partition("?")[0].strip("/").split("/")[1:]
+        if parts == ["batches"]:
+            self.endpoint.step("list")
+            shown = [self.endpoint.shown(id_) for id_ in reversed(self.endpoint.batches)]
+            self._send({"object": "list", "data": shown, "has_more": False})
+        elif parts[0] == "batches":
+            self.endpoint.step("look")
+            shown_now = self.endpoint.shown(parts[1])
+            self.endpoint.batches[parts[1]]["looked"] += 1
+            self._send(shown_now)
+        elif parts[-1] == "content":
+            self.endpoint.step("results")
+            self._send(self.endpoint.files[parts[1]])
+        else:
+            self._send({"object": "list", "data": []})
+
+    def _send(self, found: Body | str) -> None:
+        data = (found if isinstance(found, str) else json.dumps(found)).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def _uploaded_file(content: bytes) -> str:
+    """The lines of JSON in a form with a file; its other parts are none."""
+    return "\n".join(line for line in content.decode().splitlines() if line.startswith('{"custom_id"'))
+
+
+def wait_until(happened: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait for something that another process does."""
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)

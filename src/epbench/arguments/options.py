@@ -42,7 +42,7 @@ class Backend:
         metavar="TOKENS",
     )
     batch: bool = argument(
-        "ask openai: models by the batch API of their endpoint: within a day, usually at half the price"
+        "ask openai: and inspect: models by their batch API: within a day, usually at half the price"
     )
     tensor_parallel: int = argument("number of GPUs for vLLM (1)", default=1, convert=count, metavar="N")
     dtype: str = argument(
@@ -80,6 +80,7 @@ class Backend:
             self.tensor_parallel,
             self.request_timeout,
             engine=self.on_engine,
+            batch=self.batch,
             endpoint=self.by_batch,
             **of_model,
         )
@@ -165,6 +166,7 @@ class Judge:
             main.tensor_parallel,
             main.request_timeout,
             engine=main.on_engine,
+            batch=main.batch,
             endpoint=main.by_batch,
             **of_judge,
         )

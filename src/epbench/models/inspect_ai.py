@@ -54,6 +54,7 @@ class InspectModel(RemoteModel):
         window: int | None = None,
         timeout_s: float = 300.0,
         controls: Controls = AS_IT_IS,
+        batch: bool = False,
     ) -> None:
         """
         Args:
@@ -63,6 +64,8 @@ class InspectModel(RemoteModel):
             window: Tokens that prompt and answer may have together; by default what inspect_ai knows of the model.
             timeout_s: Seconds, more than 0, for one attempt at one request.
             controls: How it generates; they are part of its name.
+            batch: Whether the provider's batch API answers, where inspect_ai knows it. It submits a batch anew if the process
+                was killed, because it keeps no record.
 
         Raises:
             BadInput: The name is no provider and model, the provider's library or key is missing, or a value is out of
@@ -77,7 +80,7 @@ class InspectModel(RemoteModel):
             )
         check_numbers(f"inspect:{name}", timeout_s, window=window)
         refuse_controls(f"inspect:{name}", controls)
-        self._controls = controls
+        self._controls, self._batch = controls, batch
         self._target, self._base_url, self._window, self._timeout_s = name, base_url, window, timeout_s
         self._local = provider in _WITH_WEIGHTS
         self._plain = False  # whether the provider has refused what few of them know: a schema, probabilities
@@ -122,7 +125,10 @@ class InspectModel(RemoteModel):
         from inspect_ai.model import GenerateConfig, get_model
         from rich.text import Text
 
+        # A batch may take a day, and so has no limit of time.
         config = GenerateConfig(max_retries=_RETRIES, attempt_timeout=math.ceil(self._timeout_s))
+        if self._batch:
+            config = GenerateConfig(max_retries=_RETRIES, batch=True)
         try:
             model = get_model(self._target, base_url=self._base_url, config=config, memoize=False)
         except Exception as error:  # of inspect_ai, or of a provider's library
@@ -133,7 +139,7 @@ class InspectModel(RemoteModel):
     async def _answer_all(
         self, requests: Sequence[Request], outbox: Outbox[Reply], keep: Callable[[Reply], None]
     ) -> None:
-        slots = asyncio.Semaphore(MOST_OPEN)
+        slots = asyncio.Semaphore(len(requests) if self._batch else MOST_OPEN)  # a batch takes all of them
 
         async def answer_one(model: Model, request: Request) -> None:
             reply = await self._reply(model, request)
@@ -143,7 +149,7 @@ class InspectModel(RemoteModel):
 
         async with self._provided() as model, asyncio.TaskGroup() as tasks:
             for group in by_context(requests):
-                if len(group) > 1:
+                if len(group) > 1 and not self._batch:
                     await slots.acquire()
                     await answer_one(model, group.pop(0))
                 for request in group:

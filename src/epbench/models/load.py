@@ -49,6 +49,7 @@ class Options:
         revision: branch, tag or commit of a model on the Hub; None for its main branch.
         adapter: folder of an adapter, as peft saves it, or its name on the Hub; None for the model as it is.
         controls: how it generates.
+        batch: whether a provider of inspect_ai is asked by its batch API.
         endpoint: what reaches an OpenAI-compatible endpoint in place of `EndpointModel`, such as its batch API; it is
             called with the same arguments.
     """
@@ -62,6 +63,7 @@ class Options:
     revision: str | None = None
     adapter: str | None = None
     controls: Controls = AS_IT_IS
+    batch: bool = False
     endpoint: Callable[..., Model] | None = None
 
 
@@ -122,7 +124,7 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
         if kind == "inspect":
             from epbench.models.inspect_ai import InspectModel
 
-            return InspectModel(target, **reached)
+            return InspectModel(target, batch=options.batch, **reached)
         from epbench.models.openai.model import EndpointModel
 
         return (options.endpoint or EndpointModel)(target, server=kind, **reached)

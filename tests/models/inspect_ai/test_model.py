@@ -48,6 +48,13 @@ def test_replies_to_what_was_asked(model):
     assert calls[0][0][1].text.endswith("Question 0?")  # alone, before the others of its context
 
 
+def test_a_batch_has_all_requests_at_one_time():
+    with saying(lambda prompt: "Yes.") as calls:
+        replies = list(load_model("inspect:scripted/name", Options(batch=True)).answer(requests(100)))
+    assert len(replies) == 100 and all(reply.failure is None for reply in replies)
+    assert all(config.batch is True and config.attempt_timeout is None for _, config in calls)
+
+
 def test_several_batches_one_after_another(model):
     with saying(lambda prompt: "Yes.") as calls:
         for _ in range(3):

@@ -7,6 +7,7 @@ import pytest
 
 from epbench.errors import BadInput
 from epbench.tulving.chapters.checks import Vocabulary
+from epbench.tulving.chapters.load import load_writer
 from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
 from epbench.tulving.dataset.schema import configs_of
 from epbench.tulving.events.dates import FORMATS, find_dates, in_words
@@ -186,6 +187,17 @@ def test_an_office_passes_from_one_person_to_another():
 def test_books_of_other_seeds_are_proved(universe):
     for name, level, seed in (("short", 3, 1), ("short", 4, 2), ("short", 5, 3), ("long", 4, 4), ("long", 5, 5)):
         assert not make_book(Recipe(name, universe, level=level, seed=seed)).writing.dropped
+
+
+@pytest.mark.slow
+def test_a_chapter_falls_with_the_one_that_withdraws_a_correction_of_it(monkeypatch):
+    drawn = outline(5, "long")
+    number, host = next((number, min(plan.withdrawn)) for number, plan in enumerate(drawn.plans) if plan.withdrawn)
+    writer = load_writer("template", drawn.universe, level=5)
+    write = writer.write
+    monkeypatch.setattr(writer, "write", lambda task: "(1) Nothing." if task.number == host else write(task))
+    dropped = make_book(Recipe("long", UNIVERSE, level=5), drawn, writer).writing.dropped
+    assert dropped[number][1] == ["evidence"] != dropped[host][1]
 
 
 @pytest.mark.parametrize("level", LEVELS)

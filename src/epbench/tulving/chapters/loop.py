@@ -230,17 +230,12 @@ def _accepted_drafts(
 
 
 def _dangling(accepted: Mapping[int, Candidate]) -> set[int]:
-    """The chapters that refer to a chapter which does not exist, or to one that falls with it."""
-    fallen: set[int] = set()
-    while more := {
-        number
-        for number, draft in accepted.items()
-        if draft.task.plan and number not in fallen
-        for evidence in draft.task.plan.evidence.values()
-        if any(spot.number not in accepted or spot.number in fallen for spot in evidence.spots)
-    }:
-        fallen |= more
-    return fallen
+    """The chapters that need a chapter which does not exist, or one that falls with it."""
+    plans = {number: draft.task.plan for number, draft in accepted.items()}
+    left = set(plans)
+    while fallen := {number for number in left if (plan := plans[number]) and not plan.needs() <= left}:
+        left -= fallen
+    return set(plans) - left
 
 
 def first_tasks(events: Sequence[Event], layouts: Sequence[Layout], plans: Sequence[ChapterPlan] = ()) -> list[Task]:

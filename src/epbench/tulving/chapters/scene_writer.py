@@ -300,7 +300,7 @@ def resolve(sentences: Sequence[str], first_name: str, words: Pronouns, other: s
 _OBJECT = re.compile(
     r"\b(?:of|to|under|in|into|inside|behind|between|from|at|on|by|with|without|against|around|near|beside|past|over|about|upon"
     r"|above|below|toward|towards|after|like|for|saw|heard|gave|struck|let|made|left|took|told|asked|reminded|reached|met|followed"
-    r"|watched|worried) $",
+    r"|watched|worried|handed|warned) $",
     re.IGNORECASE,
 )
 """What stands before a mark that is an object; in other places it is the subject of its clause."""

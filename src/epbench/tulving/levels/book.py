@@ -37,6 +37,7 @@ class Book:
         seed: The seed of all draws.
         most_links: By chapter, over how many links its date may follow where that is fewer than `MOST_LINKS`. Who holds an office
             depends on such a date, and would be the same by a wrong one.
+        named: The chapters that others name by their kind of event and location, which must therefore tell it themselves.
     """
 
     events: Sequence[Event]
@@ -48,6 +49,7 @@ class Book:
     phrases: Spread
     seed: int
     most_links: dict[int, int] = field(default_factory=dict)
+    named: set[int] = field(default_factory=set)
 
     @property
     def most_uses(self) -> int:

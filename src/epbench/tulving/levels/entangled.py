@@ -18,7 +18,7 @@ from epbench.tulving.levels.banks import combined, phrase, references_bank
 from epbench.tulving.levels.book import Book
 from epbench.tulving.levels.plan import Evidence, Outcome, Spot
 
-DISPUTED, RETOLD, CORRECTED, WITHDRAWN = 0.35, 0.4, 0.25, 0.4
+DISPUTED, RETOLD, CORRECTED, WITHDRAWN = 0.35, 0.25, 0.25, 0.15
 """How often a location is disputed, a date told by another chapter too, or corrected, or corrected in vain, where it can be."""
 LOSES, FINDS, BARRED = 0.5, 0.5, 0.3
 """How often something is lost, found again, and somebody barred, where they can be."""
@@ -65,7 +65,7 @@ def add_disputes(book: Book, pairs: Sequence[Witnesses]) -> None:
 
 
 def add_retellings(book: Book, pairs: Sequence[Witnesses]) -> None:
-    """Have witnesses disagree on when some events were, one of them in another chapter; for locations that are settled."""
+    """Have witnesses disagree on when some events were, one of them in another chapter."""
     draws = RandomStream("retellings", book.seed)
     for number, pair in _drawn(book, pairs, RETOLD, draws):
         _retell(book, number, pair, draws)
@@ -101,6 +101,7 @@ def _retell(book: Book, number: int, pair: Witnesses, draws: RandomStream) -> No
     right = [Spot(number, book.layouts[number].time)] if own_is_right else [spot, *pointer[1]]
     plan.evidence["date"] = Evidence(1, frozenset([*right, pair.rule]))
     plan.firm.add("date")
+    book.named.add(number)
 
 
 def add_corrections(book: Book) -> None:
@@ -115,22 +116,37 @@ def add_corrections(book: Book) -> None:
         plan.when = f"on {draws.pick(FORMATS)(wrong)}"
         plan.firm.add("date")
         plan.evidence["date"] = Evidence(1, frozenset([spot, *pointer[1]]))
+        book.named.add(number)
 
 
-def add_withdrawals(book: Book) -> None:
+Vain = tuple[int, str, date]
+"""A chapter whose date is corrected though it is right: its number, the words that name it elsewhere, and the wrong date."""
+
+
+def choose_withdrawals(book: Book) -> list[Vain]:
+    """Choose the chapters for `add_withdrawals`, which keep telling their date themselves."""
+    chosen = []
+    for number, pointer, wrong in _with_other_dates(book, WITHDRAWN, RandomStream("corrected in vain", book.seed)):
+        book.plans[number].firm.add("date")
+        book.named.add(number)
+        chosen.append((number, pointer[0], wrong))
+    return chosen
+
+
+def add_withdrawals(book: Book, chosen: Sequence[Vain]) -> None:
     """Correct some dates that are right, and withdraw that; where nobody need read it who does not read both."""
     draws = RandomStream("withdrawals", book.seed)
     read = {spot for plan in book.plans for evidence in plan.evidence.values() for spot in evidence.spots}
     read |= {outcome.spot for plan in book.plans for outcome in plan.outcomes}
-    for number, pointer, wrong in _with_other_dates(book, WITHDRAWN, draws):
+    for number, words, wrong in chosen:
         others = [spot for spot in _spots(book) if spot.number != number and spot not in read]
         if len(others) < 2:
             continue
         hosts = draws.sample(others, 2)
-        known = {"anchor": pointer[0], "date": draws.pick(FORMATS)(wrong)}
+        known = {"anchor": words, "date": draws.pick(FORMATS)(wrong)}
         book.tell(hosts[0].number, "correction", known, draws, hosts[0].paragraph)
-        book.tell(hosts[1].number, "withdrawal", {"anchor": pointer[0]}, draws, hosts[1].paragraph)
-        book.plans[number].firm.add("date")
+        book.tell(hosts[1].number, "withdrawal", {"anchor": words}, draws, hosts[1].paragraph)
+        book.plans[number].withdrawn.add(hosts[1].number)
 
 
 def _spots(book: Book) -> list[Spot]:

@@ -18,8 +18,8 @@ PASSED_ON = 0.6
 """How often two people with several chapters hold the same office, one after the other, where they can."""
 SHORT_FORM = ("nickname", "kin", "office")
 
-Holding = tuple[int, Spot]
-"""A chapter that calls its main character by an office, and where it is told that they took it over."""
+Holding = tuple[int, list[Spot]]
+"""A chapter that calls its main character by an office, and where it is told who took it over, of both who did."""
 
 
 def add_people(book: Book, level: int) -> list[Holding]:
@@ -74,15 +74,15 @@ def _add_offices(
         if book.events[chapters[second][0]].time < book.events[chapters[first][0]].time:
             first, second = second, first
         for held in _held(book, chapters[first], chapters[second]):
-            title = next(titles)
+            title, taken = next(titles), list[Spot]()
             for start, numbers in held:
-                spot = book.tell(start, "office", {"entity": book.events[start].entity, "title": title}, draws)
+                taken.append(book.tell(start, "office", {"entity": book.events[start].entity, "title": title}, draws))
                 book.plans[start].firm.add("entity")
                 book.most_links[start] = 1
                 for number in numbers:
                     _call(book, number, title)
                     book.most_links[number] = 1
-                    holdings.append((number, spot))
+                    holdings.append((number, taken))
             officers |= {first, second}
     return holdings, officers
 
@@ -109,9 +109,10 @@ def _n_between(book: Book, numbers: Sequence[int], start: int, end: int) -> int:
 
 
 def finish_offices(book: Book, holdings: Sequence[Holding]) -> None:
-    """Note what tells who held an office: the day of the chapter, and that on which the person took it over."""
-    for number, spot in holdings:
-        days = [book.plans[chapter].evidence["date"] for chapter in (number, spot.number)]
+    """Note what tells who held an office: the day of the chapter, and those on which the two people took it over."""
+    for number, taken in holdings:
+        days = [book.plans[chapter].evidence["date"] for chapter in (number, *(spot.number for spot in taken))]
         own_spot = Spot(number, book.layouts[number].entity)
         links = 1 + max(evidence.links for evidence in days)
-        book.plans[number].evidence["entity"] = Evidence(links, days[0].spots | days[1].spots | {own_spot, spot})
+        spots = frozenset[Spot]().union([own_spot, *taken], *(evidence.spots for evidence in days))
+        book.plans[number].evidence["entity"] = Evidence(links, spots)

@@ -23,7 +23,8 @@ def add_places(book: Book, level: int) -> None:
     draws, often = RandomStream("places", book.seed), LEVELS[level].elsewhere["location"]
     meetings, features = _Meetings(book, draws), _Features(book, draws)
     for number in sorted(range(len(book.events)), key=lambda number: (book.events[number].time, number)):
-        if "location" not in book.plans[number].firm and draws.unit() < often:
+        settled = "location" in book.plans[number].firm or number in book.named
+        if not settled and draws.unit() < often:
             ways = draws.sample([meetings.tell, features.tell], 2)
             any(way(number) for way in ways)  # the second one only if the first cannot
         meetings.earlier[book.events[number].space].append(number)

@@ -124,6 +124,7 @@ class ChapterPlan:
         fixed: Sentences that the chapter has word for word.
         contrasted: The facts that a fixed sentence tells, beside a value that is not so; nothing else tells them.
         firm: The facts that no such sentence may tell, since another chapter says more on them.
+        withdrawn: The chapters that withdraw what another one says on this one's date.
         met: Whom the main character met for the first time, and where that is told; None if that is of no use elsewhere.
         outcomes: What the event changes for its main character.
         evidence: What tells each fact, by the names of the exact checks (`content` for the kind of event).
@@ -140,9 +141,14 @@ class ChapterPlan:
     fixed: list[Fixed] = field(default_factory=list)
     contrasted: set[str] = field(default_factory=set)
     firm: set[str] = field(default_factory=set)
+    withdrawn: set[int] = field(default_factory=set)
     met: tuple[str, Spot] | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     evidence: dict[str, Evidence] = field(default_factory=dict)
+
+    def needs(self) -> set[int]:
+        """Return the chapters without which the book would not tell all facts of this one, or tell them wrong."""
+        return self.withdrawn | {spot.number for evidence in self.evidence.values() for spot in evidence.spots}
 
     def words(self, event: Event) -> Mapping[str, str]:
         """Return the words that tell each fact, by the names of the exact checks."""

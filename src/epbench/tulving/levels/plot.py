@@ -17,12 +17,14 @@ from epbench.tulving.levels.book import Book
 from epbench.tulving.levels.contrasts import add_contrasts, add_glosses
 from epbench.tulving.levels.days import add_days
 from epbench.tulving.levels.entangled import (
+    Vain,
     add_corrections,
     add_disputes,
     add_outcomes,
     add_retellings,
     add_withdrawals,
     add_witnesses,
+    choose_withdrawals,
 )
 from epbench.tulving.levels.people import add_people, finish_offices
 from epbench.tulving.levels.places import add_places
@@ -82,31 +84,37 @@ def draw_plans(
     ]
     book = Book(events, layouts, plans, universe, scenery, spread, Spread(max(len(events), FEWEST_CHAPTERS)), seed)
     if level >= 4:
-        _add_references(book, level)
+        corrected_in_vain = _add_references(book, level)
     if level >= 3:
         add_glosses(book)
         if level >= 5:
-            add_withdrawals(book)
+            add_withdrawals(book, corrected_in_vain)
         add_contrasts(book, TONES[universe.kind])
         for event, layout, plan, draws in zip(events, layouts, plans, streams, strict=True):
             plan.fixed += draw_asides(event, layout, universe, spread, draws)
     return plans
 
 
-def _add_references(book: Book, level: int) -> None:
-    """What other chapters tell: each step builds on what those before it have settled."""
+def _add_references(book: Book, level: int) -> list[Vain]:
+    """What other chapters tell: each step builds on what those before it have settled.
+
+    Returns:
+        The chapters whose dates will be corrected in vain.
+    """
     holdings = add_people(book, level)
+    corrected_in_vain = []
     if level >= 5:
         pairs = add_witnesses(book)
         add_disputes(book, pairs)
-    add_places(book, level)
-    if level >= 5:
         add_retellings(book, pairs)
         add_corrections(book)
+        corrected_in_vain = choose_withdrawals(book)
+    add_places(book, level)
     add_days(book, level)
     finish_offices(book, holdings)
     if level >= 5:
         add_outcomes(book)
+    return corrected_in_vain
 
 
 def _plan(

@@ -23,7 +23,7 @@ GRAM, RUN = 4, 8  # words
 _WORD = re.compile(r"[\w'’\x02-\x05]+")  # with the marks that stand for the main character
 _BITS = 20
 _THREE_WORDS = (1 << _BITS * (GRAM - 1)) - 1
-CANDIDATES, MOST_CANDIDATES = 1_000, 5
+CANDIDATES, MOST_CANDIDATES = 3_800, 30
 """For how many sentences of each kind a book has candidates, and how many a sentence has at most: in a book of thousands of
 chapters no choice stays fresh, and the words are drawn."""
 MOST_CHAPTERS = 0.03

@@ -128,15 +128,14 @@ class Solver:
         return value  # type: ignore[return-value]
 
     def _holder(self, chapter: int, title: str) -> str | None:
-        """Who has a title, or holds an office on the day of a chapter."""
+        """Who has a title, or holds an office on the day of a chapter; from one takeover alone it cannot be told who."""
         if title not in self._offices:
             return _only(self._titles.get(title, set()))
         today = self.fact(chapter, "date")
         taken = [(self.fact(other, "date"), entity) for other, entity in self._offices[title]]
-        before = [
-            (day, entity) for day, entity in taken if isinstance(today, date) and isinstance(day, date) and day <= today
-        ]
-        return max(before)[1] if before else None
+        dated = [(day, entity) for day, entity in taken if isinstance(day, date)]
+        before = [(day, entity) for day, entity in dated if isinstance(today, date) and day <= today]
+        return max(before)[1] if before and len(dated) > 1 else None
 
     def _of_anchor(self, anchor: Anchor, fact: str) -> Known:
         numbers = set(self._chapters(anchor))

@@ -7,8 +7,9 @@
 
 Builds the datasets once (two template books for Book-SORT, MemFail from templates, the short book of levels 1 to 5), and makes
 the runs of `RUNS` one after the other, each by `epbench eval`. Every answer is kept, so that a start after a stop goes on where
-it was; --hours stops asking after that time. A run that is refused, such as one whose prompts exceed the model's window, is named.
---table makes no run, and prints in Markdown what is finished in OUT, for all models. Intervals are at 95 %. Tulving's judge is minilm, and MemFail's follows rules.
+it was; --hours stops asking after that time. A run that is refused, such as one whose prompts exceed the model's window, is
+named. --table makes no run, and prints in Markdown what is finished in OUT, for all models. Intervals are at 95 %. Tulving's
+judge is minilm, and MemFail's follows rules.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ WORDS = re.compile(r"\w+")
 PAST = {
     "hid", "let", "swore", "bit", "put", "set", "shut", "hurt", "read", "cut", "spread", "slid", "bent", "lost", "came",
     "forgave", "shone", "froze", "tore", "last", "leapt", "woke", "hung", "split", "lent", "slit", "struck",
-    "flexed", "dug", "matched",
+    "flexed", "dug", "matched", "misread", "misheard", "spat",
 }  # fmt: skip
 """Past forms that it takes for present ones."""
 

@@ -2,6 +2,8 @@
 
     python eval_scripts/system_check.py epbench.memories.example:KeywordMemory
     python eval_scripts/system_check.py my_memory.py:MyMemory --n 100 --timeout 60 --out runs/check
+    python eval_scripts/system_check.py http://127.0.0.1:8400
+    python eval_scripts/system_check.py "mcp:npx -y @modelcontextprotocol/server-memory" --n 50
     python eval_scripts/system_check.py mem0 --n 20 --system-model qwen3 --system-url http://127.0.0.1:8000/v1 --embedder minilm
 
 The class is told made-up facts and asked for them, in a process of its own as in a run: does each call return in time, are
@@ -44,7 +46,9 @@ class System(options.System):
 class Arguments:
     """The command line."""
 
-    system: str = argument("mem0, a-mem, …, module:Class or path/to/file.py:Class", positional=True)
+    system: str = argument(
+        "mem0, a-mem, …, module:Class, path/to/file.py:Class, http://HOST:PORT, mcp:COMMAND or mcp:URL", positional=True
+    )
     n: int = argument("conversations of the large store (1000)", default=1000)
     out: Path | None = argument("an empty folder for contract.json, stores and log", metavar="DIR")
     systems: System = included("how it is run")

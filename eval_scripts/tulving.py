@@ -15,7 +15,8 @@ Memories. in-context shows the reader the whole book; rag-paragraph and rag-chap
 nothing. everything asks no reader: it names every item of the book that was asked for in answer to each question, which
 is a floor. A memory system reads the book chapter by chapter and is then asked what it remembers: mem0, a-mem, simplemem and
 the others that are installed when they are first used, the built-in baselines full-context, verbatim-bm25,
-verbatim-dense, verbatim-dense:PATH_OR_ID and oracle, or a class of your own, as module:Class or path/to/file.py:Class.
+verbatim-dense, verbatim-dense:PATH_OR_ID and oracle, a class of your own, as module:Class or path/to/file.py:Class,
+or a server, as http://HOST:PORT, mcp:COMMAND or mcp:URL.
 Your class runs in a process of its own, within --timeout and --memory-limit and without your keys; see
 eval_scripts/memfail.py --help for --isolation, --system-env, --system-model and the like.
 

@@ -174,7 +174,8 @@ class System:
         shortcuts={"--in-process": "none"},
     )
     system_env: list[str] = argument(
-        "an environment variable, such as that of a key, that module:Class gets in its process; may be repeated",
+        "an environment variable, such as that of a key, that module:Class gets in its process, and the first of which "
+        "goes to a server as its key; may be repeated",
         default=[],
         repeated=True,
         metavar="NAME",
@@ -186,7 +187,10 @@ class System:
         metavar="NAME",
     )
     system_set: list[str] = argument(
-        f"a setting {_INSIDE}; may be repeated", default=[], repeated=True, metavar="KEY=VALUE"
+        f"a setting {_INSIDE}, or a tool of an MCP server; may be repeated",
+        default=[],
+        repeated=True,
+        metavar="KEY=VALUE",
     )
     system_source: Path | None = argument("source code of structmem, a LightMem checkout", metavar="DIR")
 

@@ -20,6 +20,7 @@ from epbench.memories import systems
 from epbench.memories.guard import Limits
 from epbench.memories.process import ISOLATIONS, describe_system, require_bwrap
 from epbench.memories.protocol import Conversation, Endpoint, Installation, Isolation, Setting, SystemSpec
+from epbench.memories.remote import describe_remote, is_remote
 from epbench.memories.worker import METHODS, import_system
 from epbench.models.openai.address import endpoint_address
 from epbench.retrieval.load import load_retriever
@@ -109,7 +110,7 @@ class Oracle(FullContext):
 BASELINES = ("none", "full-context", "verbatim-bm25", "verbatim-dense", "oracle")
 BRING_YOUR_OWN = (
     f"any other as module:Class or path/to/file.py:Class: a class around it with {', '.join(METHODS)}, as in "
-    f"epbench.memories.example"
+    f"epbench.memories.example; or as http://HOST:PORT, mcp:COMMAND or mcp:URL"
 )
 """What to tell a user who names a memory system that is not built in."""
 
@@ -179,13 +180,14 @@ def load_memory(
     Args:
         name: one of `BASELINES`; `verbatim-dense:PATH_OR_ID` for a search by a sentence-transformers model; one of
             `SYSTEMS`, which is installed when it is first used; or `module:Class` or
-            `path/to/file.py:Class` for a class of the user's own.
+            `path/to/file.py:Class` for a class of the user's own; or an address or a command, see `epbench.memories.remote`.
         gold: by query, the texts that it needs, as they are stored. Only the oracle uses it, and it needs it.
         limits: what the system may take; by default 300 s for a call and 8 GB for its process.
         isolation: how code of others is kept apart, see `epbench.memories.process`; baselines run in this process.
         variables: names of environment variables, such as that of a key, that the user's class gets in its process.
         endpoint: who answers the requests of an installed system; by default OpenAI's gpt-4.1-mini.
-        settings: of an installed system, by name; all others have the published evaluation's values.
+        settings: of an installed system, by name; all others have the published evaluation's values. Of an MCP server, its
+            tools.
         source: folder of the source code of a system that is not in the package index.
 
     Raises:
@@ -206,10 +208,13 @@ def load_memory(
                 f"memory system {name!r}: it gets no variables of ours, as the run makes its requests for it"
             )
         return replace(_installed(name, endpoint or Endpoint(), settings or {}, source), isolation=isolation)
-    if endpoint is not None or settings or source is not None:
+    remote = is_remote(name)
+    if endpoint is not None or (settings and not remote) or source is not None:
         raise BadInput(
             f"memory system {name!r}: a model, an embedder and settings can be chosen for {', '.join(SYSTEMS)} only"
         )
+    if remote:
+        return describe_remote(name, limits, isolation, variables, settings or {})
     if _is_baseline(name):
         return _baseline(name, gold)
     if ":" not in name:

@@ -152,7 +152,9 @@ class Home:
     port: int | None = None  # in a sandbox, the port at which it finds the relay; None for no relay
 
 
-def own_home(name: str, isolation: Isolation, variables: Sequence[str], store: Path) -> Home:
+def own_home(
+    name: str, isolation: Isolation, variables: Sequence[str], store: Path, visible: Sequence[Path] = ()
+) -> Home:
     """Return how a class of the user's own is started: with our interpreter and our packages.
 
     Args:
@@ -160,13 +162,20 @@ def own_home(name: str, isolation: Isolation, variables: Sequence[str], store: P
         isolation: `process` or `bwrap`.
         variables: Names of the environment variables that it gets besides those of `clean_environment`.
         store: Folder of the store, for the sandbox.
+        visible: What else can be read in the sandbox.
     """
     command, environment = [sys.executable, *_FLAGS, _START, json.dumps(sys.path)], clean_environment(variables)
     if isolation == "bwrap":
         current, file = Path.cwd(), Path(name.rpartition(":")[0]).absolute()
         models = Path(os.environ.get("HF_HUB_CACHE") or Path.home() / ".cache/huggingface/hub")
         own_files = [file, file.parent] if file.suffix == ".py" else []
-        wanted = [current, *own_files, *map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path))), models]
+        wanted = [
+            current,
+            *own_files,
+            *map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path))),
+            models,
+            *visible,
+        ]
         command = [*sandbox(store, [path for path in wanted if path.exists()], current), *command]
         environment |= {"HOME": "/tmp", "TMPDIR": "/tmp", "HF_HUB_CACHE": str(models)}
     return Home(command, environment)

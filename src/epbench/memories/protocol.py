@@ -126,6 +126,7 @@ class SystemSpec:
         installation: where it runs if it is one of `epbench.memories.systems`; None for any other.
         isolation: how its process is kept apart if it has no `make`.
         variables: names of the environment variables that such a process gets besides those of a short list.
+        client: `module:Class` of our client of a system without a class; empty for any other.
     """
 
     name: str
@@ -141,6 +142,7 @@ class SystemSpec:
     installation: Installation | None = None
     isolation: Isolation = "process"
     variables: tuple[str, ...] = ()
+    client: str = ""
 
     @property
     def inner_model(self) -> str:

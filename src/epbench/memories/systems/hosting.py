@@ -31,6 +31,7 @@ from epbench.memories.process import (
 from epbench.memories.protocol import Setting, SystemSpec
 from epbench.memories.relay import Relay
 from epbench.memories.relay_calls import Operation
+from epbench.memories.remote import remote_home
 from epbench.progress import counter
 
 
@@ -87,6 +88,8 @@ class Hosting:
 
 def process_guard(system: SystemSpec, limits: Limits, log: Path, hosting: Hosting | None) -> ProcessGuard:
     """Return what keeps a system in a process of its own: in its own environment if it is installed, else in ours."""
+    if system.client:
+        return ProcessGuard(system.client, limits, log, partial(remote_home, system, limits))
     if system.installation is None or hosting is None:
         return ProcessGuard(
             system.name, limits, log, partial(own_home, system.name, system.isolation, system.variables)

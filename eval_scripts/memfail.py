@@ -100,6 +100,9 @@ class Arguments:
     k: list[int] = argument(
         "memories for each question (5); each k is scored apart", default=[5], flags=["--k", "--top-k"]
     )
+    memory_tokens: int | None = argument(
+        "most tokens of memories before the reader, whole memories, best first (any number)", metavar="N"
+    )
     isolate: bool = argument("one store for each row instead of one for all")
     published_query: bool = argument("search with the options, not only the question")
     with_replies: bool = argument("store the reader's replies too, as published")
@@ -185,6 +188,7 @@ def _evaluations(args: Arguments) -> list[Evaluation]:
         seed=args.seed,
         sampling=Sampling(args.max_tokens),
         memory_limit=systems.memory_limit,
+        memory_tokens=args.memory_tokens,
     )
     first = Evaluation(
         dataset=args.datasets[0],

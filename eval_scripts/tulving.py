@@ -81,6 +81,9 @@ class Arguments:
         'score these answers instead of asking a reader: JSONL of {"id", "answer"}', metavar="FILE"
     )
     passages: options.Retriever = included()
+    memory_tokens: int | None = argument(
+        "most tokens of memories of a system, whole memories, best first (any number)", metavar="N"
+    )
     prompts: Path | None = argument("another prompt pack, TOML or JSON, like tulving/data/prompts.toml", metavar="FILE")
     systems: options.System = included()
 
@@ -189,6 +192,7 @@ def _reading(args: Arguments, memory: str) -> Reading:
         prompts=load_prompts(args.prompts),
         repeats=args.repeats,
         limits=args.systems.limits,
+        memory_tokens=args.memory_tokens,
         sampling=Sampling(args.max_tokens, args.temperature, args.seed),
         installed=args.systems.installed(memory, backend.base_url, backend.request_timeout),
     )

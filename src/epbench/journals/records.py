@@ -42,6 +42,7 @@ JOURNALS: dict[str, type[Struct]] = {
         {
             "conversation": str, "units": list[str], **dict.fromkeys(("again", "lost", "changed"), bool),
             "failure": str | None, "memories": Whole, "seconds": Number | None, "of": str, "counts": dict[str, Whole],
+            "bytes": Whole,
         },
     ),
     "system_calls.jsonl": fields(  # a request of a memory system to its models
@@ -59,6 +60,9 @@ JOURNALS: dict[str, type[Struct]] = {
             "ranks": tuple[Whole | None, Whole | None], **dict.fromkeys(("both", "in_order"), bool),
         },
         ("of", "memories"), ("failure",), ("id", "query", "ranks", "both", "in_order"),
+    ),
+    "shown.jsonl": fields(  # which of the memories a reader is shown
+        {"key": str, **dict.fromkeys(("k", "memories", "tokens", "left_out"), Whole)},
     ),
     "passages.jsonl": fields({"key": str, "id": str, "passages": _PASSAGES}),  # chapter and paragraph of each
     "training.jsonl": fields(  # a step of the optimizer

@@ -20,7 +20,8 @@ from epbench.memories.protocol import Conversation, Setting
 from epbench.models.openai.address import MOST_BYTES, SizeLimit
 from epbench.models.openai.wire import ReplyTooLarge
 
-_NOTE = "store.txt"
+NOTE = "store.txt"
+"""File in the folder of a store, with its name on the server."""
 _LONGEST = 200  # characters of a refusal that are told
 
 
@@ -143,7 +144,7 @@ def store_names(folder: Path, durable: bool) -> tuple[str, str]:
         folder: Of the store.
         durable: Whether the store is still there under its name.
     """
-    note = folder / _NOTE
+    note = folder / NOTE
     before = note.read_text("utf-8") if note.exists() else ""
     name = before if durable and before else f"epbench-{uuid4().hex}"
     if name != before:

@@ -155,6 +155,11 @@ def price_table(prices: Mapping[str, Price]) -> list[Table]:
     return [Table(_HEAD, rows, notes=_NOTES)] if rows else []
 
 
+def price_html(label: str, usage: Mapping[str, Any]) -> str:
+    """The same of one run by the content of its usage.json, for a page; empty for a run without a price."""
+    return "".join(f"{table.html()}\n" for table in price_table({label: usage["price"]} if "price" in usage else {}))
+
+
 def _number(value: float | None, digits: int = 0) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
 

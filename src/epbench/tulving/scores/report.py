@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from epbench.memories.price import PRICE_AXES, Price, price_points, price_table
+from epbench.memories.price import PRICE_AXES, Price, price_html, price_points, price_table
 from epbench.reports.figures import colour_of, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import failures, how_it_was_run, page, pairs
 from epbench.reports.plots import FRONTIER, frontier
@@ -75,8 +75,7 @@ number of matching chapters, with the number of questions in brackets. Where que
 mean is a range, from all of them wrong to all of them right.</p>
 {_by_cue(rows, lost)}
 <h2>Tokens and failures</h2>
-{"".join(table.html() for table in price_table({title: usage["price"]} if "price" in usage else {}))}
-{_usage(usage)}
+{price_html(title, usage)}{_usage(usage)}
 {"".join(f"<h3>{stage}</h3>{_usage(usage[stage])}" for stage in stages)}
 {how_it_was_run(run)}
 {more}""",

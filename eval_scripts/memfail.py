@@ -44,10 +44,11 @@ and of retrieving. Its folder is copied after each stored conversation, and it g
 started again, so that nothing is stored twice or in part.
 
 Of a server nothing runs here but a client. --system-env NAME is the variable with its key, which goes to that address alone.
-An MCP server that is named by a COMMAND is started for each store, with the store's folder as its home folder, and with
---isolation bwrap has no network. --system-set store=TOOL, retrieve=TOOL and list=TOOL say which of its tools are used;
-@modelcontextprotocol/server-memory and agent-logbook are known. TOOL may be followed by a JSON object of arguments, as in
-'store=add {"note": "{text}", "user": "{store}"}'; docs/memfail.md lists the words in braces.
+An MCP server that is named by a COMMAND is started for each store, with the store's folder as its home folder; with
+--isolation bwrap it has no network but the relay, which it gets with --system-model or --system-url. --system-set store=TOOL,
+retrieve=TOOL and list=TOOL say which of its tools are used; @modelcontextprotocol/server-memory and agent-logbook are known.
+TOOL may be followed by a JSON object of arguments, as in 'store=add {"note": "{text}", "user": "{store}"}'; docs/memfail.md
+lists the words in braces. --memory-tokens N gives every system the same context: whole memories, best first.
 
 --isolate gives each row a store of its own: in the published rows, most people that persona questions ask about have
 several essays in the common store. --shard I/N runs one of n parts, for runs on several machines. With --isolate the rows of each config are split.

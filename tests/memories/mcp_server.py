@@ -1,7 +1,9 @@
 """An MCP server for tests: over standard input and output, or at the port that is given."""
 
+import json
 import os
 import sys
+import urllib.request
 from pathlib import Path
 
 from mcp.server import MCPServer
@@ -44,6 +46,25 @@ def page_of(page: int, user: str = "") -> dict[str, list[dict[str, str]]]:
 def notes(user: str = "") -> str:
     """All notes."""
     return '{"notes": ' + str([{"content": note} for note in held.get(user, [])]).replace("'", '"') + "}"
+
+
+@server.tool()
+def distil(note: str) -> str:
+    """Ask the model that the environment names, and keep its words in a file."""
+    key = {"Authorization": f"Bearer {os.environ['OPENAI_API_KEY']}", "Content-Type": "application/json"}
+    body = json.dumps({"model": "any", "messages": [{"role": "user", "content": note}]}).encode()
+    request = urllib.request.Request(f"{os.environ['OPENAI_BASE_URL']}/chat/completions", body, key)
+    with urllib.request.urlopen(request) as reply:
+        said = json.loads(reply.read())["choices"][0]["message"]["content"]
+    with _file().open("a") as file:
+        file.write(f"{note}: {said}\n")
+    return said
+
+
+@server.tool()
+def distilled() -> list[str]:
+    """What is in the file."""
+    return _file().read_text().splitlines() if _file().exists() else []
 
 
 @server.tool()

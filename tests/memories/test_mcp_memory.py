@@ -11,12 +11,16 @@ import pytest
 
 from epbench import BadInput
 from epbench.errors import CallFailed
+from epbench.memfail.context.reader import LexicalReader
 from epbench.memories import mcp_memory, remote
 from epbench.memories.contract import conversation
 from epbench.memories.guard import Limits
 from epbench.memories.load import load_memory
 from epbench.memories.mcp_memory import PRESETS, McpMemory, Tool
-from epbench.memories.process import require_bwrap
+from epbench.memories.price import Budget, fit, price_of
+from epbench.memories.protocol import Endpoint
+from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+from tests.memories.test_isolation import needs_bwrap
 from tests.memories.test_session import queries, run_system
 
 SERVER = Path(__file__).with_name("mcp_server.py")
@@ -161,12 +165,40 @@ def test_a_run_goes_on_when_the_server_exits(tmp_path):
 @needs_mcp
 @pytest.mark.slow
 def test_a_server_in_the_sandbox(tmp_path):
-    try:
-        require_bwrap()
-    except BadInput as error:
-        pytest.skip(str(error))
+    needs_bwrap()
     recall = run_system(load_memory(COMMAND, settings=TOOLS, isolation="bwrap"), tmp_path)
     assert recall.found["1@1"] == ["Ada plays chess"]
+
+
+@needs_mcp
+@pytest.mark.slow
+@pytest.mark.parametrize("isolation", ["process", "bwrap"])
+def test_a_server_with_a_model_asks_the_relay(tmp_path, isolation, monkeypatch):
+    if isolation == "bwrap":
+        needs_bwrap()
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
+    tools = {"store": "distil", "retrieve": 'find {"query": "{query}", "limit": "{k}"}', "list": "distilled"}
+    with ScriptedEndpoint(lambda body: "noted") as endpoint:
+        asking = Endpoint("inner", endpoint.base_url, "openai:inner-embedder")
+        asks = f"mcp:env NOTES={{folder}} {COMMAND[4:]}"
+        system = load_memory(asks, settings=tools, isolation=isolation, endpoint=asking)
+        recall = run_system(system, tmp_path)
+        assert sorted(recall.stores[""])[0] == "Ada plays chess: noted" and len(recall.stores[""]) == 4
+        assert {body["model"] for path, body in endpoint.requests if path.endswith("completions")} == {"inner"}
+    fit(tmp_path, recall.found, queries(), Budget(LexicalReader()))
+    price = price_of(tmp_path)
+    assert price["tokens_storing"] > 0 == price["tokens_retrieving"]
+    assert not any(b"secret-of-the-user" in f.read_bytes() for f in tmp_path.rglob("*") if f.is_file())
+
+
+def test_a_model_goes_with_a_command_that_is_durable(monkeypatch):
+    monkeypatch.setattr(remote, "find_spec", lambda name: True)
+    asking = Endpoint("inner", "http://127.0.0.1:1/v1")
+    system = load_memory("mcp:agent-logbook", endpoint=asking)
+    assert system.identity["system_model"] == "inner" == system.inner_model and system.installation.lock is None
+    for name, words in [(COMMAND, "keeps everything in the folder"), ("http://127.0.0.1:1", "where its server runs")]:
+        with pytest.raises(BadInput, match=words):
+            load_memory(name, settings=TOOLS, endpoint=asking)
 
 
 @needs_mcp

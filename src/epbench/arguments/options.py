@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LEXICAL = "lexical (rules, offline)"
 TULVING_JUDGES = f"{LEXICAL}, minilm (sentence embeddings, offline)"
 MODELS = f"{', '.join(models.MODELS[:-1])} or {models.MODELS[-1]}"
-_INSIDE = "of an installed system such as mem0"
+_INSIDE = "of an installed system such as mem0, or of mcp:COMMAND"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,15 @@ from epbench.errors import BadInput
 from epbench.memories import systems
 from epbench.memories.guard import Limits
 from epbench.memories.process import ISOLATIONS, describe_system, require_bwrap
-from epbench.memories.protocol import Conversation, Endpoint, Installation, Isolation, Setting, SystemSpec
+from epbench.memories.protocol import (
+    PUBLISHED_EMBEDDER,
+    Conversation,
+    Endpoint,
+    Installation,
+    Isolation,
+    Setting,
+    SystemSpec,
+)
 from epbench.memories.remote import describe_remote, is_remote
 from epbench.memories.worker import METHODS, import_system
 from epbench.models.openai.address import endpoint_address
@@ -117,7 +125,6 @@ BRING_YOUR_OWN = (
 _DENSE = "verbatim-dense:"
 
 _HASH = re.compile(rb" -+hash=\S+")
-_OPENAI_EMBEDDER = "openai:text-embedding-3-small"
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
 
@@ -138,16 +145,18 @@ _MEM0 = {"MEM0_TELEMETRY": "False"}
 _CHROMA = {"ANONYMIZED_TELEMETRY": "False", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
 SYSTEMS: Mapping[str, _Known] = {
-    "mem0": _Known("mem0", "Mem0", ("mem0ai", "2.2.1"), _OPENAI_EMBEDDER, _MEM0),
-    "mem0-1": _Known("mem0", "Mem0", ("mem0ai", "1.0.11"), _OPENAI_EMBEDDER, _MEM0),
+    "mem0": _Known("mem0", "Mem0", ("mem0ai", "2.2.1"), PUBLISHED_EMBEDDER, _MEM0),
+    "mem0-1": _Known("mem0", "Mem0", ("mem0ai", "1.0.11"), PUBLISHED_EMBEDDER, _MEM0),
     "a-mem": _Known("a_mem", "AMem", ("a-mem", "0.2.6"), _MINILM, _CHROMA),
     "simplemem": _Known("simplemem", "SimpleMem", ("simplemem", "0.1.0"), _MINILM),
-    "langmem": _Known("langmem", "LangMem", ("langmem", "0.0.30"), _OPENAI_EMBEDDER, {"LANGCHAIN_TRACING_V2": "false"}),
+    "langmem": _Known(
+        "langmem", "LangMem", ("langmem", "0.0.30"), PUBLISHED_EMBEDDER, {"LANGCHAIN_TRACING_V2": "false"}
+    ),
     "graphiti": _Known(
         "graphiti",
         "Graphiti",
         ("graphiti-core", "0.31.1"),
-        _OPENAI_EMBEDDER,
+        PUBLISHED_EMBEDDER,
         {"GRAPHITI_TELEMETRY_ENABLED": "false"},
         reserves=8.0,
     ),
@@ -155,7 +164,7 @@ SYSTEMS: Mapping[str, _Known] = {
         "cognee",
         "Cognee",
         ("cognee", "1.6.5"),
-        _OPENAI_EMBEDDER,
+        PUBLISHED_EMBEDDER,
         {"TELEMETRY_DISABLED": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
         reserves=128.0,
     ),
@@ -209,12 +218,12 @@ def load_memory(
             )
         return replace(_installed(name, endpoint or Endpoint(), settings or {}, source), isolation=isolation)
     remote = is_remote(name)
-    if endpoint is not None or (settings and not remote) or source is not None:
+    if (not remote and (endpoint is not None or settings)) or source is not None:
         raise BadInput(
             f"memory system {name!r}: a model, an embedder and settings can be chosen for {', '.join(SYSTEMS)} only"
         )
     if remote:
-        return describe_remote(name, limits, isolation, variables, settings or {})
+        return describe_remote(name, limits, isolation, variables, settings or {}, endpoint)
     if _is_baseline(name):
         return _baseline(name, gold)
     if ":" not in name:

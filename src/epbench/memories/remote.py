@@ -20,8 +20,8 @@ from epbench.memories.guard import Limits
 from epbench.memories.http_memory import Server
 from epbench.memories.mcp_memory import CALLS, PRESETS, Tool
 from epbench.memories.process import Home, own_home
-from epbench.memories.protocol import Isolation, Setting, SystemSpec
-from epbench.models.openai.address import shown
+from epbench.memories.protocol import PUBLISHED_EMBEDDER, Endpoint, Installation, Isolation, Setting, SystemSpec
+from epbench.models.openai.address import endpoint_address, shown
 from epbench.starting.extras import install_hint
 
 _HTTP = ("http://", "https://")
@@ -35,7 +35,12 @@ def is_remote(name: str) -> bool:
 
 
 def describe_remote(
-    name: str, limits: Limits, isolation: Isolation, variables: Sequence[str], settings: Mapping[str, str]
+    name: str,
+    limits: Limits,
+    isolation: Isolation,
+    variables: Sequence[str],
+    settings: Mapping[str, str],
+    endpoint: Endpoint | None = None,
 ) -> SystemSpec:
     """Describe a memory system without a class; a server behind HTTP is asked who it is.
 
@@ -44,7 +49,9 @@ def describe_remote(
         limits: Of a call.
         isolation: `process`, or for a command `bwrap`.
         variables: Names of environment variables. The first has the key of a server; a command gets all of them.
-        settings: Of an MCP server: a tool for each of `CALLS`, and `preset`.
+        settings: Of an MCP server: a tool for each of `CALLS`, `preset`, and `durable`.
+        endpoint: Who answers the requests of a command to models, which finds them where OPENAI_BASE_URL says, with the key in
+            OPENAI_API_KEY; None if it makes none.
 
     Raises:
         BadInput: The address or a setting cannot be used, the package `mcp` is missing, or the server does not answer.
@@ -61,8 +68,11 @@ def describe_remote(
         raise BadInput(
             f"memory system {name!r}: its client runs in a process of its own; isolation 'process' is for it"
         )
+    if endpoint is not None and by_address:
+        raise BadInput(f"memory system {name!r}: its models are chosen where its server runs")
     if kind == "mcp":
-        return _mcp(name, target, isolation, variables, settings)
+        system = _mcp(name, target, isolation, variables, settings)
+        return system if endpoint is None else replace(system, installation=_asking(system, endpoint))
     if settings:
         raise BadInput(f"memory system {name!r}: it has no settings here; its server has")
     try:
@@ -111,6 +121,18 @@ def _mcp(
     )  # fmt: skip
 
 
+def _asking(system: SystemSpec, endpoint: Endpoint) -> Installation:
+    """A command that asks models by the relay; its folder is copied as that of an installed system is."""
+    if not system.durable:
+        raise BadInput(
+            f"memory system {system.name!r}: a system with a model keeps everything in the folder of its store, so that "
+            f"nothing is paid for twice; name {{folder}} in its command"
+        )
+    endpoint = replace(endpoint, embedder=endpoint.embedder or PUBLISHED_EMBEDDER)
+    endpoint_address(endpoint.url, f"the model of {system.name}")
+    return Installation(system.client, None, {}, endpoint)
+
+
 def _check_address(url: str) -> None:
     try:
         parts = urlsplit(url)
@@ -126,10 +148,10 @@ def _check_address(url: str) -> None:
         )
 
 
-def remote_home(system: SystemSpec, limits: Limits, store: Path) -> Home:
+def remote_home(system: SystemSpec, limits: Limits, store: Path, relay: Path | None = None) -> Home:
     """Return how the process of the client is started; see `own_home`."""
     target = system.name.removeprefix("mcp:")
-    home = own_home(system.client, system.isolation, system.variables, store, tuple(_files_of(target)))
+    home = own_home(system.client, system.isolation, system.variables, store, tuple(_files_of(target)), relay)
     runtime: dict[str, Setting] = {
         "target": target,
         "durable": system.durable,

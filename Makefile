@@ -84,7 +84,7 @@ test-nightly: $(VENV)/.dev $(VENV)/.real
 # Our upper bounds are ignored, so that we see early what they will have to say.
 test-newest:
 	$(MAKE) VENV=$(NEWEST) $(NEWEST)/.dev
-	$(NEWEST)/bin/python .ci/requirements.py --names models finetune ray inspect lm-eval dev > $(NEWEST)/names.txt
+	$(NEWEST)/bin/python .ci/requirements.py --names models finetune ray inspect lm-eval mcp dev > $(NEWEST)/names.txt
 	$(NEWEST)/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager -r $(NEWEST)/names.txt
 	$(MAKE) VENV=$(NEWEST) test
 
@@ -141,7 +141,7 @@ $(VENV)/.core: $(VENV)/bin/pip pyproject.toml
 # litellm without its dependencies, for the vocabulary cl100k_base in it: the tests count tokens without a network.
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,models,finetune,ray,inspect,lm-eval]" $(TORCH)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,models,finetune,ray,inspect,lm-eval,mcp]" $(TORCH)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps litellm==1.109.1
 	touch $@
 

@@ -11,8 +11,9 @@
 Configs: conditional_facts_easy, conditional_facts_hard, coexisting_facts, persona_retrieval, long_hop, or all of them with
 all. Systems: mem0, mem0-1, a-mem, simplemem, langmem, graphiti, cognee and structmem; module:Class or
 path/to/file.py:Class, which is any class with the methods store_conversation(conversation),
-retrieve_memories(query, conversation, k) and get_all_memories(); or one of the baselines none, full-context,
-verbatim-bm25, verbatim-dense, verbatim-dense:PATH_OR_ID (sentence-transformers) and oracle.
+retrieve_memories(query, conversation, k) and get_all_memories(); http://HOST:PORT, a server with these calls (see
+epbench/memories/data/memory_server.openapi.yaml); mcp:COMMAND or mcp:URL, an MCP server; or one of the baselines none,
+full-context, verbatim-bm25, verbatim-dense, verbatim-dense:PATH_OR_ID (sentence-transformers) and oracle.
 Models and judges: lexical (rules, offline), hf:PATH_OR_ID, vllm:PATH_OR_ID, or openai:NAME with --base-url and
 --judge-url (the key comes from OPENAI_API_KEY).
 
@@ -41,6 +42,13 @@ of that model, --embedder what turns its texts into vectors, and --system-set ch
 for a relay, which passes its requests on and notes them in system_calls.jsonl, with tokens and seconds of storing
 and of retrieving. Its folder is copied after each stored conversation, and it gets that copy back when it has to be
 started again, so that nothing is stored twice or in part.
+
+Of a server nothing runs here but a client. --system-env NAME is the variable with its key, which goes to that address alone.
+An MCP server that is named by a COMMAND is started for each store, with the store's folder as its home folder; with
+--isolation bwrap it has no network but the relay, which it gets with --system-model or --system-url. --system-set store=TOOL,
+retrieve=TOOL and list=TOOL say which of its tools are used; @modelcontextprotocol/server-memory and agent-logbook are known.
+TOOL may be followed by a JSON object of arguments, as in 'store=add {"note": "{text}", "user": "{store}"}'; docs/memfail.md
+lists the words in braces. --memory-tokens N gives every system the same context: whole memories, best first.
 
 --isolate gives each row a store of its own: in the published rows, most people that persona questions ask about have
 several essays in the common store. --shard I/N runs one of n parts, for runs on several machines. With --isolate the rows of each config are split.
@@ -86,10 +94,15 @@ class Arguments:
     out: Path = argument("the run's folder")
 
     system: str = argument(
-        "a system, a baseline or module:Class; see above", flags=["--system", "--memory"], group="what remembers"
+        "a system, a baseline, module:Class, http://… or mcp:…; see above",
+        flags=["--system", "--memory"],
+        group="what remembers",
     )
     k: list[int] = argument(
         "memories for each question (5); each k is scored apart", default=[5], flags=["--k", "--top-k"]
+    )
+    memory_tokens: int | None = argument(
+        "most tokens of memories before the reader, whole memories, best first (any number)", metavar="N"
     )
     isolate: bool = argument("one store for each row instead of one for all")
     published_query: bool = argument("search with the options, not only the question")
@@ -183,6 +196,7 @@ def _evaluations(args: Arguments) -> list[Evaluation]:
         seed=args.seed,
         sampling=Sampling(args.max_tokens),
         memory_limit=systems.memory_limit,
+        memory_tokens=args.memory_tokens,
     )
     first = Evaluation(
         dataset=args.datasets[0],

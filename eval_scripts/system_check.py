@@ -2,13 +2,17 @@
 
     python eval_scripts/system_check.py epbench.memories.example:KeywordMemory
     python eval_scripts/system_check.py my_memory.py:MyMemory --n 100 --timeout 60 --out runs/check
+    python eval_scripts/system_check.py http://127.0.0.1:8400
+    python eval_scripts/system_check.py "mcp:npx -y @modelcontextprotocol/server-memory" --n 50
     python eval_scripts/system_check.py mem0 --n 20 --system-model qwen3 --system-url http://127.0.0.1:8000/v1 --embedder minilm
 
 The class is told made-up facts and asked for them, in a process of its own as in a run: does each call return in time, are
 two stores apart, are at most k memories returned, does the listing hold everything that can be retrieved (after --n
 conversations, too), does a retrieval change anything, do names in any script come back, what is left after kill -9. With
 --isolation bwrap it runs without a network, so that a call that needs another address than its model's fails. Prints a
-table with what was found and what was expected. The exit status is 0 if every promise was kept and 1 if one was broken.
+table with what was found and what was expected, and the write-to-recall lag: --lag facts are stored one by one, and each is
+asked for until it is found, for at most 30 s; p50 and p95 of the seconds from storing to finding are told. The exit status is 0
+if every promise was kept and 1 if one was broken.
 
 A system with a model behind it makes its calls here as well: about --n conversations and 150 more are stored. --out DIR
 keeps contract.json, the stores and system.log, what the system printed.
@@ -44,20 +48,24 @@ class System(options.System):
 class Arguments:
     """The command line."""
 
-    system: str = argument("mem0, a-mem, …, module:Class or path/to/file.py:Class", positional=True)
+    system: str = argument(
+        "mem0, a-mem, …, module:Class, path/to/file.py:Class, http://HOST:PORT, mcp:COMMAND or mcp:URL", positional=True
+    )
+    lag: int = argument("facts by which the time from storing to finding is measured (5)", default=5)
     n: int = argument("conversations of the large store (1000)", default=1000)
     out: Path | None = argument("an empty folder for contract.json, stores and log", metavar="DIR")
     systems: System = included("how it is run")
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise BadInput(f"--n: expected at least 1, got {self.n}; see --help")
+        if self.n < 1 or self.lag < 0:
+            raise BadInput(f"--n and --lag: expected at least 1 and 0, got {self.n} and {self.lag}; see --help")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv)
     from epbench.files.json_files import write_json
     from epbench.memories.contract import try_system
+    from epbench.memories.lag import lag_of
     from epbench.memories.load import load_memory
     from epbench.reports.tables import Table
 
@@ -73,11 +81,16 @@ def main(argv: Sequence[str] | None = None) -> None:
         for name, outcome in try_system(system, folder, limits, args.n):
             outcomes[name] = outcome
             print(f"{name}: {outcome.result}", file=sys.stderr)
+        (folder / "lag").mkdir()
+        lag = lag_of(system, folder / "lag", limits, args.lag) if args.lag else None
         if args.out:
             content = {"system": args.system, "durable": system.durable, "n": args.n}
+            content |= {"lag": lag.summary} if lag else {}
             write_json(folder / "contract.json", content | {"checks": {n: asdict(o) for n, o in outcomes.items()}})
     rows = [(name, outcome.result, outcome.found, outcome.expected) for name, outcome in outcomes.items()]
     console.print(Table(("check", "result", "found", "expected"), rows, title=args.system, text_columns=4))
+    if lag is not None:
+        console.say(str(lag))
     if broken := sum(outcome.result == "failed" for outcome in outcomes.values()):
         console.say(f"{broken} of {len(outcomes)} promises are broken")
         sys.exit(1)

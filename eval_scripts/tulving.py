@@ -15,7 +15,8 @@ Memories. in-context shows the reader the whole book; rag-paragraph and rag-chap
 nothing. everything asks no reader: it names every item of the book that was asked for in answer to each question, which
 is a floor. A memory system reads the book chapter by chapter and is then asked what it remembers: mem0, a-mem, simplemem and
 the others that are installed when they are first used, the built-in baselines full-context, verbatim-bm25,
-verbatim-dense, verbatim-dense:PATH_OR_ID and oracle, or a class of your own, as module:Class or path/to/file.py:Class.
+verbatim-dense, verbatim-dense:PATH_OR_ID and oracle, a class of your own, as module:Class or path/to/file.py:Class,
+or a server, as http://HOST:PORT, mcp:COMMAND or mcp:URL.
 Your class runs in a process of its own, within --timeout and --memory-limit and without your keys; see
 eval_scripts/memfail.py --help for --isolation, --system-env, --system-model and the like.
 
@@ -80,6 +81,9 @@ class Arguments:
         'score these answers instead of asking a reader: JSONL of {"id", "answer"}', metavar="FILE"
     )
     passages: options.Retriever = included()
+    memory_tokens: int | None = argument(
+        "most tokens of memories of a system, whole memories, best first (any number)", metavar="N"
+    )
     prompts: Path | None = argument("another prompt pack, TOML or JSON, like tulving/data/prompts.toml", metavar="FILE")
     systems: options.System = included()
 
@@ -190,6 +194,7 @@ def _reading(args: Arguments, memory: str) -> Reading:
         prompts=load_prompts(args.prompts),
         repeats=args.repeats,
         limits=args.systems.limits,
+        memory_tokens=args.memory_tokens,
         sampling=Sampling(args.max_tokens, args.temperature, args.seed),
         installed=args.systems.installed(memory, backend.base_url, backend.request_timeout),
     )

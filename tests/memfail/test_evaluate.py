@@ -13,7 +13,7 @@ from epbench.memfail.context.reader import LexicalReader
 from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, load_prompts, queries_of
 from epbench.memfail.dataset import schema as dataset
 from epbench.memfail.dataset.load import CONFIGS, Fact, GoldMemory, Question, facts_to_store, questions_of
-from epbench.memfail.evaluate import Evaluation, prepare, store_and_answer
+from epbench.memfail.evaluate import Evaluation, prepare, read_output, store_and_answer
 from epbench.memfail.evaluate import run as run_evaluation
 from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
@@ -74,6 +74,18 @@ def test_memory_tokens_are_counted_per_question_and_per_memory(tmp_path):
         "9": {"per_question": 30.0, "per_memory": 6.0, "returned": 5.0},  # there are only five
     }
     assert run(tmp_path / "none", "none", setting=setting).usage["memory_tokens"]["3"]["per_memory"] is None
+
+
+def test_a_budget_of_tokens_keeps_whole_memories(tmp_path):
+    setting = Setting((3,), memory_tokens=13)
+    output = run(tmp_path, "verbatim-bm25", setting=setting)
+    assert {len(record.memories) for record in output.records} == {2}
+    assert output.usage["price"]["by_k"] == {"3": {"tokens": 12.0, "memories": 2.0, "left_out": 5}}
+    assert read_output(tmp_path, config_run("verbatim-bm25", setting=setting)).records == output.records
+    whole = run(tmp_path / "whole", "verbatim-bm25", setting=Setting((3,)))
+    assert {len(record.memories) for record in whole.records} == {3}
+    with pytest.raises(BadInput, match="at least 1"):
+        Setting(memory_tokens=0).check()
 
 
 def test_isolated_rows_have_their_own_stores(tmp_path):

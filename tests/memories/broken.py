@@ -123,3 +123,19 @@ class ForgetsInAFile(KeepsInAFile):
 
 class KeepsInAFileAndDoesNotSaySo(KeepsInAFile):
     durable = False
+
+
+class IndexesLate(Keeps):
+    """What is stored is found two seconds later."""
+
+    def __init__(self):
+        super().__init__()
+        self.ready = {}
+
+    def store_conversation(self, conversation):
+        super().store_conversation(conversation)
+        self.ready[self.kept[-1]] = time.monotonic() + 2.0
+
+    def retrieve_memories(self, query, conversation, k):
+        found = super().retrieve_memories(query, conversation, len(self.kept))
+        return [memory for memory in found if time.monotonic() >= self.ready[memory]][:k]

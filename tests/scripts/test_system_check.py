@@ -22,6 +22,8 @@ def test_a_system_that_keeps_its_promises_gives_0_and_a_table(tmp_path, monkeypa
         "found": "the second store has no fact of the first",
         "expected": "",
     }
+    assert content["lag"]["n"] == 5 and content["lag"]["missed"] == 0
+    assert "write-to-recall lag: p50 0.0" in done.stdout
     again = script(CHECK, "epbench.memories.example:KeywordMemory", "--out", tmp_path / "check")
     assert again.returncode == 2 and "expected an empty folder" in again.stderr
 
@@ -42,3 +44,4 @@ def test_what_is_no_system_gives_2():
         done = script(CHECK, system)
         assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
     assert script(CHECK, "none", "--n", 0).returncode == 2
+    assert script(CHECK, "none", "--lag", -1).returncode == 2

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LEXICAL = "lexical (rules, offline)"
 TULVING_JUDGES = f"{LEXICAL}, minilm (sentence embeddings, offline)"
 MODELS = f"{', '.join(models.MODELS[:-1])} or {models.MODELS[-1]}"
-_INSIDE = "of an installed system such as mem0"
+_INSIDE = "of an installed system such as mem0, or of mcp:COMMAND"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +206,8 @@ class System:
         shortcuts={"--in-process": "none"},
     )
     system_env: list[str] = argument(
-        "an environment variable, such as that of a key, that module:Class gets in its process; may be repeated",
+        "an environment variable, such as that of a key, that module:Class gets in its process, and the first of which "
+        "goes to a server as its key; may be repeated",
         default=[],
         repeated=True,
         metavar="NAME",
@@ -218,7 +219,10 @@ class System:
         metavar="NAME",
     )
     system_set: list[str] = argument(
-        f"a setting {_INSIDE}; may be repeated", default=[], repeated=True, metavar="KEY=VALUE"
+        f"a setting {_INSIDE}, or a tool of an MCP server; may be repeated",
+        default=[],
+        repeated=True,
+        metavar="KEY=VALUE",
     )
     system_source: Path | None = argument("source code of structmem, a LightMem checkout", metavar="DIR")
 

@@ -58,3 +58,9 @@ def _is_unchanged(source: Path, before: Path) -> bool:
     except FileNotFoundError:
         return False
     return (now.st_size, now.st_mtime_ns) == (then.st_size, then.st_mtime_ns)
+
+
+def bytes_in(folder: Path, but: str) -> int:
+    """Return the size of all files in a folder and below, but those of one name."""
+    files = (path for path in folder.rglob("*") if path.name != but and not path.is_symlink() and path.is_file())
+    return sum(path.stat().st_size for path in files)

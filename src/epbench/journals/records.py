@@ -42,6 +42,7 @@ JOURNALS: dict[str, type[Struct]] = {
         {
             "conversation": str, "units": list[str], **dict.fromkeys(("again", "lost", "changed"), bool),
             "failure": str | None, "memories": Whole, "seconds": Number | None, "of": str, "counts": dict[str, Whole],
+            "bytes": Whole,
         },
     ),
     "system_calls.jsonl": fields(  # a request of a memory system to its models
@@ -62,6 +63,9 @@ JOURNALS: dict[str, type[Struct]] = {
     ),
     "batches.jsonl": fields(  # what was submitted to an endpoint's batch API
         {"key": str, "requests": list[str]}, {**dict.fromkeys(("file", "batch"), str), "collected": bool},
+    ),
+    "shown.jsonl": fields(  # which of the memories a reader is shown
+        {"key": str, **dict.fromkeys(("k", "memories", "tokens", "left_out"), Whole)},
     ),
     "passages.jsonl": fields({"key": str, "id": str, "passages": _PASSAGES}),  # chapter and paragraph of each
     "training.jsonl": fields(  # a step of the optimizer

@@ -23,6 +23,7 @@ from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.paper.claims import claims_of
 from epbench.memfail.scores.comparison import compare, write_side_by_side
 from epbench.memfail.scores.tables import screen_tables, with_baseline
+from epbench.memories.price import SHOWN
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.relay_calls import CALLS
 from epbench.memories.session import MEMORIES, MEMORIES_TYPE, RETRIEVED, STORED
@@ -137,7 +138,7 @@ BENCHMARK = Benchmark(
         {"limit": Whole | None, "shard": str | None},
     ),
     past=_past,
-    journals=(STORED, RETRIEVED, REPLIES, ANSWERS, JUDGEMENTS, CALLS),
+    journals=(STORED, RETRIEVED, SHOWN, REPLIES, ANSWERS, JUDGEMENTS, CALLS),
     objects={MEMORIES: MEMORIES_TYPE},
     compare=compare,
     side_by_side=partial(write_side_by_side, claims=claims_of),

@@ -43,6 +43,7 @@ from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.tables import markdown_table, with_baseline
 from epbench.memories.load import load_memory
+from epbench.memories.price import Budget, fit, price_of, shown_of
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import Recall, read_recall
 from epbench.memories.session import Conversation, fill_and_ask
@@ -250,6 +251,7 @@ def _identity(prepared: Prepared, data: Loaded) -> Mapping[str, Any]:
         "prompts": fingerprint_of(evaluation.prompts),
         "max_tokens": setting.sampling.max_tokens,
         "base_url": without_login(evaluation.base_url),
+        **({} if setting.memory_tokens is None else {"memory_tokens": setting.memory_tokens}),
         **weights_of(evaluation.model),
     }
 
@@ -285,7 +287,11 @@ def store_and_answer(folder: Path, config: ConfigRun, progress: Progress) -> Run
         BadInput: The system cannot be created, or a prompt does not fit the model's window.
     """
     conversations = told_in(folder, config, progress)
-    recall, records = remember(folder, conversations, config.questions, config.system, config.setting, progress)
+    recall, _ = remember(folder, conversations, config.questions, config.system, config.setting, progress)
+    queries = queries_of(config.questions, config.setting)
+    budget = Budget(config.model, config.setting.memory_tokens)
+    recall = replace(recall, found=fit(folder, recall.found, queries, budget))
+    records = records_of(config.questions, queries, recall)
     requests = requests_of(records, config.prompts, config.setting.sampling)
     warning = check_window([*requests.values()], config.model, {}) if requests else None
     ask(folder / ANSWERS, [*requests.values()], config.model, progress, failure_of=failure_of)
@@ -319,6 +325,7 @@ def read_output(folder: Path, config: ConfigRun) -> RunOutput:
     """
     queries = queries_of(config.questions, config.setting)
     recall = read_recall(folder, config.system, told_in(folder, config, no_progress), queries)
+    recall = replace(recall, found=shown_of(folder, recall.found))
     records = records_of(config.questions, queries, recall)
     return _output(folder, config, recall, records, requests_of(records, config.prompts, config.setting.sampling))
 
@@ -344,6 +351,8 @@ def _output(
     usage = recall.usage
     if setting.replies:
         usage["replying"] = token_usage(read_journal(folder / REPLIES).values())
+    if price := price_of(folder):
+        usage["price"] = price
     usage |= {"answering": token_usage(answers.values()), "memory_tokens": memory_tokens(answered, model)}
     facts = by_store(facts_told(config.facts, config.questions, setting), setting)
     return RunOutput(answered, recall.stores, recall.warnings, usage, facts)

@@ -6,6 +6,8 @@ store, in which `worker` runs, and says what that process can see and reach. `se
 the queries to them; `recall` reads from the journals what came back.
 
 `systems` has the systems that people install. `relay` is the server that passes their requests on to the user's endpoint,
-which alone knows the key, or to an embedder on this machine; `relay_calls` is the journal of these requests. `contract` tries
-out what any system promises.
+which alone knows the key, or to an embedder on this machine; `relay_calls` is the journal of these requests. `remote` turns
+an address or a command into a system without a class, whose clients are `http_memory` and `mcp_memory`; `example_server` is such
+a server. `price` tells what memory costs, and keeps the memories that fit into a budget of tokens. `contract` tries out what any
+system promises, and `lag` how soon it finds what it was told.
 """

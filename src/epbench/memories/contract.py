@@ -11,7 +11,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -339,16 +339,22 @@ def try_system(system: SystemSpec, folder: Path, limits: Limits, n: int = N) -> 
     Raises:
         BadInput: an installed system's environment cannot be built, or its endpoint cannot be used.
     """
-    hosting = Hosting(system, folder) if system.installation else None
-    guard = process_guard(system, limits, folder / "system.log", hosting)
-    stores = Stores(guard, folder, durable=system.durable, n=n)
-    try:
+    with stores_of(system, folder, limits, n) as stores:
         for check in CHECKS:
             try:
                 outcome = check(stores)
             except CallFailed as error:
                 outcome = Outcome("failed", str(error), "an answer")
             yield check.__name__.replace("_", " "), outcome
+
+
+@contextmanager
+def stores_of(system: SystemSpec, folder: Path, limits: Limits, n: int = N) -> Iterator[Stores]:
+    """Open stores of a system, see `try_system`, and end its process afterwards."""
+    hosting = Hosting(system, folder) if system.installation else None
+    guard = process_guard(system, limits, folder / "system.log", hosting)
+    try:
+        yield Stores(guard, folder, durable=system.durable, n=n)
     finally:
         guard.close()
         if hosting is not None:

@@ -7,17 +7,18 @@ run talks to it: `ThreadGuard` keeps the instance in a thread of this process, a
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import threading
 import traceback
 from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Protocol, TextIO
+from typing import IO, Any, Protocol, TextIO
 
 from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.secrets import without_secrets
@@ -44,6 +45,8 @@ OPEN, FINALIZE, STORE, RETRIEVE, LIST, USAGE, CLOSE = (
 )
 
 _MOST_GIGABYTES = 1e9  # far more than any machine has, and a number of bytes that the kernel can express
+_LONGEST_LINE = 1 << 20  # characters; the beginning of a longer line is logged before its end has been printed
+_LONGEST_SECRET = 4096
 _LONGEST_MESSAGE = 10_000  # characters of the message of an exception
 
 _Task = tuple[str, Sequence[Any], "Future[Any]"]
@@ -227,6 +230,24 @@ class Log(io.TextIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
+
+
+def copy_printed(printed: IO[bytes], log: Log) -> None:
+    """Append what a process prints to its log until nothing can print there any more."""
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    held = ""
+    with printed, log:
+        while piece := os.read(printed.fileno(), 1 << 16):
+            held += decode(piece)
+            end = held.rfind("\n") + 1
+            if not end and len(held) > _LONGEST_LINE:
+                held = without_secrets(held)
+                end = max(0, len(held) - _LONGEST_SECRET)  # a secret may lie across the cut
+            with suppress(OSError):  # a full disk must not stop the system; writing the journals will report it
+                log.write(held[:end])
+            held = held[end:]
+        with suppress(OSError):
+            log.write(held + decode(b"", final=True))
 
 
 def no_answer(limit: float) -> str:

@@ -19,7 +19,16 @@ from epbench.errors import BadInput
 from epbench.memories import systems
 from epbench.memories.guard import Limits
 from epbench.memories.process import ISOLATIONS, describe_system, require_bwrap
-from epbench.memories.protocol import Conversation, Endpoint, Installation, Isolation, Setting, SystemSpec
+from epbench.memories.protocol import (
+    PUBLISHED_EMBEDDER,
+    Conversation,
+    Endpoint,
+    Installation,
+    Isolation,
+    Setting,
+    SystemSpec,
+)
+from epbench.memories.remote import describe_remote, is_remote
 from epbench.memories.worker import METHODS, import_system
 from epbench.models.openai.address import endpoint_address
 from epbench.retrieval.load import load_retriever
@@ -109,14 +118,13 @@ class Oracle(FullContext):
 BASELINES = ("none", "full-context", "verbatim-bm25", "verbatim-dense", "oracle")
 BRING_YOUR_OWN = (
     f"any other as module:Class or path/to/file.py:Class: a class around it with {', '.join(METHODS)}, as in "
-    f"epbench.memories.example"
+    f"epbench.memories.example; or as http://HOST:PORT, mcp:COMMAND or mcp:URL"
 )
 """What to tell a user who names a memory system that is not built in."""
 
 _DENSE = "verbatim-dense:"
 
 _HASH = re.compile(rb" -+hash=\S+")
-_OPENAI_EMBEDDER = "openai:text-embedding-3-small"
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
 
@@ -137,16 +145,18 @@ _MEM0 = {"MEM0_TELEMETRY": "False"}
 _CHROMA = {"ANONYMIZED_TELEMETRY": "False", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
 SYSTEMS: Mapping[str, _Known] = {
-    "mem0": _Known("mem0", "Mem0", ("mem0ai", "2.2.1"), _OPENAI_EMBEDDER, _MEM0),
-    "mem0-1": _Known("mem0", "Mem0", ("mem0ai", "1.0.11"), _OPENAI_EMBEDDER, _MEM0),
+    "mem0": _Known("mem0", "Mem0", ("mem0ai", "2.2.1"), PUBLISHED_EMBEDDER, _MEM0),
+    "mem0-1": _Known("mem0", "Mem0", ("mem0ai", "1.0.11"), PUBLISHED_EMBEDDER, _MEM0),
     "a-mem": _Known("a_mem", "AMem", ("a-mem", "0.2.6"), _MINILM, _CHROMA),
     "simplemem": _Known("simplemem", "SimpleMem", ("simplemem", "0.1.0"), _MINILM),
-    "langmem": _Known("langmem", "LangMem", ("langmem", "0.0.30"), _OPENAI_EMBEDDER, {"LANGCHAIN_TRACING_V2": "false"}),
+    "langmem": _Known(
+        "langmem", "LangMem", ("langmem", "0.0.30"), PUBLISHED_EMBEDDER, {"LANGCHAIN_TRACING_V2": "false"}
+    ),
     "graphiti": _Known(
         "graphiti",
         "Graphiti",
         ("graphiti-core", "0.31.1"),
-        _OPENAI_EMBEDDER,
+        PUBLISHED_EMBEDDER,
         {"GRAPHITI_TELEMETRY_ENABLED": "false"},
         reserves=8.0,
     ),
@@ -154,7 +164,7 @@ SYSTEMS: Mapping[str, _Known] = {
         "cognee",
         "Cognee",
         ("cognee", "1.6.5"),
-        _OPENAI_EMBEDDER,
+        PUBLISHED_EMBEDDER,
         {"TELEMETRY_DISABLED": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
         reserves=128.0,
     ),
@@ -179,13 +189,14 @@ def load_memory(
     Args:
         name: one of `BASELINES`; `verbatim-dense:PATH_OR_ID` for a search by a sentence-transformers model; one of
             `SYSTEMS`, which is installed when it is first used; or `module:Class` or
-            `path/to/file.py:Class` for a class of the user's own.
+            `path/to/file.py:Class` for a class of the user's own; or an address or a command, see `epbench.memories.remote`.
         gold: by query, the texts that it needs, as they are stored. Only the oracle uses it, and it needs it.
         limits: what the system may take; by default 300 s for a call and 8 GB for its process.
         isolation: how code of others is kept apart, see `epbench.memories.process`; baselines run in this process.
         variables: names of environment variables, such as that of a key, that the user's class gets in its process.
         endpoint: who answers the requests of an installed system; by default OpenAI's gpt-4.1-mini.
-        settings: of an installed system, by name; all others have the published evaluation's values.
+        settings: of an installed system, by name; all others have the published evaluation's values. Of an MCP server, its
+            tools.
         source: folder of the source code of a system that is not in the package index.
 
     Raises:
@@ -206,10 +217,13 @@ def load_memory(
                 f"memory system {name!r}: it gets no variables of ours, as the run makes its requests for it"
             )
         return replace(_installed(name, endpoint or Endpoint(), settings or {}, source), isolation=isolation)
-    if endpoint is not None or settings or source is not None:
+    remote = is_remote(name)
+    if (not remote and (endpoint is not None or settings)) or source is not None:
         raise BadInput(
             f"memory system {name!r}: a model, an embedder and settings can be chosen for {', '.join(SYSTEMS)} only"
         )
+    if remote:
+        return describe_remote(name, limits, isolation, variables, settings or {}, endpoint)
     if _is_baseline(name):
         return _baseline(name, gold)
     if ":" not in name:

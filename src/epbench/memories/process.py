@@ -11,7 +11,6 @@ What such a process can see and reach is the user's choice:
 
 from __future__ import annotations
 
-import codecs
 import json
 import os
 import shutil
@@ -26,11 +25,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from epbench.errors import BadInput, CallFailed, SystemLost
-from epbench.files.secrets import without_secrets
-from epbench.memories.guard import CLOSE, EXIT_LIMIT, OPEN, REPLY_LIMIT, Limits, Log, no_answer, one_line
+from epbench.memories.guard import CLOSE, EXIT_LIMIT, OPEN, REPLY_LIMIT, Limits, Log, copy_printed, no_answer, one_line
 from epbench.memories.protocol import Isolation, Setting, SystemSpec
 from epbench.memories.worker import LOAD, OUT_OF_MEMORY, RELAY_SOCKET
 
@@ -56,8 +54,6 @@ _BWRAP = """
 """.split()
 _PR_SET_DUMPABLE = 4
 _MESSAGE_LIMIT = 8 * REPLY_LIMIT  # JSON may need six bytes for one
-_LONGEST_LINE = 1 << 20  # characters; the beginning of a longer line is logged before its end has been printed
-_LONGEST_SECRET = 4096
 # -P keeps files in the current folder from hiding the standard library.
 _FLAGS = ("-P", "-u", "-X", "faulthandler", "-c")
 # The path is set before anything is imported.
@@ -152,7 +148,14 @@ class Home:
     port: int | None = None  # in a sandbox, the port at which it finds the relay; None for no relay
 
 
-def own_home(name: str, isolation: Isolation, variables: Sequence[str], store: Path) -> Home:
+def own_home(
+    name: str,
+    isolation: Isolation,
+    variables: Sequence[str],
+    store: Path,
+    visible: Sequence[Path] = (),
+    relay: Path | None = None,
+) -> Home:
     """Return how a class of the user's own is started: with our interpreter and our packages.
 
     Args:
@@ -160,14 +163,22 @@ def own_home(name: str, isolation: Isolation, variables: Sequence[str], store: P
         isolation: `process` or `bwrap`.
         variables: Names of the environment variables that it gets besides those of `clean_environment`.
         store: Folder of the store, for the sandbox.
+        visible: What else can be read in the sandbox.
+        relay: The socket of the relay, for the sandbox; None for no connection to anything.
     """
     command, environment = [sys.executable, *_FLAGS, _START, json.dumps(sys.path)], clean_environment(variables)
     if isolation == "bwrap":
         current, file = Path.cwd(), Path(name.rpartition(":")[0]).absolute()
         models = Path(os.environ.get("HF_HUB_CACHE") or Path.home() / ".cache/huggingface/hub")
         own_files = [file, file.parent] if file.suffix == ".py" else []
-        wanted = [current, *own_files, *map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path))), models]
-        command = [*sandbox(store, [path for path in wanted if path.exists()], current), *command]
+        wanted = [
+            current,
+            *own_files,
+            *map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path))),
+            models,
+            *visible,
+        ]
+        command = [*sandbox(store, [path for path in wanted if path.exists()], current, relay), *command]
         environment |= {"HOME": "/tmp", "TMPDIR": "/tmp", "HF_HUB_CACHE": str(models)}
     return Home(command, environment)
 
@@ -254,7 +265,7 @@ class ProcessGuard:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True,  # so that it dies with all that it started, and Ctrl-C reaches only us
         )  # fmt: skip
-        self._printer = threading.Thread(target=_copy, args=(process.stderr, Log(self._log)), daemon=True)
+        self._printer = threading.Thread(target=copy_printed, args=(process.stderr, Log(self._log)), daemon=True)
         self._printer.start()
         settings = None if home.settings is None else dict(home.settings)
         return self._ask(LOAD, [self._name, settings, home.port], START_LIMIT)
@@ -311,10 +322,8 @@ class ProcessGuard:
         command, status = self._process.args, self._kill()
         if status == OUT_OF_MEMORY:
             return f"out of memory: the limit of its process is {self._limits.gigabytes:g} GB"
-        if (
-            isinstance(command, list) and command[0] == "bwrap" and status > 128
-        ):  # its way to say that a signal ended it
-            status = 128 - status
+        if isinstance(command, list) and command[0] == "bwrap" and status > 128:
+            status = 128 - status  # its way to say that a signal ended it
         if status >= 0:
             return f"the system's process ended with status {status}"
         killed = f"the system's process was killed by signal {-status} ({signal.strsignal(-status)})"
@@ -346,21 +355,3 @@ def _exchange(process: subprocess.Popen[bytes], method: str, args: Sequence[Any]
         outcome.set_result(process.stdout.readline(_MESSAGE_LIMIT))
     except OSError:
         outcome.set_result(b"")
-
-
-def _copy(printed: IO[bytes], log: Log) -> None:
-    """Append what a process prints to its log until nothing can print there any more."""
-    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-    held = ""
-    with printed, log:
-        while piece := os.read(printed.fileno(), 1 << 16):
-            held += decode(piece)
-            end = held.rfind("\n") + 1
-            if not end and len(held) > _LONGEST_LINE:
-                held = without_secrets(held)
-                end = max(0, len(held) - _LONGEST_SECRET)  # a secret may lie across the cut
-            with suppress(OSError):  # a full disk must not stop the system; writing the journals will report it
-                log.write(held[:end])
-            held = held[end:]
-        with suppress(OSError):
-            log.write(held + decode(b"", final=True))

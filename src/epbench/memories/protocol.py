@@ -72,6 +72,8 @@ Setting: TypeAlias = bool | int | float | str | None
 
 PUBLISHED_MODEL = "gpt-4.1-mini"
 """The model inside the systems of the published evaluation (Figure 1)."""
+PUBLISHED_EMBEDDER = "openai:text-embedding-3-small"
+"""Mem0's embedder there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +98,10 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Where a memory system runs that people install: in an environment of its own, with a relay to its models."""
+    """Where a memory system runs that asks models: with a relay to them, and if people install it in its own environment."""
 
     class_name: str  # `module:Class` of the class around it
-    lock: Path  # file that lists every package of its environment
+    lock: Path | None  # file that lists every package of its environment; None for our own environment
     # Environment variables that must be set before it is imported, such as switches of its telemetry.
     variables: Mapping[str, str]
     endpoint: Endpoint  # who answers its requests
@@ -126,6 +128,7 @@ class SystemSpec:
         installation: where it runs if it is one of `epbench.memories.systems`; None for any other.
         isolation: how its process is kept apart if it has no `make`.
         variables: names of the environment variables that such a process gets besides those of a short list.
+        client: `module:Class` of our client of a system without a class; empty for any other.
     """
 
     name: str
@@ -141,6 +144,7 @@ class SystemSpec:
     installation: Installation | None = None
     isolation: Isolation = "process"
     variables: tuple[str, ...] = ()
+    client: str = ""
 
     @property
     def inner_model(self) -> str:

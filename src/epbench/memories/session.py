@@ -28,11 +28,12 @@ from typing import Any
 from urllib.parse import quote
 
 from epbench.errors import BadInput, CallFailed, SystemLost
-from epbench.files.copying import keep_copy, note_of, restore_copy
+from epbench.files.copying import bytes_in, keep_copy, note_of, restore_copy
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import scrubbed
 from epbench.journals.journal import Journal
 from epbench.memories.guard import FINALIZE, LIST, OPEN, RETRIEVE, STORE, USAGE, Guard, Limits, ThreadGuard, one_line
+from epbench.memories.http_memory import NOTE
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.relay_calls import Operation
 from epbench.memories.systems.hosting import Hosting, process_guard
@@ -253,6 +254,8 @@ class Stores:
         earlier = self._stored.records.get(listed_key(store), {})
         about: dict[str, Any] = {"store": store, "memories": len(memories), "seconds": _since(begin)}
         about |= self._counts()
+        if size := bytes_in(self._store_folder(store), NOTE):
+            about["bytes"] = size
         self._stored.add(listed_key(store), **about, changed=changed or bool(earlier.get("changed")))
         self._memories[store] = memories
         write_json(self._folder / MEMORIES, self._memories)

@@ -114,6 +114,37 @@ def lines(
                 axes.annotate(text, (at, top), color=colour, fontsize=9, **above)
 
 
+FRONTIER = (
+    "Points are runs, with 95 % intervals; no run above the line costs as little and scores as much as those on it."
+)
+
+
+def frontier(rows: Sequence[Row], columns: Mapping[str, str], y_label: str) -> Figure:
+    """Draw a score against what it costs, a panel for each cost, with a line through the runs that nothing surpasses.
+
+    Args:
+        rows: The points.
+        columns: The columns of the costs, and what they are called; a point without one is not in its panel.
+        y_label: What the score is called.
+    """
+    figure, grid = panels([""] * len(columns), columns=2, width=4.6, height=3.4)
+    names = list(grouped(rows, "label"))
+    for axes, (column, title) in zip(grid, columns.items(), strict=True):
+        known = [row for row in rows if row.get(column) is not None and row["mean"] is not None]
+        lines(axes, known, column, "label", order=names, joined=False, starred=False)
+        best: list[Row] = []
+        for row in sorted(known, key=lambda row: (row[column], -row["mean"])):
+            if not best or row["mean"] > best[-1]["mean"]:
+                best.append(row)
+        places = [row[column] for row in best]
+        axes.step(places, _means(best), where="post", color=INK, linewidth=0.8, linestyle=_GUESS, zorder=0)
+        axes.set(xlabel=printable(title), ylabel=y_label, ylim=(-0.02, 1.02))
+        axes.set_xlim(left=0)
+        axes.locator_params(axis="x", nbins=5)
+    legend(figure, long=True)
+    return figure
+
+
 def _means(rows: Sequence[Row]) -> list[float]:
     """NaN for a missing one, which is a gap in the line."""
     return [math.nan if row["mean"] is None else row["mean"] for row in rows]

@@ -12,6 +12,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "ray": ("ray",),
     "inspect": ("inspect_ai",),
     "lm-eval": ("lm_eval",),
+    "mcp": ("mcp",),
 }
 """By the name of an extra in pyproject.toml, the modules that are imported of what it installs."""
 

@@ -240,7 +240,8 @@ def _ask(prepared: Prepared, folder: Path, progress: Progress, warn: Callable[[s
     reading, model, requests = prepared.evaluation.reading, prepared.evaluation.model, prepared.requests
     assert reading is not None and model is not None
     if prepared.system:
-        requests, warnings = reading.requests_of_system(folder, prepared.system, prepared.data, prepared.rows, progress)
+        data, rows = prepared.data, prepared.rows
+        requests, warnings = reading.requests_of_system(folder, prepared.system, data, rows, progress, model)
         for warning in warnings:
             warn(warning)
         if requests:

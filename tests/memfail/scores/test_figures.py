@@ -5,6 +5,7 @@ import pytest
 from epbench.memfail.scores.figures import STAGES, figures, stacked
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.reports.figures import drawing, new_figure
+from epbench.reports.plots import FRONTIER, frontier
 
 BY_MODEL, ERRORS_BY_MODEL = "Success by the model inside the memory system", "What became of the questions, by system"
 
@@ -74,6 +75,32 @@ def test_stages_have_hatches_of_their_own_and_reach_one():
     assert len(axes.patches) == 2 * (len(STAGES) + 1)
     top = max(patch.get_y() + patch.get_height() for patch in axes.patches)
     assert top == pytest.approx(1.0) and axes.patches[-1].get_height() == pytest.approx(0.2)
+
+
+def test_success_stands_against_what_memory_costs():
+    def priced(tokens):
+        return {"by_k": {"5": {"tokens": tokens}}, "retrieve": {"p50": 0.1}}
+
+    runs = {"a": run("mem0", "") | {"price": priced(10.0)}, "b": run("other", "") | {"price": priced(90.0)}}
+    html = drawn(runs, FRONTIER)
+    assert ">a<" in html and ">b<" in html and "tokens before the reader" in html and "seconds of a retrieval" in html
+    del runs["b"]["price"]
+    assert not drawn(runs, FRONTIER)
+
+
+def test_the_line_goes_through_what_nothing_surpasses():
+    points = [
+        ("cheap", 1.0, 0.2),
+        ("worse", 2.0, 0.1),
+        ("better", 3.0, 0.6),
+        ("dear", 9.0, 0.6),
+        ("unknown", None, 0.9),
+    ]
+    rows = [{"label": label, "mean": mean, "low": None, "high": None, "cost": cost} for label, cost, mean in points]
+    with drawing():
+        figure = frontier(rows, {"cost": "tokens"}, "success")
+    (step,) = [line for line in figure.axes[0].lines if line.get_drawstyle() == "steps-post"]
+    assert list(zip(*step.get_data(), strict=True)) == [(1.0, 0.2), (3.0, 0.6)]
 
 
 def test_a_long_label_loses_its_middle_in_the_legend():

@@ -96,10 +96,29 @@ def test_a_memory_system_reads_the_book_and_its_memories_are_shown(data, tmp_pat
     system = reading.system(data)
     assert system is not None and system.baseline
     row = next(row for row in data.rows if row["n_chapters"] == 2)
-    requests, warnings = reading.requests_of_system(tmp_path, system, data, [row], no_progress)
+    requests, warnings = reading.requests_of_system(tmp_path, system, data, [row], no_progress, LexicalReader())
     (request,) = requests
     texts = dict(data.book.chapters)
     assert all(texts[number] in request.context for number in row["chapters"]) and not warnings
+
+
+def test_a_budget_of_tokens_keeps_whole_chapters(data, tmp_path):
+    row = next(row for row in data.rows if row["n_chapters"] == 2)
+    plain, reading = Reading(memory="oracle"), Reading(memory="oracle", memory_tokens=500)
+    assert {**plain.identity(data), "memory_tokens": 500} == reading.identity(data)
+    shown = []
+    for budget in (plain, reading):
+        (tmp_path / str(budget.memory_tokens)).mkdir()
+        where = tmp_path / str(budget.memory_tokens)
+        (request,), _ = budget.requests_of_system(
+            where, reading.system(data), data, [row], no_progress, LexicalReader()
+        )
+        shown.append([number for number, text in data.book.chapters if text in request.context])
+    assert shown[0] == row["chapters"] and shown[1] == row["chapters"][: len(shown[1])] and len(shown[1]) < 2
+    with pytest.raises(BadInput, match="goes with a memory system"):
+        Reading(memory="none", memory_tokens=9).system(data)
+    with pytest.raises(BadInput, match="at least 1"):
+        Reading(memory="oracle", memory_tokens=0)
 
 
 def test_what_does_not_go_together_is_refused(data):
@@ -271,6 +290,6 @@ def test_a_built_in_system_remembers_a_book(tmp_path, name):
     assert remembered.found["a"] == expected.get(name, remembered.found["a"][:1])
     assert all("Zoe" in memory for memory in remembered.found["a"]) or name == "full-context"
     reading = Reading(memory=name, top_k=1, repeats=2)
-    requests, _ = reading.requests_of_system(tmp_path, system, DATA, QUESTIONS, no_progress)
+    requests, _ = reading.requests_of_system(tmp_path, system, DATA, QUESTIONS, no_progress, LexicalReader())
     assert [request.id for request in requests] == ["a", "a", "b", "b", "c", "c"]
     assert stand_in(system) == ("in-context" if name == "full-context" else "rag-chapter")

@@ -11,6 +11,7 @@ from epbench.journals.answers import ANSWERS, ask
 from epbench.judges.protocol import PUBLISHED, PastJudge
 from epbench.models.protocol import Reply, Request
 from epbench.progress import no_progress
+from epbench.reports.plots import FRONTIER
 from epbench.runs.folder import open_run
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.own_answers import OwnAnswers, read_answers, record_answers, record_own_answers
@@ -142,6 +143,25 @@ def test_runs_of_different_judges_name_them_in_each_line_and_say_so():
     assert '<td class="text">claude (as released)</td>' in comparison_report("b", {"released": one, "mine": two})
     assert f"lexical ({two['judge']['prompt_hash']})" in markdown_table({"a": two, "b": three})
     assert "different judges" not in markdown_table({"a": two, "b": two})
+
+
+def test_what_memory_cost_stands_below_the_scores():
+    scores = scores_of([judged_row("ax"), judged_row("bx")], [], judge=LexicalJudge())
+    seconds = {"p50": 0.25, "p95": 1.5}
+    price = {
+        "store": seconds,
+        "retrieve": seconds,
+        "tokens_storing": 9,
+        "tokens_retrieving": None,
+        "bytes_per_fact": None,
+    }
+    prices = {"a": {**price, "by_k": {"3": {"tokens": 40.0, "memories": 2.0, "left_out": 1}}}}
+    runs = {"a": scores, "b": scores, "c": scores}
+    alone = comparison_report("b", runs, prices)
+    assert "What memory cost" in alone and "0.250" in alone and FRONTIER not in alone
+    both = comparison_report("b", runs, {**prices, "b": prices["a"]})
+    assert FRONTIER in both and "tokens before the reader" in both
+    assert "What memory cost" not in comparison_report("b", runs)
 
 
 def judged_row(id_):

@@ -24,6 +24,7 @@ from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
 from epbench.memfail.dataset.load import Fact, Question, QuestionRecord
 from epbench.memories.guard import CALL_LIMIT, MEMORY_LIMIT, Limits
+from epbench.memories.price import check_budget
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import Recall
 from epbench.memories.session import Conversation, Query
@@ -106,6 +107,7 @@ class Setting:
         seed: Seed of the order in which facts are stored.
         sampling: How the reader's answers are sampled.
         memory_limit: Memory limit of the memory system's process, in gigabytes.
+        memory_tokens: The most tokens of memories that the reader is shown for a question; None for any number.
     """
 
     ks: tuple[int, ...] = (5,)
@@ -117,6 +119,7 @@ class Setting:
     seed: int = 0
     sampling: Sampling = field(default_factory=Sampling)
     memory_limit: float = MEMORY_LIMIT
+    memory_tokens: int | None = None
 
     @property
     def limits(self) -> Limits:
@@ -140,6 +143,7 @@ class Setting:
             raise BadInput(f"k: expected each number once, got {ks}")
         if self.units_per_conversation < 1:
             raise BadInput(f"units_per_conversation: expected at least 1, got {self.units_per_conversation}")
+        check_budget(self.memory_tokens)
         self.limits.check()
 
 

@@ -21,6 +21,7 @@ from epbench.memfail.scores.report import comparison_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
 from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
 from epbench.memfail.scores.tables import breakdown_tables, markdown_table, with_baseline
+from epbench.memories.price import price_table
 from epbench.models.prices import read_prices
 from epbench.reports.tables import Runs, Table, markdown_list
 from epbench.runs.judge import one_judge
@@ -98,13 +99,18 @@ def write_side_by_side(
         runs[label] = scores
         judges += [noted_judge(about["judge"])] if about.get("judge") else []
         if (run / "usage.json").is_file():
-            usage[label] = spent(about, usage_of(run), priced)
+            content = usage_of(run)
+            usage[label] = spent(about, content, priced)
+            if "price" in content:
+                scores["price"] = content["price"]
     rates = read_reported(*reported)
     of_claims, written = claims(runs, rates)
     joined = beside(runs, rates)
+    memory = price_table({label: scores["price"] for label, scores in runs.items() if "price" in scores})
     sections = {
         "Questions by stage, and their tokens": breakdown_tables(joined),
         **({"What the runs took": cost_tables(usage, priced)} if usage else {}),
+        **({"What memory cost": memory} if memory else {}),
         "Claims of the paper": [of_claims],
     }
     notes = judge_notes(judges)

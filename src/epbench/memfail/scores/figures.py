@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR, floor_of_runs
+from epbench.memories.price import PRICE_AXES, price_points
 from epbench.reports.figures import COLOURS, INK, drawing, error_bars, figure_html
-from epbench.reports.plots import ends, grouped, legend, lines, panels
+from epbench.reports.plots import FRONTIER, ends, frontier, grouped, legend, lines, panels
 from epbench.reports.tables import Runs, Scores
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def figures(runs: Runs) -> list[str]:
             _errors_by_model(runs, rows),
             _curves(rows if several else [], lambda row: row["k"], _K, _BY_K),
             _success_by_tokens(rows),
+            _frontier(rows),
             _success_by_group(runs),
         ]
     return [figure for figure in drawn if figure]
@@ -121,7 +123,8 @@ def _rows(runs: Runs, cells_of: Callable[[Scores], Mapping[str, Scores]]) -> lis
         for k, scores in cells.items() if all(name.isdigit() for name in cells) else ():
             if (mean := scores.get("success_rate")) is not None:
                 low, high = scores.get("intervals", {}).get("success_rate") or (None, None)
-                rows.append({**scores, **about, "k": int(k), "mean": mean, "low": low, "high": high})
+                costs = price_points(run["price"], k) if "price" in run else {}
+                rows.append({**scores, **about, **costs, "k": int(k), "mean": mean, "low": low, "high": high})
     return rows
 
 
@@ -202,6 +205,14 @@ def _success_by_tokens(rows: Sequence[Row]) -> str:
     figure, (axes,) = panels([""], width=_WIDTH, height=3.6)
     scatter(axes, known, "tokens_per_memory", "label", labels)
     return _finished(figure, axes, _TOKENS, _BY_TOKENS)
+
+
+def _frontier(rows: Sequence[Row]) -> str:
+    """Success against what memory costs, of at least two runs."""
+    priced = [row for row in rows if row.get("shown_tokens") is not None]
+    if len(grouped(priced, "label")) < 2:
+        return ""
+    return figure_html(frontier(priced, PRICE_AXES, "success"), f"Success and what memory costs. {FRONTIER}")
 
 
 def _success_by_group(runs: Runs) -> str:

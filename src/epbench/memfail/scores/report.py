@@ -8,6 +8,7 @@ from typing import Any
 from epbench.files.safe_text import html_text
 from epbench.memfail.scores.figures import figures
 from epbench.memfail.scores.tables import by_config, tables
+from epbench.memories.price import price_html
 from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, warnings_of
 
@@ -32,7 +33,7 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
 {_facts(scores)}
 {_trust(scores)}
 <h2>Tokens and failures</h2>
-{_usage(usage)}
+{price_html(title, usage)}{_usage({stage: values for stage, values in usage.items() if stage != "price"})}
 {how_it_was_run(run)}
 {more}""",
     )

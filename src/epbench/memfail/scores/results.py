@@ -15,6 +15,7 @@ from epbench.memfail.scores.report import html_report
 from epbench.memfail.scores.run_files import COLUMNS, question_rows
 from epbench.memfail.scores.scoring import floor_of, score_outcomes
 from epbench.memfail.scores.tables import markdown_table, with_baseline
+from epbench.memories.price import price_table
 from epbench.reports.explorer import QuestionCard, Step, Trail, explorer_html
 from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import token_usage
@@ -74,7 +75,8 @@ def finish(
     shown = with_baseline(scores, run)
     rows = question_rows(outcomes, records, stores, scores["system"])
     report = html_report(label, run, shown, about, questions_html(rows))
-    table = markdown_table({label: shown})
+    prices = price_table({label: about["price"]} if "price" in about else {})
+    table = "\n".join([markdown_table({label: shown}), *(each.markdown() for each in prices)])
     write_questions(folder, COLUMNS, rows)
     write_results(folder, scores=scores, usage=about, table=table, report=report)
     return scores

@@ -28,9 +28,10 @@ from epbench.memories.process import (
     own_home,
     sandbox,
 )
-from epbench.memories.protocol import Setting, SystemSpec
+from epbench.memories.protocol import Installation, Setting, SystemSpec
 from epbench.memories.relay import Relay
 from epbench.memories.relay_calls import Operation
+from epbench.memories.remote import remote_home
 from epbench.progress import counter
 
 
@@ -49,21 +50,19 @@ class Hosting:
             RunFailed: the embeddings endpoint does not answer.
         """
         installation = self._system.installation
-        assert installation is not None
+        assert installation is not None and installation.lock is not None
         python = environment_python(installation.lock)
         sandboxed = self._system.isolation == "bwrap"
-        if self._relay is None:
-            self._relay = Relay(installation.endpoint, self._folder, by_socket=sandboxed)
-        token = self._relay.admit()
+        relay, token = self._admitting(installation)
         settings: dict[str, Setting] = {
             **self._system.settings,
             "model": installation.endpoint.model,
-            "base_url": self._relay.base_url,
+            "base_url": relay.base_url,
             "api_key": token,
             "embedding_model": installation.endpoint.embedder.removeprefix("openai:"),
-            "dimensions": self._relay.dimensions,
+            "dimensions": relay.dimensions,
         }
-        keys = {"OPENAI_API_KEY": token, "OPENAI_BASE_URL": self._relay.base_url}
+        keys = {"OPENAI_API_KEY": token, "OPENAI_BASE_URL": relay.base_url}
         variables = variables_for(store, {**keys, **installation.variables})
         command = command_elsewhere(python)
         if not sandboxed:
@@ -71,8 +70,25 @@ class Hosting:
         file = Path(installation.class_name.rpartition(":")[0])  # a file if it is no module of ours
         source = [Path(str(settings["source"]))] if "source" in settings else []
         mounts = [python.parents[1], Path(sys.base_prefix), PACKAGE, *source, *([file] if file.suffix == ".py" else [])]
-        command = [*sandbox(store, mounts, store, self._relay.socket), *command]
-        return Home(command, variables | {"TMPDIR": "/tmp"}, settings, self._relay.port)
+        command = [*sandbox(store, mounts, store, relay.socket), *command]
+        return Home(command, variables | {"TMPDIR": "/tmp"}, settings, relay.port)
+
+    def client_home(self, limits: Limits, store: Path) -> Home:
+        """The same for our client of a system without a class, whose command asks the relay."""
+        installation = self._system.installation
+        assert installation is not None
+        relay, token = self._admitting(installation)
+        keys = {"OPENAI_API_KEY": token, "OPENAI_BASE_URL": relay.base_url}
+        sandboxed = self._system.isolation == "bwrap"
+        home = remote_home(self._system, limits, store, relay.socket if sandboxed else None)
+        return replace(home, variables={**home.variables, **keys}, port=relay.port if sandboxed else None)
+
+    def _admitting(self, installation: Installation) -> tuple[Relay, str]:
+        """The relay, and a new token for it."""
+        if self._relay is None:
+            by_socket = self._system.isolation == "bwrap"
+            self._relay = Relay(installation.endpoint, self._folder, by_socket=by_socket)
+        return self._relay, self._relay.admit()
 
     def begin(self, operation: Operation) -> None:
         """Say what the system does from now on; its requests are noted under it."""
@@ -87,6 +103,9 @@ class Hosting:
 
 def process_guard(system: SystemSpec, limits: Limits, log: Path, hosting: Hosting | None) -> ProcessGuard:
     """Return what keeps a system in a process of its own: in its own environment if it is installed, else in ours."""
+    if system.client:
+        home = partial(remote_home, system, limits) if hosting is None else partial(hosting.client_home, limits)
+        return ProcessGuard(system.client, limits, log, home)
     if system.installation is None or hosting is None:
         return ProcessGuard(
             system.name, limits, log, partial(own_home, system.name, system.isolation, system.variables)

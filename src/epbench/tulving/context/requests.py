@@ -22,6 +22,7 @@ from epbench.hub.rows import Row
 from epbench.journals.answers import fingerprint_of
 from epbench.memories.guard import Limits
 from epbench.memories.load import BASELINES, BRING_YOUR_OWN, SYSTEMS, load_memory
+from epbench.memories.price import Budget, check_budget
 from epbench.memories.protocol import SystemSpec
 from epbench.models.protocol import Model, Request, Sampling, weights_of
 from epbench.progress import Progress
@@ -92,9 +93,10 @@ class Reading:
         repeats: How often each question is asked, 1 to `MOST_REPEATS`.
         limits: What one call to a memory system, and its process, may take.
         installed: What else `load_memory` takes: isolation, and for an installed system endpoint, settings and source.
+        memory_tokens: The most tokens of memories of a system that are shown for a question; None for any number.
 
     Raises:
-        BadInput: repeats is out of its range.
+        BadInput: A number is out of its range.
     """
 
     memory: str
@@ -108,8 +110,10 @@ class Reading:
     repeats: int = 1
     limits: Limits = field(default_factory=Limits)
     installed: Mapping[str, Any] = field(default_factory=dict)
+    memory_tokens: int | None = None
 
     def __post_init__(self) -> None:
+        check_budget(self.memory_tokens)
         if self.repeats < 1:
             raise BadInput(f"repeats: expected at least 1, got {self.repeats}")
         if self.repeats > MOST_REPEATS:
@@ -122,6 +126,8 @@ class Reading:
             BadInput: There is no such memory or system, or retrieval is set up for a memory system, which has its own.
         """
         if self.memory in (*MEMORIES, EVERYTHING):
+            if self.memory_tokens is not None:
+                raise BadInput(f"a budget of tokens goes with a memory system, not with memory {self.memory}")
             return None
         names = dict.fromkeys([*MEMORIES, EVERYTHING, *BASELINES, *SYSTEMS])
         if self.memory not in names and ":" not in self.memory:
@@ -159,16 +165,17 @@ class Reading:
         )
 
     def requests_of_system(
-        self, folder: Path, system: SystemSpec, data: Loaded, rows: Sequence[Row], progress: Progress
+        self, folder: Path, system: SystemSpec, data: Loaded, rows: Sequence[Row], progress: Progress, model: Model
     ) -> tuple[list[Request], Sequence[str]]:
-        """Have a memory system read the book and retrieve; what the folder's journals hold is not done again.
+        """Have a memory system read the book and retrieve for a model; what the folder's journals hold is not done again.
 
         Returns:
             The requests with what it remembers, and what a reader of the results has to know.
         """
         k = self._k(data, "rag-chapter")
         assert k
-        remembered = remember(folder, system, data.book, rows, k, progress, self.limits)
+        budget = Budget(model, self.memory_tokens)
+        remembered = remember(folder, system, data.book, rows, k, progress, self.limits, budget)
         requests = [
             _request(row, _passages(remembered.found[row["id"]], self.prompts), self.prompts, self.sampling)
             for row in rows
@@ -189,6 +196,7 @@ class Reading:
             "seed": self.sampling.seed,
             "repeats": self.repeats,
             "prompts": fingerprint_of(self.prompts),
+            **({} if self.memory_tokens is None else {"memory_tokens": self.memory_tokens}),
         }
 
     def run_identity(

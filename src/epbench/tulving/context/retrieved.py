@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from epbench.hub.rows import Row
 from epbench.journals.journal import Journal, read_journal
 from epbench.memories.guard import Limits
+from epbench.memories.price import Budget, fit
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask
@@ -141,6 +142,7 @@ def remember(
     k: int,
     progress: Progress,
     limits: Limits | None = None,
+    budget: Budget | None = None,
 ) -> Remembered:
     """Store the book in a system and retrieve memories for the questions; what is journaled is not done again.
 
@@ -152,6 +154,7 @@ def remember(
         k: the largest number of memories for a question.
         progress: shows a progress bar.
         limits: of one call, and of the memory of the system's process; by default 300 s and 8 GB.
+        budget: how many tokens of memories the reader is shown; None counts none.
 
     Raises:
         BadInput: no instance of the system can be made.
@@ -163,6 +166,8 @@ def remember(
     queries = [Query(f"{row['id']}@{k}", row["id"], "", row["question"], k) for row in rows]
     fill_and_ask(folder, system, conversations, queries, limits=limits or Limits(), progress=progress)
     recall = read_recall(folder, system, conversations, queries)
+    if budget is not None:
+        recall = replace(recall, found=fit(folder, recall.found, queries, budget))
     failures = {query.question: recall.failures[query.id] for query in queries if query.id in recall.failures}
     for row in rows:
         for chapter in row["chapters"]:

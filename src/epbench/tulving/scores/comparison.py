@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
+from epbench.files.json_files import read_json
 from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
 from epbench.hub.rows import Row
+from epbench.memories.price import price_table
 from epbench.runs.folder import dataset_of, open_run
 from epbench.runs.judge import one_judge
 from epbench.runs.question_table import read_questions
@@ -84,8 +86,11 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
         scores[label] = with_passport(of_run)
         if folder in unknown:
             scores[label]["warnings"] = [*scores[label].get("warnings", []), UNKNOWN_CHAPTERS]
-    write_text(out / "table.md", markdown_table(scores))
-    write_text(out / "report.html", comparison_report(first["book"], scores))
+    files = {label: folder / "usage.json" for label, (folder, _, _) in runs.items()}
+    contents = {label: read_json(file) for label, file in files.items() if file.exists()}
+    prices = {label: content["price"] for label, content in contents.items() if "price" in content}
+    write_text(out / "table.md", "\n".join([markdown_table(scores), *(t.markdown() for t in price_table(prices))]))
+    write_text(out / "report.html", comparison_report(first["book"], scores, prices))
     return scores, []
 
 

@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from epbench.memories.price import PRICE_AXES, Price, price_html, price_points, price_table
 from epbench.reports.figures import colour_of, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import failures, how_it_was_run, page, pairs
+from epbench.reports.plots import FRONTIER, frontier
 from epbench.reports.tables import Runs, Scores, Table, cell, html_paragraphs
 from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer
 from epbench.tulving.questions.generate import BINS
@@ -73,23 +75,41 @@ number of matching chapters, with the number of questions in brackets. Where que
 mean is a range, from all of them wrong to all of them right.</p>
 {_by_cue(rows, lost)}
 <h2>Tokens and failures</h2>
-{_usage(usage)}
+{price_html(title, usage)}{_usage(usage)}
 {"".join(f"<h3>{stage}</h3>{_usage(usage[stage])}" for stage in stages)}
 {how_it_was_run(run)}
 {more}""",
     )
 
 
-def comparison_report(book: str, runs: Runs) -> str:
+def comparison_report(book: str, runs: Runs, prices: Mapping[str, Price] | None = None) -> str:
     """The page of several runs on one book, those with incomplete scores last.
 
     Args:
         book: The name of the book.
         runs: The scores by the run's label.
+        prices: What memory cost in those runs that had a memory system, by label.
     """
-    runs = complete_first(runs)
+    runs, prices = complete_first(runs), prices or {}
     body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}"
+    if prices:
+        tables = "".join(table.html() for table in price_table(prices))
+        body += f"\n<h2>What memory cost</h2>\n{_frontier(runs, prices)}{tables}"
     return page(f"{book}: {len(runs)} runs", body)
+
+
+def _frontier(runs: Runs, prices: Mapping[str, Price]) -> str:
+    """Simple recall against what memory costs, of at least two runs."""
+    rows = []
+    for label, price in prices.items():
+        low, high = runs[label]["intervals"].get(_NAMES[0]) or (None, None)
+        about = {"label": label, "mean": runs[label][_NAMES[0]], "low": low, "high": high}
+        rows += [{**about, **price_points(price, k)} for k in price["by_k"]]
+    if len(prices) < 2:
+        return ""
+    with drawing():
+        figure = frontier(rows, PRICE_AXES, "simple recall")
+        return figure_html(figure, f"Simple recall and what memory costs. {FRONTIER}")
 
 
 def _usage(usage: Mapping[str, Any]) -> str:

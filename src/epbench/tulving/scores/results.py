@@ -15,6 +15,7 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import RETIRED, Record, read_journal
 from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, failures_of
 from epbench.judges.replies import FAILURES
+from epbench.memories.price import price_of, price_table, shown_of
 from epbench.memories.recall import memory_usage
 from epbench.memories.session import RETRIEVED
 from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
@@ -206,13 +207,19 @@ def finish(
         )
     scores = scores_of(verdicts, lost, more, judge=None if judge.prompt_hash == PUBLISHED else judge)
     usage = token_usage(answer_records(folder, judge)) | memory_usage(folder)
+    if price := price_of(folder):
+        usage["price"] = price
     records = records_of(folder, rows, judge, repeats, judgements)
     del judgements
     first = list(islice(records, MOST_CARDS))
     write_questions(folder, COLUMNS, chain(first, records))
     explorer = questions_html(folder, first, chapters, len(verdicts) + len(lost))
     report = html_report(label, read_json(folder / "run.json"), scores, verdicts, lost, usage, explorer)
-    write_results(folder, scores=scores, usage=usage, table=markdown_table({label: scores}), report=report)
+    tables = [
+        markdown_table({label: scores}),
+        *(table.markdown() for table in price_table({label: price} if price else {})),
+    ]
+    write_results(folder, scores=scores, usage=usage, table="\n".join(tables), report=report)
     return scores
 
 
@@ -332,5 +339,5 @@ def _item_label(score: float | None) -> tuple[str, Any]:
 def _retrieved(folder: Path, chapters: Chapters) -> dict[str, Sequence[str]]:
     """What was retrieved, by id of the question: passages of the book, or memories of a system."""
     records = read_journal(folder / RETRIEVED).items()
-    memories = {key.rpartition("@")[0]: record["memories"] for key, record in records if "memories" in record}
-    return {**read_passages(folder, chapters), **memories}
+    found = shown_of(folder, {key: record["memories"] for key, record in records if "memories" in record})
+    return {**read_passages(folder, chapters), **{key.rpartition("@")[0]: memories for key, memories in found.items()}}

@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 GRAM, RUN = 4, 8  # words
 _WORD = re.compile(r"[\w'’\x02-\x05]+")  # with the marks that stand for the main character
+_TRIES = 8  # to write a sentence without a word that stands twice in a row
 _BITS = 20
 _THREE_WORDS = (1 << _BITS * (GRAM - 1)) - 1
 CANDIDATES, MOST_CANDIDATES = 3_800, 30
@@ -221,8 +222,12 @@ def write_freshly(patterns: Sequence[Sentence], known: Mapping[str, str], spread
         draws: The draws of this sentence.
     """
     fill = known.__getitem__
-    sentence = spread.freshest(list(patterns), lambda pattern: spread.draft(pattern, draws, fill), draws)
-    if sentence is None:
+    fresh = spread.freshest(list(patterns), lambda pattern: spread.draft(pattern, draws, fill), draws)
+    if fresh is not None:
+        return fresh
+    for _ in range(_TRIES):
         sentence = draws.pick(patterns).write(draws, fill)
-        spread.add(sentence)
+        if not has_doubled_word(sentence):
+            break
+    spread.add(sentence)
     return sentence

@@ -17,7 +17,8 @@ are first used, the built-in baselines full-context, verbatim-bm25, verbatim-den
 class of your own, as module:Class or path/to/file.py:Class. Each excerpt (or book) has an instance to itself, which runs in a
 process of its own, within --timeout and --memory-limit and without your keys; see eval_scripts/memfail.py --help for
 --isolation, --system-env, --system-model and the like. Scores tell apart whether both segments were found, whether they were
-kept in order, and whether the answer was right. What a system failed to store or retrieve makes its questions fail.
+kept in order, and whether the answer was right. What a system failed to store or retrieve makes its questions fail. --between N
+puts N tokens of unrelated text after the excerpt or the book, or stores them last.
 
 Models. oracle looks the segments up in its context: it must be right in-context, and at chance without. hf:PATH_OR_ID runs
 with transformers, vllm:PATH_OR_ID with vLLM, and openai:NAME asks an OpenAI-compatible endpoint, which --base-url names
@@ -96,6 +97,7 @@ class Arguments:
     )
     conversation_words: int = argument("length of the conversations that are stored (100)", default=100, metavar="N")
     systems: options.System = included()
+    delay: options.Delay = included()
 
     model: str = argument(f"oracle (baseline), {options.MODELS}", group="who answers")
     backend: options.Backend = included()
@@ -175,6 +177,7 @@ def _evaluation(args: Arguments, dataset: str, pack: Pack, model: Model) -> Eval
         base_url=backend.base_url,
         books=args.books,
         both_orders=args.both_orders,
+        between=args.delay.between,
         limit=args.part.limit,
         shard=args.part.shard,
     )

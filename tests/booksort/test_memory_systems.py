@@ -1,5 +1,6 @@
 """Book-SORT with a memory system: found both, kept their order, answered right; and what fails."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from epbench.booksort.scores.run_files import read_questions
 from epbench.booksort.scores.tables import markdown_table
 from epbench.errors import BadInput, NothingToScore
 from epbench.files.json_files import read_json
+from epbench.memories.between import HEAD
 from epbench.runs.merge import merge
 from epbench.runs.verification import recompute
 
@@ -126,9 +128,43 @@ def test_shards_are_the_whole_run(evaluation, tmp_path, stored):
     assert merged[0].scores == whole and (tmp_path / "merged/memories.json").exists()
 
 
+def test_unrelated_text_is_read_after_the_excerpt_or_stored_last(evaluation, tmp_path):
+    read, told = (replace(evaluation, memory=name, between=300) for name in ("in-context", "full-context"))
+    ready = prepare(read)
+    contexts = {request.context for request in ready.requests}
+    assert len(contexts) == 4 and all(
+        HEAD in context and 280 < len(context.split(HEAD)[1].split()) <= 300 for context in contexts
+    )
+    assert ready.label == "in-context, oracle, after 300 tokens" and ready.identity["between"] == 300
+    assert "between" not in prepare(replace(read, between=0)).identity
+    assert prepare(told).plan[0].startswith("32 conversations to tell full-context in 4 stores")
+    folders = [tmp_path / name for name in ("read", "told", "before")]
+    for folder, wanted in zip(folders, (read, told, replace(read, between=0)), strict=True):
+        assert run(prepare(wanted), folder).scores["accuracy"] == 1
+        assert all(check.held for check in recompute(BENCHMARK, folder, tmp_path / f"again {folder.name}"))
+    kept = read_json(folders[1] / "memories.json")
+    assert all(len(" ".join(texts).split()) > 120 + 280 for texts in kept.values())
+    write_side_by_side(folders, tmp_path / "beside")
+    table = (tmp_path / "beside/table.md").read_text()
+    assert re.search(r"accuracy, tokens between *\| *0 *\| *300", table) and re.search(
+        r"in-context, oracle *\| *1.000 *\| *1.000", table
+    )
+    assert "tokens of unrelated text between" in (tmp_path / "beside/report.html").read_text()
+
+
+def test_unrelated_text_that_does_not_fit_is_refused_with_the_numbers(evaluation, monkeypatch):
+    monkeypatch.setattr(Oracle, "window", lambda reader: 400)
+    read = replace(evaluation, memory="in-context")
+    prepare(read)
+    with pytest.raises(BadInput, match=r"take up to [45]\d\d tokens, the window of oracle has 400"):
+        prepare(replace(read, between=300))
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        ({"memory": "none", "between": 9}, "expected --memory in-context, full-book or a memory system, got none"),
+        ({"memory": "rag", "between": 9}, "expected --memory in-context, full-book or a memory system, got rag"),
         ({"memory": "hologram"}, "unknown memory 'hologram'; there are: none, .* mem0, .*any other as module:Class"),
         ({"keep_order": True}, "go with rag, not with a memory system"),
         ({"retriever": "st"}, "go with rag, not with a memory system"),

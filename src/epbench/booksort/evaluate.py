@@ -35,6 +35,7 @@ from epbench.files.json_files import read_json
 from epbench.files.secrets import without_login
 from epbench.hub.rows import dataset_revision
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of, retire_others
+from epbench.memories.between import after_tokens, unrelated
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Request, by_context, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
@@ -57,6 +58,7 @@ class Prepared:
         found: For each pair, the passages that the search has found.
         memory_run: The memory system, and what it is told; None for a memory in `MEMORIES`.
         memories: By the id of the pair, what the system has retrieved; before it was asked, texts that stand for it.
+        between: Sentences that are read, or told, after what is remembered.
         warnings: What to know before the run starts.
     """
 
@@ -69,13 +71,15 @@ class Prepared:
     found: Sequence[retrieval.Retrieved] = ()
     memory_run: MemoryRun | None = None
     memories: Mapping[str, Sequence[str]] | None = None
+    between: Sequence[str] = ()
     warnings: list[str] = field(default_factory=list)
 
     @property
     def label(self) -> str:
         """The name of the run in tables."""
         books = " (whole books)" if self.evaluation.by_book else ""
-        return f"{self.evaluation.memory}{books}, {self.evaluation.model.name}"
+        after = after_tokens(self.evaluation.between)
+        return f"{self.evaluation.memory}{books}, {self.evaluation.model.name}{after}"
 
     @property
     def plan(self) -> list[str]:
@@ -121,7 +125,7 @@ class Prepared:
         """
         evaluation = self.evaluation
         reading = evaluation.reading if reading is None else reading
-        store = Store(self.books, self.passages, self.found, reading, self.memories)
+        store = Store(self.books, self.passages, self.found, reading, self.memories, self.between)
         if memory is None and self.memories is not None:
             pairs = [pair for pair in pairs if pair.id in self.memories]
         number = self._prompt if prompt is None else prompt
@@ -150,6 +154,8 @@ class Prepared:
         if self.memory_run:
             identity |= {"stored": evaluation.remembering.stored, "conversation_words": evaluation.remembering.words}
             identity |= self.memory_run.system.identity
+        if evaluation.between:
+            identity |= {"between": evaluation.between}
         if self.books:
             identity |= {"texts": fingerprint(self.books)}
         if self.held_out:
@@ -279,10 +285,14 @@ def _load(evaluation: Evaluation) -> Prepared:
         retrieved = retrieval.retrieve(
             asked, books, passages, search, query=query, top_k=evaluation.k, keep_order=evaluation.keep_order
         )
+    segments = (segment for pair in asked for segment in pair.segments)
+    between = unrelated(evaluation.between, evaluation.model, segments)
     memory_run = None
     if evaluation.memory not in MEMORIES:
         told = Told(asked, books, evaluation.remembering.words)
-        memory_run = evaluation.remembering.of(evaluation.memory, told, asked, query, evaluation.k)
+        memory_run = replace(
+            evaluation.remembering.of(evaluation.memory, told, asked, query, evaluation.k), between=between
+        )
     if evaluation.both_orders:  # a prompt is still chosen on pairs that are asked once, as they stand in the dataset
         pairs, retrieved = both_orders(pairs), retrieval.found_for_both(retrieved)
     return Prepared(
@@ -294,6 +304,7 @@ def _load(evaluation: Evaluation) -> Prepared:
         passages=passages,
         found=retrieved,
         memory_run=memory_run,
+        between=between,
         memories=memory_run.stand_in([*pairs, *held_out]) if memory_run else None,
     )
 

@@ -35,6 +35,7 @@ class Evaluation:
         request_timeout: Longest time in seconds for one request to that endpoint.
         remembering: How a memory system is run.
         top_k: Number of passages or memories to show, at least 1; None for the usual one.
+        between: Tokens of unrelated text between what is remembered and the question, at least 0.
         keep_order: Whether passages are shown in the order of the books instead of the most similar first.
         max_tokens: Largest number of tokens in an endpoint's answer, at least 1; of any other model only the first token
             counts.
@@ -60,6 +61,7 @@ class Evaluation:
     request_timeout: float = 300.0
     remembering: Remembering = field(default_factory=Remembering)
     top_k: int | None = None
+    between: int = 0
     keep_order: bool = False
     max_tokens: int = 25
     base_url: str | None = None
@@ -91,6 +93,11 @@ class Evaluation:
             raise BadInput(f"unknown memory {self.memory!r}; there are: {', '.join(names)}; {BRING_YOUR_OWN}")
         if self.memory not in MEMORIES and (self.keep_order or self.retriever != "bm25"):
             raise BadInput("a retriever and the order of passages go with rag, not with a memory system")
+        if self.between and not (memory.whole_text or self.memory not in MEMORIES):
+            raise BadInput(
+                "--between puts text after what is remembered: expected --memory in-context, full-book or a memory system, got "
+                f"{self.memory}"
+            )
         if self.max_tokens < 1:
             raise BadInput(f"--max-tokens: expected at least 1, got {self.max_tokens}")
         if memory.searched and self.k < 1:

@@ -21,6 +21,7 @@ from epbench.booksort.context.retrieval import spaced
 from epbench.booksort.dataset.load import BookText, Pair, excerpt_of, group_of, pair_id
 from epbench.booksort.texts.sentences import sentence_starts
 from epbench.errors import BadInput
+from epbench.memories.between import told_after
 from epbench.memories.guard import Limits
 from epbench.memories.load import load_memory
 from epbench.memories.protocol import SystemSpec
@@ -162,11 +163,13 @@ class MemoryRun:
         system: The system.
         told: What it is told.
         k: The largest number of memories for a pair.
+        between: Sentences that each store is told last.
     """
 
     system: SystemSpec
     told: Told
     k: int
+    between: Sequence[str] = ()
 
     @property
     def conversations(self) -> list[Conversation]:
@@ -195,7 +198,8 @@ class MemoryRun:
             BadInput: No instance of the system can be made.
         """
         asked = [*self.queries(pairs, query).values()]
-        fill_and_ask(folder, self.system, self.conversations, asked, limits=limits, progress=progress)
+        conversations = told_after(self.conversations, self.between)
+        fill_and_ask(folder, self.system, conversations, asked, limits=limits, progress=progress)
         return self.read(folder, pairs)
 
     def read(self, folder: Path, pairs: Sequence[Pair]) -> Remembered:
@@ -218,7 +222,7 @@ class MemoryRun:
     def plan(self, pairs: Sequence[Pair]) -> list[str]:
         """What storing and retrieving take, as lines of text."""
         name, inside = self.system.name, self.system.inner_model
-        n = sum(map(len, self.told.texts.values()))
+        n = len(told_after(self.conversations, self.between))
         lines = [
             f"{n:,} conversations to tell {name} in {len(self.told.texts):,} stores, {len(self.queries(pairs)):,} retrievals"
         ]
@@ -232,7 +236,7 @@ class MemoryRun:
             texts, needed = self.told.texts[self.told.store_of(pair)], self.told.needed(pair)
             some = list(dict.fromkeys([*needed, *texts]))[: self.k]
             system = self.system
-            likely[pair.id] = needed if system.knows_gold else texts if system.beyond_k else some
+            likely[pair.id] = needed if system.knows_gold else [*texts, *self.between] if system.beyond_k else some
         return likely
 
 

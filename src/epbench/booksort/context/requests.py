@@ -15,6 +15,7 @@ from epbench.booksort.context.prompts import SEARCH_RESULTS, Pack, Prompt
 from epbench.booksort.context.retrieval import Passage, Retrieved
 from epbench.booksort.dataset.load import BookText, Pair, excerpt_of
 from epbench.errors import BadInput
+from epbench.memories.between import read_after
 from epbench.models.protocol import Request, Sampling, by_context
 
 LABELS = ("A", "B")
@@ -30,6 +31,7 @@ class Store:
         found: The passages that were retrieved for each pair.
         reading: Number of the instruction that presents passages or memories, counted from 0.
         memories: By the id of each pair, what a memory system retrieved for it; None without a memory system.
+        between: Sentences that are read after an excerpt or a book, and have nothing to do with it.
     """
 
     books: Sequence[BookText] = ()
@@ -37,6 +39,7 @@ class Store:
     found: Sequence[Retrieved] = ()
     reading: int = SEARCH_RESULTS
     memories: Mapping[str, Sequence[str]] | None = None
+    between: Sequence[str] = ()
 
 
 def requests_for(
@@ -60,6 +63,8 @@ def requests_for(
     if memory not in MEMORIES and store.memories is None:
         raise BadInput(f"memory: expected one of {', '.join(MEMORIES)}, got {memory!r}")
     contexts = memory_named(memory).contexts(pairs, store, pack, prompt)
+    if memory_named(memory).whole_text:
+        contexts = [read_after(context, store.between) for context in contexts]
     requests = [
         Request(
             pair.id,
@@ -157,6 +162,11 @@ class Memory:
     books: bool = False
     passages: bool = False
     searched: bool = False
+
+    @property
+    def whole_text(self) -> bool:
+        """Whether it shows the whole text that a pair is about."""
+        return self.excerpts or self.whole_books
 
     @property
     def whole_books(self) -> bool:

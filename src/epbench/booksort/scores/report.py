@@ -77,12 +77,13 @@ def html_report(
     )
 
 
-def comparison_report(dataset: str, runs: Runs) -> str:
+def comparison_report(dataset: str, runs: Runs, more: str = "") -> str:
     """The page of several runs on one dataset.
 
     Args:
         dataset: The name of the dataset.
         runs: The scores by the run's label.
+        more: What follows on the page, as HTML.
     """
     body = [[label, accuracy(whole(scores)), *answers(scores)] for label, scores in runs.items()]
     both = {label: scores for label, scores in runs.items() if "both_orders" in scores}
@@ -96,7 +97,7 @@ def comparison_report(dataset: str, runs: Runs) -> str:
 {both_orders_table(both).html() if both else ""}
 {_HOW_TO_READ}
 <h2>By book</h2>
-{by_book(runs).html()}""",
+{by_book(runs).html()}{more}""",
     )
 
 

@@ -106,6 +106,7 @@ class Setting:
         seed: Seed of the order in which facts are stored.
         sampling: How the reader's answers are sampled.
         memory_limit: Memory limit of the memory system's process, in gigabytes.
+        between: Tokens of unrelated text that every store is told last, at least 0.
     """
 
     ks: tuple[int, ...] = (5,)
@@ -117,6 +118,7 @@ class Setting:
     seed: int = 0
     sampling: Sampling = field(default_factory=Sampling)
     memory_limit: float = MEMORY_LIMIT
+    between: int = 0
 
     @property
     def limits(self) -> Limits:

@@ -20,6 +20,7 @@ from epbench.files.prompt_packs import load_pack
 from epbench.files.secrets import without_login
 from epbench.hub.rows import Row
 from epbench.journals.answers import fingerprint_of
+from epbench.memories.between import read_after
 from epbench.memories.guard import Limits
 from epbench.memories.load import BASELINES, BRING_YOUR_OWN, SYSTEMS, load_memory
 from epbench.memories.protocol import SystemSpec
@@ -90,11 +91,13 @@ class Reading:
         prompts: The prompt pack.
         sampling: How answers are sampled.
         repeats: How often each question is asked, 1 to `MOST_REPEATS`.
+        between: Tokens of unrelated text between the book and the question, at least 0; for in-context and memory systems.
+        unrelated: That text, in sentences.
         limits: What one call to a memory system, and its process, may take.
         installed: What else `load_memory` takes: isolation, and for an installed system endpoint, settings and source.
 
     Raises:
-        BadInput: repeats is out of its range.
+        BadInput: repeats is out of its range, or the memory has no place for text between book and question.
     """
 
     memory: str
@@ -106,6 +109,8 @@ class Reading:
     prompts: Prompts = field(default_factory=load_prompts)
     sampling: Sampling = field(default_factory=Sampling)
     repeats: int = 1
+    between: int = 0
+    unrelated: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
     installed: Mapping[str, Any] = field(default_factory=dict)
 
@@ -114,6 +119,11 @@ class Reading:
             raise BadInput(f"repeats: expected at least 1, got {self.repeats}")
         if self.repeats > MOST_REPEATS:
             raise BadInput(f"repeats: expected at most {MOST_REPEATS:,}, got {self.repeats:,}")
+        if self.between and self.memory in (*MEMORIES, EVERYTHING) and self.memory != "in-context":
+            raise BadInput(
+                "--between puts text after what is remembered: expected --memory in-context or a memory system, got "
+                f"{self.memory}"
+            )
 
     def system(self, data: Loaded) -> SystemSpec | None:
         """Find the memory system; None if the memory is one of `MEMORIES`, or `everything`.
@@ -155,6 +165,7 @@ class Reading:
                 prompts=self.prompts,
                 sampling=self.sampling,
                 repeats=self.repeats,
+                unrelated=self.unrelated,
             )
         )
 
@@ -168,7 +179,7 @@ class Reading:
         """
         k = self._k(data, "rag-chapter")
         assert k
-        remembered = remember(folder, system, data.book, rows, k, progress, self.limits)
+        remembered = remember(folder, system, data.book, rows, k, progress, self.limits, self.unrelated)
         requests = [
             _request(row, _passages(remembered.found[row["id"]], self.prompts), self.prompts, self.sampling)
             for row in rows
@@ -189,6 +200,7 @@ class Reading:
             "seed": self.sampling.seed,
             "repeats": self.repeats,
             "prompts": fingerprint_of(self.prompts),
+            **({"between": self.between} if self.between else {}),
         }
 
     def run_identity(
@@ -244,6 +256,7 @@ def requests_for(
     prompts: Prompts | None = None,
     sampling: Sampling | None = None,
     repeats: int = 1,
+    unrelated: Sequence[str] = (),
 ) -> Iterator[Request]:
     """Build the requests of a run; those with one context follow one another.
 
@@ -257,6 +270,7 @@ def requests_for(
         prompts: the prompt pack; by default ours.
         sampling: how answers are drawn; by default greedily. Readers draw each repeat with a seed of its own.
         repeats: how often each question is asked, at least 1.
+        unrelated: sentences that are read after the whole book.
 
     Raises:
         BadInput: the memory is unknown, or top_k is below 1.
@@ -271,7 +285,7 @@ def requests_for(
         # On one line: a title is no place for a heading, and thus for a chapter.
         contexts = [prompts.nothing.format(title=" ".join(book.title.split()))] * len(rows)
     elif memory == "in-context":
-        contexts = [prompts.book.format(book=book.text)] * len(rows)
+        contexts = [read_after(prompts.book.format(book=book.text), unrelated)] * len(rows)
     else:
         chunks, k = chunks_of(book, memory), top_k or published_top_k(memory, rows) or 1
         retrieved = search(chunks).search([row["question"] for row in rows], k)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from epbench.hub.rows import Row
 from epbench.journals.journal import Journal, read_journal
+from epbench.memories.between import told_after
 from epbench.memories.guard import Limits
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import read_recall
@@ -141,6 +142,7 @@ def remember(
     k: int,
     progress: Progress,
     limits: Limits | None = None,
+    unrelated: Sequence[str] = (),
 ) -> Remembered:
     """Store the book in a system and retrieve memories for the questions; what is journaled is not done again.
 
@@ -152,6 +154,7 @@ def remember(
         k: the largest number of memories for a question.
         progress: shows a progress bar.
         limits: of one call, and of the memory of the system's process; by default 300 s and 8 GB.
+        unrelated: sentences that are stored after the book.
 
     Raises:
         BadInput: no instance of the system can be made.
@@ -161,7 +164,8 @@ def remember(
         turn = {"content": chapter_passage(number, text), "timestamp": (FIRST + i * BETWEEN).isoformat()}
         conversations.append(Conversation(f"{number}", "", (f"{number}",), ({"role": "user", **turn},)))
     queries = [Query(f"{row['id']}@{k}", row["id"], "", row["question"], k) for row in rows]
-    fill_and_ask(folder, system, conversations, queries, limits=limits or Limits(), progress=progress)
+    stored = told_after(conversations, unrelated)
+    fill_and_ask(folder, system, stored, queries, limits=limits or Limits(), progress=progress)
     recall = read_recall(folder, system, conversations, queries)
     failures = {query.question: recall.failures[query.id] for query in queries if query.id in recall.failures}
     for row in rows:

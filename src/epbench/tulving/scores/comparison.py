@@ -12,6 +12,7 @@ from epbench.errors import BadInput
 from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
 from epbench.hub.rows import Row
+from epbench.reports.between import between_parts, point
 from epbench.runs.folder import dataset_of, open_run
 from epbench.runs.judge import one_judge
 from epbench.runs.question_table import read_questions
@@ -84,8 +85,14 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
         scores[label] = with_passport(of_run)
         if folder in unknown:
             scores[label]["warnings"] = [*scores[label].get("warnings", []), UNKNOWN_CHAPTERS]
-    write_text(out / "table.md", markdown_table(scores))
-    write_text(out / "report.html", comparison_report(first["book"], scores))
+    name = "simple_recall_score"
+    points = [
+        point(run["identity"], of.get(name), of.get("intervals", {}).get(name), of["incomplete"].get(name))
+        for _, run, of in runs.values()
+    ]
+    page, text = between_parts(points, "simple recall")
+    write_text(out / "table.md", markdown_table(scores) + text)
+    write_text(out / "report.html", comparison_report(first["book"], scores, page))
     return scores, []
 
 

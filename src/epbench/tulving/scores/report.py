@@ -80,15 +80,16 @@ mean is a range, from all of them wrong to all of them right.</p>
     )
 
 
-def comparison_report(book: str, runs: Runs) -> str:
+def comparison_report(book: str, runs: Runs, more: str = "") -> str:
     """The page of several runs on one book, those with incomplete scores last.
 
     Args:
         book: The name of the book.
         runs: The scores by the run's label.
+        more: What follows on the page, as HTML.
     """
     runs = complete_first(runs)
-    body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}"
+    body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}{more}"
     return page(f"{book}: {len(runs)} runs", body)
 
 

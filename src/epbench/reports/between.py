@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from epbench.memories.between import after_tokens
 from epbench.reports.figures import drawing, figure_html, new_figure
 from epbench.reports.leaderboard import score_of
 from epbench.reports.plots import grouped, legend, lines
@@ -12,6 +13,18 @@ from epbench.reports.tables import Table, cell
 
 Point = Mapping[str, Any]
 """A run: its tokens between (`between`), the `line` that it belongs to, and the columns of its score."""
+
+
+def memory_of(identity: Mapping[str, Any], *, delayed: bool = True) -> str:
+    """What remembers in a run, in the words of tables: a run after unrelated text has another memory than one without.
+
+    Args:
+        identity: The field `identity` of its run.json.
+        delayed: Whether the tokens of unrelated text are named.
+    """
+    name = str(identity.get("system") or identity.get("memory", ""))
+    books = " (whole books)" if identity.get("stored") == "book" else ""
+    return name + books + (after_tokens(identity.get("between", 0)) if delayed else "")
 
 
 def point(
@@ -30,7 +43,7 @@ def point(
         bounds: The lowest and the highest score that failed questions leave possible.
         more: What else tells its line from others, such as a config.
     """
-    names = (identity.get("system") or identity.get("memory"), identity.get("model"), more)
+    names = (memory_of(identity, delayed=False), identity.get("model"), more)
     columns = score_of(value, interval, bounds).columns("mean", "low", "high", "lowest", "highest")
     return {"between": identity.get("between", 0), "line": ", ".join(filter(None, names)), **columns}
 

@@ -21,7 +21,7 @@ from epbench.memfail.scores.report import comparison_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
 from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
 from epbench.memfail.scores.tables import breakdown_tables, markdown_table, with_baseline
-from epbench.reports.between import Point, between_parts, point
+from epbench.reports.between import Point, between_parts, memory_of, point
 from epbench.reports.tables import Runs, Table, markdown_list
 from epbench.runs.judge import one_judge
 from epbench.runs.question_table import read_questions
@@ -140,8 +140,11 @@ def whole_scores(folder: Path) -> dict[str, Any]:
             tokens[str(record.get("id", "")).rpartition("@")[2]].append(usage["prompt"] + usage["completion"])
     counted = {k: {"tokens_per_question": fmean(of)} for k, of in tokens.items()}
     by_k = {k: {**cell, **counted.get(k, {})} for k, cell in scores["by_k"].items()}
-    model = about["identity"].get("system_model")
-    return with_baseline(scores, about) | {"by_k": by_k} | ({"system_model": model} if model else {})
+    identity = about["identity"]
+    more = {"system_model": model} if (model := identity.get("system_model")) else {}
+    if "between" in identity:  # it is no floor or ceiling of runs without that text
+        more["system"] = memory_of(identity)
+    return with_baseline(scores, about) | {"by_k": by_k} | more
 
 
 _DIFFERENT = "The runs have different judges, and scores from different judges are not comparable."

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from epbench.booksort.context.found import Found, find, rarity_of
-from epbench.booksort.context.retrieval import spaced
+from epbench.booksort.context.retrieval import query_for, spaced
 from epbench.booksort.dataset.load import BookText, Pair, excerpt_of, group_of, pair_id
 from epbench.booksort.texts.sentences import sentence_starts
 from epbench.errors import BadInput
@@ -238,8 +238,3 @@ class MemoryRun:
             system = self.system
             likely[pair.id] = needed if system.knows_gold else [*texts, *self.between] if system.beyond_k else some
         return likely
-
-
-def query_for(pair: Pair, query: str) -> str:
-    """What is searched for, with both segments in the order shown."""
-    return query.format(title=pair.title, segments=" ".join(pair.shown))

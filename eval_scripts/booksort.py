@@ -3,13 +3,22 @@
     python eval_scripts/booksort.py --dataset epbench/booksort --memory in-context --model oracle --out runs/oracle
     python eval_scripts/booksort.py --dataset epbench/booksort --config e250_s20 e1000_s20 e2500_s20 --memory in-context --model hf:meta-llama/Llama-3.1-8B-Instruct --select-prompt --out runs/llama
     python eval_scripts/booksort.py --dataset epbench/booksort --memory rag --retriever st --model vllm:Qwen/Qwen3-8B --out runs/rag
+    python eval_scripts/booksort.py --dataset epbench/booksort --config e1000_s20 --memory epbench.memories.example:KeywordMemory --model oracle --out runs/keyword
     python eval_scripts/booksort.py --dataset epbench/booksort --config all --memory none --model openai:gpt-4o-mini --limit 400 --plan --out runs/mini
     python eval_scripts/booksort.py --dataset epbench/booksort --memory in-context --both-orders --model hf:Qwen/Qwen3-0.6B --out runs/both
     python eval_scripts/booksort.py --dataset epbench/booksort my-texts/booksort-2 --memory in-context --model hf:Qwen/Qwen3-0.6B --out runs/two
     python eval_scripts/booksort.py --dataset memari/booksort --memory in-context --prompts SORT/sort/evaluation/conf/prompts --prompt 3 --model hf:meta-llama/Meta-Llama-3-8B-Instruct --out runs/published
 
 Memories. none shows the model no text (the baseline), in-context shows the excerpt, rag shows passages of all books found
-by a search for the segments, and full-book shows the whole book.
+by a search for the segments, and full-book shows the whole book. A memory system is told the excerpt (--stored book: the
+whole book) in conversations of whole sentences, about --conversation-words long, and then searched for both segments; the
+model is shown what it returns, in that order. There are mem0, a-mem, simplemem and the others that are installed when they
+are first used, the built-in baselines full-context, verbatim-bm25, verbatim-dense, verbatim-dense:PATH_OR_ID and oracle, or a
+class of your own, as module:Class or path/to/file.py:Class. Each excerpt (or book) has an instance to itself, which runs in a
+process of its own, within --timeout and --memory-limit and without your keys; see eval_scripts/memfail.py --help for
+--isolation, --system-env, --system-model and the like. Scores tell apart whether both segments were found, whether they were
+kept in order, and whether the answer was right. What a system failed to store or retrieve makes its questions fail. --between N
+puts N tokens of unrelated text after the excerpt or the book, or stores them last.
 
 Models. oracle looks the segments up in its context: it must be right in-context, and at chance without. hf:PATH_OR_ID runs
 with transformers, vllm:PATH_OR_ID with vLLM, and openai:NAME asks an OpenAI-compatible endpoint, which --base-url names
@@ -32,7 +41,8 @@ reference implementation: one file, or a folder of files, which are numbered fro
 
 With several datasets the weights are loaded once, and OUT holds a run for each, named after it, and table.md.
 
-OUT becomes the run's folder: run.json, answers.jsonl, retrieved.jsonl (rag), prompt_selection.json (--select-…),
+OUT becomes the run's folder: run.json, answers.jsonl, retrieved.jsonl (rag and memory systems), stored.jsonl and
+memories.json (memory systems), prompt_selection.json (--select-…),
 scores.json, questions.parquet (a row for each question, for pandas and eval_scripts/compare.py), usage.json, table.md and
 report.html. To resume a run that was stopped, even by kill -9, give the same command again: nothing is paid for twice, and
 failed requests are sent again.
@@ -44,7 +54,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from epbench import command
 from epbench.arguments import options
@@ -52,7 +62,8 @@ from epbench.arguments.declaring import argument, included, parse
 
 if TYPE_CHECKING:
     from epbench.booksort.context.prompts import Pack
-    from epbench.booksort.evaluate import Evaluated, Evaluation, Prepared
+    from epbench.booksort.evaluate import Evaluated, Prepared
+    from epbench.booksort.evaluation import Evaluation
     from epbench.models.protocol import Model
 
 
@@ -69,16 +80,24 @@ class Arguments:
     split: str = argument("test, or validation (held out for choosing a prompt)", default="test")
     out: Path = argument("the run's folder")
 
-    memory: str = argument("none, in-context, rag or full-book", group="what the model sees")
+    memory: str = argument(
+        "none, in-context, rag, full-book or a memory system; see above", group="what the model sees"
+    )
     prompts: Path | None = argument("another pack: TOML, a YAML file, or a folder of YAML files", metavar="FILE")
     prompt: int | None = argument("number of the prompt (3)", metavar="N")
     select_prompt: bool = argument("choose the prompt on the validation split")
-    select_reading: bool = argument("choose the reading of passages likewise (rag)")
+    select_reading: bool = argument("choose the reading of passages or memories likewise")
     passages: options.Retriever = included(
-        top_k=argument("passages or memories for each question (2)", default=2, metavar="K")
+        top_k=argument("passages (2) or memories of a system (4) for each question", metavar="K")
     )
     query: int = argument("what to search for (8: the segments alone)", default=8, metavar="N")
     reading: int = argument("how to present the passages (7)", default=7, metavar="N")
+    stored: Literal["excerpt", "book"] = argument(
+        "what a memory system stores: the excerpt of a pair, or its whole book (excerpt)", default="excerpt"
+    )
+    conversation_words: int = argument("length of the conversations that are stored (100)", default=100, metavar="N")
+    systems: options.System = included()
+    delay: options.Delay = included()
 
     model: str = argument(f"oracle (baseline), {options.MODELS}", group="who answers")
     backend: options.Backend = included()
@@ -133,8 +152,10 @@ def _evaluate_all(args: Arguments) -> None:
 
 
 def _evaluation(args: Arguments, dataset: str, pack: Pack, model: Model) -> Evaluation:
-    from epbench.booksort.evaluate import Evaluation
+    from epbench.booksort.context.remembered import Remembering
+    from epbench.booksort.evaluation import Evaluation
 
+    systems, backend = args.systems, args.backend
     return Evaluation(
         **vars(args.passages),
         dataset=dataset,
@@ -147,11 +168,18 @@ def _evaluation(args: Arguments, dataset: str, pack: Pack, model: Model) -> Eval
         choose="prompt" if args.select_prompt else "reading" if args.select_reading else None,
         reading=args.reading,
         query=args.query,
-        request_timeout=args.backend.request_timeout,
+        request_timeout=backend.request_timeout,
+        remembering=Remembering(
+            stored=args.stored,
+            words=args.conversation_words,
+            limits=systems.limits,
+            options=systems.installed(args.memory, backend.base_url, backend.request_timeout),
+        ),
         max_tokens=args.max_tokens,
-        base_url=args.backend.base_url,
+        base_url=backend.base_url,
         books=args.books,
         both_orders=args.both_orders,
+        between=args.delay.between,
         limit=args.part.limit,
         shard=args.part.shard,
     )

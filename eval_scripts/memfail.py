@@ -56,6 +56,8 @@ Otherwise the rows of a config share one store, so that whole configs are split,
 its configs. eval_scripts/merge.py joins the parts. --published-query searches the memory for the whole multiple-choice question,
 including its options.
 
+--between N stores N tokens of unrelated text last, between the facts and the questions.
+
 OUT becomes the run's folder: run.json, stored.jsonl, memories.json, retrieved.jsonl, answers.jsonl, judgements.jsonl,
 scores.json, questions.parquet, usage.json, table.md and report.html. With several configs, OUT holds one
 such folder for each, and table.md; with several datasets it holds one for each dataset, and the weights are loaded once.
@@ -110,6 +112,7 @@ class Arguments:
     units_per_conversation: int = argument("most facts in one conversation (1)", default=1, metavar="N")
     seed: int = argument("seed of the order in which facts are stored (0)", default=0)
     systems: options.System = included()
+    delay: options.Delay = included()
 
     model: str = argument(
         f"lexical (rules, offline), {options.MODELS} (lexical)", default="lexical", group="who answers"
@@ -197,6 +200,7 @@ def _evaluations(args: Arguments) -> list[Evaluation]:
         sampling=Sampling(args.max_tokens),
         memory_limit=systems.memory_limit,
         memory_tokens=args.memory_tokens,
+        between=args.delay.between,
     )
     first = Evaluation(
         dataset=args.datasets[0],

@@ -19,6 +19,7 @@ verbatim-dense, verbatim-dense:PATH_OR_ID and oracle, a class of your own, as mo
 or a server, as http://HOST:PORT, mcp:COMMAND or mcp:URL.
 Your class runs in a process of its own, within --timeout and --memory-limit and without your keys; see
 eval_scripts/memfail.py --help for --isolation, --system-env, --system-model and the like.
+--between N puts N tokens of unrelated text between the book and the question: in the context, or as the last that is stored.
 
 Models. lexical is rule-based and works offline. hf:PATH_OR_ID runs with transformers, vllm:PATH_OR_ID with vLLM, and
 openai:NAME asks an OpenAI-compatible endpoint, which --base-url names (the key comes from OPENAI_API_KEY). All questions
@@ -86,6 +87,7 @@ class Arguments:
     )
     prompts: Path | None = argument("another prompt pack, TOML or JSON, like tulving/data/prompts.toml", metavar="FILE")
     systems: options.System = included()
+    delay: options.Delay = included()
 
     model: str = argument(
         f"lexical (rules, offline), {options.MODELS} (lexical)", default="lexical", group="who answers, and how"
@@ -196,6 +198,7 @@ def _reading(args: Arguments, memory: str) -> Reading:
         limits=args.systems.limits,
         memory_tokens=args.memory_tokens,
         sampling=Sampling(args.max_tokens, args.temperature, args.seed),
+        between=args.delay.between,
         installed=args.systems.installed(memory, backend.base_url, backend.request_timeout),
     )
 

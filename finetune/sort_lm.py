@@ -174,7 +174,8 @@ def _check(args: Arguments) -> None:
 def _material(args: Arguments, ranks: Ranks) -> Material:
     """Load or make the model, the texts, the instructions and the questions."""
     from epbench.booksort.context.prompts import load_prompts
-    from epbench.booksort.evaluate import Evaluation, prepare
+    from epbench.booksort.evaluate import prepare
+    from epbench.booksort.evaluation import Evaluation
     from epbench.booksort.finetuning.measures import SortPlan
     from epbench.finetuning.texts.tokens import load_sample_tokens
     from epbench.models.hf.checkpoint import find_checkpoint

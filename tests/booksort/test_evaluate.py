@@ -6,7 +6,8 @@ import pytest
 
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.reader import Oracle
-from epbench.booksort.evaluate import Evaluation, prepare, run
+from epbench.booksort.evaluate import prepare, run
+from epbench.booksort.evaluation import Evaluation
 from epbench.errors import BadInput
 
 PACK = load_prompts()

@@ -8,6 +8,7 @@ import pytest
 
 from epbench import BadInput
 from epbench.hub.dataset_folder import write_dataset
+from epbench.memfail.benchmark import BENCHMARK
 from epbench.memfail.context.estimate import checks_in_advance, plan_lines, requests_in_advance
 from epbench.memfail.context.reader import LexicalReader
 from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, load_prompts, queries_of
@@ -18,11 +19,14 @@ from epbench.memfail.evaluate import run as run_evaluation
 from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
+from epbench.memfail.paper.claims import claims_of
+from epbench.memfail.scores.comparison import write_side_by_side
 from epbench.memfail.templates import rows as template
 from epbench.memories.load import BASELINES, load_memory
 from epbench.models.load import Options
 from epbench.models.protocol import Reply
 from epbench.progress import no_progress
+from epbench.runs.verification import recompute
 from tests.memfail.honest_judge import verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint
 
@@ -298,3 +302,34 @@ def test_what_is_prepared_is_run_and_what_was_run_is_read_again(tmp_path):
         run_evaluation(prepared, tmp_path / "r/long_hop")
     with pytest.raises(BadInput, match="holds other files"):
         run_evaluation(alone, tmp_path / "r")
+
+
+def test_unrelated_text_is_stored_last_and_is_read_again_from_the_journal(tmp_path):
+    rows = dataset.complete("long_hop", template.make_rows("long_hop", 6))
+    write_dataset(tmp_path / "memfail", [dataset.config_of("long_hop", rows)], card="# made")
+
+    def evaluation(n):
+        return Evaluation(
+            dataset=str(tmp_path / "memfail"), configs=["long_hop"], system="full-context", model=LexicalReader(),
+            judge=LexicalJudge(), prompts=load_prompts(), setting=Setting(isolate=True, between=n),
+        )  # fmt: skip
+
+    prepared = prepare(evaluation(300))
+    assert prepared.label == "full-context (baseline), lexical, after 300 tokens"
+    assert any("300 tokens of unrelated text to tell each store last" in line for line in prepared.plan)
+    run_evaluation(prepared, tmp_path / "later")
+    run_evaluation(prepare(evaluation(0)), tmp_path / "plain")
+    kept, plain = (json.loads((tmp_path / name / "memories.json").read_text()) for name in ("later", "plain"))
+    told = {store: texts[len(plain[store]) :] for store, texts in kept.items()}
+    after = " ".join(next(iter(told.values())))
+    assert all(texts[: len(plain[store])] == plain[store] for store, texts in kept.items())
+    assert 280 < len(after.split()) <= 300 and {" ".join(texts) for texts in told.values()} == {after}
+    answers = {one.reference for _, config in prepared.configs for one in config.questions}
+    assert not any(answer.casefold() in after.casefold() for answer in answers)
+    checks = recompute(BENCHMARK, tmp_path / "later", tmp_path / "again")
+    assert all(check.held for check in checks), checks
+    for name in ("scores.json", "usage.json"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "later" / name).read_bytes()
+    write_side_by_side([tmp_path / "later", tmp_path / "plain"], tmp_path / "beside", claims=claims_of)
+    assert "success, tokens between" in (tmp_path / "beside/table.md").read_text()
+    assert '"between"' not in (tmp_path / "plain/run.json").read_text()

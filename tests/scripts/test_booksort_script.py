@@ -412,7 +412,7 @@ def test_shards_merge_into_the_whole_run(run, dataset, tmp_path):
         (["--memory", "none", "--prompt", "1", "--select-prompt"], "neither with --prompt"),
         (["--memory", "none", "--split", "validation", "--select-prompt"], "another one must be scored"),
         (["--memory", "none", "--shard", "1/2", "--select-prompt"], "every shard would choose for itself"),
-        (["--memory", "none", "--select-reading"], "expected --memory rag, got none"),
+        (["--memory", "none", "--select-reading"], "expected --memory rag or a memory system, got none"),
         (["--memory", "none", "--split", "train"], "split: expected one of test, validation, got 'train'"),
         (["--memory", "none", "--config", "short"], "got 'short'"),
         (["--memory", "none", "--books", "7"], "books: expected one of 101, 102, got 7"),

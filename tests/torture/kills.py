@@ -98,6 +98,9 @@ JOBS = (
     Job("Book-SORT run at an endpoint", lambda out, made, url: [
         SORT, "--dataset", made / "sort/booksort", "--config", "all", "--memory", "in-context", "--model", "openai:tiny",
         "--base-url", url, "--out", out], ["scores.json", "table.md"]),
+    Job("Book-SORT run with a memory system", lambda out, made, url: [
+        SORT, "--dataset", made / "sort/booksort", "--config", "all", "--memory", KEYWORDS, "--model", "openai:tiny",
+        "--base-url", url, "--out", out], ["scores.json", "table.md"]),
     Job("MemFail run", lambda out, made, url: [
         MEMFAIL, "--dataset", made / "rows/memfail", "--config", "long_hop", "--system", KEYWORDS, "--k", 3, 5,
         "--out", out], ["scores.json", "table.md"]),

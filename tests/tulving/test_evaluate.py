@@ -1,17 +1,20 @@
 """The evaluation as a library: what is prepared, what a run gives, and what another judge changes."""
 
 import json
+import re
 
 import pytest
 
 from epbench import BadInput
 from epbench.journals.journal import read_journal
+from epbench.memories.between import HEAD
 from epbench.models.protocol import Sampling
 from epbench.tulving import rejudge
 from epbench.tulving.context.requests import Reading
 from epbench.tulving.evaluate import Evaluation, prepare, run
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.reader.lexical import LexicalReader
+from epbench.tulving.scores.comparison import write_side_by_side
 
 LIMIT = 12
 
@@ -94,3 +97,28 @@ def test_another_judge_reads_the_answers(short_book, done):
     assert json.loads((out / "scores.json").read_text()) == whole.scores
     with pytest.raises(BadInput, match="its memory is 'rag-chapter', expected 'none'"):
         rejudge.prepare(rejudge.Rejudging(**given, said={"memory": "none"}))
+
+
+def test_unrelated_text_stands_between_the_book_and_the_question(short_book, tmp_path):
+    def ready(memory, n):
+        return prepare(evaluation(short_book, reading=Reading(memory=memory, between=n, sampling=Sampling(64))))
+
+    plain, later = (ready("in-context", n) for n in (0, 400))
+    context, after = later.requests[0].context.split(f"\n\n{HEAD}\n\n")
+    assert context == plain.requests[0].context and 380 < len(after.split()) <= 400
+    answers = {item for row in later.data.rows for item in row["answer"] if len(item) < 200}
+    assert answers and not any(re.search(rf"\b{re.escape(item)}\b", after, re.IGNORECASE) for item in answers)
+    assert len({request.context for request in later.requests}) == 1 and later.label.endswith(", after 400 tokens")
+    folders = [tmp_path / name for name in ("plain", "later", "full", "bm25")]
+    for folder, one in zip(
+        folders, (plain, later, ready("full-context", 400), ready("verbatim-bm25", 400)), strict=True
+    ):
+        run(one, folder)
+    identities = [json.loads((folder / "run.json").read_text())["identity"] for folder in folders]
+    assert [identity.get("between") for identity in identities] == [None, 400, 400, 400]
+    kept = json.loads((folders[2] / "memories.json").read_text())[""]
+    assert " ".join(kept[len(later.data.book.chapters) :]) == after
+    write_side_by_side(folders, tmp_path / "beside")
+    assert "simple recall, tokens between" in (tmp_path / "beside/table.md").read_text()
+    with pytest.raises(BadInput, match="expected --memory in-context or a memory system, got rag-chapter"):
+        Reading(memory="rag-chapter", between=400)

@@ -263,6 +263,18 @@ class System:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Delay:
+    """What comes between what is remembered and the question."""
+
+    between: int = argument(
+        "tokens of unrelated text between what is remembered and the question: in the context, or stored last (0)",
+        default=0,
+        convert=count,
+        metavar="N",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Subset:
     """How much of a dataset is run."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.booksort.answers import score
-from epbench.booksort.context.retrieval import RETRIEVED
+from epbench.booksort.context.remembered import MemoryRun, Told
 from epbench.booksort.dataset.load import asked_pairs, fingerprint, load_books, load_pairs
 from epbench.booksort.scores.comparison import compare, write_side_by_side
 from epbench.booksort.scores.results import finish
@@ -14,7 +14,10 @@ from epbench.booksort.scores.run_files import APART
 from epbench.booksort.scores.tables import screen_tables
 from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ANSWERS
-from epbench.journals.journal import read_journal
+from epbench.journals.journal import RETIRED, read_journal
+from epbench.memories.protocol import SystemSpec
+from epbench.memories.relay_calls import CALLS
+from epbench.memories.session import MEMORIES, MEMORIES_TYPE, RETRIEVED, STORED
 from epbench.runs.benchmark import Benchmark, Described, PastRun, check_fingerprint
 
 
@@ -24,11 +27,21 @@ def _past(about: Described) -> PastRun:
     checks = [check_fingerprint("dataset", fingerprint(everything), identity["fingerprint"])]
     if "texts" in identity:
         checks.append(check_fingerprint("books", fingerprint(load_books(about.dataset)), identity["texts"]))
-    pairs = asked_pairs(everything, identity["books"], about.limit, about.shard, both=identity.get("both_orders"))
+    by_book = identity.get("stored") == "book"
+    both = identity.get("both_orders")
+    pairs = asked_pairs(everything, identity["books"], about.limit, about.shard, both, by_book)
+    memory = None
+    if "stored" in identity and all(check.held for check in checks):
+        told = Told(pairs, load_books(about.dataset) if by_book else [], identity["conversation_words"])
+        name, is_class = identity["memory"], "system_digest" in identity
+        memory = MemoryRun(
+            SystemSpec(name, baseline=not is_class, knows_gold=name == "oracle"), told, identity["top_k"]
+        )
 
     def finished(folder: Path, judge: None, label: str) -> dict[str, Any]:
-        keys = {record["id"]: record["key"] for record in read_journal(folder / ANSWERS).values()}
-        return finish(folder, pairs, keys, label)
+        answers = read_journal(folder / ANSWERS).values()
+        keys = {record["id"]: record["key"] for record in answers if record.get("failure") != RETIRED}
+        return finish(folder, pairs, keys, label, memory)
 
     return PastRun(checks=checks, ids={pair.id for pair in pairs}, finish=finished)
 
@@ -41,13 +54,14 @@ BENCHMARK = Benchmark(
             "dataset": str,
             "identity": fields(
                 {"fingerprint": str, "config": list[str], "split": str, "books": list[Any] | None},
-                {"both_orders": bool | None},
+                {"both_orders": bool | None, "memory": str, "stored": str, "conversation_words": Whole, "top_k": Whole},
             ),
         },
         {"label": str, "limit": Whole | None, "shard": str | None},
     ),
     past=_past,
-    journals=(ANSWERS, RETRIEVED),
+    journals=(ANSWERS, STORED, RETRIEVED, CALLS),
+    objects={MEMORIES: MEMORIES_TYPE},
     compare=compare,
     side_by_side=write_side_by_side,
     screen_tables=screen_tables,

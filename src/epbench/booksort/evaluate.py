@@ -9,14 +9,14 @@ Paper: Section 3.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from epbench.booksort.context import retrieval
-from epbench.booksort.context.prompts import ALONE, SEARCH_RESULTS, Pack
-from epbench.booksort.context.requests import MEMORIES, Store, requests_for
+from epbench.booksort.context.remembered import MemoryRun, Told
+from epbench.booksort.context.requests import MEMORIES, Store, memory_named, requests_for
 from epbench.booksort.dataset.load import (
     BookText,
     Pair,
@@ -28,71 +28,20 @@ from epbench.booksort.dataset.load import (
     load_pairs,
 )
 from epbench.booksort.dataset.released import is_published
-from epbench.booksort.prompt_selection import Choice, select_prompt
+from epbench.booksort.evaluation import Evaluation
+from epbench.booksort.prompt_selection import select_prompt
 from epbench.booksort.scores.results import finish
-from epbench.errors import BadInput
 from epbench.files.json_files import read_json
 from epbench.files.secrets import without_login
 from epbench.hub.rows import dataset_revision
-from epbench.journals.answers import ANSWERS, ask, fingerprint_of
+from epbench.journals.answers import ANSWERS, ask, fingerprint_of, retire_others
+from epbench.memories.between import after_tokens, unrelated
 from epbench.models.estimate import check_window, estimate
-from epbench.models.protocol import Model, Request, by_context, engine_of, variant_of, weights_of
+from epbench.models.protocol import Request, by_context, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
 from epbench.retrieval.protocol import MakeSearcher
 from epbench.runs.folder import is_finished, open_run, read_scores
 from epbench.runs.usage import usage_line
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evaluation:
-    """What is run on one dataset.
-
-    Attributes:
-        dataset: The set, as `load_pairs` takes it.
-        model: The model that answers; its weights need not be loaded.
-        memory: What the model is shown, a name in `MEMORIES`.
-        pack: The prompt pack.
-        configs: Configs of the set, such as `e250_s20`, or only `all`.
-        split: `test` or `validation`.
-        prompt: Number of the prompt in the pack; None for its usual one.
-        choose: Whether the `prompt` or the `reading` is chosen on pairs of the validation split; None for neither.
-        reading: Number of the instruction that presents passages, from 0.
-        query: Number of what is searched for, from 0.
-        retriever: Name of the search, as `load_retriever` takes it.
-        retriever_url: Address of an endpoint for embeddings; None for that of the model.
-        request_timeout: Longest time in seconds for one request to that endpoint.
-        top_k: Number of passages to show, at least 1.
-        keep_order: Whether passages are shown in the order of the books instead of the most similar first.
-        max_tokens: Largest number of tokens in an endpoint's answer, at least 1; of any other model only the first token
-            counts.
-        base_url: Address of the model's endpoint, if it is behind one.
-        books: Numbers of the books that are asked about; None for all.
-        both_orders: Whether each pair is asked a second time with its segments swapped.
-        limit: Number of pairs, those of an excerpt together, chosen at random; None for all.
-        shard: `i/n` for the i-th of n parts of the run; None for the whole.
-    """
-
-    dataset: str
-    model: Model
-    memory: str
-    pack: Pack
-    configs: Sequence[str] = ("e250_s20",)
-    split: str = "test"
-    prompt: int | None = None
-    choose: Choice | None = None
-    reading: int = SEARCH_RESULTS
-    query: int = ALONE
-    retriever: str = "bm25"
-    retriever_url: str | None = None
-    request_timeout: float = 300.0
-    top_k: int = retrieval.TOP_K
-    keep_order: bool = False
-    max_tokens: int = 25
-    base_url: str | None = None
-    books: Sequence[int] | None = None
-    both_orders: bool = False
-    limit: int | None = None
-    shard: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +56,9 @@ class Prepared:
         books: The texts that the memory draws from, if it needs any.
         passages: The passages of these books, if the memory searches them.
         found: For each pair, the passages that the search has found.
+        memory_run: The memory system, and what it is told; None for a memory in `MEMORIES`.
+        memories: By the id of the pair, what the system has retrieved; before it was asked, texts that stand for it.
+        between: Sentences that are read, or told, after what is remembered.
         warnings: What to know before the run starts.
     """
 
@@ -117,17 +69,23 @@ class Prepared:
     books: Sequence[BookText] = ()
     passages: Sequence[retrieval.Passage] = ()
     found: Sequence[retrieval.Retrieved] = ()
+    memory_run: MemoryRun | None = None
+    memories: Mapping[str, Sequence[str]] | None = None
+    between: Sequence[str] = ()
     warnings: list[str] = field(default_factory=list)
 
     @property
     def label(self) -> str:
         """The name of the run in tables."""
-        return f"{self.evaluation.memory}, {self.evaluation.model.name}"
+        books = " (whole books)" if self.evaluation.by_book else ""
+        after = after_tokens(self.evaluation.between)
+        return f"{self.evaluation.memory}{books}, {self.evaluation.model.name}{after}"
 
     @property
     def plan(self) -> list[str]:
         """What the run will cost, as lines of text."""
-        return estimate(self.everything_asked, self.evaluation.model).lines()
+        lines = self.memory_run.plan([*self.pairs, *self.held_out]) if self.memory_run else []
+        return [*lines, *estimate(self.everything_asked, self.evaluation.model).lines()]
 
     @property
     def is_free(self) -> bool:
@@ -160,11 +118,16 @@ class Prepared:
     ) -> list[Request]:
         """Return one request for each pair, with the prompt, reading and memory of the evaluation unless given.
 
+        A pair for which a memory system could retrieve nothing has failed, and gets none.
+
         Raises:
             BadInput: The prompt or reading does not exist, or the set lacks the text of an excerpt or a book.
         """
         evaluation = self.evaluation
-        store = Store(self.books, self.passages, self.found, evaluation.reading if reading is None else reading)
+        reading = evaluation.reading if reading is None else reading
+        store = Store(self.books, self.passages, self.found, reading, self.memories, self.between)
+        if memory is None and self.memories is not None:
+            pairs = [pair for pair in pairs if pair.id in self.memories]
         number = self._prompt if prompt is None else prompt
         return requests_for(
             memory or evaluation.memory, pairs, evaluation.pack, number, store=store, max_tokens=self._max_tokens
@@ -183,10 +146,16 @@ class Prepared:
         identity |= {"both_orders": evaluation.both_orders or None}  # None, as in the folders of earlier versions
         identity |= {"prompts": fingerprint_of(evaluation.pack)}
         identity |= {"prompt": "selected" if evaluation.choose == "prompt" else self._prompt}
-        if MEMORIES[evaluation.memory].passages:
-            identity |= {"retriever": evaluation.retriever, "query": evaluation.query}
+        if memory_named(evaluation.memory).searched:
+            identity |= {"query": evaluation.query, "top_k": evaluation.k}
             identity |= {"reading": "selected" if evaluation.choose == "reading" else evaluation.reading}
-            identity |= {"top_k": evaluation.top_k, "keep_order": evaluation.keep_order}
+        if memory_named(evaluation.memory).passages:
+            identity |= {"retriever": evaluation.retriever, "keep_order": evaluation.keep_order}
+        if self.memory_run:
+            identity |= {"stored": evaluation.remembering.stored, "conversation_words": evaluation.remembering.words}
+            identity |= self.memory_run.system.identity
+        if evaluation.between:
+            identity |= {"between": evaluation.between}
         if self.books:
             identity |= {"texts": fingerprint(self.books)}
         if self.held_out:
@@ -230,12 +199,12 @@ def prepare(evaluation: Evaluation) -> Prepared:
         BadInput: Two choices contradict one another, the dataset or a part of it does not exist, or a prompt does not fit
             into the model's window; the message has the tokens, and what would fit.
     """
-    _check(evaluation)
+    evaluation.check()
     # 1. The pairs, and what the model is shown of their books.
     prepared = _load(evaluation)
     # 2. What is asked, and whether it fits.
-    if warning := check_window(prepared.everything_asked, evaluation.model, _alternatives(prepared)):
-        prepared.warnings.append(warning)
+    if prepared.memory_run is None:  # what a memory system returns is not known yet
+        _check_window(prepared)
     return prepared
 
 
@@ -260,6 +229,8 @@ def run(prepared: Prepared, out: Path, *, progress: Progress = no_progress) -> E
     about |= {"limit": evaluation.limit, "shard": evaluation.shard}
     with open_run(out, identity, about | engine_of(evaluation.model) | variant_of(evaluation.model)) as folder:
         retrieval.record(folder, prepared.found, prepared.passages)
+        if prepared.memory_run:
+            prepared = _remember(prepared, prepared.memory_run, folder, progress)
         # 3. The prompt, chosen on pairs that are held out.
         requests, choice = prepared.requests, None
         if evaluation.choose:
@@ -268,54 +239,59 @@ def run(prepared: Prepared, out: Path, *, progress: Progress = no_progress) -> E
             )
             requests = prepared.requests_about(prepared.pairs, **{evaluation.choose: choice[evaluation.choose]})
         # 4. The answers, journaled as they come; 5. the scores, from the journals alone.
+        if prepared.memory_run:
+            retire_others(folder / ANSWERS, requests, evaluation.model)
         ask(folder / ANSWERS, requests, evaluation.model, progress)
         keys = {request.id: request.key(evaluation.model.identity) for request in requests}
-        scores = finish(folder, prepared.pairs, keys, label)
+        scores = finish(folder, prepared.pairs, keys, label, prepared.memory_run)
     return Evaluated(label=label, scores=scores, choice=choice, notes=_notes(out, scores))
 
 
-def _check(evaluation: Evaluation) -> None:
-    """Refuse what does not go together, before anything is loaded."""
-    if evaluation.memory not in MEMORIES:
-        raise BadInput(f"unknown memory {evaluation.memory!r}; there are: {', '.join(MEMORIES)}")
-    if evaluation.max_tokens < 1:
-        raise BadInput(f"--max-tokens: expected at least 1, got {evaluation.max_tokens}")
-    if evaluation.choose == "reading" and not MEMORIES[evaluation.memory].passages:
-        with_passages = " or ".join(name for name, memory in MEMORIES.items() if memory.passages)
-        raise BadInput(
-            f"--select-reading chooses how passages are presented: expected --memory {with_passages}, got {evaluation.memory}"
-        )
-    if evaluation.choose and evaluation.split == "validation":
-        raise BadInput("a choice is made on the validation split, so another one must be scored: give --split test")
-    if evaluation.choose and evaluation.shard:
-        raise BadInput("every shard would choose for itself; choose without --shard, then give --prompt or --reading")
+def _remember(prepared: Prepared, memory: MemoryRun, folder: Path, progress: Progress) -> Prepared:
+    """Have a memory system store the texts and retrieve for each pair, and check that what it returned fits."""
+    evaluation, asked = prepared.evaluation, [*prepared.pairs, *prepared.held_out]
+    query, limits = evaluation.pack.queries[evaluation.query], evaluation.remembering.limits
+    found = memory.remember(folder, asked, query, limits, progress).found
+    prepared = replace(prepared, memories={id_: one.memories for id_, one in found.items()})
+    if prepared.requests:
+        _check_window(prepared)
+    return prepared
+
+
+def _check_window(prepared: Prepared) -> None:
+    warning = check_window(prepared.everything_asked, prepared.evaluation.model, _alternatives(prepared))
+    prepared.warnings.extend([warning] if warning else [])
 
 
 def _load(evaluation: Evaluation) -> Prepared:
     everything = load_pairs(evaluation.dataset, evaluation.configs, evaluation.split)
-    pairs = asked_pairs(everything, evaluation.books, evaluation.limit, evaluation.shard)
+    pairs = asked_pairs(everything, evaluation.books, evaluation.limit, evaluation.shard, by_book=evaluation.by_book)
     held_out: list[Pair] = []
     if evaluation.choose:
         validation = load_pairs(evaluation.dataset, evaluation.configs, "validation")
         held_out = asked_pairs(validation, evaluation.books, evaluation.limit)
-    needs, queries = MEMORIES[evaluation.memory], evaluation.pack.queries
-    books = load_books(evaluation.dataset) if needs.books else []
+    needs, asked, query = (
+        memory_named(evaluation.memory),
+        [*pairs, *held_out],
+        evaluation.pack.queries[evaluation.query],
+    )
+    books = load_books(evaluation.dataset) if needs.books or evaluation.by_book else []
     passages = retrieval.split_books(books) if needs.passages else []
     retrieved: list[retrieval.Retrieved] = []
     if needs.passages:
-        if not 0 <= evaluation.query < len(queries):
-            raise BadInput(f"--query: expected a number from 0 to {len(queries) - 1}, got {evaluation.query}")
         search = _retriever(
             evaluation.retriever, evaluation.retriever_url or evaluation.base_url, evaluation.request_timeout
         )
         retrieved = retrieval.retrieve(
-            [*pairs, *held_out],
-            books,
-            passages,
-            search,
-            query=queries[evaluation.query],
-            top_k=evaluation.top_k,
-            keep_order=evaluation.keep_order,
+            asked, books, passages, search, query=query, top_k=evaluation.k, keep_order=evaluation.keep_order
+        )
+    segments = (segment for pair in asked for segment in pair.segments)
+    between = unrelated(evaluation.between, evaluation.model, segments)
+    memory_run = None
+    if evaluation.memory not in MEMORIES:
+        told = Told(asked, books, evaluation.remembering.words)
+        memory_run = replace(
+            evaluation.remembering.of(evaluation.memory, told, asked, query, evaluation.k), between=between
         )
     if evaluation.both_orders:  # a prompt is still chosen on pairs that are asked once, as they stand in the dataset
         pairs, retrieved = both_orders(pairs), retrieval.found_for_both(retrieved)
@@ -327,6 +303,9 @@ def _load(evaluation: Evaluation) -> Prepared:
         books=books,
         passages=passages,
         found=retrieved,
+        memory_run=memory_run,
+        between=between,
+        memories=memory_run.stand_in([*pairs, *held_out]) if memory_run else None,
     )
 
 
@@ -345,7 +324,7 @@ def _alternatives(prepared: Prepared) -> dict[str, Callable[[], list[Request]]]:
         return ask_about(load_pairs(evaluation.dataset, [config], evaluation.split), memory="in-context")
 
     others: dict[str, Callable[[], list[Request]]] = {}
-    memory = MEMORIES[evaluation.memory]
+    memory = memory_named(evaluation.memory)
     if memory.whole_books:
         for book in sorted({pair.book_idx for pair in pairs}):
             others[f"{evaluation.memory} with --books {book}"] = partial(ask_about, asked_pairs(pairs, [book]))

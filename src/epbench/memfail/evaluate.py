@@ -21,7 +21,7 @@ from epbench.hub.rows import dataset_revision, part_of
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of
 from epbench.journals.journal import read_journal
 from epbench.judges.replies import failure_of, with_failures
-from epbench.memfail.context.estimate import plan_lines
+from epbench.memfail.context.estimate import between_of, plan_lines
 from epbench.memfail.context.requests import (
     REPLIES,
     ConfigRun,
@@ -42,6 +42,7 @@ from epbench.memfail.judging.diagnosis import Outcome, diagnose, leave_one_out
 from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.tables import markdown_table, with_baseline
+from epbench.memories.between import after_tokens, told_after, told_after_in
 from epbench.memories.load import load_memory
 from epbench.memories.price import Budget, fit, price_of, shown_of
 from epbench.memories.protocol import SystemSpec
@@ -114,9 +115,8 @@ class Prepared:
     def label(self) -> str:
         """The run's name in tables."""
         inside = f" ({self.system.inner_model})" if self.system.inner_model else ""
-        return (
-            f"{self.system.name}{' (baseline)' if self.system.baseline else ''}{inside}, {self.evaluation.model.name}"
-        )
+        name = f"{self.system.name}{' (baseline)' if self.system.baseline else ''}{inside}"
+        return f"{name}, {self.evaluation.model.name}{after_tokens(self.evaluation.setting.between)}"
 
     @property
     def plan(self) -> list[str]:
@@ -253,6 +253,7 @@ def _identity(prepared: Prepared, data: Loaded) -> Mapping[str, Any]:
         "base_url": without_login(evaluation.base_url),
         **({} if setting.memory_tokens is None else {"memory_tokens": setting.memory_tokens}),
         **weights_of(evaluation.model),
+        **({"between": setting.between} if setting.between else {}),
     }
 
 
@@ -286,7 +287,7 @@ def store_and_answer(folder: Path, config: ConfigRun, progress: Progress) -> Run
     Raises:
         BadInput: The system cannot be created, or a prompt does not fit the model's window.
     """
-    conversations = told_in(folder, config, progress)
+    conversations = told_after(told_in(folder, config, progress), between_of(config))
     recall, _ = remember(folder, conversations, config.questions, config.system, config.setting, progress)
     queries = queries_of(config.questions, config.setting)
     budget = Budget(config.model, config.setting.memory_tokens)
@@ -324,7 +325,8 @@ def read_output(folder: Path, config: ConfigRun) -> RunOutput:
     No system is started, and no question is put to the reader; it is asked for replies that the journal does not have.
     """
     queries = queries_of(config.questions, config.setting)
-    recall = read_recall(folder, config.system, told_in(folder, config, no_progress), queries)
+    told = [*told_in(folder, config, no_progress), *told_after_in(folder)]
+    recall = read_recall(folder, config.system, told, queries)
     recall = replace(recall, found=shown_of(folder, recall.found))
     records = records_of(config.questions, queries, recall)
     return _output(folder, config, recall, records, requests_of(records, config.prompts, config.setting.sampling))

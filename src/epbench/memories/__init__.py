@@ -3,7 +3,7 @@
 Read `protocol` first, then `example`. `load` turns a name into a baseline, a system that is installed, or a class that
 somebody else wrote. `guard` calls a system within limits, in a thread; `process` does so in a process of its own for each
 store, in which `worker` runs, and says what that process can see and reach. `session` fills the stores of a run and puts
-the queries to them; `recall` reads from the journals what came back.
+the queries to them; `recall` reads from the journals what came back. `between` makes unrelated text that they are told last.
 
 `systems` has the systems that people install. `relay` is the server that passes their requests on to the user's endpoint,
 which alone knows the key, or to an embedder on this machine; `relay_calls` is the journal of these requests. `remote` turns

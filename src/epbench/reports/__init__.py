@@ -5,5 +5,5 @@ into one HTML file, `explorer` shows each question of a run on it, and `comparis
 of runs that are compared question by question. `templates` holds the HTML, the style and the script of pages.
 
 What a paper shows is declared as an `exhibit` and drawn by `plots`. `reported` reads the numbers that papers report, which
-stand beside one's own, and `leaderboard` ranks runs.
+stand beside one's own, and `leaderboard` ranks runs. `between` draws scores against the length of unrelated text.
 """

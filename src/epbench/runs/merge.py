@@ -118,7 +118,8 @@ def _judge_of(described: Sequence[Mapping[str, Any]], rules: Any) -> Any:
 
 def _join_objects(shards: Sequence[Path], out: Path, kind: Any) -> None:
     objects = [read_json(shard / out.name, kind) for shard in shards if (shard / out.name).is_file()]
-    write_json(out, {key: value for fields in objects for key, value in fields.items()})
+    if objects:
+        write_json(out, {key: value for fields in objects for key, value in fields.items()})
 
 
 def _check_other(shard: Path, out: Path) -> None:

@@ -22,6 +22,7 @@ from epbench.journals.answers import ANSWERS, ask, retire_others
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import identity_of, is_free
 from epbench.judges.replies import failure_of
+from epbench.memories.between import after_tokens, unrelated
 from epbench.memories.protocol import SystemSpec
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Model, Request, engine_of, variant_of
@@ -144,6 +145,10 @@ def prepare(evaluation: Evaluation) -> Prepared:
     assert reading is not None and model is not None, "an evaluation needs a reader, or answers"
     if reading.memory == EVERYTHING:
         model = EverythingReader(data.rows)
+    if reading.between:
+        cue = ("time", "space", "entity", "content")
+        answers = {item for row in data.rows for item in (*row["answer"], *(row[name] or "" for name in cue))}
+        reading = replace(reading, unrelated=unrelated(reading.between, model, answers))
     # A memory system's memories are not known yet: passages stand for them.
     system = reading.system(data)
     once = replace(reading, repeats=1)
@@ -153,8 +158,8 @@ def prepare(evaluation: Evaluation) -> Prepared:
     }
     warning = None if system else check_window(requests, model, others)
     return Prepared(
-        evaluation=replace(evaluation, model=model),
-        label=f"{reading.memory}, {model.name}",
+        evaluation=replace(evaluation, model=model, reading=reading),
+        label=f"{reading.memory}, {model.name}{after_tokens(reading.between)}",
         data=data,
         rows=rows,
         system=system,

@@ -337,7 +337,8 @@ import json, sys
 from pathlib import Path
 import torch, torch.distributed
 from epbench.booksort.context.prompts import load_prompts
-from epbench.booksort.evaluate import Evaluation, prepare
+from epbench.booksort.evaluate import prepare
+from epbench.booksort.evaluation import Evaluation
 from epbench.booksort.finetuning.measures import SortPlan, measure
 from epbench.finetuning.ranks import Ranks
 from epbench.models.hf.model import TransformersModel

@@ -7,7 +7,8 @@ import pytest
 from epbench.booksort.benchmark import BENCHMARK
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.reader import Oracle
-from epbench.booksort.evaluate import Evaluation, prepare
+from epbench.booksort.evaluate import prepare
+from epbench.booksort.evaluation import Evaluation
 from epbench.booksort.finetuning.measures import SortPlan
 from epbench.errors import BadInput
 from epbench.runs.merge import merge

@@ -1,7 +1,7 @@
 """Turn pairs into requests: the context is what the model remembers, the question is the task (Equation 1).
 
-A memory decides what the context holds: nothing, the excerpt, retrieved passages, or the whole book. The pairs of an
-excerpt have the same context and follow one another, so the context is processed once.
+A memory decides what the context holds: nothing, the excerpt, retrieved passages or memories, or the whole book. The pairs
+of an excerpt have the same context and follow one another, so the context is processed once.
 
 Paper: Section 3.2, Appendix C.4 (retrieval) and D.5 (whole books).
 """
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from epbench.booksort.context.prompts import SEARCH_RESULTS, Pack, Prompt
 from epbench.booksort.context.retrieval import Passage, Retrieved
-from epbench.booksort.dataset.load import BookText, Pair
+from epbench.booksort.dataset.load import BookText, Pair, excerpt_of
 from epbench.errors import BadInput
+from epbench.memories.between import read_after
 from epbench.models.protocol import Request, Sampling, by_context
 
 LABELS = ("A", "B")
@@ -28,13 +29,17 @@ class Store:
         books: The whole books.
         passages: The passages of all books.
         found: The passages that were retrieved for each pair.
-        reading: Number of the instruction that presents the passages, counted from 0.
+        reading: Number of the instruction that presents passages or memories, counted from 0.
+        memories: By the id of each pair, what a memory system retrieved for it; None without a memory system.
+        between: Sentences that are read after an excerpt or a book, and have nothing to do with it.
     """
 
     books: Sequence[BookText] = ()
     passages: Sequence[Passage] = ()
     found: Sequence[Retrieved] = ()
     reading: int = SEARCH_RESULTS
+    memories: Mapping[str, Sequence[str]] | None = None
+    between: Sequence[str] = ()
 
 
 def requests_for(
@@ -43,20 +48,23 @@ def requests_for(
     """Return one request for each pair; requests with the same context follow one another.
 
     Args:
-        memory: A name in `MEMORIES`.
+        memory: A name in `MEMORIES`, or that of a memory system whose memories are in the store.
         pairs: The questions.
         pack: The prompt pack.
         number: Number of the prompt in the pack.
-        store: Books and passages, for the memories that need them.
+        store: Books, passages and memories, for the memories that need them.
         max_tokens: Largest number of tokens in an endpoint's answer, at least 1. Other models answer with the first token.
 
     Raises:
         BadInput: The memory, prompt or reading does not exist, or the set lacks the text of an excerpt or a book.
     """
     prompt = prompt_of(pack, number)
-    if memory not in MEMORIES:
+    store = store or Store()
+    if memory not in MEMORIES and store.memories is None:
         raise BadInput(f"memory: expected one of {', '.join(MEMORIES)}, got {memory!r}")
-    contexts = MEMORIES[memory].contexts(pairs, store or Store(), pack, prompt)
+    contexts = memory_named(memory).contexts(pairs, store, pack, prompt)
+    if memory_named(memory).whole_text:
+        contexts = [read_after(context, store.between) for context in contexts]
     requests = [
         Request(
             pair.id,
@@ -100,13 +108,9 @@ def _nothing(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) ->
 def _excerpts(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
     contexts: dict[tuple[str, int, int], str] = {}
     for pair in pairs:
-        if pair.excerpt is None:
-            raise BadInput(
-                f"pair {pair.id!r}: the set does not have the text of its excerpt; {pair.config} works only without memory"
-            )
         key = pair.config, pair.book_idx, pair.excerpt_idx
         if key not in contexts:
-            contexts[key] = reading_of(prompt, pair.title, pair.excerpt)
+            contexts[key] = reading_of(prompt, pair.title, excerpt_of(pair))
     return [contexts[pair.config, pair.book_idx, pair.excerpt_idx] for pair in pairs]
 
 
@@ -121,15 +125,24 @@ def _books(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> l
 
 
 def _passages(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
+    frame, found = _frame(store, pack), {one.id: one.passages for one in store.found}
+    return [_framed(frame, pair, [store.passages[i].text for i in found[pair.id]]) for pair in pairs]
+
+
+def _memories(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
+    """Memories are shown as passages are; where nothing came back, the model is shown no text."""
+    frame, found = _frame(store, pack), store.memories or {}
+    return [_framed(frame, pair, found[pair.id]) if found[pair.id] else "" for pair in pairs]
+
+
+def _frame(store: Store, pack: Pack) -> str:
     if not 0 <= store.reading < len(pack.passage_readings):
         raise BadInput(f"reading: expected a number from 0 to {len(pack.passage_readings) - 1}, got {store.reading}")
-    passages_of = {retrieved.id: retrieved.passages for retrieved in store.found}
-    return [
-        pack.passage_readings[store.reading].format(
-            title=pair.title, passages="\n\n".join(store.passages[i].text for i in passages_of[pair.id])
-        )
-        for pair in pairs
-    ]
+    return pack.passage_readings[store.reading]
+
+
+def _framed(frame: str, pair: Pair, texts: Sequence[str]) -> str:
+    return frame.format(title=pair.title, passages="\n\n".join(texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +154,19 @@ class Memory:
         excerpts: Whether it shows the excerpt of each pair, which becomes shorter with another config.
         books: Whether it needs the texts of the whole books.
         passages: Whether it needs the books split into passages, and those that a search finds for each pair.
+        searched: Whether it shows what was retrieved for the segments of a pair: passages, or memories of a system.
     """
 
     contexts: Callable[[Sequence[Pair], Store, Pack, Prompt], list[str]]
     excerpts: bool = False
     books: bool = False
     passages: bool = False
+    searched: bool = False
+
+    @property
+    def whole_text(self) -> bool:
+        """Whether it shows the whole text that a pair is about."""
+        return self.excerpts or self.whole_books
 
     @property
     def whole_books(self) -> bool:
@@ -157,7 +177,12 @@ class Memory:
 MEMORIES: Mapping[str, Memory] = {
     "none": Memory(_nothing),
     "in-context": Memory(_excerpts, excerpts=True),
-    "rag": Memory(_passages, books=True, passages=True),
+    "rag": Memory(_passages, books=True, passages=True, searched=True),
     "full-book": Memory(_books, books=True),
 }
-"""The memories that a model can be given."""
+"""The memories that a model can be given, beside memory systems."""
+
+
+def memory_named(name: str) -> Memory:
+    """Return the memory of this name in `MEMORIES`; any other name is that of a memory system."""
+    return MEMORIES.get(name, Memory(_memories, searched=True))

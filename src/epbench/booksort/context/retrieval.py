@@ -166,7 +166,7 @@ def retrieve(
     """
     if top_k < 1:
         raise BadInput(f"top_k: expected at least 1, got {top_k}")
-    queries = [query.format(title=pair.title, segments=" ".join(pair.shown)) for pair in pairs]
+    queries = [query_for(pair, query) for pair in pairs]
     positions = SegmentPositions(books)
     index = search([passage.text for passage in passages])
     retrieved = []
@@ -177,6 +177,11 @@ def retrieve(
         order = [shown.index(best[rank]) for rank in ranks if rank is not None] if both else []
         retrieved.append(Retrieved(pair.id, asked, tuple(shown), ranks, both, both and order[0] <= order[1]))
     return retrieved
+
+
+def query_for(pair: Pair, query: str) -> str:
+    """What is searched for: `query` of the prompt pack with both segments of a pair, in the order shown."""
+    return query.format(title=pair.title, segments=" ".join(pair.shown))
 
 
 def _ranks(pair: Pair, best: Sequence[Passage], positions: SegmentPositions) -> tuple[int | None, int | None]:

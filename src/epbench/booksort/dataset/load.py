@@ -80,6 +80,19 @@ def group_of(pair: Pair) -> str:
     return f"{pair.config} {pair.book_idx} {pair.excerpt_idx}"
 
 
+def excerpt_of(pair: Pair) -> str:
+    """Return the text of a pair's excerpt.
+
+    Raises:
+        BadInput: The set does not have it.
+    """
+    if pair.excerpt is None:
+        raise BadInput(
+            f"pair {pair.id!r}: the set does not have the text of its excerpt; {pair.config} works only without memory"
+        )
+    return pair.excerpt
+
+
 def pair_id(id_: str) -> str:
     """Return the id of the pair, whichever order a question asks it in."""
     return id_.removesuffix(SWAPPED)
@@ -162,6 +175,7 @@ def asked_pairs(
     limit: int | None = None,
     shard: str | None = None,
     both: bool | None = False,
+    by_book: bool = False,
 ) -> list[Pair]:
     """Return the pairs that a run asks about, in the order of the set.
 
@@ -171,11 +185,13 @@ def asked_pairs(
         limit: The number of pairs, at least 1, those of an excerpt together, chosen at random; None for all.
         shard: `i/n` for the i-th of n parts; None for the whole.
         both: Whether it asks each pair twice; see `both_orders`.
+        by_book: Whether a shard never divides the pairs of a book, instead of those of an excerpt.
 
     Raises:
         BadInput: A book has no pairs, the limit is below 1, or there is no such shard.
     """
-    pairs = subset(of_books(everything, books), group_of, limit, shard)
+    limited = subset(of_books(everything, books), group_of, limit)
+    pairs = subset(limited, (lambda pair: f"{pair.book_idx}") if by_book else group_of, None, shard)
     return both_orders(pairs) if both else pairs
 
 

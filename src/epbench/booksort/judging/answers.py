@@ -142,9 +142,9 @@ class ScoredPair:
         written: The segment that this text names, whatever the probabilities say; X if it names neither.
         correct: Whether predicted equals answer; False if the question failed.
         failed: Whether the request failed or its answer was cut off, so that it is neither right nor wrong.
-        retrieved_both: With memory `rag`, whether passages of both segments were found; None with other memories.
-        retrieved_order: With memory `rag`, whether both were found, and shown in the order of the book; None with other
-            memories.
+        retrieved_both: With memory `rag` or a memory system, whether both segments were found; None with other memories,
+            and where retrieval failed.
+        retrieved_order: Likewise, whether both were found, and shown in the order of the book.
         failure: Why the question failed; None for an answer.
     """
 
@@ -181,7 +181,7 @@ def scored_pair(pair: Pair, record: Record, found: Record | None = None) -> Scor
     Args:
         pair: The pair that was asked.
         record: Its record of answers.jsonl.
-        found: Its record of retrieved.jsonl, if passages were searched.
+        found: What was found of its segments, if anything was retrieved.
     """
     failure = failure_of(record)
     failed = failure is not None

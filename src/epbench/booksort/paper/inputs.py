@@ -14,6 +14,7 @@ from epbench.files.typed import typed
 from epbench.finetuning.run import MEASURES as JOURNAL
 from epbench.finetuning.run import measured_folder
 from epbench.journals.journal import read_journal
+from epbench.reports.between import memory_of
 from epbench.reports.reported import ReportedRow, read_reported
 from epbench.runs.folder import read_run
 from epbench.runs.several import FINETUNING, MEASURES, names_of, runs_in
@@ -43,7 +44,7 @@ class PaperRun:
         folder: The run's folder; of several, the folder they lie in.
         dataset: The last part of the name of the dataset, such as `booksort`.
         configs: The configs that were asked, such as `e250_s20`, in rising order.
-        memory: `none`, `in-context`, `rag` or `full-book`.
+        memory: `none`, `in-context`, `rag`, `full-book` or a memory system; see `memory_of`.
         model: Who answered.
         fingerprint: The fingerprints of the dataset's pairs, one for each part, joined by `+`. Runs that share it were
             about the same pairs.
@@ -178,7 +179,7 @@ def _run(
         folder=folder,
         dataset=Path(str(first.get("dataset", ""))).name,
         configs=tuple(f"e{excerpt}_s{segment}" for excerpt, segment in lengths),
-        memory=str(first["identity"].get("memory", "")),
+        memory=memory_of(first["identity"]),
         model=str(first["identity"].get("model", "")),
         fingerprint="+".join(str(found[part]["identity"]["fingerprint"]) for part in parts),
         identity=first["identity"],

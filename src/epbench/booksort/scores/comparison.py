@@ -16,6 +16,7 @@ from epbench.errors import BadInput
 from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
 from epbench.metric_folders import metric_module
+from epbench.reports.between import between_parts, point
 from epbench.runs import folder as run_folders
 from epbench.runs.several import check_same, labels_of
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
@@ -70,8 +71,15 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
     check_same(described, (), ("texts",))
     first_folder, first = next(iter(described.items()))
     typed(str(first_folder / "run.json"), first, fields({"dataset": str}))
-    write_text(out / "table.md", markdown_table(scores))
-    write_text(out / "report.html", comparison_report(Path(first["dataset"]).name, scores))
+    points = [
+        point(
+            run["identity"], of["accuracy"], of["intervals"].get("accuracy"), of.get("incomplete", {}).get("accuracy")
+        )
+        for run, of in zip(described.values(), scores.values(), strict=True)
+    ]
+    page, text = between_parts(points, "accuracy")
+    write_text(out / "table.md", markdown_table(scores) + text)
+    write_text(out / "report.html", comparison_report(Path(first["dataset"]).name, scores, page))
     return scores, []
 
 

@@ -20,6 +20,7 @@ from epbench.booksort.scores.tables import (
     by_book,
     groups,
     mass,
+    memory_table,
     middle_table,
     whole,
 )
@@ -64,25 +65,25 @@ def html_report(
 {_by_bin(scores)}
 <h2>Scores</h2>
 {_scores(scores)}
-{_retrieval(retrieval) if retrieval else ""}
+{_retrieval(scores, retrieval) if retrieval else ""}
 <h2>By book</h2>
 {by_book({title: scores}).html()}
 <h2>In the middle</h2>
 {_middle(scores["lost_in_the_middle"])}
 <h2>Tokens and failures</h2>
-{pairs({name: value for name, value in usage.items() if name != "failed"})}
-{failures(usage["failed"])}
+{_usage(usage)}{"".join(f"<h3>{stage}</h3>{_usage(usage[stage])}" for stage in _STAGES if stage in usage)}
 {how_it_was_run(run)}
 {more}""",
     )
 
 
-def comparison_report(dataset: str, runs: Runs) -> str:
+def comparison_report(dataset: str, runs: Runs, more: str = "") -> str:
     """The page of several runs on one dataset.
 
     Args:
         dataset: The name of the dataset.
         runs: The scores by the run's label.
+        more: What follows on the page, as HTML.
     """
     body = [[label, accuracy(whole(scores)), *answers(scores)] for label, scores in runs.items()]
     both = {label: scores for label, scores in runs.items() if "both_orders" in scores}
@@ -96,7 +97,7 @@ def comparison_report(dataset: str, runs: Runs) -> str:
 {both_orders_table(both).html() if both else ""}
 {_HOW_TO_READ}
 <h2>By book</h2>
-{by_book(runs).html()}""",
+{by_book(runs).html()}{more}""",
     )
 
 
@@ -157,7 +158,23 @@ def _scores(scores: Scores) -> str:
     return Table([], lines).html() + further + _HOW_TO_READ + Table(head, groups, text_columns=2).html()
 
 
-def _retrieval(retrieval: Mapping[str, Any]) -> str:
+_STAGES = ("storing", "retrieving")
+"""What usage.json says of a memory system beside the model's tokens."""
+
+
+def _usage(usage: Mapping[str, Any]) -> str:
+    plain = {name: value for name, value in usage.items() if name not in ("failed", *_STAGES)}
+    return f"{pairs(plain)}\n{failures(usage['failed'])}"
+
+
+_FOUND = """<p>A segment is found word for word if half of its words stand in the retrieved memories in runs of four or more;
+else it is found if one memory has half of its words, weighted by their rarity in the store. A system that puts texts in
+words of its own may know more than that shows. Both are in order if the earlier one stands first in what was retrieved.</p>"""
+
+
+def _retrieval(scores: Scores, retrieval: Mapping[str, Any]) -> str:
+    if "order_kept" in retrieval:
+        return f"<h2>Retrieval</h2>{memory_table({'this run': scores}).html()}{_FOUND}"
     shares = pairs(
         {
             f"segments among the first {DEPTH} passages (recall)": retrieval.get(RECALL),

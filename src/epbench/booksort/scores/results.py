@@ -7,42 +7,52 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from epbench.booksort.context.remembered import MemoryRun, Remembered
 from epbench.booksort.context.retrieval import RECALL, RETRIEVED, recall_at
 from epbench.booksort.dataset.load import Pair, group_of, is_swapped
 from epbench.booksort.judging.answers import CUT_OFF, Record, ScoredPair, failure_of, scored_pair
 from epbench.booksort.scores.report import html_report
 from epbench.booksort.scores.run_files import COLUMNS, record_of, table_of
-from epbench.booksort.scores.scoring import score_run
+from epbench.booksort.scores.scoring import memory_scores, score_run
 from epbench.booksort.scores.tables import markdown_table
 from epbench.files.json_files import read_json
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
+from epbench.memories.recall import memory_usage
 from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
 from epbench.reports.tables import cell
 from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import token_usage
 
 
-def scored_pairs(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str]) -> list[ScoredPair]:
+def scored_pairs(
+    folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], retrieved: Mapping[str, Record] | None = None
+) -> list[ScoredPair]:
     """The rows of all pairs, in their order, from the journals of a run.
 
     Args:
         folder: The run's folder.
         pairs: The pairs that were asked.
         keys: The key of the request about each pair, by the pair's id. A pair without a key was not asked.
+        retrieved: What was retrieved for a pair, by its id; a record with a failure is the reason why the pair has failed.
     """
-    answers, retrieved = read_journal(folder / ANSWERS), _retrieved(folder)
-    return [
-        scored_pair(pair, answers.get(keys.get(pair.id, ""), {"failure": "not asked"}), retrieved.get(pair.id))
-        for pair in pairs
-    ]
+    answers = read_journal(folder / ANSWERS)
+    scored = []
+    for pair in pairs:
+        found = (retrieved or {}).get(pair.id)
+        failed = found if found and "failure" in found else None
+        record = failed or answers.get(keys.get(pair.id, ""), {"failure": "not asked"})
+        scored.append(scored_pair(pair, record, None if failed else found))
+    return scored
 
 
-def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: str) -> dict[str, Any]:
+def finish(
+    folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: str, memory: MemoryRun | None = None
+) -> dict[str, Any]:
     """Compute the results of a run from its journals, and write them; see `epbench.runs.results`.
 
     Args:
@@ -50,19 +60,26 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
         pairs: The pairs that were asked, or with both orders each of them twice; see `both_orders`.
         keys: The key of the request about each pair, by the pair's id. A pair without a key was not asked.
         label: The name of the run in tables.
+        memory: The memory system that was asked, and what it was told; None without one.
 
     Returns:
-        The content of scores.json; with memory `rag` also how many segments were found (Table 8).
+        The content of scores.json; with memory `rag` also how many segments were found (Table 8), with a memory system
+        whether both were found and kept in order, and what went wrong in storing and retrieving.
     """
-    questions = [record_of(row) for row in scored_pairs(folder, pairs, keys)]
+    remembered = memory.read(folder, pairs) if memory else None
+    asked = {pair.id for pair in pairs}
+    retrieved = {id_: one for id_, one in _retrieved(folder, remembered).items() if id_ in asked}
+    questions = [record_of(row) for row in scored_pairs(folder, pairs, keys, retrieved)]
     table = table_of(questions)
     scores = score_run(table)
-    asked = {pair.id for pair in pairs}
-    retrieved = {id_: record for id_, record in _retrieved(folder).items() if id_ in asked}
-    if retrieved:
+    if remembered:
+        scores["warnings"] += remembered.warnings
+        if "retrieval" in scores:
+            scores["retrieval"] |= memory_scores(table, sum(one.verbatim for one in remembered.found.values()))
+    elif retrieved:
         scores.setdefault("retrieval", {})[RECALL] = recall_at(list(retrieved.values()))
     records = read_journal(folder / ANSWERS).values()
-    usage = token_usage(records)
+    usage = token_usage(records) | memory_usage(folder)
     cut_off = sum(failure_of(record) == CUT_OFF for record in records)
     if cut_off:
         usage["failed"][CUT_OFF] = cut_off
@@ -73,9 +90,12 @@ def finish(folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], label: 
     return scores
 
 
-def _retrieved(folder: Path) -> dict[str, Record]:
-    """What was retrieved for each pair; nothing with other memories than `rag`."""
-    return {record["id"]: record for record in read_journal(folder / RETRIEVED).values()}
+def _retrieved(folder: Path, remembered: Remembered | None) -> dict[str, Record]:
+    """What was retrieved for each pair, by its id: passages, or memories or why there are none; else nothing."""
+    if remembered is None:
+        return {record["id"]: record for record in read_journal(folder / RETRIEVED).values()}
+    found: dict[str, Record] = {id_: asdict(one) for id_, one in remembered.found.items()}
+    return found | {id_: {"failure": reason} for id_, reason in remembered.failures.items()}
 
 
 # The card of a question
@@ -177,9 +197,11 @@ def _evidence(pair: Pair, excerpts: _Excerpts) -> Iterable[Evidence]:
 
 
 def _passages(record: Record | None) -> list[str]:
-    """The passages that were shown, best first or in the order of the prompt, as numbers: the run does not keep texts."""
-    if record is None:
+    """The memories, or the passages as numbers, in the order in which they were shown: the run keeps no texts of passages."""
+    if record is None or "failure" in record:
         return []
+    if "memories" in record:
+        return list(record["memories"])
     shown = [f"book {book}, from character {start:,}" for book, start in record.get("passages", [])]
     ranks = ["not found" if rank is None else f"rank {rank + 1}" for rank in record["ranks"]]
     return [*shown, f"best passage with the earlier segment: {ranks[0]}; with the later one: {ranks[1]}"]

@@ -88,7 +88,8 @@ segment_length, seg1_pos and seg2_pos are words. answer is the right label and p
 answer that names neither, which is wrong. outcome is `right`, `wrong` or `failed`; failure is the reason of a failed
 question, and predicted and written are null there. p_a and p_b are the probabilities of the labels as the first token, 0 to
 1, label_mass is their sum, and all three are null where they are unknown. greedy is the text that was written, null if there
-is none, and written the label that it names. retrieved_both and retrieved_order are null unless passages were searched.
+is none, and written the label that it names. retrieved_both and retrieved_order are null unless passages or memories were
+retrieved.
 """
 
 _SAME = """

@@ -48,7 +48,7 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
         lost_in_the_middle: see `middle_effect`.
         With both orders also consistency and both_orders; see `both_orders_scores`.
         After retrieval also retrieval: the share of questions for which both segments were found, the share for which
-        they were found in the order of the book, and a summary of the latter.
+        they were found in the order of the book, and a summary of the latter; see also `memory_scores`.
 
     Raises:
         NothingToScore: There is no answer.
@@ -85,6 +85,29 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
             "where_in_order": summary(in_order) if len(in_order) else None,
         }
     return scores
+
+
+def memory_scores(rows: pd.DataFrame, n_verbatim: int) -> dict[str, Any]:
+    """What a memory system's finds were worth: found both segments, kept their order, answered right.
+
+    Args:
+        rows: All questions; those for which retrieval did not fail have `retrieved_both`, and there is at least one.
+        n_verbatim: For how many of these both segments were found word for word.
+
+    Returns:
+        both_verbatim: the share of questions for which both segments were found word for word. order_kept: of those for
+        which both were found, the share in the order of the book; None without any. where_both_found and where_not_found:
+        a summary of the questions for which both were found, and of the others with memories; None without any.
+    """
+    known = rows[rows["retrieved_both"].notna()]
+    found = known["retrieved_both"].astype(bool)
+    n_found, n_in_order = int(found.sum()), int(known["retrieved_order"].astype(bool).sum())
+    return {
+        "both_verbatim": n_verbatim / len(known),
+        "order_kept": n_in_order / n_found if n_found else None,
+        "where_both_found": summary(known[found]) if n_found else None,
+        "where_not_found": summary(known[~found]) if n_found < len(known) else None,
+    }
 
 
 def summary(rows: pd.DataFrame) -> Summary:

@@ -90,13 +90,27 @@ def _by_run(runs: Runs) -> Iterator[Table]:
         names = groups(runs, name)
         lines = [[label, *(accuracy(s["by_group"][name].get(group)) for group in names)] for label, s in runs.items()]
         yield Table([title, *names], lines)
-    retrievals = {label: scores["retrieval"] for label, scores in runs.items() if "retrieval" in scores}
+    if of_systems := {label: scores for label, scores in runs.items() if "order_kept" in scores.get("retrieval", {})}:
+        yield memory_table(of_systems)
+    retrievals = {label: s["retrieval"] for label, s in runs.items() if "retrieval" in s and label not in of_systems}
     if retrievals:
         rows = [
             [label, *(cell(r.get(key)) for key in (RECALL, "both_found", "in_order")), accuracy(r["where_in_order"])]
             for label, r in retrievals.items()
         ]
         yield Table(["retrieval", "recall@10", "both shown", "in the book's order", "accuracy on these"], rows)
+
+
+def memory_table(runs: Runs) -> Table:
+    """What memory systems found of the segments, whether in order, and how often the answer was right then."""
+    rows = []
+    for label, scores in runs.items():
+        retrieval = scores["retrieval"]
+        shares = (cell(retrieval[key]) for key in ("both_found", "both_verbatim", "order_kept"))
+        parts = (accuracy(retrieval[key]) for key in ("where_in_order", "where_both_found", "where_not_found"))
+        rows.append([label, *shares, accuracy(whole(scores)), *parts])
+    shares_of = ["found both", "word for word", "of these in order"]
+    return Table(["memory system", *shares_of, "accuracy", "where in order", "where both found", "where not"], rows)
 
 
 def whole(scores: Scores) -> dict[str, Any]:

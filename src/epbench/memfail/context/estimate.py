@@ -13,6 +13,7 @@ from epbench.memfail.dataset.load import Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import left_out_checks
 from epbench.memfail.judging.lexical import Check, Judge, every_check
 from epbench.memfail.judging.memories import Memories
+from epbench.memories.between import unrelated
 from epbench.memories.protocol import SystemSpec
 from epbench.models.estimate import estimate
 from epbench.models.protocol import Request
@@ -27,6 +28,8 @@ def plan_lines(config: ConfigRun, judge: Judge) -> list[str]:
     questions, system, model, setting = config.questions, config.system, config.model, config.setting
     facts = facts_told(config.facts, questions, setting)
     lines = [f"{len(facts):,} facts to tell {system.name}, {len(questions) * len(setting.ks):,} retrievals"]
+    if setting.between:
+        lines.append(f"{setting.between:,} tokens of unrelated text to tell each store last")
     if system.inner_model:
         lines.append(
             f"what {system.name} asks of {system.inner_model} comes on top; a finished run's usage.json tells it"
@@ -49,6 +52,13 @@ def plan_lines(config: ConfigRun, judge: Judge) -> list[str]:
     return lines + [f"{role}: {line}" for role, cost in estimates.items() for line in cost.lines()]
 
 
+def between_of(config: ConfigRun) -> list[str]:
+    """Return the sentences that every store is told last; none has an answer, or what a question is about, in it."""
+    questions = config.whole or config.questions
+    answers = (text for one in questions for text in (one.reference, *one.choices, *one.about.values()))
+    return unrelated(config.setting.between, config.model, answers)
+
+
 def requests_in_advance(config: ConfigRun) -> list[Request]:
     """Return requests to the reader like those that the run will send."""
     records = sorted(_in_advance(config)[0], key=lambda record: config.setting.ks.index(record.k))
@@ -62,9 +72,9 @@ def checks_in_advance(config: ConfigRun) -> list[Check]:
 
 def _in_advance(config: ConfigRun) -> tuple[list[QuestionRecord], dict[str, Memories]]:
     """Return records like those of the run, question by question, and what each store will hold, by its name."""
-    setting, empty = config.setting, config.system.may_be_empty
+    setting, empty, after = config.setting, config.system.may_be_empty, between_of(config)
     held = {
-        name: Memories() if empty else Memories(fact.text for fact in facts)
+        name: Memories() if empty else Memories([*(fact.text for fact in facts), *after])
         for name, facts in by_store(config.facts, setting).items()
     }
     records = []

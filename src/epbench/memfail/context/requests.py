@@ -108,6 +108,7 @@ class Setting:
         sampling: How the reader's answers are sampled.
         memory_limit: Memory limit of the memory system's process, in gigabytes.
         memory_tokens: The most tokens of memories that the reader is shown for a question; None for any number.
+        between: Tokens of unrelated text that every store is told last, at least 0.
     """
 
     ks: tuple[int, ...] = (5,)
@@ -120,6 +121,7 @@ class Setting:
     sampling: Sampling = field(default_factory=Sampling)
     memory_limit: float = MEMORY_LIMIT
     memory_tokens: int | None = None
+    between: int = 0
 
     @property
     def limits(self) -> Limits:

@@ -23,6 +23,7 @@ from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
 from epbench.memfail.scores.tables import breakdown_tables, markdown_table, with_baseline
 from epbench.memories.price import price_table
 from epbench.models.prices import read_prices
+from epbench.reports.between import Point, between_parts, memory_of, point
 from epbench.reports.tables import Runs, Table, markdown_list
 from epbench.runs.judge import one_judge
 from epbench.runs.question_table import read_questions
@@ -90,13 +91,14 @@ def write_side_by_side(
     """
     priced = read_prices(prices) if prices else None
     runs: dict[str, dict[str, Any]] = {}
-    usage, judges = {}, []
+    usage, judges, points = {}, [], []
     for folder, run in run_folders(folders):
         about, scores = read_run(run), whole_scores(run)
         label = folder.resolve().name + ("" if run == folder else f" ({scores['config']})")
         if label in runs:
             raise BadInput(f"two runs are called {label!r}; rename a folder, its name is the label")
         runs[label] = scores
+        points += [_point(about["identity"], scores["config"], k, at_k) for k, at_k in scores["by_k"].items()]
         judges += [noted_judge(about["judge"])] if about.get("judge") else []
         if (run / "usage.json").is_file():
             content = usage_of(run)
@@ -117,10 +119,19 @@ def write_side_by_side(
     parts = [f"Judges:\n\n{markdown_list(notes)}"] if notes else []
     for heading, tables in sections.items():
         parts += [f"## {heading}\n", *(table.markdown() for table in tables)]
-    write_text(out / "table.md", "\n".join([markdown_table(joined), *parts]))
-    write_text(out / "report.html", comparison_report(joined, notes, sections))
+    curves, numbers = between_parts(points, "success")
+    write_text(out / "table.md", "\n".join([markdown_table(joined), *parts]) + numbers)
+    write_text(out / "report.html", comparison_report(joined, notes, sections, curves))
     write_json(out / "claims.json", written)
     return joined, notes
+
+
+def _point(identity: Mapping[str, Any], config: str, k: str, at_k: Mapping[str, Any]) -> Point:
+    """The success of a run at one k; failed questions leave a range."""
+    rate, n, failed = at_k["success_rate"], at_k["n"], at_k["failed"]
+    low = (rate or 0.0) * (n - failed) / n if failed else None
+    bounds = None if low is None else (low, low + failed / n)
+    return point(identity, rate, at_k["intervals"].get("success_rate"), bounds, f"{config}, k = {k}")
 
 
 def whole_scores(folder: Path) -> dict[str, Any]:
@@ -136,8 +147,11 @@ def whole_scores(folder: Path) -> dict[str, Any]:
             tokens[str(record.get("id", "")).rpartition("@")[2]].append(usage["prompt"] + usage["completion"])
     counted = {k: {"tokens_per_question": fmean(of)} for k, of in tokens.items()}
     by_k = {k: {**cell, **counted.get(k, {})} for k, cell in scores["by_k"].items()}
-    model = about["identity"].get("system_model")
-    return with_baseline(scores, about) | {"by_k": by_k} | ({"system_model": model} if model else {})
+    identity = about["identity"]
+    more = {"system_model": model} if (model := identity.get("system_model")) else {}
+    if "between" in identity:  # it is no floor or ceiling of runs without that text
+        more["system"] = memory_of(identity)
+    return with_baseline(scores, about) | {"by_k": by_k} | more
 
 
 _DIFFERENT = "The runs have different judges, and scores from different judges are not comparable."

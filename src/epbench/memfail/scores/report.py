@@ -40,7 +40,7 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
 
 
 def comparison_report(
-    runs: Runs, notes: Sequence[str] = (), sections: Mapping[str, Sequence[Table]] | None = None
+    runs: Runs, notes: Sequence[str] = (), sections: Mapping[str, Sequence[Table]] | None = None, more: str = ""
 ) -> str:
     """The page of several runs.
 
@@ -48,6 +48,7 @@ def comparison_report(
         runs: The scores by the run's label; reported rates may be among them, see `reported_rates.beside`.
         notes: What is known of the judges.
         sections: The tables that follow those of the configs, by their heading.
+        more: What follows on the page, as HTML.
     """
     listed = "".join(f"<li>{html_text(note)}</li>" for note in notes)
     parts = [
@@ -58,7 +59,7 @@ def comparison_report(
     for heading, shown in (sections or {}).items():
         parts += [f"<h2>{html_text(heading)}</h2>", *(table.html() for table in shown)]
     n_own = sum(not scores.get("reported") for scores in runs.values())
-    return page(f"MemFail: {n_own} runs", "\n".join(parts))
+    return page(f"MemFail: {n_own} runs", "\n".join(parts) + more)
 
 
 def section_of(runs: Runs) -> str:

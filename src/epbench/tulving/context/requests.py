@@ -20,6 +20,7 @@ from epbench.files.prompt_packs import load_pack
 from epbench.files.secrets import without_login
 from epbench.hub.rows import Row
 from epbench.journals.answers import fingerprint_of
+from epbench.memories.between import read_after
 from epbench.memories.guard import Limits
 from epbench.memories.load import BASELINES, BRING_YOUR_OWN, SYSTEMS, load_memory
 from epbench.memories.price import Budget, check_budget
@@ -91,12 +92,14 @@ class Reading:
         prompts: The prompt pack.
         sampling: How answers are sampled.
         repeats: How often each question is asked, 1 to `MOST_REPEATS`.
+        between: Tokens of unrelated text between the book and the question, at least 0; for in-context and memory systems.
+        unrelated: That text, in sentences.
         limits: What one call to a memory system, and its process, may take.
         installed: What else `load_memory` takes: isolation, and for an installed system endpoint, settings and source.
         memory_tokens: The most tokens of memories of a system that are shown for a question; None for any number.
 
     Raises:
-        BadInput: A number is out of its range.
+        BadInput: A number is out of its range, or the memory has no place for text between book and question.
     """
 
     memory: str
@@ -108,6 +111,8 @@ class Reading:
     prompts: Prompts = field(default_factory=load_prompts)
     sampling: Sampling = field(default_factory=Sampling)
     repeats: int = 1
+    between: int = 0
+    unrelated: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
     installed: Mapping[str, Any] = field(default_factory=dict)
     memory_tokens: int | None = None
@@ -118,6 +123,11 @@ class Reading:
             raise BadInput(f"repeats: expected at least 1, got {self.repeats}")
         if self.repeats > MOST_REPEATS:
             raise BadInput(f"repeats: expected at most {MOST_REPEATS:,}, got {self.repeats:,}")
+        if self.between and self.memory in (*MEMORIES, EVERYTHING) and self.memory != "in-context":
+            raise BadInput(
+                "--between puts text after what is remembered: expected --memory in-context or a memory system, got "
+                f"{self.memory}"
+            )
 
     def system(self, data: Loaded) -> SystemSpec | None:
         """Find the memory system; None if the memory is one of `MEMORIES`, or `everything`.
@@ -161,6 +171,7 @@ class Reading:
                 prompts=self.prompts,
                 sampling=self.sampling,
                 repeats=self.repeats,
+                unrelated=self.unrelated,
             )
         )
 
@@ -175,7 +186,7 @@ class Reading:
         k = self._k(data, "rag-chapter")
         assert k
         budget = Budget(model, self.memory_tokens)
-        remembered = remember(folder, system, data.book, rows, k, progress, self.limits, budget)
+        remembered = remember(folder, system, data.book, rows, k, progress, self.limits, budget, self.unrelated)
         requests = [
             _request(row, _passages(remembered.found[row["id"]], self.prompts), self.prompts, self.sampling)
             for row in rows
@@ -197,6 +208,7 @@ class Reading:
             "repeats": self.repeats,
             "prompts": fingerprint_of(self.prompts),
             **({} if self.memory_tokens is None else {"memory_tokens": self.memory_tokens}),
+            **({"between": self.between} if self.between else {}),
         }
 
     def run_identity(
@@ -252,6 +264,7 @@ def requests_for(
     prompts: Prompts | None = None,
     sampling: Sampling | None = None,
     repeats: int = 1,
+    unrelated: Sequence[str] = (),
 ) -> Iterator[Request]:
     """Build the requests of a run; those with one context follow one another.
 
@@ -265,6 +278,7 @@ def requests_for(
         prompts: the prompt pack; by default ours.
         sampling: how answers are drawn; by default greedily. Readers draw each repeat with a seed of its own.
         repeats: how often each question is asked, at least 1.
+        unrelated: sentences that are read after the whole book.
 
     Raises:
         BadInput: the memory is unknown, or top_k is below 1.
@@ -279,7 +293,7 @@ def requests_for(
         # On one line: a title is no place for a heading, and thus for a chapter.
         contexts = [prompts.nothing.format(title=" ".join(book.title.split()))] * len(rows)
     elif memory == "in-context":
-        contexts = [prompts.book.format(book=book.text)] * len(rows)
+        contexts = [read_after(prompts.book.format(book=book.text), unrelated)] * len(rows)
     else:
         chunks, k = chunks_of(book, memory), top_k or published_top_k(memory, rows) or 1
         retrieved = search(chunks).search([row["question"] for row in rows], k)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from epbench.hub.rows import Row
 from epbench.journals.journal import Journal, read_journal
+from epbench.memories.between import told_after
 from epbench.memories.guard import Limits
 from epbench.memories.price import Budget, fit
 from epbench.memories.protocol import SystemSpec
@@ -143,6 +144,7 @@ def remember(
     progress: Progress,
     limits: Limits | None = None,
     budget: Budget | None = None,
+    unrelated: Sequence[str] = (),
 ) -> Remembered:
     """Store the book in a system and retrieve memories for the questions; what is journaled is not done again.
 
@@ -155,6 +157,7 @@ def remember(
         progress: shows a progress bar.
         limits: of one call, and of the memory of the system's process; by default 300 s and 8 GB.
         budget: how many tokens of memories the reader is shown; None counts none.
+        unrelated: sentences that are stored after the book.
 
     Raises:
         BadInput: no instance of the system can be made.
@@ -164,7 +167,8 @@ def remember(
         turn = {"content": chapter_passage(number, text), "timestamp": (FIRST + i * BETWEEN).isoformat()}
         conversations.append(Conversation(f"{number}", "", (f"{number}",), ({"role": "user", **turn},)))
     queries = [Query(f"{row['id']}@{k}", row["id"], "", row["question"], k) for row in rows]
-    fill_and_ask(folder, system, conversations, queries, limits=limits or Limits(), progress=progress)
+    stored = told_after(conversations, unrelated)
+    fill_and_ask(folder, system, stored, queries, limits=limits or Limits(), progress=progress)
     recall = read_recall(folder, system, conversations, queries)
     if budget is not None:
         recall = replace(recall, found=fit(folder, recall.found, queries, budget))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.files.json_files import read_json
 from epbench.models.protocol import name_of
+from epbench.reports.between import memory_of
 from epbench.reports.exhibit import Source, marked, slug
 from epbench.reports.reported import ReportedRow
 from epbench.runs.folder import dataset_of
@@ -124,7 +125,7 @@ def _is_measure(folder: Path) -> bool:
 def _read(label: str, folder: Path, source: Source) -> Line:
     run, scores = read_run(folder), with_passport(read_scores(folder))
     identity = run["identity"]
-    memory, model = str(identity.get("memory", "")), str(identity.get("model", ""))
+    memory, model = memory_of(identity), str(identity.get("model", ""))
     if "run" in identity:  # of a published archive
         memory, model = reader_of(identity["run"])
     elif _is_measure(folder) and folder.parent.name != "epoch-0":

@@ -14,6 +14,7 @@ from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
 from epbench.hub.rows import Row
 from epbench.memories.price import price_table
+from epbench.reports.between import between_parts, point
 from epbench.runs.folder import dataset_of, open_run
 from epbench.runs.judge import one_judge
 from epbench.runs.question_table import read_questions
@@ -89,8 +90,15 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
     files = {label: folder / "usage.json" for label, (folder, _, _) in runs.items()}
     contents = {label: read_json(file) for label, file in files.items() if file.exists()}
     prices = {label: content["price"] for label, content in contents.items() if "price" in content}
-    write_text(out / "table.md", "\n".join([markdown_table(scores), *(t.markdown() for t in price_table(prices))]))
-    write_text(out / "report.html", comparison_report(first["book"], scores, prices))
+    name = "simple_recall_score"
+    points = [
+        point(run["identity"], of.get(name), of.get("intervals", {}).get(name), of["incomplete"].get(name))
+        for _, run, of in runs.values()
+    ]
+    page, text = between_parts(points, "simple recall")
+    cost = "".join(f"\n{table.markdown()}" for table in price_table(prices))
+    write_text(out / "table.md", markdown_table(scores) + text + cost)
+    write_text(out / "report.html", comparison_report(first["book"], scores, prices, page))
     return scores, []
 
 

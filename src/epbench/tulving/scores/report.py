@@ -82,16 +82,17 @@ mean is a range, from all of them wrong to all of them right.</p>
     )
 
 
-def comparison_report(book: str, runs: Runs, prices: Mapping[str, Price] | None = None) -> str:
+def comparison_report(book: str, runs: Runs, prices: Mapping[str, Price] | None = None, more: str = "") -> str:
     """The page of several runs on one book, those with incomplete scores last.
 
     Args:
         book: The name of the book.
         runs: The scores by the run's label.
         prices: What memory cost in those runs that had a memory system, by label.
+        more: What follows the scores, as HTML.
     """
     runs, prices = complete_first(runs), prices or {}
-    body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}"
+    body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}{more}"
     if prices:
         tables = "".join(table.html() for table in price_table(prices))
         body += f"\n<h2>What memory cost</h2>\n{_frontier(runs, prices)}{tables}"

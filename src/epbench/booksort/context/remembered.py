@@ -1,0 +1,240 @@
+"""What a memory system is told for the pairs of segments, and what it returns for them.
+
+The excerpt of a pair, or its whole book, is stored in conversations that end where a sentence does. Each excerpt (or book) has
+an instance of the system to itself. One query asks for both segments of a pair; `found` says whether these came back.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from epbench.booksort.context.found import Found, find, rarity_of
+from epbench.booksort.context.retrieval import query_for, spaced
+from epbench.booksort.dataset.load import BookText, Pair, excerpt_of, group_of, pair_id
+from epbench.booksort.texts.sentences import sentence_starts
+from epbench.errors import BadInput
+from epbench.memories.between import told_after
+from epbench.memories.guard import Limits
+from epbench.memories.load import load_memory
+from epbench.memories.protocol import SystemSpec
+from epbench.memories.recall import read_recall
+from epbench.memories.session import Conversation, Query, fill_and_ask
+from epbench.progress import Progress
+
+Stored = Literal["excerpt", "book"]
+"""What is stored for a pair."""
+WORDS = 100
+"""Words of a conversation."""
+TOP_K = 4
+"""Memories for a pair: two for each segment, since a segment may lie across two conversations."""
+FIRST, BETWEEN = datetime(2025, 1, 6, 9), timedelta(minutes=10)
+"""The simulated time at which the first conversation is stored, and the time to the next."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remembering:
+    """How a memory system is run.
+
+    Attributes:
+        stored: What it is told for a pair: its `excerpt`, or its whole `book`.
+        words: Words of a conversation, at least 1; it ends with the nearest sentence.
+        limits: What one call, and the system's process, may take.
+        options: What else `load_memory` takes: isolation, and for an installed system endpoint, settings and source.
+    """
+
+    stored: Stored = "excerpt"
+    words: int = WORDS
+    limits: Limits = field(default_factory=Limits)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def of(self, name: str, told: Told, pairs: Sequence[Pair], query: str, k: int) -> MemoryRun:
+        """Find the memory system of this name, with the conversations of each pair as its gold memories.
+
+        Raises:
+            BadInput: There is no such system, or an option or a limit cannot be used.
+        """
+        gold = {query_for(pair, query): told.needed(pair) for pair in pairs}
+        return MemoryRun(load_memory(name, gold, limits=self.limits, **self.options), told, k)
+
+
+def conversation_starts(text: str, words: int) -> list[int]:
+    """Return the words at which the conversations of a text begin, from 0; each has about `words` words, in whole sentences."""
+    n, cuts = len(text.split()), [0]
+    ends = [*sentence_starts(re.split(r"\n\s*\n", text)), n]
+    while True:
+        ahead = ends[bisect_right(ends, cuts[-1]) :] or [n]
+        place = bisect_left(ahead, target := cuts[-1] + words)
+        nearest = min(ahead[max(0, place - 1) : place + 1], key=lambda end: abs(end - target))
+        if nearest >= n:
+            return cuts
+        cuts.append(nearest)
+
+
+class Told:
+    """What each store is told: its conversations, and which of them hold the segments of a pair.
+
+    Args:
+        pairs: The pairs that the stores are asked about.
+        books: The whole books; empty if excerpts are stored.
+        words: Words of a conversation.
+
+    Raises:
+        BadInput: `words` is below 1, the set lacks the text of an excerpt, or an excerpt is not in its book.
+    """
+
+    def __init__(self, pairs: Sequence[Pair], books: Sequence[BookText], words: int) -> None:
+        if words < 1:
+            raise BadInput(f"--conversation-words: expected at least 1, got {words}")
+        self._books = {book.book_idx: spaced(book.text) for book in books}
+        texts = {self.store_of(pair): excerpt_of(pair) for pair in pairs if not books}
+        texts |= {
+            f"book {book.book_idx}": book.text for book in books if any(p.book_idx == book.book_idx for p in pairs)
+        }
+        self._starts = {store: conversation_starts(text, words) for store, text in texts.items()}
+        self.texts = {store: _cut(text.split(), self._starts[store]) for store, text in texts.items()}
+        """By the name of the store, the texts of its conversations."""
+        self._begin = lru_cache(maxsize=64)(self._find)  # the pairs of an excerpt follow one another
+
+    def store_of(self, pair: Pair) -> str:
+        """The name of the store that is told about a pair."""
+        return f"book {pair.book_idx}" if self._books else group_of(pair)
+
+    def parts(self, pair: Pair) -> tuple[range, range]:
+        """The numbers of the conversations that hold a part of the earlier and of the later segment."""
+        starts, begin = self._starts[self.store_of(pair)], self._begin(pair.book_idx, excerpt_of(pair))
+        earlier, later = (
+            range(bisect_right(starts, at) - 1, bisect_left(starts, at + len(segment.split())))
+            for at, segment in zip((begin + place for place in pair.positions), pair.segments, strict=True)
+        )
+        return earlier, later
+
+    def needed(self, pair: Pair) -> list[str]:
+        """The conversations that hold the segments of a pair, in the order of the book."""
+        texts = self.texts[self.store_of(pair)]
+        return [texts[number] for number in sorted({number for part in self.parts(pair) for number in part})]
+
+    @cached_property
+    def rarity(self) -> dict[str, dict[str, float]]:
+        """By store, how rare each word of its conversations is; see `rarity_of`."""
+        return {store: rarity_of(texts) for store, texts in self.texts.items()}
+
+    def _find(self, book_idx: int, excerpt: str) -> int:
+        """The word of a store's text at which an excerpt begins."""
+        if not self._books:
+            return 0
+        start = self._books.get(book_idx, "").find(spaced(excerpt))
+        if start < 0:
+            raise BadInput(f"an excerpt is not in book {book_idx} of config 'books', from which it should be")
+        return self._books[book_idx].count(" ", 0, start)
+
+
+def _cut(words: Sequence[str], starts: Sequence[int]) -> list[str]:
+    return [" ".join(words[start:end]) for start, end in pairwise([*starts, len(words)])]
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What a system remembers of the segments of pairs.
+
+    Attributes:
+        found: By the id of the pair, what was found; a pair without it has failed.
+        failures: By the id of the pair, why it has failed.
+        warnings: What a reader of the results has to know.
+    """
+
+    found: Mapping[str, Found]
+    failures: Mapping[str, str]
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True)
+class MemoryRun:
+    """A memory system, what it is told, and how much it may return.
+
+    Attributes:
+        system: The system.
+        told: What it is told.
+        k: The largest number of memories for a pair.
+        between: Sentences that each store is told last.
+    """
+
+    system: SystemSpec
+    told: Told
+    k: int
+    between: Sequence[str] = ()
+
+    @property
+    def conversations(self) -> list[Conversation]:
+        """All conversations, in the order of storing."""
+        return [
+            Conversation(f"{number}", store, (f"{number}",), ({"role": "user", "content": text, "timestamp": time},))
+            for store, texts in self.told.texts.items()
+            for number, text in enumerate(texts)
+            for time in [(FIRST + number * BETWEEN).isoformat()]
+        ]
+
+    def queries(self, pairs: Sequence[Pair], query: str = "") -> dict[str, Query]:
+        """One query for each pair by its id, whichever orders it is asked in; `query` as in the prompt pack."""
+        asked: dict[str, Query] = {}
+        for pair in pairs:
+            id_, text = pair_id(pair.id), query_for(pair, query)
+            asked.setdefault(id_, Query(f"{id_}@{self.k}", id_, self.told.store_of(pair), text, self.k))
+        return asked
+
+    def remember(
+        self, folder: Path, pairs: Sequence[Pair], query: str, limits: Limits, progress: Progress
+    ) -> Remembered:
+        """Store what is told and ask for the segments of the pairs; what is journaled is not done again.
+
+        Raises:
+            BadInput: No instance of the system can be made.
+        """
+        asked = [*self.queries(pairs, query).values()]
+        conversations = told_after(self.conversations, self.between)
+        fill_and_ask(folder, self.system, conversations, asked, limits=limits, progress=progress)
+        return self.read(folder, pairs)
+
+    def read(self, folder: Path, pairs: Sequence[Pair]) -> Remembered:
+        """Read from the journals of a run what it remembers of the pairs."""
+        queries = self.queries(pairs)
+        recall = read_recall(folder, self.system, self.conversations, [*queries.values()])
+        found, failures = {}, {}
+        for pair in pairs:
+            query = queries[pair_id(pair.id)]
+            lost = [recall.unstored.get((query.store, f"{n}")) for part in self.told.parts(pair) for n in part]
+            reasons = [f"memory system: could not store a segment: {reason}" for reason in lost if reason]
+            if query.id in recall.failures:
+                reasons.insert(0, recall.failures[query.id])
+            if reasons:
+                failures[pair.id] = reasons[0]
+            else:
+                found[pair.id] = find(pair.segments, recall.found[query.id], self.told.rarity[query.store])
+        return Remembered(found, failures, recall.warnings)
+
+    def plan(self, pairs: Sequence[Pair]) -> list[str]:
+        """What storing and retrieving take, as lines of text."""
+        name, inside = self.system.name, self.system.inner_model
+        n = len(told_after(self.conversations, self.between))
+        lines = [
+            f"{n:,} conversations to tell {name} in {len(self.told.texts):,} stores, {len(self.queries(pairs)):,} retrievals"
+        ]
+        more = f"what {name} asks of {inside} comes on top; a finished run's usage.json tells it"
+        return [*lines, more] if inside else lines
+
+    def stand_in(self, pairs: Sequence[Pair]) -> dict[str, Sequence[str]]:
+        """By the id of the pair, memories about as long as those of the system, which holds none yet."""
+        likely: dict[str, Sequence[str]] = {}
+        for pair in pairs:
+            texts, needed = self.told.texts[self.told.store_of(pair)], self.told.needed(pair)
+            some = list(dict.fromkeys([*needed, *texts]))[: self.k]
+            system = self.system
+            likely[pair.id] = needed if system.knows_gold else [*texts, *self.between] if system.beyond_k else some
+        return likely

@@ -96,6 +96,9 @@ class Arguments:
         "what a memory system stores: the excerpt of a pair, or its whole book (excerpt)", default="excerpt"
     )
     conversation_words: int = argument("length of the conversations that are stored (100)", default=100, metavar="N")
+    memory_tokens: int | None = argument(
+        "most tokens of memories of a system, whole memories, best first (any number)", metavar="N"
+    )
     systems: options.System = included()
     delay: options.Delay = included()
 
@@ -174,6 +177,7 @@ def _evaluation(args: Arguments, dataset: str, pack: Pack, model: Model) -> Eval
             words=args.conversation_words,
             limits=systems.limits,
             options=systems.installed(args.memory, backend.base_url, backend.request_timeout),
+            tokens=args.memory_tokens,
         ),
         max_tokens=args.max_tokens,
         base_url=backend.base_url,

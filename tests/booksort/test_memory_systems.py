@@ -46,6 +46,20 @@ def test_baselines_that_lose_nothing_are_always_right(evaluation, tmp_path, name
     assert about["where_not_found"] is None and about["where_both_found"]["accuracy"] == 1
 
 
+def test_what_a_reader_is_shown_can_be_bounded_and_has_its_price(evaluation, tmp_path):
+    free = run(prepare(evaluation), tmp_path / "free").scores
+    few = replace(evaluation, remembering=replace(HERE, tokens=70))
+    bounded = run(prepare(few), tmp_path / "bounded").scores
+    assert bounded["retrieval"]["both_found"] < free["retrieval"]["both_found"] == 1
+    price = read_json(tmp_path / "bounded/usage.json")["price"]
+    (at_k,) = price["by_k"].values()
+    assert 0 < at_k["tokens"] <= 70 and at_k["left_out"] > 0
+    assert "memory_tokens" not in read_json(tmp_path / "free/run.json")["identity"]
+    assert "memory tokens" in (tmp_path / "bounded/table.md").read_text().lower() or price["store"]
+    with pytest.raises(BadInput, match="another run"):
+        run(prepare(evaluation), tmp_path / "bounded")
+
+
 @pytest.mark.parametrize(
     ("name", "found", "verbatim", "in_order"),
     [("Keeps", 1, 1, True), ("Reverses", 1, 1, False), ("OwnWords", 0.9, 0, None), ("Forgets", 0, 0, False)],
@@ -170,6 +184,10 @@ def test_unrelated_text_that_does_not_fit_is_refused_with_the_numbers(evaluation
         ({"retriever": "st"}, "go with rag, not with a memory system"),
         ({"top_k": 0}, "top_k: expected at least 1, got 0"),
         ({"query": 10}, "--query: expected a number from 0 to 9, got 10"),
+        (
+            {"memory": "rag", "remembering": Remembering(tokens=9)},
+            "--memory-tokens goes with a memory system, got --memory rag",
+        ),
         ({"remembering": Remembering(words=0)}, "--conversation-words: expected at least 1, got 0"),
     ],
 )

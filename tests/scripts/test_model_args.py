@@ -90,7 +90,7 @@ def test_a_revision_is_noted_with_its_commit(tiny, tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["--model-args", "rank=8"], "--model-args: expected one of the keys dtype, revision, adapter, got 'rank'"),
+        (["--model-args", "rank=8"], "--model-args: expected one of the keys dtype, revision, adapter, enable_thinking"),
         (["--model-args", "dtype=int8"], "--model-args: expected dtype to be one of auto, float32, bfloat16, float16, got 'int8'"),
         (["--model-args", "dtype=float32", "--dtype", "float16"], "its dtype=float32 contradicts --dtype float16"),
         (["--model-args", "revision=main"], "model lexical: expected no revision, which only hf: and vllm: models have"),

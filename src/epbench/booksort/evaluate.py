@@ -36,6 +36,7 @@ from epbench.files.secrets import without_login
 from epbench.hub.rows import dataset_revision
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of, retire_others
 from epbench.memories.between import after_tokens, unrelated
+from epbench.memories.price import Budget
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Request, by_context, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
@@ -154,6 +155,8 @@ class Prepared:
         if self.memory_run:
             identity |= {"stored": evaluation.remembering.stored, "conversation_words": evaluation.remembering.words}
             identity |= self.memory_run.system.identity
+            if evaluation.remembering.tokens is not None:
+                identity |= {"memory_tokens": evaluation.remembering.tokens}
         if evaluation.between:
             identity |= {"between": evaluation.between}
         if self.books:
@@ -251,7 +254,8 @@ def _remember(prepared: Prepared, memory: MemoryRun, folder: Path, progress: Pro
     """Have a memory system store the texts and retrieve for each pair, and check that what it returned fits."""
     evaluation, asked = prepared.evaluation, [*prepared.pairs, *prepared.held_out]
     query, limits = evaluation.pack.queries[evaluation.query], evaluation.remembering.limits
-    found = memory.remember(folder, asked, query, limits, progress).found
+    budget = Budget(evaluation.model, evaluation.remembering.tokens)
+    found = memory.remember(folder, asked, query, limits, progress, budget).found
     prepared = replace(prepared, memories={id_: one.memories for id_, one in found.items()})
     if prepared.requests:
         _check_window(prepared)

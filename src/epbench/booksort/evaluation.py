@@ -93,6 +93,8 @@ class Evaluation:
             raise BadInput(f"unknown memory {self.memory!r}; there are: {', '.join(names)}; {BRING_YOUR_OWN}")
         if self.memory not in MEMORIES and (self.keep_order or self.retriever != "bm25"):
             raise BadInput("a retriever and the order of passages go with rag, not with a memory system")
+        if self.remembering.tokens is not None and self.memory in MEMORIES:
+            raise BadInput(f"--memory-tokens goes with a memory system, got --memory {self.memory}")
         if self.between and not (memory.whole_text or self.memory not in MEMORIES):
             raise BadInput(
                 "--between puts text after what is remembered: expected --memory in-context, full-book or a memory system, got "

@@ -36,6 +36,8 @@ RUN = fields(
 
 LATER = ("chapters", "held_out")
 """Fields of the identity that earlier versions did not write: a run without one is not compared by it."""
+SELDOM = ("between", "memory_tokens")
+"""Fields of the identity that only a run has which makes use of them: a run with one is not the same as a run without."""
 
 
 @contextmanager
@@ -70,7 +72,7 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
             for scratch in folder.glob(".*.scratch"):  # left by a process that was killed while it wrote a file
                 shutil.rmtree(scratch)
             if described.exists():
-                check_identity(folder, read_run(folder)["identity"], identity)
+                check_identity(folder, read_run(folder)["identity"], {**dict.fromkeys(SELDOM), **identity})
             else:
                 write_json(
                     described,
@@ -125,7 +127,9 @@ def is_finished(folder: Path, identity: Mapping[str, Any], **noted: Any) -> bool
     """
     try:
         run, scores = read_run(folder), read_scores(folder)
-        same = not differing(run["identity"], scrubbed(dict(identity))) and not differing(run, noted)
+        same = not differing(run["identity"], {**dict.fromkeys(SELDOM), **scrubbed(dict(identity))}) and not differing(
+            run, noted
+        )
         return same and scores.get("n_failed") == 0 and is_by_this_code(folder) and changed_since(folder) == {}
     except BadInput:
         return False

@@ -24,6 +24,7 @@ from epbench.errors import BadInput
 from epbench.memories.between import told_after
 from epbench.memories.guard import Limits
 from epbench.memories.load import load_memory
+from epbench.memories.price import Budget, check_budget, fit, shown_of
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask
@@ -48,12 +49,20 @@ class Remembering:
         words: Words of a conversation, at least 1; it ends with the nearest sentence.
         limits: What one call, and the system's process, may take.
         options: What else `load_memory` takes: isolation, and for an installed system endpoint, settings and source.
+        tokens: The most tokens of memories that the reader is shown for a pair; None for any number.
+
+    Raises:
+        BadInput: `tokens` is below 1.
     """
 
     stored: Stored = "excerpt"
     words: int = WORDS
     limits: Limits = field(default_factory=Limits)
     options: Mapping[str, Any] = field(default_factory=dict)
+    tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        check_budget(self.tokens)
 
     def of(self, name: str, told: Told, pairs: Sequence[Pair], query: str, k: int) -> MemoryRun:
         """Find the memory system of this name, with the conversations of each pair as its gold memories.
@@ -190,9 +199,11 @@ class MemoryRun:
         return asked
 
     def remember(
-        self, folder: Path, pairs: Sequence[Pair], query: str, limits: Limits, progress: Progress
+        self, folder: Path, pairs: Sequence[Pair], query: str, limits: Limits, progress: Progress, budget: Budget
     ) -> Remembered:
         """Store what is told and ask for the segments of the pairs; what is journaled is not done again.
+
+        Of what is retrieved, the reader is shown what fits in the budget.
 
         Raises:
             BadInput: No instance of the system can be made.
@@ -200,12 +211,14 @@ class MemoryRun:
         asked = [*self.queries(pairs, query).values()]
         conversations = told_after(self.conversations, self.between)
         fill_and_ask(folder, self.system, conversations, asked, limits=limits, progress=progress)
+        fit(folder, read_recall(folder, self.system, self.conversations, asked).found, asked, budget)
         return self.read(folder, pairs)
 
     def read(self, folder: Path, pairs: Sequence[Pair]) -> Remembered:
         """Read from the journals of a run what it remembers of the pairs."""
         queries = self.queries(pairs)
         recall = read_recall(folder, self.system, self.conversations, [*queries.values()])
+        shown = shown_of(folder, recall.found)
         found, failures = {}, {}
         for pair in pairs:
             query = queries[pair_id(pair.id)]
@@ -216,7 +229,7 @@ class MemoryRun:
             if reasons:
                 failures[pair.id] = reasons[0]
             else:
-                found[pair.id] = find(pair.segments, recall.found[query.id], self.told.rarity[query.store])
+                found[pair.id] = find(pair.segments, shown[query.id], self.told.rarity[query.store])
         return Remembered(found, failures, recall.warnings)
 
     def plan(self, pairs: Sequence[Pair]) -> list[str]:

@@ -25,6 +25,7 @@ from epbench.booksort.scores.tables import (
     whole,
 )
 from epbench.files.safe_text import html_text
+from epbench.memories.price import price_html
 from epbench.reports.figures import colour_of, drawing, figure_html, new_figure
 from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, cell, warnings_of
@@ -71,6 +72,7 @@ def html_report(
 <h2>In the middle</h2>
 {_middle(scores["lost_in_the_middle"])}
 <h2>Tokens and failures</h2>
+{price_html(title, usage)}
 {_usage(usage)}{"".join(f"<h3>{stage}</h3>{_usage(usage[stage])}" for stage in _STAGES if stage in usage)}
 {how_it_was_run(run)}
 {more}""",

@@ -22,6 +22,7 @@ from epbench.booksort.scores.tables import markdown_table
 from epbench.files.json_files import read_json
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
+from epbench.memories.price import price_of, price_table
 from epbench.memories.recall import memory_usage
 from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
 from epbench.reports.tables import cell
@@ -80,13 +81,16 @@ def finish(
         scores.setdefault("retrieval", {})[RECALL] = recall_at(list(retrieved.values()))
     records = read_journal(folder / ANSWERS).values()
     usage = token_usage(records) | memory_usage(folder)
+    if price := price_of(folder):
+        usage["price"] = price
     cut_off = sum(failure_of(record) == CUT_OFF for record in records)
     if cut_off:
         usage["failed"][CUT_OFF] = cut_off
     explorer = _questions_html(pairs, questions, retrieved)
     report = html_report(label, read_json(folder / "run.json"), scores, table, usage, explorer)
     write_questions(folder, COLUMNS, questions)
-    write_results(folder, scores=scores, usage=usage, table=markdown_table({label: scores}), report=report)
+    cost = "".join(f"\n{table.markdown()}" for table in price_table({label: price} if price else {}))
+    write_results(folder, scores=scores, usage=usage, table=markdown_table({label: scores}) + cost, report=report)
     return scores
 
 

@@ -35,11 +35,12 @@ from epbench.files.json_files import read_json
 from epbench.files.secrets import without_login
 from epbench.hub.rows import dataset_revision
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of, retire_others
-from epbench.memories.between import after_tokens, unrelated
+from epbench.memories.between import unrelated
 from epbench.memories.price import Budget
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Request, by_context, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
+from epbench.reports.between import after_tokens
 from epbench.retrieval.protocol import MakeSearcher
 from epbench.runs.folder import is_finished, open_run, read_scores
 from epbench.runs.usage import usage_line

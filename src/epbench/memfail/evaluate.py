@@ -42,7 +42,7 @@ from epbench.memfail.judging.diagnosis import Outcome, diagnose, leave_one_out
 from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.tables import markdown_table, with_baseline
-from epbench.memories.between import after_tokens, told_after, told_after_in
+from epbench.memories.between import told_after, told_after_in
 from epbench.memories.load import load_memory
 from epbench.memories.price import Budget, fit, price_of, shown_of
 from epbench.memories.protocol import SystemSpec
@@ -51,6 +51,7 @@ from epbench.memories.session import Conversation, fill_and_ask
 from epbench.models.estimate import check_window
 from epbench.models.protocol import Model, Request, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
+from epbench.reports.between import after_tokens
 from epbench.runs.folder import open_run
 from epbench.runs.judge import check_judge, note, note_judge
 from epbench.runs.usage import commonest, token_usage

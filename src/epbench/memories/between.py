@@ -101,11 +101,6 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
 
 
-def after_tokens(n_tokens: int) -> str:
-    """What the label of a run says of unrelated text: its tokens, or nothing without any."""
-    return f", after {n_tokens:,} tokens" if n_tokens else ""
-
-
 def read_after(context: str, sentences: Sequence[str]) -> str:
     """Return a context that is followed by unrelated text; without sentences, or without a context, the context alone."""
     return f"{context}\n\n{HEAD}\n\n{' '.join(sentences)}" if context and sentences else context

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from epbench.memories.between import after_tokens
 from epbench.reports.figures import drawing, figure_html, new_figure
 from epbench.reports.leaderboard import score_of
 from epbench.reports.plots import grouped, legend, lines
@@ -13,6 +12,11 @@ from epbench.reports.tables import Table, cell
 
 Point = Mapping[str, Any]
 """A run: its tokens between (`between`), the `line` that it belongs to, and the columns of its score."""
+
+
+def after_tokens(n_tokens: int) -> str:
+    """What the label of a run says of unrelated text: its tokens, or nothing without any."""
+    return f", after {n_tokens:,} tokens" if n_tokens else ""
 
 
 def memory_of(identity: Mapping[str, Any], *, delayed: bool = True) -> str:

@@ -22,11 +22,12 @@ from epbench.journals.answers import ANSWERS, ask, retire_others
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import identity_of, is_free
 from epbench.judges.replies import failure_of
-from epbench.memories.between import after_tokens, unrelated
+from epbench.memories.between import unrelated
 from epbench.memories.protocol import SystemSpec
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Model, Request, engine_of, variant_of
 from epbench.progress import Progress, no_progress
+from epbench.reports.between import after_tokens
 from epbench.runs.folder import is_finished, open_run, read_scores
 from epbench.runs.judge import check_judge, judge_of_scores, note, note_judge
 from epbench.runs.usage import token_usage, usage_line

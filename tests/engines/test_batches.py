@@ -13,7 +13,9 @@ from epbench.errors import RunFailed
 from epbench.files.json_files import read_json
 from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
+from epbench.models.bounds import Bounds, held
 from epbench.models.load import Options, load_model
+from epbench.models.prices import Price, Prices
 from epbench.models.protocol import Request, Sampling
 from tests.engines.batch_endpoint import BatchEndpoint, wait_until
 from tests.models.endpoint_asks import KEY, key  # noqa: F401
@@ -45,6 +47,13 @@ def test_all_requests_are_one_batch_and_every_step_is_journaled(tmp_path):
     (noted,) = read_journal(tmp_path / "batches.jsonl").values()
     assert (noted["file"], noted["batch"], noted["collected"]) == ("file-0", "batch_0", True)
     assert KEY not in "".join(endpoint.files.values())
+
+
+def test_a_batch_is_bounded_at_its_own_price(tmp_path):
+    prices = Prices("USD", {"tiny": Price(1e6 / 100, 1e6 / 10)})  # at most 2.1 for a question, half of it as a batch
+    with BatchEndpoint() as endpoint, held(Bounds(cost=13.0, prices=prices)):
+        assert all("answer" in record for record in asked(tmp_path, endpoint).values())
+    assert len(endpoint.batches) == 1
 
 
 def test_a_batch_has_the_key_of_the_same_question_asked_at_once(tmp_path):

@@ -7,7 +7,7 @@ again as it includes the group.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -160,16 +160,7 @@ class Judge:
         """
         of_judge = variant_options(self.judge_args, "--judge-args", main.dtype)
         url = self.judge_url or main.base_url
-        return models.Options(
-            url,
-            self.judge_window,
-            main.tensor_parallel,
-            main.request_timeout,
-            engine=main.on_engine,
-            batch=main.batch,
-            endpoint=main.by_batch,
-            **of_judge,
-        )
+        return replace(main.options, base_url=url, window=self.judge_window, **of_judge)
 
     def may_be_reader(self, main: Backend) -> bool:
         """Whether a judge with the main model's name is that model, so that its weights are loaded once."""

@@ -140,7 +140,10 @@ class Bounds:
 
     def _price(self, usage: Usage, model: Model) -> float:
         price = self.prices.of(model.name) if self.prices else None
-        return price.cost_of(usage.prompt, usage.completion) if price else 0.0
+        if price is None:
+            return 0.0
+        share = price.batch if isinstance(model, KeepsNotes) else 1.0  # what keeps notes is a batch API
+        return share * price.cost_of(usage.prompt, usage.completion)
 
 
 @contextmanager

@@ -109,12 +109,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 def check(args: Arguments) -> list[str]:
     """Return the configs to build, in their usual order, or raise BadInput if the options do not fit together."""
     from epbench.errors import BadInput
-    from epbench.memfail.dataset.load import CONFIGS
+    from epbench.memfail.dataset.load import KNOWN, configs_named
+    from epbench.memfail.dataset.revision import REVISION
     from epbench.models.load import is_model_name
 
-    for name in args.config or ():
-        if name not in CONFIGS:
-            raise BadInput(f"--config: expected one of {', '.join(CONFIGS)}, got {name!r}")
+    names = configs_named(args.config or ["all"])
+    for name in names:
+        if name not in KNOWN:
+            raise BadInput(f"--config: expected one of {', '.join(KNOWN)}, or all, got {name!r}")
     by_model = is_model_name(args.source)
     if not by_model and args.source not in ("template", "hub") and not Path(args.source).is_dir():
         raise BadInput(
@@ -130,7 +132,9 @@ def check(args: Arguments) -> list[str]:
         raise BadInput("--hard works only with --source template")
     if args.max_tokens is not None and args.max_tokens < 1:
         raise BadInput(f"--max-tokens: expected at least 1, got {args.max_tokens}")
-    return [name for name in CONFIGS if name in (args.config or CONFIGS)]
+    if not by_model and args.source != "template" and REVISION in names:
+        raise BadInput(f"--config {REVISION}: it has no published rows; make them from templates, or by a model")
+    return [name for name in KNOWN if name in names]
 
 
 def build_by_model(args: Arguments, names: Sequence[str]) -> None:
@@ -227,7 +231,7 @@ def made_again_by(
     """Return the command that makes the same rows again, from templates, or asks a model again."""
     from epbench.memfail.dataset.load import CONFIGS
 
-    chosen = ["--config", *names] if len(names) < len(CONFIGS) else []
+    chosen = ["--config", *names] if tuple(names) != CONFIGS else []
     return " ".join(
         ["python", "builders/memfail.py", *source, "--rows", str(n_rows), "--seed", str(seed), *more, *chosen]
     )

@@ -121,13 +121,12 @@ def _check_on_planted_faults(args: Arguments) -> None:
     """Have the judge of MemFail find planted faults, and write its passport."""
     from epbench.memfail.calibration.check import check_judge_on, judge_failures, plan_lines, planted_set
     from epbench.memfail.calibration.passport import fingerprint_of, passport_path, passport_screen
-    from epbench.memfail.dataset.load import CONFIGS
+    from epbench.memfail.dataset.load import configs_named
     from epbench.memfail.judging.load import load_judge
     from epbench.runs.folder import open_run
 
     judge = load_judge(args.judge, args.backend.options, args.judge_prompts)
-    configs = CONFIGS if "all" in args.config else tuple(dict.fromkeys(args.config))
-    cases = planted_set(configs, args.n, args.seed, dataset=args.dataset, rows=args.rows)
+    cases = planted_set(configs_named(args.config), args.n, args.seed, dataset=args.dataset, rows=args.rows)
     if not _goes_on(args, judge, plan_lines(judge, cases)):
         return
     benchmark, rows = "judge check, memfail", args.dataset or f"{args.rows} template rows of each config"

@@ -127,7 +127,7 @@ def _benchmark_of(folder: Path) -> str | None:
 def _benchmark_of_dataset(name: str) -> str:
     """The benchmark that a dataset is for, by its configs."""
     from epbench.hub.rows import hub_configs
-    from epbench.memfail.dataset.load import CONFIGS as MEMFAIL
+    from epbench.memfail.dataset.load import KNOWN as MEMFAIL
 
     configs = {path.name for path in Path(name).iterdir()} if Path(name).is_dir() else set(hub_configs(name))
     for benchmark, known in (("tulving", {"qa"}), ("memfail", set(MEMFAIL)), ("booksort", {"books"})):

@@ -17,15 +17,18 @@ the share that it loses at each stage.
 _KWARGS_DESCRIPTION = """
 Args:
     predictions (list of str): one label per question: correct, storage_error, summary_error, retrieval_error,
-        reasoning_error, or failed if there is no answer or no verdict on it.
+        reasoning_error, or failed if there is no answer or no verdict on it. Of facts that were corrected or withdrawn also
+        stale (the old one was answered), resurrected (a withdrawn one was answered) or lost_with_it (a neighbour of a
+        withdrawn one is gone).
     groups (list of str, optional): the group of each question, such as its number of hops.
 
 Returns:
     success_rate (float): the share of correct among the judged questions, which are those that did not fail; None if
         there are none.
     ci_low, ci_high (float): its 95 % Wilson interval; None without judged questions.
-    counts (dict): the number of questions for each of the six labels.
-    shares (dict): the shares of the five labels among the judged questions, which sum to 1; None without such questions.
+    counts (dict): the number of questions for each of the six labels, and for the three others where one of them occurs.
+    shares (dict): the shares of the labels but failed among the judged questions, which sum to 1; None without such
+        questions.
     n, n_failed (int): the numbers of judged and of failed questions.
     by_group (dict): only with groups: the same values for each group.
 
@@ -50,6 +53,7 @@ _CITATION = """
 """
 
 LABELS = ("correct", "storage_error", "summary_error", "retrieval_error", "reasoning_error", "failed")
+REVISED = ("stale", "resurrected", "lost_with_it")
 
 _Z = statistics.NormalDist().inv_cdf(0.975)
 
@@ -74,7 +78,8 @@ def rates(labels: Sequence[str]) -> dict[str, Any]:
     1.0
     """
     counted = Counter(labels)
-    counts = {label: counted[label] for label in LABELS}
+    revised = REVISED if any(label in counted for label in REVISED) else ()
+    counts = {label: counted[label] for label in (*LABELS, *revised)}
     n = len(labels) - counts["failed"]
     low, high = wilson(counts["correct"], n) if n else (None, None)
     return {
@@ -82,7 +87,7 @@ def rates(labels: Sequence[str]) -> dict[str, Any]:
         "ci_low": low,
         "ci_high": high,
         "counts": counts,
-        "shares": {label: counts[label] / n if n else None for label in LABELS if label != "failed"},
+        "shares": {label: count / n if n else None for label, count in counts.items() if label != "failed"},
         "n": n,
         "n_failed": counts["failed"],
     }
@@ -137,8 +142,9 @@ def _check(predictions: Sequence[Any], groups: Sequence[Any] | None) -> None:
     if len(predictions) == 0:
         raise ValueError("predictions: expected at least one row, found none")
     for row, label in enumerate(predictions):
-        if not isinstance(label, str) or label not in LABELS:
-            raise ValueError(f"predictions, row {row}: expected one of {', '.join(LABELS)}, found {label!r}")
+        if not isinstance(label, str) or label not in (*LABELS, *REVISED):
+            known = ", ".join((*LABELS, *REVISED))
+            raise ValueError(f"predictions, row {row}: expected one of {known}, found {label!r}")
     if groups is None:
         return
     if len(groups) != len(predictions):

@@ -16,7 +16,8 @@ from epbench.memfail.dataset import schema as dataset
 from epbench.memfail.dataset.load import CONFIGS, Fact, GoldMemory, Question, facts_to_store, questions_of
 from epbench.memfail.evaluate import Evaluation, prepare, read_output, store_and_answer
 from epbench.memfail.evaluate import run as run_evaluation
-from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
+from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.memfail.paper.claims import claims_of

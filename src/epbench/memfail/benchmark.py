@@ -18,7 +18,8 @@ from epbench.memfail.context.reader import LexicalReader
 from epbench.memfail.context.requests import REPLIES, ConfigRun, Prompts, Setting, asked_of, load_prompts
 from epbench.memfail.dataset.load import Loaded, load_memfail
 from epbench.memfail.evaluate import judge_and_score, read_output
-from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
+from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.paper.claims import claims_of
 from epbench.memfail.scores.comparison import compare, write_side_by_side

@@ -37,8 +37,9 @@ from epbench.memfail.context.requests import (
     requests_of,
     told_in,
 )
-from epbench.memfail.dataset.load import CONFIGS, Fact, Loaded, Question, QuestionRecord, load_memfail
-from epbench.memfail.judging.diagnosis import Outcome, diagnose, leave_one_out
+from epbench.memfail.dataset.load import Fact, Loaded, Question, QuestionRecord, configs_named, load_memfail
+from epbench.memfail.judging.diagnosis import Outcome, diagnose
+from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.tables import markdown_table, with_baseline
@@ -63,7 +64,7 @@ class Evaluation:
 
     Attributes:
         dataset: Name on the Hub, or a folder.
-        configs: Some of `CONFIGS`, or `all`.
+        configs: Some of `KNOWN`; `all` stands for those of the paper.
         system: The memory system, as `load_memory` takes it.
         system_options: What `load_memory` takes beside the name, the gold memories and the limits.
         model: The reader.
@@ -157,7 +158,7 @@ def prepare(evaluation: Evaluation) -> Prepared:
     """
     setting = evaluation.setting
     setting.check()
-    names = CONFIGS if "all" in evaluation.configs else tuple(dict.fromkeys(evaluation.configs))
+    names = configs_named(evaluation.configs)
     shard = names
     if evaluation.shard is not None and not setting.isolate:
         number, n = part_of(evaluation.shard)

@@ -10,7 +10,8 @@ from epbench.memfail.context.requests import ConfigRun, Setting, load_prompts
 from epbench.memfail.dataset.load import QuestionRecord, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.judging import lexical, memories
-from epbench.memfail.judging.diagnosis import MOST_BY_RULES, diagnose, leave_one_out
+from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.leave_one_out import MOST_BY_RULES, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.memfail.judging.memories import Memories

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.memfail.dataset.load import CONFIGS, Question, QuestionRecord, questions_of
-from epbench.memfail.judging.diagnosis import LeftOut
+from epbench.memfail.judging.leave_one_out import LeftOut
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.scoring import ERRORS, floor_of, score_outcomes

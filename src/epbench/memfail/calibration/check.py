@@ -21,7 +21,7 @@ from epbench.memfail.calibration.passport import (
     passport_path,
     passport_table,
 )
-from epbench.memfail.dataset.load import CONFIGS, QuestionRecord, facts_to_store, load_memfail, questions_of
+from epbench.memfail.dataset.load import QuestionRecord, check_config, facts_to_store, load_memfail, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.lexical import Judge, every_check
@@ -49,8 +49,7 @@ def planted_set(configs: Sequence[str], n: int, seed: int, *, dataset: str | Non
         raise BadInput(f"planted faults: expected at least {FEWEST} of each, got {n}")
     cases = []
     for config in configs:
-        if config not in CONFIGS:
-            raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(CONFIGS)}")
+        check_config(config)
         if dataset is None:
             generated = complete(config, make_rows(config, rows, seed))
             questions, facts = questions_of(config, generated), facts_to_store(config, generated)

@@ -10,7 +10,7 @@ from epbench.judges.model import name_without_weights
 from epbench.judges.protocol import is_free
 from epbench.memfail.context.requests import ConfigRun, by_store, facts_told, requests_of
 from epbench.memfail.dataset.load import Question, QuestionRecord
-from epbench.memfail.judging.diagnosis import left_out_checks
+from epbench.memfail.judging.leave_one_out import left_out_checks
 from epbench.memfail.judging.lexical import Check, Judge, every_check
 from epbench.memfail.judging.memories import Memories
 from epbench.memories.between import unrelated

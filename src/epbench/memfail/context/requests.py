@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -304,7 +305,9 @@ def told_in(folder: Path, config: ConfigRun, progress: Progress) -> list[Convers
 
 def conversations_of(facts: Sequence[Fact], setting: Setting) -> list[Conversation]:
     """Return the conversations in the order in which they are told; only the user speaks."""
+    in_row = {row: iter([*members]) for row, members in groupby(facts, attrgetter("row"))}
     shuffled = RandomStream("storage order", setting.seed).sample(facts, len(facts))
+    shuffled = [next(in_row[fact.row]) if fact.in_order else fact for fact in shuffled]
     return [
         Conversation(f"{number}", store, tuple(fact.id for fact in group), _turns(group, number))
         for store, members in by_store(shuffled, setting).items()

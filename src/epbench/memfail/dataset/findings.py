@@ -16,9 +16,17 @@ from typing import Any
 from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
 from epbench.memfail.dataset.load import facts_to_store, questions_of
+from epbench.memfail.dataset.revision import REVISION, leaks, values_of
 from epbench.memfail.dataset.schema import CHOICES, Row, chain_of, facts_of
 from epbench.memfail.dataset.shortcuts import shortcuts
-from epbench.memfail.dataset.word_rules import connectives, overlaps, sentences, stands_literally_in
+from epbench.memfail.dataset.word_rules import (
+    connectives,
+    content_of,
+    overlaps,
+    sentences,
+    stands_in,
+    stands_literally_in,
+)
 
 Findings = dict[str, Any]
 Report = dict[str, Findings]
@@ -225,10 +233,49 @@ def _anchors_in_facts(row: Row) -> bool:
     return all(anchor.lower() in fact.lower() for link, fact in links for anchor in link)
 
 
+def _revision(config: str, rows: Sequence[Row]) -> Findings:
+    used = Counter(name for row in rows for name in row["subjects"])
+    kinds = Counter(question["kind"] for row in rows for question in row["questions"])
+    return {
+        "facts_by_fate": _counts(fact["fate"] for row in rows for fact in row["facts"]),
+        "messages_by_act": _counts(said["act"] for row in rows for said in row["statements"]),
+        "questions_by_kind": _counts(question["kind"] for row in rows for question in row["questions"]),
+        "right_with_an_empty_memory": _ratio(kinds["forgotten"], kinds.total()),
+        "names_in_several_revision_rows": sum(n > 1 for n in used.values()),
+        "subject_not_in_question": _ids(
+            rows, lambda row: any(fact["subject"] not in q["text"] for q, fact in _asked(row))
+        ),
+        "value_in_question": _ids(
+            rows, lambda row: any(stands_in(value, q["text"]) for q, _ in _asked(row) for value in values_of(row))
+        ),
+        "value_not_told": _ids(
+            rows,
+            lambda row: any(
+                not stands_in(row["facts"][i]["first"], said["text"])
+                for said in row["statements"]
+                for i in said["facts"]
+                if said["act"] == "tells"
+            ),
+        ),
+        "value_leaks": _ids(rows, lambda row: any(leaks(row))),
+        "values_that_share_words": _ids(rows, _shares_words),
+    }
+
+
+def _asked(row: Row) -> list[tuple[Row, Row]]:
+    return [(question, row["facts"][question["fact"]]) for question in row["questions"]]
+
+
+def _shares_words(row: Row) -> bool:
+    words = Counter(word for value in values_of(row) for word in content_of(value))
+    return max(words.values()) > 1
+
+
 _OF_CONFIG: dict[str, Callable[[str, Sequence[Row]], Findings]] = {
     "coexisting_facts": _coexisting,
     "persona_retrieval": _persona,
     "long_hop": _long_hop,
+    REVISION: _revision,
 }
 
 

@@ -9,6 +9,7 @@ without a model can look for them:
 | coexisting_facts | each fact | the preference's name | none: the answer is the name |
 | persona_retrieval | the essay | entity | the true answer; none if the question is misleading |
 | long_hop | each fact | the two anchors that it links | none |
+| revision | each message, in its order | the person and the value | none |
 
 A single anchor would not identify a fact of a chain, because the fact before it names the same anchor.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -27,12 +28,16 @@ from msgspec import Struct
 from epbench.errors import BadInput
 from epbench.files.typed import Whole, fields
 from epbench.hub.rows import all_checked_rows
+from epbench.memfail.dataset.revision import ACT_OF, REVISION, Act, Asked, Fate, place_of
 from epbench.memfail.dataset.schema import CHOICES, PUBLISHED_COLUMNS, Row, chain_of, facts_of, features_of
-from epbench.memfail.dataset.word_rules import content_of
+from epbench.memfail.dataset.word_rules import content_of, stands_in
 
 CONFIGS = ("conditional_facts_easy", "conditional_facts_hard", "coexisting_facts", "persona_retrieval", "long_hop")
+"""The configs of the paper, which `all` stands for."""
+KNOWN = (*CONFIGS, REVISION)
+"""All configs: `revision` is ours, and is named by itself."""
 
-Kind = Literal["", "direct", "misleading"]
+Kind = Literal["", "direct", "misleading", "now", "first", "forgotten"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +48,13 @@ class Fact:
         id: The row's id and the number of the text in it, `<row>/<number>`.
         row: Id of the row that the text belongs to. Two facts of one row may be links of one chain.
         text: What the user says.
+        in_order: Whether it is told after the facts that come before it in its row.
     """
 
     id: str
     row: str
     text: str
+    in_order: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +66,14 @@ class GoldMemory:
         text: Text of the stored fact.
         link: Texts that identify the memory, such as an entity and its behavior.
         detail: Texts that a faithful memory also keeps, such as the condition of the behavior. May be empty.
+        also: Ids of other facts that tell the same.
     """
 
     fact: str
     text: str
     link: tuple[str, ...]
     detail: tuple[str, ...]
+    also: tuple[str, ...] = ()
 
     @property
     def own_words(self) -> frozenset[str]:
@@ -82,15 +91,18 @@ class Question:
         config: One of `CONFIGS`.
         row: Id of the row that the question comes from.
         kind: For persona questions `direct`, or `misleading` if the question is about somebody the row says nothing
-            about; empty for all others.
+            about; for those of `revision` what they ask for: what holds `now`, what was said `first`, or what was
+            `forgotten`; empty for all others.
         text: What the reader is asked, options included.
         query: What the memory is asked; for a multiple-choice question the stem alone.
         gold: The memories that the question needs, in the order of the chain.
         reference: The true answer.
         choices: Options of a multiple-choice question, starting with A; empty otherwise.
-        group: What the results are grouped by: whether the condition is met, the number of preferences, the kind, or
-            the number of hops.
-        about: Whatever else the row says, by column name: entity, behavior, condition, distractor, …
+        group: What the results are grouped by: whether the condition is met, the number of preferences, the kind, the
+            number of hops, or what became of the fact that is asked for.
+        about: Whatever else the row says, by column name: entity, behavior, condition, distractor, … In `revision`, `other`
+            is the value that a wrong answer would give: the corrected one, the one it was corrected to, or the withdrawn one.
+        sibling: In `revision`, the other memory of the needed fact, if that was corrected.
     """
 
     id: str
@@ -104,6 +116,7 @@ class Question:
     choices: tuple[str, ...] = ()
     group: str = ""
     about: Mapping[str, str] = field(default_factory=dict)
+    sibling: GoldMemory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +153,7 @@ def facts_to_store(config: str, rows: Sequence[Row]) -> list[Fact]:
         rows: Completed rows, as the dataset holds them.
     """
     return [
-        Fact(f"{row['id']}/{number}", row["id"], text)
+        Fact(f"{row['id']}/{number}", row["id"], text, in_order=config == REVISION)
         for row in rows
         for number, text in enumerate(_texts(config, row))
     ]
@@ -166,6 +179,8 @@ def _texts(config: str, row: Row) -> Sequence[str]:
         return facts
     if config == "long_hop":
         return facts_of(row)
+    if config == REVISION:
+        return [said["text"] for said in row["statements"]]
     essay: list[str] = row["entity_facts"]
     return essay
 
@@ -239,10 +254,42 @@ def _long_hop(config: str, row: Row) -> Iterator[Question]:
     )
 
 
+def _revision(config: str, row: Row) -> Iterator[Question]:
+    for number, asked in enumerate(row["questions"]):
+        kind, fact = asked["kind"], row["facts"][asked["fact"]]
+        needed = asked["fact"] if asked["neighbour"] is None else asked["neighbour"]
+        corrected = row["facts"][needed]["fate"] == "corrected"
+        other = {"now": fact["first"] if corrected else "", "first": fact["now"], "forgotten": fact["first"]}[kind]
+        yield Question(
+            id=f"{row['id']}-q{number + 1}",
+            config=config,
+            row=row["id"],
+            kind=kind,
+            text=asked["text"],
+            query=asked["text"],
+            gold=(_said(config, row, needed, first=kind == "first"),),
+            reference=asked["ground_truth_answer"],
+            group="said first" if kind == "first" else fact["fate"],
+            about={"subject": fact["subject"], "other": other},
+            sibling=_said(config, row, needed, first=kind != "first") if corrected else None,
+        )
+
+
+def _said(config: str, row: Row, number: int, *, first: bool) -> GoldMemory:
+    """The message that tells the first value of a fact, or its present one."""
+    fact = row["facts"][number]
+    place = place_of(row, "tells" if first else ACT_OF[fact["fate"]], number)
+    value = fact["first" if first else "now"]
+    same = [i for i, said in enumerate(row["statements"]) if i != place and stands_in(value, said["text"])]
+    gold = _gold(config, row, place, (fact["subject"], value))
+    return replace(gold, also=tuple(f"{row['id']}/{i}" for i in same))
+
+
 _ASK: dict[str, Callable[[str, Row], Iterator[Question]]] = {
     "coexisting_facts": _coexisting,
     "persona_retrieval": _persona,
     "long_hop": _long_hop,
+    REVISION: _revision,
 }
 
 
@@ -251,7 +298,7 @@ class Loaded:
     """One config as an evaluation uses it.
 
     Attributes:
-        config: One of `CONFIGS`.
+        config: One of `KNOWN`.
         rows: The rows of the dataset.
         facts: The facts to store.
         questions: The questions to ask.
@@ -263,6 +310,26 @@ class Loaded:
     facts: list[Fact]
     questions: list[Question]
     fingerprint: str
+
+
+_FACT: Any = fields({**dict.fromkeys(("subject", "topic", "first"), str), "fate": Fate, "now": str | None})
+_ASKED: Any = fields({"text": str, "kind": Asked, "fact": Whole, "neighbour": Whole | None, "ground_truth_answer": str})
+_SAID: Any = fields({"act": Act, "facts": list[Whole], "text": str})
+
+
+def configs_named(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the configs of some names, each once; `all` stands for those of the paper."""
+    return tuple(dict.fromkeys(config for name in names for config in (CONFIGS if name == "all" else (name,))))
+
+
+def check_config(config: str) -> None:
+    """Refuse an unknown config.
+
+    Raises:
+        BadInput: There is no such config.
+    """
+    if config not in KNOWN:
+        raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(KNOWN)}")
 
 
 def load_memfail(dataset: str, config: str) -> Loaded:
@@ -289,14 +356,16 @@ def row_type(config: str) -> type[Struct]:
     Raises:
         BadInput: There is no such config.
     """
-    if config not in CONFIGS:
-        raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(CONFIGS)}")
+    check_config(config)
     kinds: dict[str, Any] = dict.fromkeys(features_of(config), Any) | {"id": str}
     kinds |= dict.fromkeys(PUBLISHED_COLUMNS[config], str | None if config == "long_hop" else str)
     if config == "persona_retrieval":
         question = dict.fromkeys(("text", "ground_truth_answer"), str)
         asked: Any = fields({**question, "is_misleading": bool, "distractor": str | None})
         kinds["questions"] = list[asked]
+    if config == REVISION:
+        kinds |= {"subjects": list[str], "facts": list[_FACT], "questions": list[_ASKED], "statements": list[_SAID]}
+        return fields(kinds)
     if config == "long_hop":
         kinds |= {"hop_count": Whole, **dict.fromkeys((*CHOICES, "stem", "ground_truth_answer"), str)}
     lists = [name for name in ("preferences", "preference_facts", "entity_facts") if name in kinds]

@@ -1,4 +1,4 @@
-"""The five tables of MemFail: the published columns, an id, and columns that help to interpret a score.
+"""The tables of MemFail: the published columns, an id, and columns that help to interpret a score; and our table `revision`.
 
 Paper: Section 4. The added columns (`answer_polarity`, `n_essays_of_…`, `n_options_in_facts`, `option_leak`) are
 computed from all rows that share a store, so that scores can be broken down by them.
@@ -37,6 +37,7 @@ PUBLISHED_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "long_hop": (
         "id", "hop_count", *FACTS, *CHAIN, "graded_question", "ground_truth_answer", *CHOICES, "correct_choice",
     ),
+    "revision": ("subjects", "statements", "facts", "questions"),
 }  # fmt: skip
 
 _ID_PREFIX = {
@@ -44,6 +45,7 @@ _ID_PREFIX = {
     "conditional_facts_hard": "hard",
     "coexisting_facts": "coexisting",
     "persona_retrieval": "persona",
+    "revision": "revision",
 }
 
 
@@ -60,7 +62,7 @@ def complete(config: str, rows: Sequence[Row]) -> list[Row]:
         return _persona(numbered)
     if config == "long_hop":
         return _long_hop(numbered)
-    if config == "coexisting_facts":
+    if config in ("coexisting_facts", "revision"):
         return numbered
     return [row | {"answer_polarity": polarity(row["ground_truth_answer"])} for row in numbered]
 
@@ -152,6 +154,11 @@ def features_of(name: str) -> Features:
         columns |= {"n_essays_of_entity": number, "n_essays_of_asked_name": List(number)}
     elif name == "long_hop":
         columns |= {"hop_count": number, "stem": text, "n_options_in_facts": number, "option_leak": flag}
+    elif name == "revision":
+        fact = dict.fromkeys(("subject", "topic", "fate", "first", "now"), text)
+        question = {"text": text, "kind": text, "fact": number, "neighbour": number, "ground_truth_answer": text}
+        said = {"act": text, "facts": List(number), "text": text}
+        columns |= {"subjects": List(text), "statements": List(said), "facts": List(fact), "questions": List(question)}
     else:
         columns |= {"entity_facts": List(text), "answer_polarity": text}
     return Features(columns)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
 from epbench.memfail.dataset.load import facts_to_store, questions_of
+from epbench.memfail.dataset.revision import REVISION, values_of
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, Row
-from epbench.memfail.dataset.word_rules import content_of, sentences
+from epbench.memfail.dataset.word_rules import content_of, sentences, stands_in
 from epbench.retrieval.load import Bm25
 
 K = 5  # texts that a search brings back, as in the paper's smallest setting of most tasks (Section 5)
@@ -21,6 +22,9 @@ RULES: Mapping[str, str] = {
     "word_overlap": "decided by word overlap",
     "bm25_at_5": f"all gold texts among the first {K} that BM25 finds",
     "option_in_a_fact": "decided by which options appear in a stored fact",
+    "last_value": "the value that was said last",
+    "first_value": "the value that was said first",
+    "never_known": "always saying that it is not known",
 }
 
 # On the published rows. Measured by `python builders/memfail.py --source DIR --out OUT`, which writes them into
@@ -42,6 +46,8 @@ def shortcuts(config: str, rows: Sequence[Row]) -> dict[str, float]:
         rows: Completed rows, all stored together.
     """
     scores = {"word_overlap": _OVERLAP.get(config, _conditional)(config, rows), "bm25_at_5": _bm25(config, rows)}
+    if config == REVISION:
+        scores |= _constant(rows)
     if config == "long_hop":
         scores["option_in_a_fact"] = fmean(_option_in_a_fact(row, _facts(config, rows)) for row in rows)
     return {name: round(score, 4) for name, score in scores.items()}
@@ -99,6 +105,33 @@ def _long_hop(config: str, rows: Sequence[Row]) -> float:
     return fmean(right)
 
 
+def _revision(config: str, rows: Sequence[Row]) -> float:
+    """Answer by the value in the sentence about that person that shares most words with the question, wherever it stands."""
+    right = []
+    for row in rows:
+        texts = [said["text"] for said in row["statements"]]
+        for asked in row["questions"]:
+            fact, words = row["facts"][asked["fact"]], content_of(asked["text"])
+            about = [sentence for text in texts if fact["subject"] in text for sentence in sentences(text)]
+            best = _best([(len(content_of(sentence) & words),) for sentence in about])
+            told = [next((v for v in values_of(row) if stands_in(v, about[i])), None) for i in best]
+            right.append(fmean(value == asked["ground_truth_answer"] for value in told))
+    return fmean(right)
+
+
+def _constant(rows: Sequence[Row]) -> dict[str, float]:
+    """What answering each question of `revision` in one way gets right, whatever became of the fact."""
+    asked = [(question, row["facts"][question["fact"]]) for row in rows for question in row["questions"]]
+    truths = [question["ground_truth_answer"] for question, _ in asked]
+    return {
+        "last_value": fmean(
+            (fact["now"] or fact["first"]) == truth for (_, fact), truth in zip(asked, truths, strict=True)
+        ),
+        "first_value": fmean(fact["first"] == truth for (_, fact), truth in zip(asked, truths, strict=True)),
+        "never_known": fmean(question["kind"] == "forgotten" for question, _ in asked),
+    }
+
+
 def _option_in_a_fact(row: Row, facts: Sequence[str]) -> float:
     """Choose among the options that appear in any stored fact literally, or among all if none does."""
     stored = "\n".join(facts).lower()
@@ -134,4 +167,5 @@ _OVERLAP: Mapping[str, Callable[[str, Sequence[Row]], float]] = {
     "coexisting_facts": _coexisting,
     "persona_retrieval": _persona,
     "long_hop": _long_hop,
+    REVISION: _revision,
 }

@@ -1,26 +1,23 @@
 """Where each question failed: in storing, summarising, retrieving or reasoning (paper: Sections 3.2 and 5.1, phase 3).
 
-The first stage that fails is the question's label; see `STAGES`. Every answer is judged, even if an earlier stage has
+The first stage that fails is the question's label; see `STAGES`. A question of `revision` is labelled first by what its wrong
+answer says, and by a needed fact that is gone; see `revision_label`. Every answer is judged, even if an earlier stage has
 failed, so that plain accuracy can be reported beside success. All checks of a stage go to the judge together; a verdict
 is journaled as it arrives, and serves every k and every question that asks for the same.
-
-`leave_one_out` then says how far the labels can be trusted. Each needed fact is left out of a store that has everything
-else word for word. A judge that still finds it, stored and faithful, would let a memory system pass that has lost it: where
-facts share their names and words, absence goes unnoticed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from epbench.draws import RandomStream
 from epbench.journals.journal import Journal, Record
-from epbench.judges.protocol import JUDGEMENTS, is_free, judge_open
-from epbench.memfail.dataset.load import Fact, Kind, Question, QuestionRecord
+from epbench.judges.protocol import JUDGEMENTS, judge_open
+from epbench.memfail.dataset.load import Kind, QuestionRecord
+from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.judging.lexical import (
     STAGES,
     Check,
@@ -30,6 +27,9 @@ from epbench.memfail.judging.lexical import (
     answer_check,
     memory_check,
     needs_no_judge,
+    sibling_check,
+    stages_of,
+    wrong_answer_check,
 )
 from epbench.memfail.judging.memories import Memories
 from epbench.memfail.judging.multiple_choice import LETTERS, letter_of
@@ -46,7 +46,8 @@ class Outcome:
         kind: `direct` or `misleading` for a persona question, else "".
         group: The group under which it is reported.
         k: Number of memories that were asked for.
-        label: `correct`, the first stage that failed, or `failed`.
+        label: `correct`, the first stage that failed, or `failed`; in `revision` also `stale`, `resurrected` or
+            `lost_with_it`.
         vacuous: Whether it is correct only because what could mislead was not stored or not retrieved.
         answer_right: Whether the answer is right, regardless of the stages; None if there is no answer or no verdict.
         facts: For each gold memory, `correct` if it came through storage, summary and retrieval, else as `label`; empty
@@ -104,13 +105,25 @@ def diagnose(
     try:
         passing = [(record, gold) for record in answered for gold in record.question.gold]
         for stage in STAGES:
+            passing = [(record, gold) for record, gold in passing if stage in stages_of(record.question)]
             checks = [memory_check(stage, record, gold, held) for record, gold in passing]
             verdicts.ask(checks, f"{stage} verdicts")
             passing = [pair for pair, check in zip(passing, checks, strict=True) if verdicts.of(check)]
         verdicts.ask([check for record in answered if (check := answer_check(record))], "answer verdicts")
+        verdicts.ask([check for record in answered for check in _more_checks(record, held, verdicts)], "more verdicts")
         return [_outcome(record, held, verdicts) for record in records]
     finally:
         journal.close()
+
+
+def _more_checks(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> list[Check]:
+    """What is asked about a question of `revision` when its stages and its answer have been judged."""
+    answered, wrong = answer_check(record), wrong_answer_check(record)
+    checks = [wrong] if answered and wrong and verdicts.of(answered) is False else []
+    if other := sibling_check(record, stores):
+        gone = any(verdicts.of(memory_check("storage", record, gold, stores)) is False for gold in record.question.gold)
+        checks += [other] if gone else []
+    return checks
 
 
 class Verdicts:
@@ -179,9 +192,10 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outc
     if record.failure is not None:
         return unjudged
     answered = answer_check(record)
-    checks = [[memory_check(stage, record, memory, stores) for stage in STAGES] for memory in gold]
+    stages = stages_of(question)
+    checks = [[memory_check(stage, record, memory, stores) for stage in stages] for memory in gold]
     facts = tuple(
-        fact_label({stage: verdicts.of(check) for stage, check in zip(STAGES, of_fact, strict=True)})
+        fact_label({stage: verdicts.of(check) for stage, check in zip(stages, of_fact, strict=True)})
         for of_fact in checks
     )
     last = [_last_judged(of_fact, verdicts) for of_fact in checks]
@@ -189,6 +203,9 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outc
     label, vacuous = question_label(question.kind, facts, right)
     earliest = next((ERRORS[stage] for stage in STAGES if ERRORS[stage] in facts), None)
     deciding = next((check for fact, check in zip(facts, last, strict=True) if fact == earliest), answered)
+    if question.config == REVISION and label not in ("correct", "failed"):
+        label = _revised_label(label, record, stores, verdicts, answer_is_wrong=right is False)
+        deciding = wrong_answer_check(record) if label in ("stale", "resurrected") else deciding
     return replace(
         unjudged,
         label=label,
@@ -202,6 +219,21 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outc
     )
 
 
+def _revised_label(
+    label: Label, record: QuestionRecord, stores: Stores, verdicts: Verdicts, *, answer_is_wrong: bool
+) -> Label:
+    """The label of a question of `revision` that has an error: what its answer says, or whether its fact has gone."""
+    wrong, other = wrong_answer_check(record), sibling_check(record, stores)
+    if wrong and answer_is_wrong:
+        found = verdicts.of(wrong)
+        if found is not False:
+            return "failed" if found is None else "stale" if wrong.kind == "stale" else "resurrected"
+    if label != "storage_error" or record.question.group not in GOES_WITH or not stores[record.store]:
+        return label
+    found = verdicts.of(other) if other else False
+    return "failed" if found is None else "storage_error" if found else "lost_with_it"
+
+
 def _last_judged(checks: Sequence[Check], verdicts: Verdicts) -> Check:
     """Of the checks of a gold memory, in the order of the stages, the first that it did not pass, or else the last."""
     return next((check for check in checks if not verdicts.of(check)), checks[-1])
@@ -212,8 +244,11 @@ def _why_failed(checks: Sequence[Check | None], verdicts: Verdicts) -> str:
     return f"judge: {next((reason for reason in reasons if reason), 'it gave no verdict')}"
 
 
-Label = Literal["correct", "storage_error", "summary_error", "retrieval_error", "reasoning_error", "failed"]
+Revised = Literal["stale", "resurrected", "lost_with_it"]
+Label = Literal["correct", "storage_error", "summary_error", "retrieval_error", "reasoning_error", Revised, "failed"]
 ERRORS: Mapping[Stage, Label] = {"storage": "storage_error", "summary": "summary_error", "retrieval": "retrieval_error"}
+GOES_WITH = ("corrected", "said first", "withdrawn", "restated", "kept")
+"""Groups of `revision` whose needed fact can have gone with what was withdrawn; whatever is told again is told last."""
 
 
 def letter_is_right(record: QuestionRecord) -> bool:
@@ -226,12 +261,12 @@ def fact_label(verdicts: Mapping[Stage, bool | None]) -> Label:
     """The label of one gold memory.
 
     Args:
-        verdicts: By stage, whether the memory passed it; None if there is no verdict, because the judge failed or an
-            earlier stage was not passed.
+        verdicts: By stage, in their order, whether the memory passed it; None if there is no verdict, because the judge
+            failed or an earlier stage was not passed.
     """
-    for stage in STAGES:
-        if not verdicts[stage]:
-            return "failed" if verdicts[stage] is None else ERRORS[stage]
+    for stage, passed in verdicts.items():
+        if not passed:
+            return "failed" if passed is None else ERRORS[stage]
     return "correct"
 
 
@@ -251,102 +286,3 @@ def question_label(kind: Kind, facts: Sequence[Label], answer_right: bool | None
     if earliest is not None:
         return earliest, False
     return ("failed" if answer_right is None else "correct" if answer_right else "reasoning_error"), False
-
-
-MOST = 50
-"""Largest number of units that a judge who costs something is asked about."""
-MOST_BY_RULES = 1000
-"""Largest number of units that a judge by rules is asked about; the published tables have at most 350."""
-TOO_MANY = 0.05
-"""Share of units from which on readers are warned."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """How often the absence of a needed fact is noticed.
-
-    Attributes:
-        n: Number of units that the judge still calls stored and faithful.
-        misplaced: Number of further units that it calls stored, but with a lost detail: an error of the wrong stage.
-        of: Number of units on which it gave verdicts.
-    """
-
-    n: int
-    misplaced: int
-    of: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """The counts, and the share of unnoticed units; None without units."""
-        return asdict(self) | {"share": self.n / self.of if self.of else None}
-
-    def warning(self) -> str | None:
-        """What readers must know if more than `TOO_MANY` of the units are not missed at the right stage."""
-        if self.n + self.misplaced <= TOO_MANY * self.of:
-            return None
-        return (
-            f"if a needed fact were absent, the judge would not notice it for {self.n} of {self.of}, and take it for a lost "
-            f"detail for {self.misplaced}, because other facts have the same names and words: success is too high, and "
-            f"storage errors are too few"
-        )
-
-
-def leave_one_out(
-    folder: Path,
-    records: Sequence[QuestionRecord],
-    told: Mapping[str, Sequence[Fact]],
-    judge: Judge,
-    progress: Progress,
-) -> LeftOut:
-    """Have a judge look for each needed fact where it is not.
-
-    A judge by rules looks for at most `MOST_BY_RULES`, one that costs something for `MOST`, always the same ones. The
-    verdicts are journaled beside all others.
-
-    Args:
-        folder: Folder of the run; the verdicts are in its judgements.jsonl.
-        records: What the system did; only the questions and the names of their stores are used.
-        told: By name of a store, everything that the system was told for it.
-        judge: Judge of memories.
-        progress: Shows a bar.
-    """
-    asked = {record.question.id: (record.question, record.store) for record in records}
-    checks = left_out_checks(asked.values(), told, MOST_BY_RULES if is_free(judge) else MOST)
-    journal = Journal(folder / JUDGEMENTS)
-    verdicts = Verdicts(journal, judge, progress, left_out=True)
-    try:
-        verdicts.ask([stored for stored, _ in checks], "verdicts without the fact")
-        verdicts.ask([kept for stored, kept in checks if verdicts.of(stored)], "verdicts without the fact")
-        pairs = [(verdicts.of(stored), verdicts.of(kept) if verdicts.of(stored) else False) for stored, kept in checks]
-    finally:
-        journal.close()
-    judged = [(stored, kept) for stored, kept in pairs if stored is not None and kept is not None]
-    unnoticed = sum(kept for _, kept in judged)
-    return LeftOut(unnoticed, sum(stored for stored, _ in judged) - unnoticed, len(judged))
-
-
-def left_out_checks(
-    asked: Iterable[tuple[Question, str]], told: Mapping[str, Sequence[Fact]], most: int = MOST
-) -> list[tuple[Check, Check]]:
-    """For each needed unit, whether it is stored and whether it is faithful, where everything is stored but its fact.
-
-    A unit is a fact with what identifies it and what must be kept of it, so that an essay may be several.
-
-    Args:
-        asked: The questions, each with the name of its store.
-        told: By name of a store, the facts that it is told.
-        most: The largest number of units; if there are more, so many are drawn with a fixed seed.
-    """
-    units = {
-        (store, gold.fact, gold.link, gold.detail): (question, gold, store)
-        for question, store in asked
-        for gold in question.gold
-    }
-    if len(drawn := list(units.values())) > most:
-        drawn = RandomStream("left out", 0).sample(drawn, most)
-    held = {store: Memories(fact.text for fact in told[store]) for store in dict.fromkeys(store for *_, store in drawn)}
-    places = {store: {fact.id: place for place, fact in enumerate(told[store])} for store in held}
-    checks = []
-    for question, gold, store in drawn:
-        rest = held[store].without(places[store][gold.fact])
-        checks.append((Check("storage", question, gold, rest), Check("summary", question, gold, rest)))
-    return checks

@@ -29,12 +29,14 @@ from typing import Literal, TypeAlias
 from epbench.judges import protocol
 from epbench.judges.protocol import JudgeIdentity, Judgement, key_parts
 from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
+from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, sentences_of, without_questions
 from epbench.memfail.judging.alterations import leads_on, lost_numbers, numbers_as_words, turned
 from epbench.memfail.judging.memories import Memories, memories_of
+from epbench.memfail.judging.revision import denied, keeps_back, names, tells_first, tells_old, tells_present
 from epbench.models.estimate import Estimate
 
-Kind = Literal["storage", "summary", "retrieval", "reasoning", "abstention"]
+Kind = Literal["storage", "summary", "retrieval", "reasoning", "abstention", "stale", "resurrected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class Check:
     Attributes:
         kind: storage (the store has a memory of the fact), summary (what it has keeps the detail), retrieval (the
             retrieved memories have fact and detail), reasoning (the answer is right), abstention (the answer says
-            nothing about somebody of whom nothing is known).
+            nothing about somebody of whom nothing is known, or of what was withdrawn), stale (the answer gives what was
+            corrected as if it still held), resurrected (the answer gives away what was withdrawn).
         question: The question that the check belongs to.
         gold: The memory in question; None where an answer is judged.
         memories: The whole store (storage, summary) or the retrieved memories; empty where an answer is judged.
@@ -63,6 +66,8 @@ class Check:
         if self.gold is None:
             facts = [(gold.text, gold.link) for gold in self.question.gold]
             asked = (self.question.text, self.question.reference, facts, self.answer)
+            if self.question.config == REVISION:
+                asked += (REVISION_RULES, self.question.about["other"])
         else:
             detail = () if self.kind == "storage" else self.gold.detail
             asked = (self.gold.text, self.gold.link, detail, memories_of(self.memories).digest)
@@ -92,6 +97,12 @@ Judge: TypeAlias = protocol.Judge[Check, Verdict]
 Stage = Literal["storage", "summary", "retrieval"]
 STAGES: tuple[Stage, ...] = ("storage", "summary", "retrieval")
 
+
+def stages_of(question: Question) -> tuple[Stage, ...]:
+    """The stages that the memories of a question go through: nobody needs the neighbour of what was forgotten to come back."""
+    return STAGES[:-1] if question.kind == "forgotten" else STAGES
+
+
 Stores = Mapping[str, tuple[str, ...]]
 """By name of a store, all memories that it held when the questions were asked."""
 
@@ -111,18 +122,36 @@ def answer_check(record: QuestionRecord) -> Check | None:
     """What is asked about the answer; None where no judge is needed, as for a multiple choice."""
     if record.question.choices:
         return None
-    kind: Literal["abstention", "reasoning"] = "abstention" if record.question.kind == "misleading" else "reasoning"
-    return Check(kind, record.question, answer=record.answer)
+    unknown = record.question.kind in ("misleading", "forgotten")
+    return Check("abstention" if unknown else "reasoning", record.question, answer=record.answer)
+
+
+def wrong_answer_check(record: QuestionRecord) -> Check | None:
+    """What is asked about a wrong answer: whether the old value won, or a withdrawn one returned; None if neither can be."""
+    question = record.question
+    if question.kind == "forgotten":
+        return Check("resurrected", question, answer=record.answer)
+    return Check("stale", question, answer=record.answer) if question.group == "corrected" else None
+
+
+def sibling_check(record: QuestionRecord, stores: Stores) -> Check | None:
+    """Whether the store has the other value of a corrected fact; None for other questions."""
+    sibling = record.question.sibling
+    return Check("storage", record.question, sibling, stores[record.store]) if sibling else None
 
 
 def every_check(records: Iterable[QuestionRecord], stores: Stores) -> list[Check]:
     """The most that a judge can be asked about these records: every stage and the answer, as if nothing failed."""
     checks: list[Check | None] = []
     for record in records:
-        checks += [memory_check(stage, record, gold, stores) for gold in record.question.gold for stage in STAGES]
-        checks.append(answer_check(record))
+        stages = stages_of(record.question)
+        checks += [memory_check(stage, record, gold, stores) for gold in record.question.gold for stage in stages]
+        checks += [answer_check(record), wrong_answer_check(record), sibling_check(record, stores)]
     return [check for check in checks if check and not needs_no_judge(check)]
 
+
+REVISION_RULES = "revision-1"
+"""Counted up when a rule or a prompt about answers of `revision` changes: the verdicts are then those of another judge."""
 
 KEPT = 0.75  # share of the stored words of a text that a memory must keep to have that text
 ANSWERED = 0.5  # share of the words of the true answer, without those of the question, that an answer must say
@@ -156,6 +185,8 @@ def _storage(check: Check) -> Verdict:
 def _summary(check: Check) -> Verdict:
     """Whether the memories of the fact keep its detail, together or one alone, and say nothing the other way round."""
     gold = _gold(check)
+    if check.question.config == REVISION:
+        return _value_kept(check)
     subject, own_words = _subject(check), gold.own_words
     kept = _words_in(subject).union(*map(numbers_as_words, subject))
     if len(own_words & kept) < KEPT * len(own_words):
@@ -174,6 +205,14 @@ def _summary(check: Check) -> Verdict:
     return Verdict(True, "every detail is kept")
 
 
+def _value_kept(check: Check) -> Verdict:
+    """Whether a memory gives a value of `revision` without denying it; what was said first may be denied by now."""
+    value = _gold(check).link[-1]
+    told = [sentence for memory in _memories_of(check) for sentence in sentences_of(memory) if names(value, sentence)]
+    kept = check.question.kind == "first" or not all(denied(value, sentence) for sentence in told)
+    return Verdict(kept, "the value is kept" if kept else f"every memory denies {value}")
+
+
 def _retrieval(check: Check) -> Verdict:
     """Whether the retrieved memories pass the checks of a store."""
     stored = _storage(check)
@@ -182,6 +221,12 @@ def _retrieval(check: Check) -> Verdict:
 
 def _reasoning(check: Check) -> Verdict:
     question, answer = check.question, check.answer
+    if question.config == REVISION:
+        right = tells_first if question.kind == "first" else tells_present
+        told = right(question.reference, question.about["other"], answer)
+        return Verdict(
+            told, f"the answer {'gives' if told else 'does not give'} {question.reference} as the right value"
+        )
     if question.config == "coexisting_facts":
         names = [gold.link[0] for gold in question.gold]
         missing = [name for name in names if not _share(content_of(name), content_of(answer)) >= KEPT]
@@ -194,7 +239,21 @@ def _reasoning(check: Check) -> Verdict:
     return Verdict(decided is not None and decided == true, f"decides {decided}, the truth is {true}")
 
 
+def _stale(check: Check) -> Verdict:
+    old = check.question.about["other"]
+    told = tells_old(check.question.reference, old, check.answer)
+    return Verdict(told, f"the answer {'gives' if told else 'does not give'} {old} as if it still held")
+
+
+def _resurrected(check: Check) -> Verdict:
+    told = names(check.question.about["other"], check.answer)
+    return Verdict(told, f"the answer {'gives away' if told else 'does not name'} what was withdrawn")
+
+
 def _abstention(check: Check) -> Verdict:
+    if check.question.config == REVISION:
+        kept = keeps_back(check.question.about["other"], check.answer)
+        return Verdict(kept, f"the answer {'keeps back' if kept else 'does not keep back'} what was withdrawn")
     abstained = abstains(check.answer)
     return Verdict(abstained, f"the answer says {'that it does not know' if abstained else 'something'}")
 
@@ -205,6 +264,8 @@ _RULES: dict[Kind, Callable[[Check], Verdict]] = {
     "retrieval": _retrieval,
     "reasoning": _reasoning,
     "abstention": _abstention,
+    "stale": _stale,
+    "resurrected": _resurrected,
 }
 
 

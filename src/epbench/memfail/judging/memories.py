@@ -19,12 +19,13 @@ class Memories(tuple[str, ...]):
     """All memories of a store, with what many checks share: a hash, and an index by word. Equal to a plain tuple of them."""
 
     _whole: Memories | None = None
-    _place = -1
+    _out = frozenset[int]()
 
-    def without(self, place: int) -> Memories:
-        """The same memories but one, by its place from 0; its index is that of the whole store."""
-        rest = Memories(self[:place] + self[place + 1 :])
-        rest._whole, rest._place = self, place
+    def without(self, *places: int) -> Memories:
+        """The same memories but some, by their places from 0; the index is that of the whole store."""
+        out = frozenset(places)
+        rest = Memories(memory for place, memory in enumerate(self) if place not in out)
+        rest._whole, rest._out = self, out
         return rest
 
     @cached_property
@@ -33,7 +34,7 @@ class Memories(tuple[str, ...]):
         if self._whole is None:
             texts = self._as_json
         else:
-            texts = self._whole._as_json[: self._place] + self._whole._as_json[self._place + 1 :]
+            texts = [text for place, text in enumerate(self._whole._as_json) if place not in self._out]
         return hashlib.sha256(f"[{', '.join(texts)}]".encode()).hexdigest()
 
     def place_of(self, text: str) -> int:
@@ -44,13 +45,13 @@ class Memories(tuple[str, ...]):
         """How many memories have a word among those that carry meaning."""
         if self._whole is None:
             return len(self._places_by_word.get(word, ()))
-        return self._whole.number_with(word) - (word in content_of(self._whole[self._place]))
+        return self._whole.number_with(word) - sum(word in content_of(self._whole[place]) for place in self._out)
 
     def with_any(self, words: Iterable[str]) -> list[str]:
         """The memories that have one of these words, in their order."""
         whole = self if self._whole is None else self._whole
         places = {place for word in words for place in whole._places_by_word.get(word, ())}
-        return [whole[place] for place in sorted(places - {self._place})]
+        return [whole[place] for place in sorted(places - self._out)]
 
     def candidates(self, groups: Iterable[frozenset[str]], share: float) -> Sequence[str]:
         """The memories that may have that share of the words of every group: all that do, in their order, and some others."""

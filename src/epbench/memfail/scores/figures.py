@@ -31,6 +31,11 @@ STAGES: Mapping[str, tuple[str, str, str]] = {
     "reasoning_error": ("reasoning error", "#d5c3e0", "---"),
 }
 """Title, colour and hatch by the name of a rate in scores.json, in the order of stacking."""
+_REVISED: Mapping[str, tuple[str, str, str]] = {
+    "stale": ("stale", "#8c6d31", "++"),
+    "resurrected": ("resurrected", "#4c78a8", "oo"),
+    "lost_with_it": ("lost with it", "#b8b0a8", "\\\\"),
+}
 MODELS = ("gpt-4.1-mini", "haiku-4.5", "gpt-5.4-mini", "gemini-3.1")
 """The paper's internal models in the order of its tables, of which the first, that of its Figure 1, is the weakest."""
 USUAL_K = 5
@@ -67,8 +72,9 @@ def stacked(axes: Axes, places: Sequence[float], cells: Sequence[Scores], *, wid
         width: The width of a bar.
     """
     base = [0.0] * len(cells)
-    for name, (title, colour, hatch) in STAGES.items():
-        heights = [scores[name] for scores in cells]
+    revised = {name: stage for name, stage in _REVISED.items() if any(name in scores for scores in cells)}
+    for name, (title, colour, hatch) in {**STAGES, **revised}.items():
+        heights = [scores.get(name) or 0.0 for scores in cells]
         axes.bar(
             places, heights, width, bottom=base, color=colour, label=title, hatch=hatch, edgecolor=INK, linewidth=0.4
         )

@@ -10,7 +10,8 @@ from epbench.files.json_files import read_json
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import JUDGEMENTS
 from epbench.memfail.dataset.load import QuestionRecord
-from epbench.memfail.judging.diagnosis import TOO_MANY, LeftOut, Outcome
+from epbench.memfail.judging.diagnosis import Outcome
+from epbench.memfail.judging.leave_one_out import TOO_MANY, LeftOut
 from epbench.memfail.scores.report import html_report
 from epbench.memfail.scores.run_files import COLUMNS, question_rows
 from epbench.memfail.scores.scoring import floor_of, score_outcomes

@@ -5,7 +5,8 @@ Files of other tools and damaged ones are refused. A row of the table is one que
 - id, k, row, kind, group: which question, at how many memories; see `Question`.
 - config, system: of the run.
 - outcome: `right` (every stage passed), `wrong` or `failed`; success: the same as a truth value, null if it failed.
-- label: `correct`, the first stage that failed, or `failed`; vacuous: passed without merit.
+- label: `correct`, the first stage that failed, or `failed`, and in `revision` also `stale`, `resurrected` or `lost_with_it`;
+  vacuous: passed without merit.
 - answer_right: whether the answer is right, whatever the stages say; null without an answer or a verdict.
 - needs: for each needed fact its id (fact), its text (told), stage (`correct`, the first that it did not pass, or `failed`), the
   nearest memory of the store and of those that came back (stored, retrieved; null where it was not stored or did not come back,
@@ -33,7 +34,7 @@ from epbench.memfail.dataset.load import GoldMemory, QuestionRecord
 from epbench.memfail.dataset.word_rules import content_of
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.judging.memories import Memories, memories_of
-from epbench.memfail.scores.scoring import ERRORS
+from epbench.memfail.scores.scoring import ERRORS, REVISED
 from epbench.runs import folder as runs
 from epbench.runs.results import Columns
 from epbench.runs.several import runs_in
@@ -54,7 +55,7 @@ _RATED = {
 }  # fmt: skip
 _MORE = {
     **dict.fromkeys(("success_earned", "words_per_memory", "tokens_per_memory"), Number | None), "memories": Number,
-    "vacuous_wrong": Whole,
+    "vacuous_wrong": Whole, **dict.fromkeys((*REVISED, "rows_right"), Number | None),
 }  # fmt: skip
 _GROUP: Any = fields(_RATED, _MORE)
 _AT_K: Any = fields(_RATED, {**_MORE, "by_group": dict[str, _GROUP]})

@@ -12,12 +12,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from epbench.memfail.dataset.load import Question
+from epbench.memfail.dataset.revision import KINDS as REVISION_KINDS
 from epbench.memfail.dataset.word_rules import decision_of
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.metric_folders import metric_module
 from epbench.statistics.intervals import wilson
 
 ERRORS = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
+REVISED = ("stale", "resurrected", "lost_with_it")
+"""The errors that only questions of `revision` can have."""
 
 
 def score_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -39,6 +42,8 @@ def score_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         successes, as in the paper;
         facts: the number of needed memories by label;
         memories and words_per_memory: means over what was retrieved;
+        of `revision` also stale, resurrected and lost_with_it, shares like those of the stages, and rows_right: the share
+        of rows all of whose questions succeed, over the rows of which no question failed;
         intervals: 95 %, by Wilson;
         by_group: the same for each group, and for persona questions direct and misleading.
     """
@@ -48,6 +53,13 @@ def score_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 def _scores_with_groups(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     scores = _scores(outcomes)
+    if any(outcome.kind in REVISION_KINDS for outcome in outcomes):
+        rows: dict[str, set[str]] = {}
+        for outcome in outcomes:
+            rows.setdefault(outcome.row, set()).add(outcome.label)
+        judged = [labels == {"correct"} for labels in rows.values() if "failed" not in labels]
+        scores["rows_right"] = sum(judged) / len(judged) if judged else None
+        scores["intervals"] |= {"rows_right": list(interval)} if (interval := wilson(sum(judged), len(judged))) else {}
     for kind in ("direct", "misleading"):
         if of_kind := [outcome for outcome in outcomes if outcome.kind == kind]:
             scores[kind] = _scores(of_kind)
@@ -60,10 +72,13 @@ def _scores(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     rates = metric_module("memory_failures").rates([outcome.label for outcome in outcomes])
     answers = [outcome.answer_right for outcome in outcomes if outcome.answer_right is not None]
     counts, n = rates["counts"], rates["n"]
+    errors: tuple[str, ...] = ERRORS
+    if any(outcome.kind in REVISION_KINDS for outcome in outcomes):
+        errors = (*ERRORS, *REVISED)
     vacuous = sum(outcome.vacuous for outcome in outcomes)
     earned, n_earnable = counts["correct"] - vacuous, n - vacuous
     returned = sum(outcome.n_memories for outcome in outcomes)
-    intervals = {error: wilson(counts[error], n) for error in ERRORS}
+    intervals = {error: wilson(counts.get(error, 0), n) for error in errors}
     intervals["answer_accuracy"] = wilson(sum(answers), len(answers))
     intervals["success_earned"] = wilson(earned, n_earnable)
     intervals["success_rate"] = (rates["ci_low"], rates["ci_high"]) if n else None
@@ -71,7 +86,7 @@ def _scores(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "success_rate": rates["success_rate"],
         "success_earned": earned / n_earnable if n_earnable else None,
         "answer_accuracy": sum(answers) / len(answers) if answers else None,
-        **{error: rates["shares"][error] for error in ERRORS},
+        **{error: counts.get(error, 0) / n if n else None for error in errors},
         "vacuous": vacuous,
         "vacuous_wrong": sum(outcome.vacuous and outcome.answer_right is False for outcome in outcomes),
         "failed": rates["n_failed"],
@@ -90,16 +105,18 @@ def floor_of(questions: Sequence[Question]) -> dict[str, float]:
         questions: The questions of one config, at least one.
 
     Returns:
-        success_rate: the share of misleading questions; an empty store passes them all, vacuously.
+        success_rate: the share of misleading questions; an empty store passes them all, vacuously. It passes none of
+            `revision`, since a question about what was withdrawn needs a neighbour of it.
         answer_accuracy: the accuracy of always yes or always no, of always the same letter, or of always abstaining; 0 if
             no answer fits two questions.
     """
     misleading = sum(question.kind == "misleading" for question in questions)
+    unknown = misleading + sum(question.kind == "forgotten" for question in questions)
     references: Counter[str | None] = Counter()
     for question in questions:
         if question.choices:
             references[str(question.choices.index(question.reference))] += 1
         elif question.config.startswith("conditional_facts"):
             references[decision_of(question.reference)] += 1
-    best = max([misleading, *(number for answer, number in references.items() if answer is not None)])
+    best = max([unknown, *(number for answer, number in references.items() if answer is not None)])
     return {"success_rate": misleading / len(questions), "answer_accuracy": best / len(questions)}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from epbench.memfail.scores.scoring import ERRORS
+from epbench.memfail.scores.scoring import ERRORS, REVISED
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
 
 if TYPE_CHECKING:
@@ -88,11 +88,13 @@ def note(runs: Runs, scores: Scores, k: str) -> str:
 COUNTED = ("success_rate", *ERRORS)
 """The rates that add up to all questions that did not fail."""
 _VACUOUS = {"success_earned": "earned", "vacuous": "vacuous", "vacuous_wrong": "vacuous, wrong"}
+_REVISED = {**{error: error.replace("_", " ") for error in REVISED}, "rows_right": "rows right"}
 _TITLES = {
     "success_rate": "success",
     "success_earned": "earned",
     "answer_accuracy": "answers right",
     **{error: error.removesuffix("_error") for error in ERRORS},
+    **_REVISED,
     **_VACUOUS,
     "failed": "failed",
 }
@@ -101,7 +103,9 @@ _TITLES = {
 def _main_table(config: str, runs: Runs) -> Table:
     """A row for each run and k, after that of the computed floor; the runs are those of one config."""
     with_vacuous = any(scores.get("vacuous") for _, _, scores in _lines(runs))
-    shown = {name: title for name, title in _TITLES.items() if with_vacuous or name not in _VACUOUS}
+    revised = any(name in scores for _, _, scores in _lines(runs) for name in _REVISED)
+    left_out = {**({} if with_vacuous else _VACUOUS), **({} if revised else _REVISED)}
+    shown = {name: title for name, title in _TITLES.items() if name not in left_out}
     head = [config, "k", *shown.values(), "words/memory", "note"]
     lines = []
     if floor := next((scores["floor"] for scores in runs.values() if "floor" in scores), None):
@@ -136,12 +140,14 @@ def breakdown_tables(runs: Runs) -> list[Table]:
     breakdowns = []
     for config, of_config in by_config(runs).items():
         rows = []
+        revised = [name for name in REVISED if any(name in scores for _, _, scores in _lines(of_config))]
+        counted = (*COUNTED, *revised)
         for label, k, scores in _lines(of_config):
-            counts, tokens = [count_of(scores, name) for name in COUNTED], scores.get("tokens_per_question")
+            counts, tokens = [count_of(scores, name) for name in counted], scores.get("tokens_per_question")
             if tokens is not None or any(count is not None for count in counts[1:]):
                 shown = [cell(count) for count in (judged(scores), *counts)]
                 rows.append([label, k, *shown, "–" if tokens is None else f"{tokens:,.0f}"])
-        head = [f"{config}: questions by stage", "k", "n", "correct", *(_TITLES[error] for error in ERRORS)]
+        head = [f"{config}: questions by stage", "k", "n", "correct", *(_TITLES[error] for error in counted[1:])]
         breakdowns += [Table([*head, "tokens/question"], rows)] if rows else []
     return breakdowns
 
@@ -195,6 +201,9 @@ _SHORT = {
     "summary": "summ.",
     "retrieval": "retr.",
     "reasoning": "reas.",
+    "resurrected": "resurr.",
+    "lost with it": "lost",
+    "rows right": "rows",
     "vacuous": "vac.",
 }
 

@@ -23,6 +23,7 @@ from epbench.memfail.templates.bank import bank, fill, pairs, spread
 from epbench.memfail.templates.conditional import easy_rows, hard_rows
 from epbench.memfail.templates.long_hop import long_hop_rows
 from epbench.memfail.templates.persona import persona_rows
+from epbench.memfail.templates.revision import revision_rows
 
 PREFERENCES = (2, 3, 4, 5)
 
@@ -89,6 +90,7 @@ _MAKERS: Mapping[str, Callable[[int, int, bool], list[Row]]] = {
     "coexisting_facts": coexisting_rows,
     "persona_retrieval": persona_rows,
     "long_hop": long_hop_rows,
+    "revision": revision_rows,
 }
 
 
@@ -98,6 +100,7 @@ MOST_ROWS: Mapping[str, tuple[int, int]] = {
     "coexisting_facts": (1000, 490),
     "persona_retrieval": (4400, 3000),
     "long_hop": (1242, 910),
+    "revision": (3666, 3630),
 }
 """The most rows of each config, plain and harder: no name, behavior, category or anchor may occur in two rows."""
 

@@ -1,0 +1,141 @@
+"""The config `revision` from templates: facts about three people that are corrected, withdrawn, restated or told again.
+
+Every message names whom it is about, and what it is about where it withdraws something. In the harder rows all three people have
+one family name, a fact is told in other words when it is corrected, restated or told again, a correction does not name what
+it corrects, a withdrawal points at its fact by another word, and questions share no word of meaning with what was told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from epbench.draws import RandomStream
+from epbench.memfail.dataset.revision import (
+    FACTS,
+    N_SUBJECTS,
+    N_TOPICS,
+    Asked,
+    Said,
+    asked,
+    facts_with,
+    messages,
+    revision_row,
+)
+from epbench.memfail.dataset.schema import Row
+from epbench.memfail.templates.bank import Entity, bank, families, fill, people
+
+SENTENCES = 3
+"""Sentences of a message that tells nothing that is asked for."""
+
+
+def revision_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
+    """Return n rows, each about three people of its own.
+
+    Args:
+        n: Number of rows.
+        seed: Seed of all draws.
+        harder: Whether people share their family name, and texts say the same in other words.
+
+    Raises:
+        BadInput: There are fewer names than people.
+    """
+    stream = RandomStream("memfail revisions", seed, n)
+    circles = families([N_SUBJECTS] * n, stream) if harder else _strangers(people(N_SUBJECTS * n, stream))
+    return [_row(circle, RandomStream("memfail revision", seed, i), harder) for i, circle in enumerate(circles)]
+
+
+def _row(circle: Sequence[Entity], stream: RandomStream, harder: bool) -> Row:
+    texts = _Texts(circle, stream, harder)
+    return revision_row(
+        [person.name for person in circle],
+        texts.topics,
+        texts.values,
+        texts.new,
+        [(said, texts.message(said)) for said in messages(stream)],
+        [texts.question(kind, number) for kind, number in asked()],
+        [texts.unknown(number) for number in range(len(FACTS))],
+    )
+
+
+def _strangers(drawn: Sequence[Entity]) -> list[list[Entity]]:
+    """Put people together who share no name, as far as there are such."""
+    left, circles = list(drawn), []
+    while left:
+        circle = [left.pop(0)]
+        for _ in range(N_SUBJECTS - 1):
+            taken = {name for person in circle for name in person.name.split()}
+            other = next((person for person in left if not taken & set(person.name.split())), left[0])
+            left.remove(other)
+            circle.append(other)
+        circles.append(circle)
+    return circles
+
+
+class _Texts:
+    """Makes the texts of one row.
+
+    Args:
+        circle: The three people.
+        stream: Random stream of the row.
+        harder: Whether the row is one of the harder ones.
+    """
+
+    def __init__(self, circle: Sequence[Entity], stream: RandomStream, harder: bool) -> None:
+        plain, self._stream = bank("revision"), stream
+        self._frames = bank("revision_harder") if harder else plain
+        self._talk = stream.one_by_one(plain["talk"])
+        self._topics = plain["topics"]
+        self.topics = stream.sample([*self._topics], N_TOPICS)
+        self._about = [(circle[subject], self.topics[topic]) for subject, topic, _ in FACTS]
+        left = {topic: stream.sample(self._topics[topic]["values"], len(FACTS)) for topic in self.topics}
+        self.values = [left[topic].pop() for _, topic in self._about]
+        self.new = {number: left[self._about[number][1]].pop() for number in facts_with("corrected")}
+
+    def message(self, said: Said) -> str:
+        """Return the text of a message."""
+        act, numbers = said
+        if act == "talks":
+            return " ".join(self._small_talk() for _ in range(SENTENCES))
+        frame = self._stream.pick(self._frames["tells one" if len(numbers) == 1 and act == "tells" else act])
+        if act == "tells":
+            told = [
+                self._clause(number, self._frames["topics"], self.values[number], named=place == 0)
+                for place, number in enumerate(numbers)
+            ]
+            return self._finished(frame, {"first": f"{told[0]}.", "second": f"{told[-1]}."})
+        (number,) = numbers
+        old = self.values[number]
+        clause = self._clause(number, self._topics, self.new.get(number, old), named=act != "tells again")
+        return self._finished(frame, self._words(number) | {"clause": clause, "old": old})
+
+    def question(self, kind: Asked, number: int) -> str:
+        """Return the text of a question."""
+        topic = self._frames["topics"][self._about[number][1]]
+        frames = self._frames["first questions"] if kind == "first" else topic["questions"]
+        return self._finished(self._stream.pick(frames), self._words(number))
+
+    def unknown(self, number: int) -> str:
+        """Return what a right answer says where the fact was withdrawn."""
+        return self._finished(self._frames["abstention"], self._words(number))
+
+    def _clause(self, number: int, topics: Mapping[str, Any], value: str, *, named: bool) -> str:
+        """The statement of a fact in the words of these topics, about a name or a pronoun."""
+        (who, topic), words = self._about[number], self._about[number][0].words
+        by = (who.name, f"{who.name}'s", who.name) if named else (words["she"], words["her"], words["her_obj"])
+        return str(topics[topic]["clause"].format(who=by[0], whose=by[1], whom=by[2], value=value, **words))
+
+    def _words(self, number: int) -> dict[str, str]:
+        who, topic = self._about[number]
+        about = {**self._topics[topic], **self._frames["topics"][topic]}
+        return {name: about[name].format(name=who.name) for name in ("about", "hint") if name in about} | who.words
+
+    def _small_talk(self) -> str:
+        return fill(next(self._talk), {}, self._stream)
+
+    def _finished(self, frame: str, known: Mapping[str, str]) -> str:
+        """Fill a frame; every sentence begins with a capital."""
+        talk = {"talk": self._small_talk()} if "{talk}" in frame else {}
+        text = fill(frame, {**known, **talk}, self._stream)
+        return re.sub(r"(?<=[.!?] )[a-z]", lambda match: match[0].upper(), text)

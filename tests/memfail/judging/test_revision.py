@@ -1,0 +1,169 @@
+"""What became of facts that were corrected or withdrawn: the four outcomes, the stages, and answers that deserve nothing."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from epbench.memfail.dataset.load import facts_to_store, questions_of
+from epbench.memfail.dataset.revision import values_of
+from epbench.memfail.dataset.schema import complete
+from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.leave_one_out import leave_one_out
+from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.judging.revision import keeps_back, tells_first, tells_old, tells_present
+from epbench.memfail.scores.scoring import floor_of, score_outcomes
+from epbench.memfail.templates.rows import make_rows
+from epbench.progress import no_progress
+from tests.memfail.planted_revisions import PLANTED, UNKNOWN, Careful, Empty, records_of
+
+
+def rows_of(n, seed=0, harder=False):
+    return complete("revision", make_rows("revision", n, seed, harder))
+
+
+def judged(folder, records, stores):
+    return diagnose(folder, records, stores, LexicalJudge(), no_progress)
+
+
+@pytest.mark.parametrize("harder", [False, True])
+@pytest.mark.parametrize("system", PLANTED)
+def test_planted_systems_get_their_outcomes(tmp_path, system, harder):
+    records, stores, labels = records_of(system, rows_of(25, harder=harder))
+    outcomes = judged(tmp_path, records, stores)
+    wrong = [(o.group, o.label, label) for o, label in zip(outcomes, labels, strict=True) if o.label != label]
+    assert len(wrong) <= 0.05 * len(outcomes), Counter(wrong)
+    for group in {outcome.group for outcome in outcomes}:  # and in each group of questions
+        of_group = [o.label == label for o, label in zip(outcomes, labels, strict=True) if o.group == group]
+        assert sum(of_group) >= 0.95 * len(of_group)
+
+
+@given(seed=st.integers(0, 10_000), harder=st.booleans(), system=st.sampled_from(PLANTED))
+@settings(max_examples=15, deadline=None)
+def test_outcomes_do_not_depend_on_the_rows(tmp_path_factory, seed, harder, system):
+    records, stores, labels = records_of(system, rows_of(2, seed, harder))
+    assert [outcome.label for outcome in judged(tmp_path_factory.mktemp("run"), records, stores)] == labels
+
+
+def test_planted_systems_are_told_apart(tmp_path):
+    profiles = set()
+    for system in PLANTED:
+        records, stores, _ = records_of(system, rows_of(5))
+        (path := tmp_path / system.__name__).mkdir()
+        labels = Counter((o.group, o.label) for o in judged(path, records, stores))
+        profiles.add(frozenset(labels.items()))
+    assert len(profiles) == len(PLANTED)
+
+
+ANSWERS = {
+    "nothing": lambda row, question: "",
+    "not known": lambda row, question: UNKNOWN,
+    "every value": lambda row, question: "\n".join(values_of(row)),
+    "the first value": lambda row, question: question_fact(row, question)["first"],
+    "the last value": lambda row, question: (
+        question_fact(row, question)["now"] or question_fact(row, question)["first"]
+    ),
+    "an echo of the question": lambda row, question: question.text,
+}
+
+
+def question_fact(row, question):
+    number = int(question.id.rpartition("-q")[2]) - 1
+    return row["facts"][row["questions"][number]["fact"]]
+
+
+@pytest.mark.parametrize(("answer", "most"), [*zip(ANSWERS, (0, 0.34, 0.34, 0.5, 0.5, 0), strict=True)])
+def test_one_answer_to_everything_earns_little(tmp_path, answer, most):
+    """Even with a store of every message word for word."""
+    rows = rows_of(10)
+    by_id = {row["id"]: row for row in rows}
+    records, _, _ = records_of(Careful, rows)
+    texts = {row["id"]: [said["text"] for said in row["statements"]] for row in rows}
+    records = [
+        replace(r, memories=tuple(texts[r.store]), answer=ANSWERS[answer](by_id[r.store], r.question)) for r in records
+    ]
+    (scores,) = score_outcomes(judged(tmp_path, records, texts)).values()
+    assert scores["success_rate"] <= most and scores["rows_right"] == 0
+
+
+def test_a_failed_request_is_neither_right_nor_wrong(tmp_path):
+    records, stores, _ = records_of(Careful, rows_of(2))
+    records[0] = replace(records[0], failure="refused", answer="")
+    outcomes = judged(tmp_path, records, stores)
+    (scores,) = score_outcomes(outcomes).values()
+    assert outcomes[0].label == "failed" and scores["failed"] == 1
+    assert scores["success_rate"] == scores["rows_right"] == 1.0  # of 23 questions, and of the other row
+
+
+def test_an_empty_store_earns_nothing(tmp_path):
+    records, stores, _ = records_of(Empty, rows_of(3))
+    (scores,) = score_outcomes(judged(tmp_path, records, stores)).values()
+    assert (
+        scores["success_rate"] == 0.0
+        and scores["storage_error"] == 1.0
+        and scores["answer_accuracy"] == pytest.approx(1 / 3)
+    )
+    floor = floor_of(questions_of("revision", rows_of(3)))
+    assert floor == {"success_rate": 0.0, "answer_accuracy": pytest.approx(1 / 3)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "right", "stale"),
+    [
+        ("Ghent.", True, False),
+        ("She lives in Ghent, not Lyon.", True, False),
+        ("She moved from Lyon to Ghent.", True, False),
+        ("You said Lyon at first. It is Ghent.", True, False),
+        ("Lyon.", False, True),
+        ("Lyon and Ghent.", False, True),
+        ("She lives in Lyon. She lives in Ghent.", False, True),
+        ("Not Lyon.", False, False),
+        (UNKNOWN, False, False),
+        ("", False, False),
+    ],
+)
+def test_the_present_value(answer, right, stale):
+    assert tells_present("Ghent", "Lyon", answer) is right and tells_old("Ghent", "Lyon", answer) is stale
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("Lyon.", True),
+        ("Lyon, and later Ghent.", True),
+        ("You told me Lyon, which you corrected to Ghent.", True),
+        ("Lyon, not Ghent.", True),
+        ("Ghent.", False),
+        ("Lyon or Ghent.", False),
+        ("She lives in Lyon. She lives in Ghent.", False),
+    ],
+)
+def test_the_first_value(answer, right):
+    assert tells_first("Lyon", "Ghent", answer) is right
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        (UNKNOWN, True),
+        ("I have no information about that.", True),
+        ("You asked me to forget where she lives.", True),
+        ("That was deleted from my notes.", True),
+        ("You asked me to forget that she lives in Lyon.", False),
+        ("I am not sure, but it may be Lyon.", False),
+        ("She lives in Ghent.", False),
+        ("   ", False),
+    ],
+)
+def test_what_was_withdrawn(answer, right):
+    assert keeps_back("Lyon", answer) is right
+
+
+def test_a_needed_fact_that_is_gone_is_missed(tmp_path):
+    rows = rows_of(20)
+    records, _, _ = records_of(Careful, rows)
+    records = [replace(record, store="") for record in records]
+    left_out = leave_one_out(tmp_path, records, {"": facts_to_store("revision", rows)}, LexicalJudge(), no_progress)
+    assert left_out.of > 150 and left_out.n == left_out.misplaced == 0

@@ -20,7 +20,8 @@ those of the archive's own judge: OUT/<book>/<run>/agreement.json, with the larg
 
 With --benchmark memfail, the judge diagnoses records with one planted fault each: a fact absent or not listed, a stored
 question, two people conflated, a detail dropped, a negation turned, a number changed, a link reversed, the wrong fact
-retrieved, a wrong answer; and faithful records. The passport tells how many faults get any error (sensitivity), how many
+retrieved, a wrong answer; with --config revision, a corrected or a withdrawn value answered, or a neighbour gone; and
+faithful records. The passport tells how many faults get any error (sensitivity), how many
 that of their stage, and how many faithful records are correct (specificity). The rows are made from templates; --dataset
 takes them from a dataset. A model reads whole stores, which is dear: see --plan, and take fewer --rows or one --config.
 """

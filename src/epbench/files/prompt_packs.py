@@ -22,6 +22,7 @@ def load_pack(
     kind: type[Pack],
     holds: Mapping[str, Sequence[str]],
     may_hold: Mapping[str, Sequence[str]] | None = None,
+    may_lack: Mapping[str, str] | None = None,
 ) -> Pack:
     """Read a pack from a file.
 
@@ -30,11 +31,12 @@ def load_pack(
         kind: A dataclass whose fields are texts.
         holds: The placeholders of each field, which its text must have once each; texts of other fields have none.
         may_hold: The placeholders that the text of a field may have besides, as often as it likes.
+        may_lack: By name of a field that a file need not have, the text that it then has.
 
     Raises:
         BadInput: The file does not exist or is not TOML or JSON, or a key or a placeholder is missing or unknown.
     """
-    content = _read(path)
+    content = {**(may_lack or {}), **_read(path)}
     expected = [field.name for field in fields(kind)]
     for key in (*expected, *content):
         if key not in content:

@@ -19,6 +19,7 @@ Fault = Callable[[Row], Row | None]
 Faults = Mapping[tuple[str, int], Sequence[Fault]]
 
 STEPS = {
+    "new_values": "revision",
     "statement": "datapoint",
     "link_sentence": "hard",
     "essay": "easy",
@@ -170,6 +171,27 @@ def chain(spec: Row) -> Row:
     return {"anchors": anchors, "facts": facts, "question": f"Where do the habits of {name} lead in the end?"}
 
 
+def revision(spec: Row) -> Row:
+    """Values of the templates, told in plain sentences."""
+    left = {topic: iter(found["values"]) for topic, found in bank("revision")["topics"].items()}
+    facts = spec["facts"]
+    values = [next(left[fact["topic"]]) for fact in facts]
+    new = {fact["fact"]: next(left[fact["topic"]]) for fact in facts if fact["fate"] == "corrected"}
+
+    def told(does: str, number: int) -> str:
+        value = "a thing" if does == "withdraws" else new.get(number, "") if does == "corrects" else values[number]
+        return f"One of them {does}: {facts[number]['person']}, on {facts[number]['topic']}, has {value}."
+
+    texts = [" ".join(told(said["does"], number) for number in said["facts"]) for said in spec["messages"]]
+    asks = [(facts[asked["fact"]], asked["asks"]) for asked in spec["questions"]]
+    return {
+        "values": values,
+        "new_values": [*new.values()],
+        "messages": [text or f"I counted {spec['row_id']}{i:02} clouds today." for i, text in enumerate(texts)],
+        "questions": [f"On the {fact['topic']} of {fact['person']}: {kind}?" for fact, kind in asks],
+    }
+
+
 def audit(spec: Row) -> Row:
     return {"to_drop": []}
 
@@ -180,7 +202,7 @@ def options(spec: Row) -> Row:
 
 WRITERS: dict[str, Callable[[Row], Row]] = {
     "datapoint": datapoint, "easy": easy, "hard": hard, "coexisting": coexisting, "persona": persona, "chain": chain,
-    "audit": audit, "options": options,
+    "audit": audit, "options": options, "revision": revision,
 }  # fmt: skip
 
 

@@ -17,8 +17,9 @@ from epbench.memfail.generation.long_hop import (
     options_step,
     people_are_disjoint,
 )
+from epbench.memfail.generation.revision import revision_step
 from epbench.memfail.generation.single_call import coexisting_step, persona_step
-from epbench.memfail.generation.specs import ChainSpec, CoexistingSpec, PersonaSpec, conditional_specs
+from epbench.memfail.generation.specs import ChainSpec, CoexistingSpec, PersonaSpec, conditional_specs, revision_specs
 from epbench.memfail.generation.words import keeps, missing
 from tests.memfail.generation.scripted_rows import WRITERS
 
@@ -42,6 +43,7 @@ CASES = {
     "chain": (chain_step(PROMPTS, []), ChainSpec(2, 2)),
     "named chain": (chain_step(PROMPTS, []), ChainSpec(1, 2)),
     "audit": (audit_step(PROMPTS), Window(0, (CHAIN,))),
+    "revision": (revision_step(PROMPTS), revision_specs(1)[0]),
     "options": (options_step(PROMPTS), OptionsSpec(CHAIN, CANDIDATES)),
 }
 
@@ -80,7 +82,37 @@ def swapped(row, low, high):
     return essay(row, swap)
 
 
+REVISION = CASES["revision"][1]
+
+
+def message(row, act, change):
+    """The row with another text for its first message that does this."""
+    place = next(i for i, (does, _) in enumerate(REVISION.messages) if does == act)
+    return row | {"messages": [change(text) if i == place else text for i, text in enumerate(row["messages"])]}
+
+
+def without_values(row):
+    """How to take all values out of a text."""
+    return lambda text: re.sub("|".join(map(re.escape, (*row["values"], *row["new_values"]))), "it", text)
+
+
 VIOLATIONS = [
+    ("revision", "fields", lambda row: row | {"messages": "hello"}),
+    ("revision", "lists_have_their_length", lambda row: row | {"values": row["values"][1:]}),
+    ("revision", "lists_have_their_length", lambda row: row | {"questions": row["questions"][1:]}),
+    ("revision", "values_share_no_words", lambda row: row | {"new_values": [row["new_values"][0]] * 2, "messages": [
+        text.replace(row["new_values"][1], row["new_values"][0]) for text in row["messages"]]}),
+    ("revision", "messages_name_whom_they_are_about", lambda row: message(row, "withdraws", lambda text: "Forget that.")),
+    ("revision", "messages_name_whom_they_are_about",
+     lambda row: message(row, "talks", lambda text: f"{REVISION.subjects[0]} waved.")),
+    ("revision", "messages_tell_their_values", lambda row: message(row, "tells", without_values(row))),
+    ("revision", "messages_tell_their_values", lambda row: message(row, "corrects", without_values(row))),
+    ("revision", "messages_tell_their_values", lambda row: message(row, "tells again", without_values(row))),
+    ("revision", "messages_leak_no_value",
+     lambda row: message(row, "withdraws", lambda text: f"{text} No more of {', '.join(row['values'])}.")),
+    ("revision", "messages_leak_no_value", lambda row: message(row, "talks", lambda text: f"I had {row['values'][1]}.")),
+    ("revision", "questions_name_whom_they_ask_about", lambda row: first(row, "questions", lambda text: "What does she do?")),
+    ("revision", "questions_name_no_value", lambda row: first(row, "questions", lambda text: f"{text} {row['values'][0]}?")),
     ("datapoint", "fields", lambda row: without(row, "question")),
     ("datapoint", "fields", lambda row: row | {"answer": True}),
     ("datapoint", "statement_keeps_rule", lambda row: row | {"statement": f"{POINT.entity} {row['behavior']}."}),

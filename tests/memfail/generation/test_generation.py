@@ -11,7 +11,7 @@ from epbench.errors import BadInput, RunFailed
 from epbench.journals.journal import read_journal
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.load import CONFIGS
-from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, facts_of
+from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, config_of, facts_of
 from epbench.memfail.dataset.word_rules import connectives
 from epbench.memfail.generation.asking import (
     OWN,
@@ -352,6 +352,24 @@ def test_duplicates_are_found_by_trigrams():
     assert seen.like(["a b c d", "a b c d"], "four") == "four"  # alike among themselves: neither is kept
     assert seen.like(["a b c d"], "five") is None
     assert shingles("One two") == {"one two"} and shingles("") == {""}
+
+
+@pytest.mark.slow
+def test_revision_rows_are_complete_and_without_faults(asking, tmp_path):
+    with asking(tmp_path) as asker:
+        planner = Planner(asker.model, PROMPTS, seed=42, max_tokens=4096)
+        estimated, _ = plan(planner, ["revision"], 5, 42)
+        tables = generate(asker, ["revision"], 5, 42)
+        assert estimated.requests == len(asker.sent()) == 3
+    assert len(tables["revision"]) == 5 and not asker.log.rejections
+    assert [failure for failure in validation_failures(validate(tables)) if "near_duplicate" not in failure] == []
+    assert config_of("revision", tables["revision"]).columns["id"][4] == "revision-004"
+
+
+def test_a_pack_may_lack_the_text_about_revision(tmp_path):
+    text = OWN.read_text("utf-8")
+    (pack := tmp_path / "earlier.toml").write_text(text[: text.index("revision = ")], "utf-8")
+    assert load_generation_prompts(pack) == PROMPTS
 
 
 def test_another_pack_needs_the_same_placeholders(tmp_path):

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from epbench.errors import BadInput
 from epbench.judges.protocol import PastJudge
-from epbench.memfail.dataset.load import CONFIGS, GoldMemory, Question
+from epbench.memfail.dataset.load import CONFIGS, GoldMemory, Question, questions_of
+from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, words_of
 from epbench.memfail.judging.lexical import Check, LexicalJudge
 from epbench.memfail.judging.load import OWN, ModelJudge, load_judge, load_judging_prompts
+from epbench.memfail.templates.rows import make_rows
 from epbench.models.load import Options
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Usage
@@ -23,6 +25,7 @@ from tests.memfail.honest_judge import verdict
 from tests.memfail.memfail_samples import SOURCES, questions_from
 from tests.models.loopback_endpoint import LoopbackEndpoint
 
+HASH_WITHOUT_REVISION = "465ade17a32046bd"
 ESSAY = "Ada keeps bees. She sings to them only in steady drizzle, and nobody minds. She likes toast."
 RULE = GoldMemory("r/0", ESSAY, ("Ada", "sings to them"), ("in steady drizzle",))
 
@@ -290,6 +293,31 @@ def test_every_kind_of_check_has_its_words():
             request = prompts.request(check, "id")
             assert ESSAY in request.user and "{" not in request.user
             assert json.dumps(dict(request.schema))
+
+
+def test_revision_has_words_for_every_check_and_leaves_the_judge_the_same():
+    """Journals and passports of earlier runs stay valid, and so does a pack without these texts."""
+    assert load_judging_prompts().hash == HASH_WITHOUT_REVISION
+    prompts = load_judging_prompts()
+    row = complete("revision", make_rows("revision", 1))
+    for asked in questions_of("revision", row):
+        for kind in ("storage", "summary", "retrieval"):
+            request = prompts.request(Check(kind, asked, asked.gold[0], (ESSAY,)), "id")
+            assert ESSAY in request.user and asked.gold[0].link[1] in request.user
+        right = {"now": "reasoning", "first": "reasoning", "forgotten": "abstention"}[asked.kind]
+        for kind in (right, "stale", "resurrected"):
+            request = prompts.request(Check(kind, asked, answer="hm"), "id")
+            assert asked.text in request.user and "> hm" in request.user and "{" not in request.user
+            assert (asked.about["other"] or "(there is none)") in request.user
+
+
+def test_a_pack_may_lack_the_texts_about_revision(tmp_path):
+    earlier, text = tmp_path / "earlier.toml", OWN.read_text("utf-8")
+    earlier.write_text(text[: text.index("revision_storage")], "utf-8")
+    assert load_judging_prompts(earlier) == load_judging_prompts()
+    other = tmp_path / "other.toml"
+    other.write_text(text.replace("Do the memories hold this about", "Is there a memory of this about"), "utf-8")
+    assert load_judging_prompts(other).hash != HASH_WITHOUT_REVISION
 
 
 EARLIER_GOLD = tuple(GoldMemory(f"r/{i}", f"Ada sings {i}", ("Ada", f"sings {i}"), ("in drizzle",)) for i in range(2))

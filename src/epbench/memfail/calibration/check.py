@@ -12,7 +12,7 @@ from epbench.files.writing import write_text
 from epbench.journals.journal import read_journal
 from epbench.judges.model import name_without_weights
 from epbench.judges.protocol import JUDGEMENTS, failures_of
-from epbench.memfail.calibration.faults import FAULTS, PlantedCase, planted_cases
+from epbench.memfail.calibration.faults import PlantedCase, planted_cases
 from epbench.memfail.calibration.passport import (
     PASSPORT,
     Passport,
@@ -21,6 +21,7 @@ from epbench.memfail.calibration.passport import (
     passport_path,
     passport_table,
 )
+from epbench.memfail.calibration.revision_faults import faults_of
 from epbench.memfail.dataset.load import QuestionRecord, check_config, facts_to_store, load_memfail, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.judging.diagnosis import diagnose
@@ -56,7 +57,7 @@ def planted_set(configs: Sequence[str], n: int, seed: int, *, dataset: str | Non
         else:
             loaded = load_memfail(dataset, config)
             questions, facts = loaded.questions, loaded.facts
-        cases += planted_cases(config, questions, facts, n, seed)
+        cases += planted_cases(config, questions, facts, n, seed, faults_of(config))
     return cases
 
 
@@ -67,7 +68,10 @@ def plan_lines(judge: Judge, cases: Sequence[PlantedCase]) -> list[str]:
         BadInput: A check does not fit the judge's window.
     """
     checks = list({check.key(judge): check for check in every_check(*_told_apart(cases))}.values())
-    who = f"judge {name_without_weights(judge)}: {len(cases):,} cases of {len(FAULTS)} kinds, at most {len(checks):,} verdicts"
+    kinds = len({case.fault for case in cases})
+    who = (
+        f"judge {name_without_weights(judge)}: {len(cases):,} cases of {kinds} kinds, at most {len(checks):,} verdicts"
+    )
     most = judge.plan(checks)
     return [f"{who}, no tokens"] if most is None else [who, *(f"judge: {line}" for line in most.lines())]
 

@@ -164,7 +164,7 @@ class PlantedCase:
 
 
 @dataclass(frozen=True, slots=True)
-class _World:
+class World:
     """What a fault may draw on: the facts and questions of a config, and a stream of its own."""
 
     facts: Sequence[Fact]
@@ -200,11 +200,16 @@ class _World:
 
 
 Case = tuple[QuestionRecord, Mapping[str, Sequence[str]]]
-Plant = Callable[[_World, Question, GoldMemory], "Case | None"]
+Plant = Callable[[World, Question, GoldMemory], "Case | None"]
 
 
 def planted_cases(
-    config: str, questions: Sequence[Question], facts: Sequence[Fact], n: int, seed: int
+    config: str,
+    questions: Sequence[Question],
+    facts: Sequence[Fact],
+    n: int,
+    seed: int,
+    faults: Mapping[str, tuple[Plant, Label]] | None = None,
 ) -> list[PlantedCase]:
     """Plant each fault that the config can have into up to n questions, drawn at random.
 
@@ -214,14 +219,15 @@ def planted_cases(
         facts: Its facts, all of which the one store holds.
         n: The largest number of cases of each fault; fewer where it can be planted into fewer questions.
         seed: Seed of all draws.
+        faults: The faults, by name; `FAULTS` by default.
 
     Returns:
-        The cases, fault by fault in the order of `FAULTS`. Faults of a memory are planted into questions that have no
+        The cases, fault by fault in their order. Faults of a memory are planted into questions that have no
         other way to pass, so never into misleading ones.
     """
     cases = []
-    for fault, (plant, expected) in FAULTS.items():
-        world = _World(facts, questions, RandomStream("planted fault", config, fault, seed))
+    for fault, (plant, expected) in (faults or FAULTS).items():
+        world = World(facts, questions, RandomStream("planted fault", config, fault, seed))
         planted = _planted(world, fault, plant)
         for record, stores in (case for case, _ in zip(planted, range(n), strict=False)):
             cases.append(PlantedCase(fault, record, stores, expected))
@@ -253,7 +259,7 @@ def wrong_answer(question: Question, questions: Sequence[Question], draw: Random
     return draw.pick(others) if others else None
 
 
-def _planted(world: _World, fault: str, plant: Plant) -> Iterator[Case]:
+def _planted(world: World, fault: str, plant: Plant) -> Iterator[Case]:
     for question in world.draw.sample(world.questions, len(world.questions)):
         if question.kind == "misleading" and fault not in OF_ANSWERS:
             continue
@@ -263,25 +269,25 @@ def _planted(world: _World, fault: str, plant: Plant) -> Iterator[Case]:
                 break
 
 
-def _faithful(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+def _faithful(world: World, question: Question, gold: GoldMemory) -> Case | None:
     return world.case(question, gold, [gold.text])
 
 
-def _absent(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+def absent(world: World, question: Question, gold: GoldMemory) -> Case | None:
     return world.case(question, gold, [])
 
 
-def _unlisted(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+def unlisted(world: World, question: Question, gold: GoldMemory) -> Case | None:
     """The fact comes back, but the list of all memories does not have it."""
     record, _ = world.case(question, gold, [gold.text])
     return record, world.case(question, gold, [])[1]
 
 
-def _question_stored(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+def _question_stored(world: World, question: Question, gold: GoldMemory) -> Case | None:
     return world.case(question, gold, [question.query])
 
 
-def _conflated(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+def _conflated(world: World, question: Question, gold: GoldMemory) -> Case | None:
     """Two people have become one: what is told of them stands in one memory, under the name of the other."""
     if question.config not in _ABOUT_PEOPLE:
         return None
@@ -297,19 +303,19 @@ _ABOUT_PEOPLE = ("conditional_facts_easy", "conditional_facts_hard", "persona_re
 
 
 def _replaced_by(change: Callable[[GoldMemory], str | None]) -> Plant:
-    def plant(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+    def plant(world: World, question: Question, gold: GoldMemory) -> Case | None:
         text = change(gold)
         return world.case(question, gold, [text]) if text else None
 
     return plant
 
 
-def _negated(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+def _negated(world: World, question: Question, gold: GoldMemory) -> Case | None:
     text = negated(gold, world.draw)
     return world.case(question, gold, [text]) if text else None
 
 
-def _not_retrieved(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+def not_retrieved(world: World, question: Question, gold: GoldMemory) -> Case | None:
     """Everything is held; of what the question needs one memory does not come back, but one about something else does."""
     record, stores = world.case(question, gold, [gold.text])
     elsewhere = [
@@ -331,22 +337,22 @@ def _mentions(text: str, gold: GoldMemory) -> bool:
     return bool(content_of(gold.link[0]) & content_of(text))
 
 
-def _wrong_answer(world: _World, question: Question, gold: GoldMemory) -> Case | None:
+def _wrong_answer(world: World, question: Question, gold: GoldMemory) -> Case | None:
     answer = wrong_answer(question, world.questions, world.draw)
     return world.case(question, gold, [gold.text], answer=answer) if answer else None
 
 
 FAULTS: Mapping[str, tuple[Plant, Label]] = {
     NO_FAULT: (_faithful, "correct"),
-    "fact absent": (_absent, "storage_error"),
-    "fact not listed": (_unlisted, "storage_error"),
+    "fact absent": (absent, "storage_error"),
+    "fact not listed": (unlisted, "storage_error"),
     "question stored": (_question_stored, "storage_error"),
     "people conflated": (_conflated, "storage_error"),
     "detail dropped": (_replaced_by(without_detail), "summary_error"),
     "negation turned": (_negated, "summary_error"),
     "number changed": (_replaced_by(with_other_numbers), "summary_error"),
     "direction reversed": (_replaced_by(reversed_link), "summary_error"),
-    "wrong fact retrieved": (_not_retrieved, "retrieval_error"),
+    "wrong fact retrieved": (not_retrieved, "retrieval_error"),
     "answer wrong": (_wrong_answer, "reasoning_error"),
 }
 """By name, how a fault is planted and the label that it deserves."""

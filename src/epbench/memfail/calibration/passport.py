@@ -23,6 +23,7 @@ from epbench.files.safe_text import markdown_text
 from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, identity_of, noted_judge
 from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, PlantedCase
+from epbench.memfail.calibration.revision_faults import ALL_FAULTS
 from epbench.memfail.judging.diagnosis import Label
 from epbench.reports.figures import COLOURS, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import how_it_was_run, page, pairs
@@ -77,7 +78,7 @@ def make_passport(
     pairs = list(zip(cases, labels, strict=True))
     judged = [(case, label) for case, label in pairs if label != "failed"]
     faulty = [(case, label) for case, label in judged if case.fault != NO_FAULT]
-    of_fault = {fault: [pair for pair in pairs if pair[0].fault == fault] for fault in FAULTS}
+    of_fault = {fault: [pair for pair in pairs if pair[0].fault == fault] for fault in ALL_FAULTS}
     of_config: dict[str, list[Judged]] = {}
     for case, label in pairs:
         if case.fault != NO_FAULT:
@@ -93,8 +94,9 @@ def make_passport(
         **_share("stage", [label == case.expected for case, label in faulty]),
         **_share("specificity", [label == "correct" for case, label in judged if case.fault == NO_FAULT]),
         "faults": [
-            {"fault": fault, "expected": FAULTS[fault][1]} | _counted(fault_cases)
+            {"fault": fault, "expected": ALL_FAULTS[fault][1]} | _counted(fault_cases)
             for fault, fault_cases in of_fault.items()
+            if fault_cases or fault in FAULTS
         ],
         "configs": [{"config": config} | _counted(config_cases) for config, config_cases in of_config.items()],
         "versions": {"epbench": __version__},
@@ -287,7 +289,7 @@ def _figure(passport: Passport) -> str:
 
 def _wrong(cases: Sequence[PlantedCase], labels: Sequence[Label]) -> list[list[str]]:
     rows = []
-    for fault in FAULTS:
+    for fault in ALL_FAULTS:
         wrong = (
             (case, label)
             for case, label in zip(cases, labels, strict=True)

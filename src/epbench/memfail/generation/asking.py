@@ -17,8 +17,10 @@ from typing import Any, Generic, Protocol, TypeVar
 from epbench.errors import RunFailed, UnusableReply
 from epbench.files.packaged import packaged
 from epbench.files.prompt_packs import load_pack
+from epbench.files.text import parse_toml
 from epbench.journals.answers import ask
 from epbench.journals.journal import Record, read_journal
+from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.generation.specs import batches
 from epbench.memfail.generation.words import Duplicates, quoted
 from epbench.models.json_replies import last_object_with, number_of
@@ -49,17 +51,19 @@ class GenerationPrompts:
     long_hop_chain: str
     long_hop_audit: str
     long_hop_options: str
+    revision: str
 
 
 def load_generation_prompts(path: Path | None = None) -> GenerationPrompts:
-    """Return the pack in a file, or ours.
+    """Return the pack in a file, which may lack the text about `revision`, or ours.
 
     Raises:
         BadInput: The file is not such a pack; see `load_pack`.
     """
     steps = [field.name for field in fields(GenerationPrompts) if field.name not in ("system", "repair")]
     holds = {"repair": ["problems"], **{name: ["specs"] for name in steps}, "long_hop_chain": ["specs", "known"]}
-    return load_pack(path or OWN, GenerationPrompts, holds)
+    own = {REVISION: str(parse_toml(OWN.read_text("utf-8"))[REVISION])}
+    return load_pack(path or OWN, GenerationPrompts, holds, may_lack=own)
 
 
 TRIES = 3

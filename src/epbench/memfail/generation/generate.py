@@ -1,4 +1,4 @@
-"""The five configs by one model: rows, a report on how they came to be, and an estimate before anything is asked.
+"""The configs by one model: rows, a report on how they came to be, and an estimate before anything is asked.
 
 Paper: Section 4 and Appendix B. A config of which no row is left is an error; a row that is dropped is not.
 """
@@ -16,10 +16,12 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.journals.answers import fingerprint_of
 from epbench.memfail.dataset.findings import Report
+from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.dataset.schema import LETTERS, Row, complete
 from epbench.memfail.generation.asking import TEMPERATURE, TRIES, Asker, Planner
 from epbench.memfail.generation.conditional import EASY, HARD, conditional_rows
 from epbench.memfail.generation.long_hop import long_hop_rows
+from epbench.memfail.generation.revision import revision_rows
 from epbench.memfail.generation.single_call import coexisting_rows, persona_rows
 from epbench.models.estimate import Estimate, check_window, estimate
 from epbench.models.protocol import weights_of
@@ -41,7 +43,7 @@ def generate(asker: Asker, configs: Sequence[str], n: int, seed: int) -> dict[st
 
     Args:
         asker: Asks the model; its log then tells what happened to each row.
-        configs: Some of `epbench.memfail.dataset.load.CONFIGS`.
+        configs: Some of `epbench.memfail.dataset.load.KNOWN`.
         n: Number of rows to ask for.
         seed: Seed of the specs.
 
@@ -53,7 +55,12 @@ def generate(asker: Asker, configs: Sequence[str], n: int, seed: int) -> dict[st
     drawn: dict[str, list[Row]] = {}
     if conditional := [config for config in configs if config in (EASY, HARD)]:
         drawn |= conditional_rows(asker, conditional, n, seed)
-    one_by_one = {"coexisting_facts": coexisting_rows, "persona_retrieval": persona_rows, "long_hop": long_hop_rows}
+    one_by_one = {
+        "coexisting_facts": coexisting_rows,
+        "persona_retrieval": persona_rows,
+        "long_hop": long_hop_rows,
+        REVISION: revision_rows,
+    }
     drawn |= {config: rows_of(asker, n, seed) for config, rows_of in one_by_one.items() if config in configs}
     empty = [config for config in configs if not drawn[config]]
     if empty and not isinstance(asker, Planner):
@@ -163,6 +170,7 @@ _SHOULD_BE_NONE = """
     facts_naming_another_preference_of_the_row questions_naming_a_preference
     misleading_about_somebody_with_an_essay direct_about_an_ambiguous_name asked_name_not_in_question
     only_the_true_option_in_any_fact later_anchor_in_stem anchors_not_in_all_their_facts
+    names_in_several_revision_rows subject_not_in_question value_in_question value_not_told value_leaks values_that_share_words
 """.split()
 
 

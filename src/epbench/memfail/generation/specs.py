@@ -18,8 +18,10 @@ from typing import Any, ClassVar, Literal
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
+from epbench.memfail.dataset.revision import N_TOPICS, Said, messages
 from epbench.memfail.dataset.schema import LETTERS
 from epbench.memfail.templates.bank import bank, entities, people
+from epbench.memfail.templates.revision import strangers
 
 SEED = 42
 """The seed of the released rows."""
@@ -90,6 +92,22 @@ class PersonaSpec(_Numbered):
     entity: str
     flavor: str
     strangers: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class RevisionSpec(_Numbered):
+    """One row of `revision`, which the reference does not have.
+
+    Attributes:
+        subjects: Whom the facts are about.
+        topics: What they are about.
+        messages: What each message does, in their order.
+    """
+
+    task = "revision"
+    subjects: tuple[str, ...]
+    topics: tuple[str, ...]
+    messages: tuple[Said, ...]
 
 
 @dataclass(frozen=True)
@@ -186,6 +204,24 @@ def persona_specs(n: int, seed: int = SEED) -> list[PersonaSpec]:
             f"rows: there are not enough names for {n} personas and their strangers; ask for fewer"
         ) from None
     return named
+
+
+def revision_specs(n: int, seed: int = SEED) -> list[RevisionSpec]:
+    """Draw the people, the topics and the order of the messages of n rows.
+
+    Raises:
+        BadInput: Our lists have too few names.
+    """
+    stream, topics = RandomStream("memfail revisions of a model", seed, n), [*bank("revision")["topics"]]
+    return [
+        RevisionSpec(
+            number,
+            tuple(person.name for person in circle),
+            tuple(stream.sample(topics, N_TOPICS)),
+            tuple(messages(stream)),
+        )
+        for number, circle in enumerate(strangers(n, stream))
+    ]
 
 
 def chain_specs(n: int, spare: float = SPARE) -> list[ChainSpec]:

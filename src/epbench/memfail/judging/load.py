@@ -10,15 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput, UnusableReply
 from epbench.files.packaged import packaged
 from epbench.files.prompt_packs import load_pack
+from epbench.files.text import parse_toml
 from epbench.journals.answers import fingerprint_of
 from epbench.judges.model import Ask, BaseModelJudge, Calls
 from epbench.judges.protocol import Judgement, PastJudge
+from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.judging.lexical import Check, Judge, LexicalJudge, Verdict
 from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.models.json_replies import boolean_of, last_object_with
@@ -37,6 +40,7 @@ SCHEMA: dict[str, Any] = {
 SAMPLING = Sampling(max_tokens=2048)  # room for models that think before they answer
 
 _LINK, _ANSWER = ["fact", "first", "last"], ["facts", "question", "truth", "answer"]
+_GIVEN_UP = ["question", "other", "answer"]
 _HOLDS = {
     "store": ["memories"],
     "retrieved": ["memories"],
@@ -57,6 +61,14 @@ _HOLDS = {
     "long_hop_storage": _LINK,
     "long_hop_summary": _LINK,
     "long_hop_retrieval": _LINK,
+    "revision_storage": _LINK,
+    "revision_summary": _LINK,
+    "revision_retrieval": _LINK,
+    "revision_reasoning": ["question", "truth", "other", "answer"],
+    "revision_history": ["question", "truth", "other", "answer"],
+    "revision_abstention": _GIVEN_UP,
+    "revision_stale": _GIVEN_UP,
+    "revision_resurrected": _GIVEN_UP,
 }
 _TASKS = {
     "conditional_facts_easy": "conditional",
@@ -64,7 +76,15 @@ _TASKS = {
     "coexisting_facts": "coexisting",
     "persona_retrieval": "persona",
     "long_hop": "long_hop",
+    REVISION: REVISION,
 }
+
+
+@cache
+def _own_revision() -> dict[str, str]:
+    """Our texts about `revision`, which a pack may lack."""
+    pack: dict[str, str] = parse_toml(OWN.read_text("utf-8"))
+    return {name: text.strip("\n") for name, text in pack.items() if name.startswith(REVISION)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +98,8 @@ class JudgingPrompts:
         any_detail: Replaces the detail where no single one counts.
         repair: Follows a question if a reply could not be used: `{problem}`.
         conditional_storage, …: What is asked, by task and kind of check: about a memory `{fact}`, the ends of its link
-            `{first}` and `{last}`, `{detail}`; about an answer `{facts}`, `{question}`, `{truth}`, `{answer}`.
+            `{first}` and `{last}`, `{detail}`; about an answer `{facts}`, `{question}`, `{truth}`, `{answer}`, and in
+            `revision` `{other}`, the value that was given up, or that came later.
     """
 
     system: str
@@ -102,15 +123,29 @@ class JudgingPrompts:
     long_hop_storage: str
     long_hop_summary: str
     long_hop_retrieval: str
+    revision_storage: str
+    revision_summary: str
+    revision_retrieval: str
+    revision_reasoning: str
+    revision_history: str
+    revision_abstention: str
+    revision_stale: str
+    revision_resurrected: str
 
     @property
     def hash(self) -> str:
-        """Hash of everything the replies depend on: another hash is another judge."""
-        return fingerprint_of([asdict(self), SCHEMA])
+        """Hash of everything the replies depend on: another hash is another judge.
+
+        Our texts about `revision` are not part of it, since `REVISION_RULES` is counted up when they change.
+        """
+        texts = asdict(self)
+        revision = {name: texts.pop(name) for name in _own_revision()}
+        return fingerprint_of([texts, SCHEMA, *([] if revision == _own_revision() else [revision])])
 
     def request(self, check: Check, id_: str) -> Request:
         """The request by which a model judges a check."""
-        asked: str = getattr(self, f"{_TASKS[check.question.config]}_{check.kind}")
+        kind = "history" if check.gold is None and check.question.kind == "first" else check.kind
+        asked: str = getattr(self, f"{_TASKS[check.question.config]}_{kind}")
         if check.gold is None:
             return Request(id_, self.system, "", _about_answer(asked, check), SAMPLING, schema=SCHEMA)
         gold = check.gold
@@ -131,6 +166,7 @@ def _about_answer(asked: str, check: Check) -> str:
         facts="\n".join(gold.text for gold in question.gold),
         question=question.text,
         truth=question.reference,
+        other=question.about.get("other") or "(there is none)",
         answer="\n".join(f"> {line}" for line in check.answer.splitlines()) or "> (nothing)",
     )
 
@@ -148,12 +184,12 @@ def _item(memory: str) -> str:
 
 
 def load_judging_prompts(path: Path | None = None) -> JudgingPrompts:
-    """Load our pack, or that of a TOML or JSON file with the same keys.
+    """Load our pack, or that of a TOML or JSON file with the same keys, of which those about `revision` may be missing.
 
     Raises:
         BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
     """
-    return load_pack(path or OWN, JudgingPrompts, _HOLDS)
+    return load_pack(path or OWN, JudgingPrompts, _HOLDS, may_lack=_own_revision())
 
 
 def load_judge(name: str, options: Options | None = None, prompts: Path | None = None) -> Judge:

@@ -42,7 +42,7 @@ def revision_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
         BadInput: There are fewer names than people.
     """
     stream = RandomStream("memfail revisions", seed, n)
-    circles = families([N_SUBJECTS] * n, stream) if harder else _strangers(people(N_SUBJECTS * n, stream))
+    circles = families([N_SUBJECTS] * n, stream) if harder else strangers(n, stream)
     return [_row(circle, RandomStream("memfail revision", seed, i), harder) for i, circle in enumerate(circles)]
 
 
@@ -59,9 +59,13 @@ def _row(circle: Sequence[Entity], stream: RandomStream, harder: bool) -> Row:
     )
 
 
-def _strangers(drawn: Sequence[Entity]) -> list[list[Entity]]:
-    """Put people together who share no name, as far as there are such."""
-    left, circles = list(drawn), []
+def strangers(n: int, stream: RandomStream) -> list[list[Entity]]:
+    """Return the people of n rows, who share no name within a row, as far as there are such.
+
+    Raises:
+        BadInput: There are fewer names than people.
+    """
+    left, circles = people(N_SUBJECTS * n, stream), list[list[Entity]]()
     while left:
         circle = [left.pop(0)]
         for _ in range(N_SUBJECTS - 1):

@@ -1,8 +1,9 @@
-"""Build the five MemFail tables as one dataset, from templates, by a language model, or from the published rows.
+"""Build the MemFail tables as one dataset, from templates, by a language model, or from the published rows.
 
     python builders/memfail.py --out out
     python builders/memfail.py --rows 1000 --seed 3 --config long_hop persona_retrieval --out out
     python builders/memfail.py --hard --out out
+    python builders/memfail.py --config all revision --out out
     python builders/memfail.py --source hub --out out
     python builders/memfail.py --source MemFail/datasets --out out
     python builders/memfail.py --source openai:gpt-5-mini --plan --out out
@@ -13,6 +14,9 @@
 490 with `--hard`; some configs alone give more. With `--hard`, questions have to be answered by inference, not by comparing
 words, and the rule-based reader fails on many. `hub`
 downloads the published rows from the Hub. A folder provides them as CSV files, at any depth.
+
+The config `revision` is ours, and is made only where it is named: `all` stands for the five of the paper. In it, facts are
+corrected, withdrawn, restated, or told again after they were withdrawn.
 
 A model writes rows as in Appendix B of the paper: hf:PATH_OR_ID (transformers), vllm:PATH_OR_ID, or openai:NAME with
 --base-url URL for any compatible endpoint (key from OPENAI_API_KEY). What each row is to be about is drawn with --seed;
@@ -25,8 +29,8 @@ endpoint, the same command continues, and nothing is asked twice.
 
 Writes OUT/memfail/README.md, OUT/memfail/validation.json (what in the rows limits the meaning of a score) and
 OUT/memfail/<config>/*.parquet, with the configs conditional_facts_easy, conditional_facts_hard, coexisting_facts,
-persona_retrieval and long_hop. Load one with `load_dataset("OUT/memfail", "long_hop")`, or from any folder after
-`python builders/publish.py OUT/memfail --to cache`.
+persona_retrieval and long_hop, or those that were named. Load one with `load_dataset("OUT/memfail", "long_hop")`, or from
+any folder after `python builders/publish.py OUT/memfail --to cache`.
 """
 
 from __future__ import annotations
@@ -62,7 +66,9 @@ class Arguments:
         default="template",
         metavar="SOURCE",
     )
-    config: list[str] | None = argument("build only these configs (default: all)", metavar="NAME")
+    config: list[str] | None = argument(
+        "build only these configs; all (the default) stands for those of the paper", metavar="NAME"
+    )
     rows: int | None = argument("rows per config, of templates or a model (default: 100)")
     seed: int | None = argument("random seed (default: 0, and 42 with a model)")
     hard: bool = argument("rows that need inference, with --source template only (default: off)")
@@ -237,22 +243,27 @@ def made_again_by(
     )
 
 
+_SHORTCUTS = {"word_overlap": "word overlap", "bm25_at_5": "BM25", "option_in_a_fact": "option in a text"}
+
+
 def show(report: Report, folder: Path) -> None:
     from epbench.memfail.dataset.findings import floor_of
-    from epbench.memfail.dataset.shortcuts import RULES
     from epbench.reports.tables import Table
 
+    titles = dict(_SHORTCUTS)
+    if any("last_value" in found["shortcuts"] for found in report.values()):
+        titles |= {"last_value": "last value", "first_value": "first value", "never_known": "never known"}
     rows, shortcuts = [], []
     for name, found in report.items():
         words = found["words_per_unit"]["mean"]
         counts = (found["rows"], found["units"], found["questions"], words, f"{floor_of(found):.2f}")
         rows.append([name, *map(str, counts)])
         scores = found["shortcuts"]
-        shortcuts.append([name, *(f"{scores[rule]:.2f}" if rule in scores else "" for rule in RULES)])
+        shortcuts.append([name, *(f"{scores[rule]:.2f}" if rule in scores else "" for rule in titles)])
     console = command.console()
     console.print(Table(["config", "rows", "texts", "questions", "words per text", "floor"], rows))
     console.print("floor: share of questions that can be answered without any memory")
-    console.print(Table(["shortcut", "word overlap", "BM25", "option in a text"], shortcuts))
+    console.print(Table(["shortcut", *titles.values()], shortcuts))
     console.print("shares that rules get right that only compare words; the card says how", soft_wrap=True)
     console.print(f"{folder}: README.md and validation.json say what limits a score on these rows", soft_wrap=True)
 

@@ -5,11 +5,12 @@
     python eval_scripts/memfail.py --dataset epbench/memfail --config long_hop --system epbench.memories.example:KeywordMemory --out runs/keyword
     python eval_scripts/memfail.py --dataset epbench/memfail --config coexisting_facts --system my_memory.py:MyMemory --model openai:gpt-5-mini --judge openai:gpt-5-mini --plan --out runs/mine
     python eval_scripts/memfail.py --dataset epbench/memfail --config long_hop --system mem0 --system-model qwen3 --system-url http://127.0.0.1:8000/v1 --embedder minilm --out runs/mem0
-
+    python eval_scripts/memfail.py --dataset out/memfail --config revision --system my_memory.py:MyMemory --out runs/revision
     python eval_scripts/memfail.py --dataset epbench/memfail --config all --isolate --system verbatim-bm25 --shard 1/4 --out runs/part1
 
 Configs: conditional_facts_easy, conditional_facts_hard, coexisting_facts, persona_retrieval, long_hop, or all of them with
-all. Systems: mem0, mem0-1, a-mem, simplemem, langmem, graphiti, cognee and structmem; module:Class or
+all; and revision, our own, for which facts are corrected, withdrawn or told again (build it with --config all revision): was an
+old fact answered (stale), did a withdrawn one return (resurrected), did a neighbour go too (lost with it)? Systems: mem0, mem0-1, a-mem, simplemem, langmem, graphiti, cognee and structmem; module:Class or
 path/to/file.py:Class, which is any class with the methods store_conversation(conversation),
 retrieve_memories(query, conversation, k) and get_all_memories(); http://HOST:PORT, a server with these calls (see
 epbench/memories/data/memory_server.openapi.yaml); mcp:COMMAND or mcp:URL, an MCP server; or one of the baselines none,
@@ -92,7 +93,7 @@ class Arguments:
         flags=["--dataset"],
         metavar="DATASET",
     )
-    config: list[str] = argument("configs, or all")
+    config: list[str] = argument("configs; all stands for those of the paper, so without revision")
     out: Path = argument("the run's folder")
 
     system: str = argument(

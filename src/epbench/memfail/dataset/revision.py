@@ -64,7 +64,9 @@ def facts_with(*fates: Fate) -> list[int]:
 
 def messages(stream: RandomStream) -> list[Said]:
     """Return what the messages of a row do, in an order that is drawn as far as it is free."""
-    told: list[Said] = [("tells", facts) for facts in stream.sample(TOLD_TOGETHER, len(TOLD_TOGETHER))]
+    told: list[Said] = [
+        ("tells", tuple(stream.sample(facts, len(facts)))) for facts in stream.sample(TOLD_TOGETHER, len(TOLD_TOGETHER))
+    ]
     changed: list[Said] = [(ACT_OF[FACTS[number][2]], (number,)) for number in facts_with("corrected", "restated")]
     gone: list[Said] = [("withdraws", (number,)) for number in facts_with("withdrawn", "told again")]
     again: list[Said] = [("tells again", (number,)) for number in facts_with("told again")]

@@ -168,9 +168,15 @@ def _verdict(row: Mapping[str, Any]) -> str:
 def _trail(number: int, need: Mapping[str, Any], row: Mapping[str, Any]) -> Trail:
     """The steps of one needed fact. A stage after the first that failed was not judged."""
     failed = need["stage"].removesuffix("_error")
-    last = _STAGES.index(failed) if failed in _STAGES else len(_STAGES) - 1
+    stages = _STAGES[:-1] if row["kind"] == "forgotten" else _STAGES
+    last = _STAGES.index(failed) if failed in _STAGES else len(stages) - 1
     steps = [Step("told", "as it was told", need["told"])]
     for place, stage in enumerate(_STAGES):
+        if stage not in stages:
+            steps.append(
+                Step(_ASKED[stage], "not needed: a neighbour of what was withdrawn has only to be there still")
+            )
+            continue
         if failed == "failed" or place > last:
             steps.append(Step(_ASKED[stage], _NOT_JUDGED))
             continue

@@ -148,7 +148,7 @@ def _row(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories
 
 def _needs(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories]) -> list[dict[str, str | None]]:
     """The way of each fact that a question needs."""
-    gold = record.question.gold
+    question, gold = record.question, record.question.gold
     labels = outcome.facts or ("failed",) * len(gold)
     reasons = outcome.reasons or (None,) * len(gold)
     store, back = memories_of(stores.get(record.store, ())), memories_of(record.memories)
@@ -158,7 +158,7 @@ def _needs(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memori
             "told": memory.text,
             "stage": label,
             "stored": nearest(memory, store) if label in ("summary_error", "retrieval_error", "correct") else None,
-            "retrieved": nearest(memory, back) if label == "correct" else None,
+            "retrieved": nearest(memory, back) if label == "correct" and question.kind != "forgotten" else None,
             "reason": reason,
         }
         for memory, label, reason in zip(gold, labels, reasons, strict=True)

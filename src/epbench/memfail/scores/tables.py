@@ -94,7 +94,6 @@ _TITLES = {
     "success_earned": "earned",
     "answer_accuracy": "answers right",
     **{error: error.removesuffix("_error") for error in ERRORS},
-    **_REVISED,
     **_VACUOUS,
     "failed": "failed",
 }
@@ -103,9 +102,7 @@ _TITLES = {
 def _main_table(config: str, runs: Runs) -> Table:
     """A row for each run and k, after that of the computed floor; the runs are those of one config."""
     with_vacuous = any(scores.get("vacuous") for _, _, scores in _lines(runs))
-    revised = any(name in scores for _, _, scores in _lines(runs) for name in _REVISED)
-    left_out = {**({} if with_vacuous else _VACUOUS), **({} if revised else _REVISED)}
-    shown = {name: title for name, title in _TITLES.items() if name not in left_out}
+    shown = {name: title for name, title in _TITLES.items() if with_vacuous or name not in _VACUOUS}
     head = [config, "k", *shown.values(), "words/memory", "note"]
     lines = []
     if floor := next((scores["floor"] for scores in runs.values() if "floor" in scores), None):
@@ -147,9 +144,28 @@ def breakdown_tables(runs: Runs) -> list[Table]:
             if tokens is not None or any(count is not None for count in counts[1:]):
                 shown = [cell(count) for count in (judged(scores), *counts)]
                 rows.append([label, k, *shown, "–" if tokens is None else f"{tokens:,.0f}"])
-        head = [f"{config}: questions by stage", "k", "n", "correct", *(_TITLES[error] for error in counted[1:])]
+        head = [
+            f"{config}: questions by stage",
+            "k",
+            "n",
+            "correct",
+            *({**_TITLES, **_REVISED}[error] for error in counted[1:]),
+        ]
         breakdowns += [Table([*head, "tokens/question"], rows)] if rows else []
     return breakdowns
+
+
+def _revised_table(config: str, runs: Runs) -> Table | None:
+    """What a system did with facts that were corrected or withdrawn; None for configs without such facts."""
+    rows = []
+    for label, k, scores in _lines(runs):
+        if any(name in scores for name in _REVISED):
+            shown = [cell(scores.get(name)) for name in _REVISED]
+            for place, name in enumerate(_REVISED):
+                if interval := scores.get("intervals", {}).get(name):
+                    shown[place] += f" ({interval_cell(interval, digits=2)})"
+            rows.append([label, k, *shown])
+    return Table([f"{config}: corrected or withdrawn", "k", *_REVISED.values()], rows) if rows else None
 
 
 def _group_table(config: str, runs: Runs) -> Table | None:
@@ -173,6 +189,8 @@ def tables(runs: Runs) -> list[Table]:
     collected: list[Table] = []
     for config, of_config in by_config(runs).items():
         collected.append(_main_table(config, of_config))
+        if revised := _revised_table(config, of_config):
+            collected.append(revised)
         if groups := _group_table(config, of_config):
             collected.append(groups)
     return collected
@@ -201,9 +219,6 @@ _SHORT = {
     "summary": "summ.",
     "retrieval": "retr.",
     "reasoning": "reas.",
-    "resurrected": "resurr.",
-    "lost with it": "lost",
-    "rows right": "rows",
     "vacuous": "vac.",
 }
 

@@ -14,6 +14,11 @@ table with what was found and what was expected, and the write-to-recall lag: --
 asked for until it is found, for at most 30 s; p50 and p95 of the seconds from storing to finding are told. The exit status is 0
 if every promise was kept and 1 if one was broken.
 
+Last it is told to forget --forget facts, and as many are corrected, in words as a user says them. Background work may take
+--wait seconds, then other facts are told, similar and unrelated ones, and all are asked for again, of a durable system by a new
+instance. Whether they stay forgotten and whether their neighbours survive is told, but no promise: a store that only adds
+keeps them.
+
 A system with a model behind it makes its calls here as well: about --n conversations and 150 more are stored. --out DIR
 keeps contract.json, the stores and system.log, what the system printed.
 """
@@ -52,6 +57,8 @@ class Arguments:
         "mem0, a-mem, …, module:Class, path/to/file.py:Class, http://HOST:PORT, mcp:COMMAND or mcp:URL", positional=True
     )
     lag: int = argument("facts by which the time from storing to finding is measured (5)", default=5)
+    forget: int = argument("facts that it is told to forget, and as many that are corrected (3)", default=3)
+    wait: float = argument("seconds that its background work may take before it is asked again (5)", default=5.0)
     n: int = argument("conversations of the large store (1000)", default=1000)
     out: Path | None = argument("an empty folder for contract.json, stores and log", metavar="DIR")
     systems: System = included("how it is run")
@@ -59,12 +66,15 @@ class Arguments:
     def __post_init__(self) -> None:
         if self.n < 1 or self.lag < 0:
             raise BadInput(f"--n and --lag: expected at least 1 and 0, got {self.n} and {self.lag}; see --help")
+        if self.forget < 0 or not 0 <= self.wait < float("inf"):
+            raise BadInput(f"--forget and --wait: expected at least 0, got {self.forget} and {self.wait:g}; see --help")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv)
     from epbench.files.json_files import write_json
     from epbench.memories.contract import try_system
+    from epbench.memories.forgetting import forgetting_of
     from epbench.memories.lag import lag_of
     from epbench.memories.load import load_memory
     from epbench.reports.tables import Table
@@ -83,14 +93,18 @@ def main(argv: Sequence[str] | None = None) -> None:
             print(f"{name}: {outcome.result}", file=sys.stderr)
         (folder / "lag").mkdir()
         lag = lag_of(system, folder / "lag", limits, args.lag) if args.lag else None
+        (folder / "forgetting").mkdir()
+        wait = args.wait
+        forgetting = forgetting_of(system, folder / "forgetting", limits, args.forget, wait) if args.forget else None
         if args.out:
             content = {"system": args.system, "durable": system.durable, "n": args.n}
             content |= {"lag": lag.summary} if lag else {}
+            content |= {"forgetting": forgetting.summary} if forgetting else {}
             write_json(folder / "contract.json", content | {"checks": {n: asdict(o) for n, o in outcomes.items()}})
     rows = [(name, outcome.result, outcome.found, outcome.expected) for name, outcome in outcomes.items()]
     console.print(Table(("check", "result", "found", "expected"), rows, title=args.system, text_columns=4))
-    if lag is not None:
-        console.say(str(lag))
+    for measured in filter(None, (lag, forgetting)):
+        console.say(str(measured))
     if broken := sum(outcome.result == "failed" for outcome in outcomes.values()):
         console.say(f"{broken} of {len(outcomes)} promises are broken")
         sys.exit(1)

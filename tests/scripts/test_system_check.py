@@ -12,7 +12,7 @@ BROKEN = Path(__file__).parents[1] / "memories" / "broken.py"
 
 def test_a_system_that_keeps_its_promises_gives_0_and_a_table(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    done = script(CHECK, "epbench.memories.example:KeywordMemory", "--n", 40, "--out", tmp_path / "check")
+    done = script(CHECK, "epbench.memories.example:KeywordMemory", "--n", 40, "--wait", 0, "--out", tmp_path / "check")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("passed") == len(CHECKS) and "40 memories listed after 40 conversations" in done.stdout
     content = json.loads((tmp_path / "check" / "contract.json").read_text())
@@ -24,13 +24,15 @@ def test_a_system_that_keeps_its_promises_gives_0_and_a_table(tmp_path, monkeypa
     }
     assert content["lag"]["n"] == 5 and content["lag"]["missed"] == 0
     assert "write-to-recall lag: p50 0.0" in done.stdout
+    assert content["forgetting"]["kept"] == content["forgetting"]["n"] == 3  # it only adds, which breaks no promise
+    assert "forgetting: keeps 3 of 3 facts that it was told to forget" in done.stdout
     again = script(CHECK, "epbench.memories.example:KeywordMemory", "--out", tmp_path / "check")
     assert again.returncode == 2 and "expected an empty folder" in again.stderr
 
 
 def test_a_broken_promise_gives_1(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    done = script(CHECK, f"{BROKEN}:RetrievesOneMore", "--n", 5)
+    done = script(CHECK, f"{BROKEN}:RetrievesOneMore", "--n", 5, "--forget", 0)
     assert done.returncode == 1
     assert "at most k retrieved: failed" in done.stderr and "1 of 7 promises are broken" in done.stdout
 
@@ -45,3 +47,4 @@ def test_what_is_no_system_gives_2():
         assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
     assert script(CHECK, "none", "--n", 0).returncode == 2
     assert script(CHECK, "none", "--lag", -1).returncode == 2
+    assert script(CHECK, "none", "--forget", -1).returncode == script(CHECK, "none", "--wait", "nan").returncode == 2

@@ -152,9 +152,14 @@ def name(number: int) -> str:
     return letters.capitalize()
 
 
+def thing(number: int) -> str:
+    """What a person collects; that of the next number is another."""
+    return _THINGS[number % len(_THINGS)]
+
+
 def fact(number: int) -> str:
     """What there is to know about a person."""
-    return f"My friend {name(number)} collects {_THINGS[number % len(_THINGS)]}."
+    return f"My friend {name(number)} collects {thing(number)}."
 
 
 def question(number: int) -> str:

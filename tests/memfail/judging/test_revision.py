@@ -86,6 +86,8 @@ def test_one_answer_to_everything_earns_little(tmp_path, answer, most):
     ]
     (scores,) = score_outcomes(judged(tmp_path, records, texts)).values()
     assert scores["success_rate"] <= most and scores["rows_right"] == 0
+    if answer == "not known":
+        assert scores["vacuous"] == 40 and scores["success_earned"] == 0
 
 
 def test_a_failed_request_is_neither_right_nor_wrong(tmp_path):
@@ -93,7 +95,7 @@ def test_a_failed_request_is_neither_right_nor_wrong(tmp_path):
     records[0] = replace(records[0], failure="refused", answer="")
     outcomes = judged(tmp_path, records, stores)
     (scores,) = score_outcomes(outcomes).values()
-    assert outcomes[0].label == "failed" and scores["failed"] == 1
+    assert outcomes[0].label == "failed" and scores["failed"] == 1 and scores["vacuous"] == 0
     assert scores["success_rate"] == scores["rows_right"] == 1.0  # of 23 questions, and of the other row
 
 

@@ -6,6 +6,8 @@ values, the messages and the questions. A row passes if each message has the val
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from epbench.memfail.dataset.revision import FACTS, asked, facts_with, leaks, revision_row, values_of
 from epbench.memfail.dataset.schema import Row
 from epbench.memfail.dataset.word_rules import content_of, stands_in
@@ -51,7 +53,7 @@ def _row(spec: RevisionSpec, written: Item) -> Row:
     )
 
 
-_LENGTHS = {
+_LENGTHS: Mapping[str, Callable[[RevisionSpec], int]] = {
     "values": lambda spec: len(FACTS),
     "new_values": lambda spec: len(facts_with("corrected")),
     "messages": lambda spec: len(spec.messages),

@@ -48,7 +48,8 @@ class Outcome:
         k: Number of memories that were asked for.
         label: `correct`, the first stage that failed, or `failed`; in `revision` also `stale`, `resurrected` or
             `lost_with_it`.
-        vacuous: Whether it is correct only because what could mislead was not stored or not retrieved.
+        vacuous: Whether it is correct only because what could mislead was not stored or not retrieved, or, in `revision`,
+            although the question about the neighbour of what was withdrawn got no right answer.
         answer_right: Whether the answer is right, regardless of the stages; None if there is no answer or no verdict.
         facts: For each gold memory, `correct` if it came through storage, summary and retrieval, else as `label`; empty
             if there is no answer.
@@ -111,9 +112,25 @@ def diagnose(
             passing = [pair for pair, check in zip(passing, checks, strict=True) if verdicts.of(check)]
         verdicts.ask([check for record in answered if (check := answer_check(record))], "answer verdicts")
         verdicts.ask([check for record in answered for check in _more_checks(record, held, verdicts)], "more verdicts")
-        return [_outcome(record, held, verdicts) for record in records]
+        return _with_merit([_outcome(record, held, verdicts) for record in records], records)
     finally:
         journal.close()
+
+
+def _with_merit(outcomes: list[Outcome], records: Sequence[QuestionRecord]) -> list[Outcome]:
+    """Mark what earns nothing in `revision`: whoever knows nothing of the neighbour either has not forgotten."""
+    pairs = list(zip(outcomes, records, strict=True))
+    right = {
+        (record.question.row, record.k, record.question.gold): outcome.answer_right
+        for outcome, record in pairs
+        if record.question.kind == "now"
+    }
+    return [
+        replace(outcome, vacuous=right.get((record.question.row, record.k, record.question.gold)) is False)
+        if record.question.kind == "forgotten" and outcome.label == "correct"
+        else outcome
+        for outcome, record in pairs
+    ]
 
 
 def _more_checks(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> list[Check]:

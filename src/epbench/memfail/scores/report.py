@@ -64,13 +64,21 @@ def comparison_report(
 
 def section_of(runs: Runs) -> str:
     """Figures and tables of the runs of one config, as HTML."""
-    return "\n".join([*figures(runs), *(table.html() for table in tables(runs)), _HOW_TO_READ])
+    revised = any("rows_right" in at_k for run in runs.values() for at_k in run["by_k"].values())
+    how_to_read = [_HOW_TO_READ, *([_REVISION] if revised else [])]
+    return "\n".join([*figures(runs), *(table.html() for table in tables(runs)), *how_to_read])
 
 
 _HOW_TO_READ = """<p>Success means that every stage passed, which is stricter than a right answer. The floor needs no memory; a
 baseline shows what is possible. A pass is vacuous if a question about somebody unknown is passed because what could mislead
 was not stored or not retrieved; “earned” leaves all these questions aside. “Vacuous, wrong” counts those of them whose
 answer is wrong all the same.</p>"""
+
+
+_REVISION = """<p>Stale: the answer gives what was corrected as if it still held. Resurrected: it gives away what was withdrawn.
+Lost with it: the needed fact is gone from the store, though nobody withdrew it. How many untouched facts have a storage error
+says how many are lost anyway. Rows right: rows whose questions all succeed. A pass on a withdrawn fact is vacuous if the question
+about its neighbour got no right answer.</p>"""
 
 
 def _facts(scores: Scores) -> str:

@@ -161,7 +161,9 @@ def _verdict(row: Mapping[str, Any]) -> str:
     right = {True: "right", False: "wrong", None: _NOT_JUDGED}[row["answer_right"]]
     lines = [f"label: {_in_words(row['label'])}", f"the answer by itself, whatever the stages say: {right}"]
     if row["vacuous"]:
-        lines.append("vacuous: passed without merit, as what could mislead was not stored or not retrieved")
+        misled = "what could mislead was not stored or not retrieved"
+        why = "its neighbour is not known either" if row["kind"] == "forgotten" else misled
+        lines.append(f"vacuous: passed without merit, as {why}")
     return "\n".join([*lines, f"the store held {row['n_stored']:,} memories"])
 
 

@@ -21,7 +21,7 @@ from epbench.judges.protocol import JUDGE, JUDGEMENTS, identity_of, noted_judge
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import weights_of
 from epbench.runs.benchmark import Benchmark, Check, Described, PastRun, benchmark_named, check_fingerprint
-from epbench.runs.checksums import CHECKSUMS, changed_since
+from epbench.runs.checksums import CHECKSUMS, changed_since, is_by_this_code
 from epbench.runs.folder import dataset_of, read_run
 from epbench.runs.results import QUESTIONS, RESULTS
 from epbench.runs.several import FINETUNING
@@ -203,6 +203,7 @@ def compare_results(folder: Path, again: Path, later: Collection[Collection[str]
     stored = read_json(folder / "scores.json").keys() if (folder / "scores.json").exists() else set().union(*later)
     older = frozenset[str]().union(*(fields for fields in later if not set(fields) & stored))
     skipped = frozenset(() if same_judge else ("judge", "corrected")) | older
+    another = bool(older) or ((folder / CHECKSUMS).is_file() and not is_by_this_code(folder))
     for name in _computed():
         if not (again / name).exists() and not (folder / name).exists():
             continue
@@ -212,8 +213,10 @@ def compare_results(folder: Path, again: Path, later: Collection[Collection[str]
             checks.append(Check(name, None, "what is known of the judge has changed since, and it says so"))
         else:
             differences = list(_differences(folder / name, again / name, skipped))
-            if differences and older and name in ("table.md", "report.html"):
-                checks.append(Check(name, None, "an earlier version made it, and a later one shows more"))
+            if differences and another and name in ("table.md", "report.html"):
+                checks.append(
+                    Check(name, None, "another version made it, and this one shows the scores in another way")
+                )
                 continue
             more = f", and {len(differences) - _MOST} more differences" if len(differences) > _MOST else ""
             checks.append(Check(name, not differences, "; ".join(differences[:_MOST]) + more))

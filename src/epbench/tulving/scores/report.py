@@ -124,11 +124,11 @@ def comparison_report(book: str, runs: Runs, prices: Mapping[str, Price] | None 
         more: What follows the scores, as HTML.
     """
     runs, prices = complete_first(runs), prices or {}
-    body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}{more}"
+    body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}"
     if prices:
         tables = "".join(table.html() for table in price_table(prices))
         body += f"\n<h2>What memory cost</h2>\n{_frontier(runs, prices)}{tables}"
-    return page(f"{book}: {len(runs)} runs", body)
+    return page(f"{book}: {len(runs)} runs", body + more)
 
 
 def _frontier(runs: Runs, prices: Mapping[str, Price]) -> str:

@@ -17,14 +17,14 @@ Sections, in the order in which they are measured:
     labels     probabilities of A and B for 128 pairs behind 32 excerpts, with 1, 8, 32 and 128 questions at a time
     vllm       the share of repeated prompt tokens that vLLM's cache gives back, if vLLM is installed
 
-Needs a checkout, torch, transformers and accelerate, and no network: the models are Llamas in bfloat16 with random weights,
-made on the device. What such weights say means nothing. Whether both ways of reading say the same is therefore told in numbers:
-the divergence (KL, in nats) of the first new token, beside that from a prompt without the book. Their queries are larger than
-is usual, so that a token attends to few others and the book matters.
+It needs a checkout, torch, transformers (tried with 5.19 and 5.24) and accelerate, and no network: the models are Llamas in
+bfloat16 with random weights, made on the device. What such weights say means nothing, so that agreement of both ways of reading
+is a matter of numbers alone: the divergence (KL, in nats) of the first new token, beside that from a prompt without the book. The
+scores of attention are scaled to a standard deviation of 1.5, so that tokens are told apart and the book matters.
 
-Each section runs in a process of its own. The JSON file is written anew after every number, and printed at the end as tables in
-Markdown. What has not been measured stands below with the reason, such as a lack of time or of memory. Only a few questions are
-asked one by one, and a ratio is that of the times per question. `--small` measures toy sizes on any device, to see that it runs.
+Each section runs in a process of its own. The JSON file is written anew after every number, and its tables are printed in
+Markdown at the end; below them is what was not measured, with the reason, such as a lack of time or memory. Only a few questions
+are asked one by one; a ratio compares times per question. `--small` measures toy sizes on any device, to see that everything runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 NEEDED = ("torch", "transformers", "accelerate")
 SECONDS = {"device": 30, "shared-8b": 180, "shared-1b": 90, "finetune": 120, "labels": 100, "vllm": 120}
-"""How long each section may take if enough is left of the whole: about twice what it should take on an H100.
+"""How long each section may take of ten minutes, if so much is left: about twice what it should take on an H100.
 
 The longest is one reading of 100,000 tokens by 8 billion parameters: 1.4 · 10^15 operations for the weights and 2.6 · 10^15 for
 attention, so some 10 s at 400 TFLOP/s. It is done four times: shared, bare, and twice for one prompt alone.
@@ -139,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if left < LEAST:
             result["not_measured"][name] = f"{max(0, left):.0f} s were left of --minutes {args.minutes:g}"
         else:
-            measure(name, min(left, SECONDS[name]), result, args)
+            measure(name, min(left, SECONDS[name] * max(1, args.minutes / 10)), result, args)
         write(args.out, result)
     print(table(result))
 
@@ -171,8 +171,15 @@ def measure(name: str, seconds: float, result: dict[str, Any], args: argparse.Na
         try:
             while process.poll() is None and time.time() < started + seconds:
                 time.sleep(0.2)
-                rows = rows_in(records)
-                if rows != result["sections"].get(name, {}):
+                rows, before = rows_in(records), result["sections"].get(name, {})
+                if rows != before:
+                    print(
+                        *(f"  {row}\n" for row in rows if row not in before),
+                        sep="",
+                        end="",
+                        file=sys.stderr,
+                        flush=True,
+                    )
                     result["sections"][name] = rows
                     write(args.out, result)
         finally:

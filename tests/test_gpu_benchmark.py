@@ -76,7 +76,7 @@ def measured(tmp_path, *sections):
     """What `--small` writes, where nothing can be imported that a machine with torch may lack."""
     for name in ("msgspec", "rich", "evaluate", "trl", "bm25s", "pooch"):
         (tmp_path / f"{name}.py").write_text("raise ModuleNotFoundError(__name__)")
-    command = [sys.executable, str(ROOT / "benchmarks/gpu.py"), "--small", "--only", *sections]
+    command = [sys.executable, str(ROOT / "benchmarks/gpu.py"), "--small", "--minutes", "60", "--only", *sections]
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(
         [*command, "--out", str(tmp_path / "gpu.json")], env=environment, capture_output=True, text=True

@@ -24,7 +24,7 @@ scores of attention are scaled to a standard deviation of 1.5, so that tokens ar
 
 Each section runs in a process of its own. The JSON file is written anew after every number, and its tables are printed in
 Markdown at the end; below them is what was not measured, with the reason, such as a lack of time or memory. Only a few questions
-are asked one by one; a ratio compares times per question. `--small` measures toy sizes on any device, to see that everything runs.
+are asked one by one; a ratio compares times per question. `--small` measures toy sizes on any device.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _TEMPLATES = Path(__file__).parent / "templates"
 EXPLORER = '<section class="explorer"'
 """How an explorer begins; a page with one carries the script. Texts cannot hold this, as they are escaped."""
+OVERVIEW = '<section class="overview"'
+"""How a list of runs begins; a page with one carries its script, and may ask its own server for what has changed."""
 _STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 
 
@@ -39,10 +41,10 @@ def _page(title: str, body: str) -> str:
     from markupsafe import Markup
 
     style = _packaged("style.css")
-    script = _packaged("explorer.js") if EXPLORER in body else ""
+    script = _packaged("explorer.js") if EXPLORER in body else _packaged("overview.js") if OVERVIEW in body else ""
     return render(
         "page.html.j2",
-        policy=Markup(_policy([style, *_STYLE.findall(body)], script)),
+        policy=Markup(_policy([style, *_STYLE.findall(body)], script, OVERVIEW in body)),
         title=Markup(html_text(title)),
         style=Markup(style),
         body=Markup(body),
@@ -74,13 +76,13 @@ def _packaged(name: str) -> str:
     return (_TEMPLATES / name).read_text("utf-8")
 
 
-def _policy(styles: Iterable[str], script: str) -> str:
-    """What a browser may load and run: what these texts are, and pictures within the page."""
+def _policy(styles: Iterable[str], script: str, asks: bool = False) -> str:
+    """What a browser may load and run: what these texts are, and pictures within the page; and whether it may ask its server."""
     hashes = " ".join(dict.fromkeys(map(_hash, styles)))
     scripts = _hash(script) if script else "'none'"
     return (
         f"default-src 'none'; style-src {hashes}; style-src-attr 'unsafe-inline'; script-src {scripts}; img-src data:; "
-        f"base-uri 'none'; form-action 'none'"
+        f"{'connect-src ' + repr('self') + '; ' if asks else ''}base-uri 'none'; form-action 'none'"
     )
 
 

@@ -20,9 +20,9 @@ from epbench.files.json_files import read_json, read_typed
 from epbench.files.typed import Whole
 from epbench.journals.records import JOURNALS
 from epbench.reports.leaderboard import Standing
-from epbench.runs.checksums import CHECKSUMS
 
 FORMAT = 1
+_CHECKSUMS = "checksums.json"  # of each run, with the SHA-256 of its files
 _BULKY = ("warnings", "distances", "lost_in_the_middle", "by_group", "possible", "stored", "unnoticed", "facts")
 """Fields of scores.json, and of its parts, that no row shows."""
 
@@ -101,7 +101,7 @@ def result_of(
     """
     runs = {name: read_json(folder / "run.json") for name, folder in parts.items()}
     first = next(iter(runs.values()))
-    noted = {name: read_json(folder / CHECKSUMS)["sha256"] for name, folder in parts.items()}
+    noted = {name: read_json(folder / _CHECKSUMS)["sha256"] for name, folder in parts.items()}
     journals = {
         f"{name}/{file}".lstrip("/"): hash_
         for name, of in noted.items()

@@ -68,7 +68,7 @@ def html_report(
     return page(
         f"Book-SORT: {title}",
         f"""{warning_paragraphs(warnings_of({title: scores}))}
-{opening(sentence, _headlines(scores), scores["n_questions"], usage["failed"])}
+{opening(sentence, headlines(scores), scores["n_questions"], usage["failed"])}
 <div class="figures">
 {_figures({title: scores})}
 {_by_bin(scores)}
@@ -87,7 +87,8 @@ def html_report(
     )
 
 
-def _headlines(scores: Scores) -> list[Headline | None]:
+def headlines(scores: Scores) -> list[Headline | None]:
+    """The scores at the top of a page."""
     chance = 0.5, "chance"
     about = {
         "accuracy": "Share of questions whose right label is the more probable one",

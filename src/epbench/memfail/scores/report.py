@@ -30,7 +30,7 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
     return page(
         f"MemFail, {scores['config'].replace('_', ' ')}: {title}",
         f"""{warning_paragraphs(warnings_of({title: scores}))}
-{opening(_sentence(run, scores), _headlines(scores), scores["n_questions"], _reasons(usage))}
+{opening(_sentence(run, scores), headlines(scores), scores["n_questions"], _reasons(usage))}
 {section_of({title: scores})}
 <details><summary>Needed memories</summary>
 <p>Each needed memory by itself; a question takes the earliest failing stage of all the memories that it needs.</p>
@@ -49,7 +49,8 @@ def _sentence(run: Mapping[str, Any], scores: Scores) -> str:
 answered {scores['n_questions']:,} questions with the memories that it retrieved."
 
 
-def _headlines(scores: Scores) -> list[Headline | None]:
+def headlines(scores: Scores) -> list[Headline | None]:
+    """The scores at the top of a page."""
     several, least = len(scores["by_k"]) > 1, scores.get("floor", {}).get("success_rate")
     floor = None if least is None else (float(least), "floor, an empty memory")
     about = "Share of questions that pass every stage: stored, summarised, retrieved, and answered"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.memories.price import PRICE_AXES, Price, price_html, price_points, price_table
@@ -75,7 +75,7 @@ def html_report(
     spent += "".join(f"<h3>{stage}</h3>{_usage(usage[stage])}" for stage in ("storing", "retrieving") if stage in usage)
     return page(
         f"{book}: {title}",
-        f"""{opening(sentence, _headlines(scores, rows, lost), n, usage["failed"])}
+        f"""{opening(sentence, headlines(scores), n, usage["failed"])}
 {html_paragraphs(notes({title: scores}))}
 <div class="figures"><div>
 {_figure({title: scores})}
@@ -94,23 +94,23 @@ mean is a range, from all of them wrong to all of them right.</p>
     )
 
 
-def _headlines(scores: Scores, rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore]) -> list[Headline | None]:
+def headlines(scores: Scores) -> list[Headline | None]:
+    """The scores at the top of a page."""
     about = {
-        "simple_recall_score": "Mean F1 over the bins of matching chapters, of questions that ask for all matches",
+        _HEADLINE: "Mean F1 over the bins of matching chapters, of questions that ask for all matches",
         "chronological_awareness": "Mean of the latest state and of the order of events",
         "latest": "F1 of questions that ask for the latest state",
         "harsh_simple_recall_score": "Simple recall if every surplus item counts against an answer",
     }
-    floors = {"simple_recall_score": _floor([*rows, *lost])}
+    floors = {_HEADLINE: _floor({*scores["n_by_bin"], *scores.get("failed_by_bin", ())})}
     return [headline(scores, name, _NAMES[name], words, floors.get(name)) for name, words in about.items()]
 
 
-def _floor(questions: Sequence[QuestionToScore]) -> tuple[float, str] | None:
+def _floor(bins: Collection[str]) -> tuple[float, str] | None:
     """What needs no memory: to abstain always, or to name everything that the book has, which lenient F1 forgives."""
-    bins = {one.bin for one in questions if one.get == "all"}
     if not bins:
         return None
-    abstaining, naming = ("0" in bins) / len(bins), len(bins - {"0"}) / len(bins)
+    abstaining, naming = ("0" in bins) / len(bins), sum(bin_ != "0" for bin_ in bins) / len(bins)
     return (naming, "floor, naming everything") if naming > abstaining else (abstaining, "floor, always abstaining")
 
 

@@ -10,6 +10,7 @@
 # test-vllm: the vLLM backend with a real engine on the CPU, in an environment of its own, .venv-vllm: vLLM holds
 # transformers below the newest version. One test trains a model in .venv first and then asks it through the engine.
 # test-lighteval: our tasks in lighteval, in an environment of its own, .venv-lighteval: it needs older versions of two libraries.
+# leaderboard: docs/leaderboard.md, from the measured rows in results/.
 # docs: the site, in site/, by an environment of its own, .venv-docs. A link that leads nowhere is an error.
 
 PYTHON ?= python3
@@ -28,7 +29,7 @@ OFFLINE := HF_HUB_OFFLINE=1 HF_EVALUATE_OFFLINE=1
 TWO_AT_ONCE := xargs -P 2 -I {} sh -c 'out=$$(eval "$$0" 2>&1); code=$$?; printf "%s\n" "$$out"; exit $$code'
 
 .PHONY: quickstart real test test-slow test-nightly test-newest test-gpu test-systems test-vllm test-lighteval
-.PHONY: lint schemas docs picture bench cards clean
+.PHONY: lint schemas docs picture bench cards leaderboard clean
 .DELETE_ON_ERROR:
 
 quickstart: $(VENV)/.core
@@ -127,6 +128,9 @@ picture: runs/long/report/report.html
 # Writes benchmarks/README.md; `$(BIN)/python benchmarks/claims.py --help` tells how to compare it with another machine's.
 bench: $(VENV)/.dev $(VENV)/.real
 	$(BIN)/python benchmarks/claims.py
+
+leaderboard: $(VENV)/.core
+	$(BIN)/python builders/leaderboard.py --results results --out docs/leaderboard.md
 
 cards: $(VENV)/.dev
 	$(BIN)/python builders/cards.py $(if $(TEXTS),--texts $(TEXTS))

@@ -2,13 +2,15 @@
 
     python benchmarks/claims.py
     python benchmarks/claims.py --only questions booksort
+    python benchmarks/claims.py --only
     python benchmarks/claims.py --out mine --compare benchmarks/results.json
 
 Runs the benchmarks that the claims name, one after the other, and takes the numbers from the last line that each prints.
 The page has each claim with its goal, what was measured, the command and the machine; the numbers also go into
-results.json beside it. With --only, claims of other benchmarks keep the numbers of an earlier run. With --compare the page
-has a second column, from the results.json of another machine. A ratio compares two things in one run on one
-machine, so that it may be compared with that of another; seconds say only how long one waits on this one.
+results.json beside it. With --only, claims of other benchmarks keep the numbers of an earlier run; without names it measures
+nothing and writes the page anew. With --compare the page has a second column, from the results.json of another machine. A
+ratio compares two things in one run on one machine, so that it may be compared with that of another; seconds say only how long
+one waits on this one.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+import gpu
 from questions import machine
 
 HERE = Path(__file__).parent
@@ -124,7 +127,14 @@ def page(results: Mapping[str, Any], other: Mapping[str, Any] | None) -> str:
     ran = [
         f"### {name}\n\n```text\n" + "\n".join(lines).strip() + "\n```\n" for name, lines in results["printed"].items()
     ]
-    return "\n".join([*_HEAD, *machines, "", *table, "", *_FOOT, "## What was run\n", *ran])
+    return "\n".join([*_HEAD, *machines, "", *table, "", *_FOOT, on_a_gpu(), "## What was run\n", *ran])
+
+
+def on_a_gpu() -> str:
+    """What a CUDA device alone can tell, from gpu.json beside this script; else what has not been measured."""
+    stored = HERE / "gpu.json"
+    told = gpu.table(json.loads(stored.read_text("utf-8"))) if stored.is_file() else _UNMEASURED
+    return f"## On a GPU\n\n{told}\n\n{_CARRY}"
 
 
 _HEAD = (
@@ -141,31 +151,52 @@ _FOOT = (
 )
 
 
+_UNMEASURED = """Not measured yet, because no CUDA device was at hand:
+
+- reading a book of 8,192 or 100,000 tokens once for all questions, with models of 1.2 and 8 billion parameters in bfloat16: the
+  time per question, the speedup over one prompt at a time, the distance from the limit, and whether both ways say the same;
+- pairs per second for probabilities of A and B, and what asking many at a time gains;
+- the hit rate of vLLM's prefix cache on a GPU;
+- fine-tuning a model of 1.2 billion parameters: tokens per second, MFU, and peak memory beside the estimate."""
+_CARRY = """One command measures all of it in at most ten minutes. The machine needs Python 3.11 or newer with torch, transformers
+and accelerate, but no network: weights are random and made on the device. vLLM is measured if it is installed.
+
+```sh
+git archive --format=tar.gz --output epbench.tar.gz HEAD src benchmarks   # 2.4 MB, all that the machine needs
+tar xzf epbench.tar.gz && python3 benchmarks/gpu.py --out gpu.json        # there, in an empty folder
+```
+
+`gpu.json` is written after every number, and `python benchmarks/gpu.py --table gpu.json` prints its tables again. To add them to
+this page, put the file into this folder and run `python benchmarks/claims.py --only`. `--small` tries everything on a CPU.
+"""
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     benchmarks = list(dict.fromkeys(claim.benchmark for claim in CLAIMS))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=benchmarks, metavar="NAME", help="the benchmarks to run")
+    parser.add_argument("--only", nargs="*", choices=benchmarks, metavar="NAME", help="the benchmarks to run")
     parser.add_argument("--out", type=Path, default=HERE, metavar="DIR", help="where the page goes (benchmarks)")
     parser.add_argument("--compare", type=Path, metavar="FILE", help="results.json of another machine")
     args = parser.parse_args(arguments)
     other = json.loads(args.compare.read_text("utf-8")) if args.compare else None
     stored = args.out / "results.json"
-    earlier = json.loads(stored.read_text("utf-8")) if args.only and stored.is_file() else {}
-    if earlier and earlier["machine"] != machine():
+    earlier = json.loads(stored.read_text("utf-8")) if args.only is not None and stored.is_file() else {}
+    if args.only and earlier and earlier["machine"] != machine():
         raise SystemExit(
             f"{stored}: measured on {earlier['machine']}; run all benchmarks on this machine, without --only"
         )
     results = {
-        "machine": machine(),
+        "machine": earlier.get("machine", machine()),
         "benchmarks": earlier.get("benchmarks", {}),
         "printed": earlier.get("printed", {}),
     }
     args.out.mkdir(parents=True, exist_ok=True)
-    for name in args.only or benchmarks:
+    for name in benchmarks if args.only is None else args.only:
         print(f"\n== {name}.py", flush=True)
         results["printed"][name], results["benchmarks"][name] = measured(name)
         stored.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
         (args.out / "README.md").write_text(page(results, other), "utf-8")
+    (args.out / "README.md").write_text(page(results, other), "utf-8")
     print(f"\n{args.out / 'README.md'}")
 
 

@@ -18,6 +18,7 @@ what is freed. The table has what a process takes otherwise.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import math
 import os
@@ -288,7 +289,10 @@ def make_job(folder: Path, config: LlamaConfig, cuda: bool, quick: bool) -> Job:
 
     make_toy_model(folder / "toy", ["any text"])
     torch.manual_seed(0)
-    LlamaForCausalLM(config).to(torch.bfloat16).save_pretrained(folder / "base")
+    with torch.device("cuda" if cuda else "cpu"):  # a CPU takes half a minute to draw a billion weights
+        LlamaForCausalLM(config).to(torch.bfloat16).save_pretrained(folder / "base")
+    gc.collect()
+    torch.cuda.empty_cache()
     AutoTokenizer.from_pretrained(folder / "toy").save_pretrained(folder / "base")
 
     steps, rows, row_tokens = (4, 2, 768) if quick else (6, 2, 1024)

@@ -20,12 +20,11 @@ The exit status is 0 if everything holds that could be checked, and 1 if somethi
 from __future__ import annotations
 
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from epbench import command
 from epbench.arguments.declaring import argument, parse
@@ -49,78 +48,23 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv)
 
     from epbench.runs.several import runs_below
+    from epbench.runs.verification import verify
+    from epbench.tulving.released.runs import score_again
 
-    found = {folder: _verified(folder, args) for run in args.runs for folder in runs_below(run)}
+    again = partial(score_again, args.released) if args.released else None
+    every = [folder for run in args.runs for folder in runs_below(run)]
+    found = {folder: verify(folder, args.dataset, args.prompts, again) for folder in every}
     console = command.console()
     for folder, checks in found.items():
         console.print(_table(folder, checks))
-    every = [(folder, check) for folder, checks in found.items() for check in checks]
-    wrong = [f"{folder}: {check.what}: {check.said}" for folder, check in every if check.held is False]
+    wrong = [
+        f"{folder}: {check.what}: {check.said}" for folder, of in found.items() for check in of if check.held is False
+    ]
     console.say_all(wrong)
-    n, unknown = len(every), sum(check.held is None for _, check in every)
+    n, unknown = sum(map(len, found.values())), sum(check.held is None for of in found.values() for check in of)
     console.say(f"{n - len(wrong) - unknown} of {n} checks hold, {len(wrong)} do not, {unknown} could not be made")
     if wrong:
         sys.exit(1)
-
-
-def _verified(folder: Path, args: Arguments) -> list[Check]:
-    """All checks of one run."""
-    from epbench.runs.benchmark import Check, benchmark_named
-    from epbench.runs.several import FINETUNING
-    from epbench.runs.verification import check_hashes, check_versions, compare_results, finished_run, recompute
-
-    run = finished_run(folder)
-    name = run["identity"].get("benchmark")
-    benchmark = None if name == FINETUNING else benchmark_named(name, folder / "run.json")
-    checks = [check_versions(run), *_weights(run["identity"], run.get("model_args", {})), *check_hashes(folder)]
-    if benchmark is None:
-        return [*checks, Check("results", None, "those of a training are not computed again; its measures are runs")]
-    with tempfile.TemporaryDirectory(prefix="epbench-verify-") as scratch:
-        again = Path(scratch) / "run"
-        if "released" in run["identity"] and args.released:
-            from epbench.tulving.released.runs import score_again
-
-            checks += _recomputed(partial(score_again, args.released, folder), again)
-        else:
-            past = partial(recompute, benchmark, folder, dataset=args.dataset, prompts=args.prompts)
-            checks += _recomputed(past, again)
-        if (again / "scores.json").exists():
-            checks += compare_results(folder, again, benchmark.later)
-    return checks
-
-
-def _recomputed(recompute: Callable[[Path], list[Check]], again: Path) -> list[Check]:
-    """The checks of computing everything again; journals that give no score are a fault, and no error of the command."""
-    from epbench.errors import NothingToScore
-    from epbench.runs.benchmark import Check
-
-    try:
-        return recompute(again)
-    except NothingToScore as error:
-        return [Check("scores.json", False, f"the journals give no score: {error}")]
-
-
-def _weights(identity: dict[str, Any], model_args: dict[str, Any]) -> list[Check]:
-    """Whether the weights of a model on this machine are still those of the run."""
-    from epbench.errors import EpbenchError
-    from epbench.files.typed import fields, typed
-    from epbench.models.load import Options, load_model
-    from epbench.models.protocol import weights_of
-    from epbench.runs.benchmark import Check, check_fingerprint
-
-    if "weights" not in identity:
-        return []
-    typed("run.json, field 'identity'", identity, fields({"weights": str, "model": str}))
-    typed("run.json, field 'model_args'", model_args, fields({}, {"commit": str, "adapter": str}))
-    fingerprint, _, dtype = str(identity["weights"]).partition("-")
-    options = Options(dtype=dtype or "auto", revision=model_args.get("commit"), adapter=model_args.get("adapter"))
-    try:
-        found = weights_of(load_model(identity["model"], options)).get("weights")
-    except (EpbenchError, ImportError) as error:
-        return [Check("weights", None, f"{identity['model']} is not here: {error}")]
-    if found in (None, dtype):  # without files there is no fingerprint, and the dtype stands alone
-        return [Check("weights", None, f"{identity['model']} is not here")]
-    return [check_fingerprint("weights", str(found).partition("-")[0], fingerprint)]
 
 
 def _table(folder: Path, checks: Sequence[Check]) -> Table:

@@ -64,7 +64,7 @@ class Browser:
         """Open a file and wait until it is loaded and drawn; return the seconds that took."""
         self.events.clear()
         begin = time.perf_counter()
-        self.do("Page.navigate", url=Path(path).resolve().as_uri())
+        self.do("Page.navigate", url=path if str(path).startswith("http") else Path(path).resolve().as_uri())
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(json.loads(self._socket.recv(timeout=_SECONDS)))
         self.drawn()

@@ -1,5 +1,6 @@
 """eval_scripts/verify.py: an untouched run holds, and whatever is changed in its folder is found and named."""
 
+import hashlib
 import json
 import shutil
 
@@ -317,3 +318,16 @@ def test_a_table_of_questions_that_is_no_utf8_is_one_line(runs, tmp_path):
     done = script(VERIFY, run)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert f"{run}: questions.parquet: it cannot be read" in done.stdout
+
+
+def test_a_page_of_another_version_is_no_fault_and_its_scores_are_checked_all_the_same(runs, tmp_path):
+    run = shutil.copytree(runs / "tulving", tmp_path / "run")
+    noted = json.loads((run / "checksums.json").read_text("utf-8"))
+    page = (run / "report.html").read_text("utf-8").replace("<h2>Scores</h2>", "<h2>All scores</h2>").encode()
+    (run / "report.html").write_bytes(page)
+    noted["sha256"]["report.html"], noted["bytes"]["report.html"] = hashlib.sha256(page).hexdigest(), len(page)
+    (run / "checksums.json").write_text(json.dumps(noted | {"code": "another"}), "utf-8")
+    said = " ".join(ran(VERIFY, run).stdout.split())
+    assert "report.html not checked another version made it" in said and "scores.json holds" in said
+    (run / "checksums.json").write_text(json.dumps(noted), "utf-8")
+    assert "1 do not" in script(VERIFY, run).stdout

@@ -9,6 +9,7 @@ from epbench.booksort.answers import score
 from epbench.booksort.context.remembered import MemoryRun, Told
 from epbench.booksort.dataset.load import asked_pairs, fingerprint, load_books, load_pairs
 from epbench.booksort.scores.comparison import compare, write_side_by_side
+from epbench.booksort.scores.report import headlines
 from epbench.booksort.scores.results import finish
 from epbench.booksort.scores.run_files import APART
 from epbench.booksort.scores.tables import screen_tables
@@ -64,6 +65,7 @@ BENCHMARK = Benchmark(
     objects={MEMORIES: MEMORIES_TYPE},
     compare=compare,
     side_by_side=write_side_by_side,
+    headlines=headlines,
     screen_tables=screen_tables,
     columns=("segment_1", "segment_2"),
     later=(APART,),

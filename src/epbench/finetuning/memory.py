@@ -196,7 +196,8 @@ def _kept(config: str, n_tokens: int, autocast: bool, gathered: bool, checkpoint
             model_config = AutoConfig.for_model(**json.loads(config))
             model = AutoModelForCausalLM.from_config(model_config, dtype=dtype).train()  # type: ignore[no-untyped-call]
             if checkpointing:
-                model.activation_checkpointing_enable()
+                older = not hasattr(model, "activation_checkpointing_enable")  # before transformers 5.23
+                (model.gradient_checkpointing_enable if older else model.activation_checkpointing_enable)()
             ids = torch.zeros((1, n_tokens), dtype=torch.long)
             mask = torch.ones((1, 1, n_tokens, n_tokens), dtype=torch.bool)
             hooks = torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor)

@@ -14,7 +14,6 @@ from typing import Literal
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
-from epbench.journals.answers import fingerprint_of
 
 Row = tuple[int, ...]
 """Positions of the samples that lie in one row; an empty row lets a process keep step with the others."""
@@ -130,4 +129,7 @@ class Sample:
 
 def fingerprint_of_samples(samples: Sequence[Sample]) -> str:
     """Return a short hash of samples, so that a run is continued only on the same ones."""
+    # Imported here, so that a benchmark can train where only transformers and what it needs is installed.
+    from epbench.journals.answers import fingerprint_of
+
     return fingerprint_of([[sample.id, list(sample.ids), list(sample.learned)] for sample in samples])

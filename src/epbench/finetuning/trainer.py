@@ -35,7 +35,6 @@ from transformers import (
 from transformers.utils.import_utils import is_torch_tf32_available
 
 from epbench.errors import BadInput, RunFailed, reason_of
-from epbench.files.json_files import read_json, write_json
 from epbench.files.replacing import replacing
 from epbench.finetuning.packing import Sample, Schedule
 from epbench.finetuning.ranks import Ranks, whole_models
@@ -81,6 +80,9 @@ def write_weights(folder: Path, model: Any, state: Mapping[str, torch.Tensor], t
         state: The whole weights by name. They are written in bfloat16.
         tokenizer: The tokenizer that goes with them.
     """
+    # Imported here, so that a benchmark can train where only transformers and what it needs is installed.
+    from epbench.files.json_files import read_json, write_json
+
     half: dict[tuple[int, int], torch.Tensor] = {}  # by address and size, so that tied weights stay one tensor
 
     def halved(tensor: torch.Tensor) -> torch.Tensor:
@@ -175,6 +177,9 @@ def training_arguments(recipe: Recipe, out: Path) -> TrainingArguments:
             "activation checkpointing: as the configuration of FSDP says, which does it without another all-gather"
         )
     cuda = torch.cuda.is_available()
+    more: dict[str, Any] = {}  # transformers before 5.23 has no argument of this name
+    if recipe.activation_checkpointing and not sharded:
+        more = {"activation_checkpointing": True}
     return TrainingArguments(
         output_dir=str(out / STATE),
         per_device_train_batch_size=1,  # a step of ours is one batch of the trainer, with all its rows
@@ -192,7 +197,7 @@ def training_arguments(recipe: Recipe, out: Path) -> TrainingArguments:
         bf16=cuda,
         tf32=is_torch_tf32_available() or None,  # asking for it raises an error on GPUs that do not have it
         use_cpu=not cuda,
-        activation_checkpointing=recipe.activation_checkpointing and not sharded,
+        **more,
         logging_strategy="no",
         save_strategy="no",
         report_to="none",

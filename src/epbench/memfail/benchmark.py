@@ -23,6 +23,7 @@ from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.paper.claims import claims_of
 from epbench.memfail.scores.comparison import compare, write_side_by_side
+from epbench.memfail.scores.report import headlines
 from epbench.memfail.scores.tables import screen_tables, with_baseline
 from epbench.memories.price import SHOWN
 from epbench.memories.protocol import SystemSpec
@@ -143,6 +144,7 @@ BENCHMARK = Benchmark(
     objects={MEMORIES: MEMORIES_TYPE},
     compare=compare,
     side_by_side=partial(write_side_by_side, claims=claims_of),
+    headlines=headlines,
     screen_tables=screen_tables,
     columns=("entity_facts", "preference_facts", "hop_count"),
     score=score,

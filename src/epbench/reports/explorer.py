@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from epbench.files.safe_text import printable
@@ -82,6 +82,7 @@ class QuestionCard:
         evidence: The texts that it is about.
         retrieved: What was retrieved for it, best first; None where nothing is retrieved, or the run does not say what.
         trails: The stages that it went through.
+        score: What the answer is worth, 0 to 1; None for 1 if it is right and 0 if it is wrong.
     """
 
     id: str
@@ -95,10 +96,49 @@ class QuestionCard:
     evidence: Sequence[Evidence] = ()
     retrieved: Sequence[str] | None = None
     trails: Sequence[Trail] = ()
+    score: float | None = None
+
+    @property
+    def worth(self) -> float | None:
+        """The score, or else 1 for right and 0 for wrong; None for a failed question."""
+        return (
+            None if self.outcome == "failed" else float(self.outcome == "right") if self.score is None else self.score
+        )
+
+
+def versus_html(
+    runs: Mapping[str, Sequence[QuestionCard]], texts: Sequence[str] = (), notes: Sequence[str] = ()
+) -> str:
+    """An explorer of several runs: each question with what every run made of it, and a paired test of those shown.
+
+    Args:
+        runs: The cards of each run by its label. Cards of one id are about one question, whose texts are those of the
+            first run that has it. A single run, or none, makes an empty text.
+        texts: As in `explorer_html`.
+        notes: Sentences above the list.
+    """
+    of_run = {label: {card.id: card for card in cards} for label, cards in runs.items()}
+    cards = list({card.id: card for cards in reversed(list(runs.values())) for card in cards}.values())
+    places = {card.id: place for place, card in enumerate(next(iter(runs.values()), ()))}
+    cards.sort(key=lambda card: places.get(card.id, len(places)))
+    facets = [{name: of for name, of in card.facets.items() if name not in _OF_ANSWERS} for card in cards]
+    bare = [
+        replace(card, facets=about, answer=None, verdict="", reason="", retrieved=None, trails=())
+        for card, about in zip(cards, facets, strict=True)
+    ]
+    return explorer_html(bare, texts, notes, runs=of_run) if len(runs) > 1 else ""
+
+
+_OF_ANSWERS = ("label", "answered", "both segments retrieved")
+"""Facets that are about an answer, and not about a question."""
 
 
 def explorer_html(
-    cards: Sequence[QuestionCard], texts: Sequence[str] = (), notes: Sequence[str] = (), n_questions: int | None = None
+    cards: Sequence[QuestionCard],
+    texts: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    n_questions: int | None = None,
+    runs: Mapping[str, Mapping[str, QuestionCard]] | None = None,
 ) -> str:
     """The explorer as HTML for the body of a page.
 
@@ -109,6 +149,7 @@ def explorer_html(
             `MOST_BYTES`, they are left out, and the page says so and how large they are.
         notes: Sentences above the list.
         n_questions: The number of questions, if `cards` has only the first of them.
+        runs: On a page of several runs, the card of each question by its id, by the label of the run.
     """
     from markupsafe import Markup
 
@@ -121,7 +162,7 @@ def explorer_html(
     if size > MOST_BYTES:
         most = f"they have {size / 1e6:,.0f} MB, and a page carries {MOST_BYTES / 1e6:,.0f} MB"
         notes, texts = [*notes, f"The texts that the questions are about are left out: {most}."], ()
-    data = script_json(_data(shown, list(texts)))
+    data = script_json(_data(shown, list(texts), runs))
     return render("explorer.html.j2", notes=[printable(note) for note in notes], data=Markup(data))
 
 
@@ -155,7 +196,9 @@ class _MarkNumbers:
         return len(self.lists) - 1
 
 
-def _data(cards: Sequence[QuestionCard], texts: list[str]) -> dict[str, Any]:
+def _data(
+    cards: Sequence[QuestionCard], texts: list[str], runs: Mapping[str, Mapping[str, QuestionCard]] | None = None
+) -> dict[str, Any]:
     """What the script reads: lists in place of objects, and each text or list of marks that is shared once."""
     numbers, marks = _Numbers(), _MarkNumbers()
     facets = {name: _Numbers() for card in cards for name in card.facets}
@@ -175,12 +218,29 @@ def _data(cards: Sequence[QuestionCard], texts: list[str]) -> dict[str, Any]:
         ]
         for card in cards
     ]
-    return {
+    of_runs = [[_of_run(of.get(card.id), numbers) for card in cards] for of in (runs or {}).values()]
+    several = {"runs": {"labels": list(map(printable, runs)), "of": of_runs}} if runs else {}
+    return several | {
         "facets": [[printable(name), list(map(printable, numbered))] for name, numbered in facets.items()],
         "texts": list(map(printable, numbers)),
         "marks": marks.lists,
         "questions": questions,
     }
+
+
+def _of_run(card: QuestionCard | None, numbers: _Numbers) -> list[Any] | None:
+    """What one of several runs made of a question; None if it did not ask it."""
+    if card is None:
+        return None
+    return [
+        OUTCOMES.index(card.outcome),
+        card.worth,
+        None if card.answer is None else _cut(card.answer),
+        printable(card.verdict),
+        _cut(card.reason),
+        None if card.retrieved is None else [numbers[text] for text in card.retrieved],
+        [_trail(trail, numbers) for trail in card.trails],
+    ]
 
 
 def _cut(text: str) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _TEMPLATES = Path(__file__).parent / "templates"
 EXPLORER = '<section class="explorer"'
 """How an explorer begins; a page with one carries the script. Texts cannot hold this, as they are escaped."""
+OVERVIEW = '<section class="overview"'
+"""How a list of runs begins; a page with one carries its script, and may ask its own server for what has changed."""
 _STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 
 
@@ -39,10 +41,10 @@ def _page(title: str, body: str) -> str:
     from markupsafe import Markup
 
     style = _packaged("style.css")
-    script = _packaged("explorer.js") if EXPLORER in body else ""
+    script = _packaged("explorer.js") if EXPLORER in body else _packaged("overview.js") if OVERVIEW in body else ""
     return render(
         "page.html.j2",
-        policy=Markup(_policy([style, *_STYLE.findall(body)], script)),
+        policy=Markup(_policy([style, *_STYLE.findall(body)], script, OVERVIEW in body)),
         title=Markup(html_text(title)),
         style=Markup(style),
         body=Markup(body),
@@ -74,13 +76,13 @@ def _packaged(name: str) -> str:
     return (_TEMPLATES / name).read_text("utf-8")
 
 
-def _policy(styles: Iterable[str], script: str) -> str:
-    """What a browser may load and run: what these texts are, and pictures within the page."""
+def _policy(styles: Iterable[str], script: str, asks: bool = False) -> str:
+    """What a browser may load and run: what these texts are, and pictures within the page; and whether it may ask its server."""
     hashes = " ".join(dict.fromkeys(map(_hash, styles)))
     scripts = _hash(script) if script else "'none'"
     return (
         f"default-src 'none'; style-src {hashes}; style-src-attr 'unsafe-inline'; script-src {scripts}; img-src data:; "
-        f"base-uri 'none'; form-action 'none'"
+        f"{'connect-src ' + repr('self') + '; ' if asks else ''}base-uri 'none'; form-action 'none'"
     )
 
 
@@ -107,9 +109,43 @@ def joined(title: str, pages: Iterable[str]) -> str:
     return _page(title, "".join(f"<h2>{body}" for body in bodies))
 
 
+_NAMES = {
+    "n_questions": "questions", "n_failed": "failed questions", "top_k": "passages shown (k)", "k": "memories shown (k)",
+    "fingerprint": "fingerprint of the questions", "chapters": "fingerprint of the chapters", "prompts": "hash of the prompts",
+    "base_url": "address of the endpoint", "max_tokens": "most tokens of an answer", "weights": "fingerprint of the weights",
+    "keep_order": "passages in the order of the book", "control": "baseline", "isolate": "a store for each question",
+    "units_per_conversation": "facts for each conversation", "prefilled": "prompt tokens computed",
+    "saved": "prompt tokens saved by sharing", "hit_rate": "share of prompt tokens saved", "generated": "tokens generated",
+    "looped": "answers that went in circles", "both_orders": "both orders of each pair", "prompt": "number of the prompt",
+    "with_replies": "the user's partner replies", "published_query": "the query of the published code",
+    "between": "tokens of unrelated text between", "p_value": "p", "share_a": "share of A",
+    "greedy_invalid": "greedy: neither letter",
+}  # fmt: skip
+"""What people call a field of a file; others are called by their names, without underscores."""
+
+
+def named(field: str) -> str:
+    """What people call a field of run.json, usage.json or scores.json."""
+    return _NAMES.get(field, field.replace("_", " "))
+
+
 def pairs(values: Mapping[str, Any]) -> str:
-    """A table of names and values, one pair per row."""
-    return Table([], [[name, cell(value)] for name, value in values.items()]).html()
+    """A table of names and values, one pair per row, without values that are empty."""
+    shown = {name: _plain(value) for name, value in values.items()}
+    return Table([], [[named(name), text] for name, text in shown.items() if text]).html()
+
+
+def _plain(value: Any) -> str:
+    """A value in words; empty for none."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{named(str(name))} {_plain(of)}" for name, of in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    return "" if value is None else cell(value)
 
 
 def warning_paragraphs(warnings: Iterable[str]) -> str:
@@ -124,9 +160,15 @@ def how_it_was_run(run: Mapping[str, Any]) -> str:
     return f"<h2>How it was run</h2>\n<p><code>{command}</code></p>\n{pairs(about)}"
 
 
-def failures(reasons: Mapping[str, int]) -> str:
-    """How many requests failed, by reason."""
+def failures(reasons: Mapping[str, int], n_questions: int | None = None) -> str:
+    """How many requests failed, by reason.
+
+    Args:
+        reasons: The number of requests by reason.
+        n_questions: The number of questions that they are among; None if it is not said.
+    """
     if not reasons:
         return "<p>No request failed.</p>"
-    table = Table(["reason", "requests"], [[reason, str(n)] for reason, n in reasons.items()])
-    return f"<p>Failed requests count neither as right nor as wrong:</p>{table.html()}"
+    among = "" if n_questions is None else f", of a run on {n_questions:,} questions,"
+    table = Table(["reason", "requests"], [[reason, f"{n:,}"] for reason, n in reasons.items()])
+    return f"<p>Failed requests{among} count neither as right nor as wrong:</p>{table.html()}"

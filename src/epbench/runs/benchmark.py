@@ -21,6 +21,7 @@ from epbench.runs.several import benchmark_of
 if TYPE_CHECKING:
     from rich.console import Group
 
+    from epbench.reports.opening import Headline
     from epbench.statistics.paired import Comparison, Progress
 
 NAMES = ("tulving", "booksort", "memfail")
@@ -115,6 +116,7 @@ class Benchmark:
         compare: Compares any two of several runs, given their folders by name, where the dataset is, and a progress bar.
         side_by_side: Writes table.md and report.html of several runs into a folder, and returns their scores by label, and
             what must be said beside them.
+        headlines: From the content of scores.json to the scores at the top of a page; None for one that was not measured.
         screen_tables: The tables of the scores of several runs by their names, for the screen.
         columns: Columns of which the rows of its datasets have one, and those of no other benchmark.
         score: Scores answers that somebody else has to some rows; see `score`.
@@ -128,6 +130,7 @@ class Benchmark:
     journals: Sequence[str]
     compare: Callable[[Mapping[str, Path], str | None, Progress], Comparison]
     side_by_side: Callable[..., tuple[dict[str, dict[str, Any]], list[str]]]
+    headlines: Callable[[Mapping[str, Any]], Sequence[Headline | None]]
     screen_tables: Callable[[Mapping[str, Any]], Group]
     columns: Collection[str]
     score: Callable[..., Scored[Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.runs.benchmark import find_benchmark
@@ -38,6 +38,27 @@ def read_questions(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
     if absent := [column for column in columns if column not in questions.columns]:
         raise BadInput(f"{path}: expected a column {absent[0]!r}, found {', '.join(questions.columns)}")
     return questions
+
+
+def read_records(folder: Path, columns: Iterable[str]) -> list[dict[str, Any]]:
+    """Read the rows of questions.parquet as records, with None for null; none for a run of an earlier version without it.
+
+    Raises:
+        BadInput: As in `read_questions`.
+    """
+    import pyarrow.parquet as pq
+
+    path = folder / QUESTIONS
+    if not path.is_file():
+        return []
+    try:
+        table = pq.read_table(path)
+    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
+        raise BadInput(f"{path}: expected a Parquet file ({error})") from None
+    if absent := [column for column in columns if column not in table.column_names]:
+        raise BadInput(f"{path}: expected a column {absent[0]!r}, found {', '.join(table.column_names)}")
+    records: list[dict[str, Any]] = table.to_pylist()
+    return records
 
 
 def _computed(folder: Path, columns: Iterable[str]) -> pd.DataFrame:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, EpbenchError, NothingToScore
 from epbench.files.json_files import read_json
 from epbench.files.text import shown
 from epbench.files.typed import fields, typed
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import JUDGE, JUDGEMENTS, identity_of, noted_judge
-from epbench.runs.benchmark import Benchmark, Check, Described, PastRun
-from epbench.runs.checksums import CHECKSUMS, changed_since
+from epbench.models.load import Options, load_model
+from epbench.models.protocol import weights_of
+from epbench.runs.benchmark import Benchmark, Check, Described, PastRun, benchmark_named, check_fingerprint
+from epbench.runs.checksums import CHECKSUMS, changed_since, is_by_this_code
 from epbench.runs.folder import dataset_of, read_run
 from epbench.runs.results import QUESTIONS, RESULTS
+from epbench.runs.several import FINETUNING
 
 _SECONDS = "seconds"
 """How long something took; only the first computation knows it."""
@@ -29,6 +33,60 @@ _HOW = fields({**dict.fromkeys(("command", "python", "platform"), str), "version
 _JUDGED = fields({"judge": JUDGE})
 _MOST = 5
 """The number of differences in one file that are named; the others are counted."""
+
+
+def verify(
+    folder: Path,
+    dataset: str | None = None,
+    prompts: Path | None = None,
+    score_again: Callable[[Path, Path], list[Check]] | None = None,
+) -> list[Check]:
+    """Check that a run's files are what its journals give, and that it is about what it says.
+
+    Args:
+        folder: The run's folder. A training is checked for changed files only.
+        dataset: Where the dataset is now; None for where the run found it.
+        prompts: The reader's prompt pack, if the run had another one than ours.
+        score_again: Scores a published run anew, given its folder and an empty one; None without its archive.
+
+    Raises:
+        BadInput: The folder holds no finished run, or the dataset, the prompts or the archive cannot be read.
+    """
+    run = finished_run(folder)
+    name = run["identity"].get("benchmark")
+    checks = [check_versions(run), *_weights(run["identity"], run.get("model_args", {})), *check_hashes(folder)]
+    if name == FINETUNING:
+        return [*checks, Check("results", None, "those of a training are not computed again; its measures are runs")]
+    benchmark = benchmark_named(name, folder / "run.json")
+    with tempfile.TemporaryDirectory(prefix="epbench-verify-") as scratch:
+        again = Path(scratch) / "run"
+        try:
+            if "released" in run["identity"] and score_again:
+                checks += score_again(folder, again)
+            else:
+                checks += recompute(benchmark, folder, again, dataset, prompts)
+        except NothingToScore as error:
+            checks.append(Check("scores.json", False, f"the journals give no score: {error}"))
+        if (again / "scores.json").exists():
+            checks += compare_results(folder, again, benchmark.later)
+    return checks
+
+
+def _weights(identity: Mapping[str, Any], model_args: Mapping[str, Any]) -> list[Check]:
+    """Whether the weights of a model on this machine are still those of the run."""
+    if "weights" not in identity:
+        return []
+    typed("run.json, field 'identity'", identity, fields({"weights": str, "model": str}))
+    typed("run.json, field 'model_args'", model_args, fields({}, {"commit": str, "adapter": str}))
+    fingerprint, _, dtype = str(identity["weights"]).partition("-")
+    options = Options(dtype=dtype or "auto", revision=model_args.get("commit"), adapter=model_args.get("adapter"))
+    try:
+        found = weights_of(load_model(identity["model"], options)).get("weights")
+    except (EpbenchError, ImportError) as error:
+        return [Check("weights", None, f"{identity['model']} is not here: {error}")]
+    if found in (None, dtype):  # without files there is no fingerprint, and the dtype stands alone
+        return [Check("weights", None, f"{identity['model']} is not here")]
+    return [check_fingerprint("weights", str(found).partition("-")[0], fingerprint)]
 
 
 def copy_journals(folder: Path, scratch: Path) -> None:
@@ -145,6 +203,7 @@ def compare_results(folder: Path, again: Path, later: Collection[Collection[str]
     stored = read_json(folder / "scores.json").keys() if (folder / "scores.json").exists() else set().union(*later)
     older = frozenset[str]().union(*(fields for fields in later if not set(fields) & stored))
     skipped = frozenset(() if same_judge else ("judge", "corrected")) | older
+    another = bool(older) or ((folder / CHECKSUMS).is_file() and not is_by_this_code(folder))
     for name in _computed():
         if not (again / name).exists() and not (folder / name).exists():
             continue
@@ -154,8 +213,10 @@ def compare_results(folder: Path, again: Path, later: Collection[Collection[str]
             checks.append(Check(name, None, "what is known of the judge has changed since, and it says so"))
         else:
             differences = list(_differences(folder / name, again / name, skipped))
-            if differences and older and name in ("table.md", "report.html"):
-                checks.append(Check(name, None, "an earlier version made it, and a later one shows more"))
+            if differences and another and name in ("table.md", "report.html"):
+                checks.append(
+                    Check(name, None, "another version made it, and this one shows the scores in another way")
+                )
                 continue
             more = f", and {len(differences) - _MOST} more differences" if len(differences) > _MOST else ""
             checks.append(Check(name, not differences, "; ".join(differences[:_MOST]) + more))

@@ -15,7 +15,7 @@ _IN_WHEEL = PACKAGE / "scripts"
 _IN_CHECKOUT = PACKAGE.parents[1]
 _BENCHMARKS = ("tulving", "booksort", "memfail")
 _OF_BENCHMARKS = {"builders": "build", "eval_scripts": "eval"}
-_FOR_THE_REPOSITORY = ("cards",)  # writes files that only the repository has
+_FOR_THE_REPOSITORY = ("cards", "leaderboard")  # they write files that only the repository has
 
 _SCRIPT = re.compile(r"(?<![\w/.\\-])(?:python )?(builders|eval_scripts)/(\w+)\.py\b")
 _CARRIED = re.compile(r"(?<![\w/.\\-])(?:builders|eval_scripts|finetune)/[\w./-]*\w\.(?:py|ya?ml)\b")

@@ -18,6 +18,7 @@ from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.verdicts import CALLS, ask_judge, judge_failures
 from epbench.tulving.scores.comparison import compare, write_side_by_side
+from epbench.tulving.scores.report import headlines
 from epbench.tulving.scores.results import finish
 from epbench.tulving.scores.run_files import LATER
 from epbench.tulving.scores.tables import screen_tables
@@ -56,6 +57,7 @@ BENCHMARK = Benchmark(
     journals=(ANSWERS, JUDGEMENTS, CALLS, PASSAGES),
     compare=compare,
     side_by_side=write_side_by_side,
+    headlines=headlines,
     screen_tables=screen_tables,
     columns=("cue", "trace"),
     score=score,

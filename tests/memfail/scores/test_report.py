@@ -133,7 +133,7 @@ def test_the_page_of_one_run(runs):
         "versions": {},
     }  # fmt: skip
     usage = {"answering": {"requests": 4, "failed": {"429 <slow>": 1}}, "storing": {"seconds": 1.5}, "note": "x"}
-    html = html_report("mine", about, runs["mine"], usage)
+    html = html_report("mine", about, runs["mine"] | {"n_questions": 3}, usage)
     assert parsed(html).count("svg") == 3
     for text in ("429 &lt;slow&gt;", "python x.py", "storing", "Needed memories", "retrieval error"):
         assert text in html, text

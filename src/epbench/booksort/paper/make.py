@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from epbench.booksort.paper import checkpoints, settings, training
 from epbench.booksort.paper.effects import regression, segment_lengths, share_of_a, table_11
@@ -57,22 +58,38 @@ _PUBLISHED = "Reported rows are about the whole published set: nine books, excer
 
 def leaderboards(inputs: Inputs) -> list[Exhibit]:
     """A leaderboard for each set of pairs that a run is about; with no run, one of the reported rows."""
-    published = [_of_reported(row) for row in inputs.reported if row.dataset == "book-sort"]
-    reported = bounded([row for row in published if row.scores], [])
-    about_reported = [_PUBLISHED] if reported else []
-    boards = []
     runs = [*inputs.runs, *(run for training in inputs.trainings for run in training.runs)]
+    boards = []
     for name, of in by_board(runs, lambda run: (run.dataset, run.fingerprint)).items():
         configs = ", ".join(dict.fromkeys(config for run in of for config in run.configs))
-        standings = [*bounded([_of_run(run) for run in of], ["in-context"]), *reported]
-        title = f"Accuracy on {of[0].dataset}: {configs}"
-        boards.append(leaderboard(name, title, standings, _COLUMNS, [*_NOTES, *about_reported]))
-    if reported and not boards:
-        boards.append(leaderboard("Leaderboard", "Accuracy on the published set", reported, _COLUMNS, about_reported))
+        boards.append(board(name, f"{of[0].dataset}: {configs}", [standing(run) for run in of], inputs.reported))
+    if not boards and _published(inputs.reported):
+        boards = [board("Leaderboard", "the published set", [], inputs.reported)]
     return boards
 
 
-def _of_run(run: PaperRun) -> Standing:
+def board(name: str, dataset: str, standings: Sequence[Standing], reported: Sequence[ReportedRow]) -> Exhibit:
+    """The leaderboard of one set of pairs.
+
+    Args:
+        name: The name of the exhibit.
+        dataset: What was asked about, such as `booksort: e250_s20`.
+        standings: A row for each run on it; see `standing`.
+        reported: Rows that papers report; those about the whole published set are shown.
+    """
+    theirs = _published(reported)
+    about = [*(_NOTES if standings else ()), *([_PUBLISHED] if theirs else [])]
+    rows = [*bounded(standings, ["in-context"]), *theirs]
+    return leaderboard(name, f"Accuracy on {dataset}", rows, _COLUMNS, about)
+
+
+def _published(reported: Sequence[ReportedRow]) -> list[Standing]:
+    found = [_of_reported(row) for row in reported if row.dataset == "book-sort"]
+    return bounded([row for row in found if row.scores], [])
+
+
+def standing(run: PaperRun) -> Standing:
+    """The row of a run."""
     questions = run.questions
     parts = {score: questions[questions["segment_length"] == length] for score, length in _LENGTHS.items()}
     parts = {score: part for score, part in ({"accuracy": questions} | parts).items() if len(part)}

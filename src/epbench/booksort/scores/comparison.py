@@ -8,16 +8,20 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.dataset.load import pair_id
+from epbench.booksort.dataset.load import asked_pairs, load_pairs, pair_id
 from epbench.booksort.scores.report import comparison_report
-from epbench.booksort.scores.run_files import SCORES, read_questions, read_run, read_scores
+from epbench.booksort.scores.results import ABOUT, Excerpts, cards_of
+from epbench.booksort.scores.run_files import COLUMNS, SCORES, read_questions, read_run, read_scores
 from epbench.booksort.scores.tables import markdown_table
 from epbench.errors import BadInput
 from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
 from epbench.metric_folders import metric_module
 from epbench.reports.between import between_parts, point
+from epbench.reports.explorer import versus_html
 from epbench.runs import folder as run_folders
+from epbench.runs.folder import dataset_of
+from epbench.runs.question_table import read_records
 from epbench.runs.several import check_same, labels_of
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.statistics.paired import DIGITS, Comparison, Progress, compare_outcomes, holm, with_holm
@@ -78,9 +82,27 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
         for run, of in zip(described.values(), scores.values(), strict=True)
     ]
     page, text = between_parts(points, "accuracy")
+    page += _question_by_question(labels)
     write_text(out / "table.md", markdown_table(scores) + text)
     write_text(out / "report.html", comparison_report(Path(first["dataset"]).name, scores, page))
     return scores, []
+
+
+def _question_by_question(runs: Mapping[str, Path]) -> str:
+    """Each question with what every run made of it; nothing where the dataset is not at hand."""
+    described = {label: read_run(folder) for label, folder in runs.items()}
+    first = next(iter(described.values()))
+    identity, both = first["identity"], any(run["identity"].get("both_orders") for run in described.values())
+    try:
+        every = load_pairs(dataset_of(first) or "", identity["config"], identity["split"])
+    except BadInput:
+        return ""
+    pairs = {pair.id: pair for pair in asked_pairs(every, None, both=both)}
+    excerpts, cards = Excerpts(), {}
+    for label, folder in runs.items():
+        rows = [row for row in read_records(folder, COLUMNS) if row["id"] in pairs]
+        cards[label] = cards_of([pairs[row["id"]] for row in rows], rows, {}, excerpts)
+    return versus_html(cards, excerpts.texts, [ABOUT])
 
 
 def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) -> list[dict[str, Any]]:

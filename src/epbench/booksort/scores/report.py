@@ -26,8 +26,10 @@ from epbench.booksort.scores.tables import (
 )
 from epbench.files.safe_text import html_text
 from epbench.memories.price import price_html
+from epbench.models.protocol import name_of
 from epbench.reports.figures import colour_of, drawing, figure_html, new_figure
-from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
+from epbench.reports.opening import Headline, headline, opening, settings, shown_memory
+from epbench.reports.page import failures, named, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, cell, warnings_of
 
 if TYPE_CHECKING:
@@ -57,26 +59,48 @@ def html_report(
         more: What follows on the page, as HTML.
     """
     retrieval = scores.get("retrieval")
+    sentence = (
+        f"{name_of(str(run['identity'].get('model', '')))}: which of two segments came first? {_size(rows)[:-1]}, \
+{shown_memory(run['identity'])}."
+    )
+    spent = price_html(title, usage) + _usage(usage)
+    spent += "".join(f"<h3>{stage}</h3>{_usage(usage[stage])}" for stage in _STAGES if stage in usage)
     return page(
         f"Book-SORT: {title}",
         f"""{warning_paragraphs(warnings_of({title: scores}))}
-{pairs(run["identity"])}
-<p>{_size(rows)}</p>
+{opening(sentence, headlines(scores), scores["n_questions"], usage["failed"])}
+<div class="figures">
 {_figures({title: scores})}
 {_by_bin(scores)}
+</div>
 <h2>Scores</h2>
 {_scores(scores)}
 {_retrieval(scores, retrieval) if retrieval else ""}
+<details><summary>By book, and in the middle of the excerpt</summary>
 <h2>By book</h2>
 {by_book({title: scores}).html()}
 <h2>In the middle</h2>
 {_middle(scores["lost_in_the_middle"])}
-<h2>Tokens and failures</h2>
-{price_html(title, usage)}
-{_usage(usage)}{"".join(f"<h3>{stage}</h3>{_usage(usage[stage])}" for stage in _STAGES if stage in usage)}
-{how_it_was_run(run)}
-{more}""",
+</details>
+{more}
+{settings(run, spent)}""",
     )
+
+
+def headlines(scores: Scores) -> list[Headline | None]:
+    """The scores at the top of a page."""
+    chance = 0.5, "chance"
+    about = {
+        "accuracy": "Share of questions whose right label is the more probable one",
+        "auc": "How well the log odds of A tell the two answers apart, whatever letter the model prefers",
+        "calibrated_accuracy": "Accuracy with the preference for one letter taken out",
+    }
+    names = {"auc": "AUC"}
+    both = scores.get("both_orders", {})
+    return [
+        *(headline(scores, name, named(names.get(name, name)), words, chance) for name, words in about.items()),
+        headline(both, "pair_accuracy", "accuracy by pair", "Share of pairs put in order by both questions", chance),
+    ]
 
 
 def comparison_report(dataset: str, runs: Runs, more: str = "") -> str:

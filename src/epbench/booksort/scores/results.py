@@ -104,7 +104,7 @@ def _retrieved(folder: Path, remembered: Remembered | None) -> dict[str, Record]
 
 # The card of a question
 
-_ABOUT = (
+ABOUT = (
     "Of two segments of an excerpt the reader says which comes first; A is the one that is shown first. Distance, lengths and "
     "positions are in words."
 )
@@ -114,13 +114,28 @@ _YES_NO = {True: "yes", False: "no", None: "–"}
 
 def _questions_html(pairs: Sequence[Pair], rows: Sequence[Record], retrieved: Mapping[str, Record]) -> str:
     """Question by question, as HTML for the page of a run; `retrieved` has what was retrieved for a pair, by its id."""
-    excerpts, swapped = _Excerpts(), any(is_swapped(pair.id) for pair in pairs)
-    cards = [_card(pair, row, retrieved, excerpts, swapped) for pair, row in zip(pairs, rows, strict=True)]
-    return explorer_html(cards, excerpts.texts, [_ABOUT] if excerpts.texts else [_ABOUT, _NO_EXCERPTS])
+    excerpts = Excerpts()
+    cards = cards_of(pairs, rows, retrieved, excerpts)
+    return explorer_html(cards, excerpts.texts, [ABOUT] if excerpts.texts else [ABOUT, _NO_EXCERPTS])
+
+
+def cards_of(
+    pairs: Sequence[Pair], rows: Sequence[Record], retrieved: Mapping[str, Record], excerpts: Excerpts
+) -> list[QuestionCard]:
+    """A card for each question.
+
+    Args:
+        pairs: The pairs that were asked.
+        rows: The row of questions.parquet about each of them.
+        retrieved: What was retrieved for a pair, by its id; empty where nothing is said of it.
+        excerpts: Collects the texts of the excerpts that the cards name.
+    """
+    swapped = any(is_swapped(pair.id) for pair in pairs)
+    return [_card(pair, row, retrieved, excerpts, swapped) for pair, row in zip(pairs, rows, strict=True)]
 
 
 @dataclass
-class _Excerpts:
+class Excerpts:
     """The texts of excerpts, each once, and where their words are."""
 
     texts: list[str] = field(default_factory=list)
@@ -148,7 +163,7 @@ class _Excerpts:
         return None if start < 0 else (start, start + len(segment))
 
 
-def _card(pair: Pair, row: Record, retrieved: Mapping[str, Record], excerpts: _Excerpts, swapped: bool) -> QuestionCard:
+def _card(pair: Pair, row: Record, retrieved: Mapping[str, Record], excerpts: Excerpts, swapped: bool) -> QuestionCard:
     facets = {
         "distance, bin up to": f"{pair.distance_bin}",
         "excerpt": f"{pair.excerpt_length} words",
@@ -188,7 +203,7 @@ def _verdict(pair: Pair, row: Record) -> str:
     return "\n".join(lines)
 
 
-def _evidence(pair: Pair, excerpts: _Excerpts) -> Iterable[Evidence]:
+def _evidence(pair: Pair, excerpts: Excerpts) -> Iterable[Evidence]:
     number = excerpts.number_of(pair)
     if number is not None:
         marks = []

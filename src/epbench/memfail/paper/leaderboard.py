@@ -33,20 +33,29 @@ _REPORTED = "Reported rows are about the published rows of the paper, read and j
 
 def leaderboards(inputs: Inputs) -> list[Exhibit]:
     """One leaderboard of all configs that are given; none without a run or a reported rate."""
-    standings = [*_own(inputs.runs), *_reported(inputs)]
-    configs = [config for config in CONFIGS if any(config in row.scores for row in standings)]
-    if not standings:
-        return []
-    standings = bounded(standings, ["oracle", "full-context"])
+    rows = [*standings(inputs.runs), *_reported(inputs)]
+    return [board("Leaderboard, MemFail", rows, _about_reported(inputs))] if rows else []
+
+
+def board(name: str, rows: Sequence[Standing], notes: Sequence[str] = ()) -> Exhibit:
+    """A leaderboard with a column for each config that a row has.
+
+    Args:
+        name: The name of the exhibit.
+        rows: The rows; see `standings`. At least one.
+        notes: What is said below the table, after what floor and ceiling are.
+    """
+    configs = [config for config in CONFIGS if any(config in row.scores for row in rows)]
+    rows = bounded(rows, ["oracle", "full-context"])
     columns = {title: config for title, config in zip(_TITLES, CONFIGS, strict=True) if config in configs}
     if len(configs) > 1:
         columns = {"mean": "mean"} | columns
-        standings = [_with_mean(row, configs) for row in standings]
-    notes = [*(_NOTES if len(configs) > 1 else _NOTES[:-1]), *_about_reported(inputs)]
-    return [leaderboard("Leaderboard, MemFail", "Success of memory systems", standings, columns, notes)]
+        rows = [_with_mean(row, configs) for row in rows]
+    about = [*(_NOTES if len(configs) > 1 else _NOTES[:-1]), *notes]
+    return leaderboard(name, "Success of memory systems", rows, columns, about)
 
 
-def _own(runs: Sequence[PaperRun]) -> Iterator[Standing]:
+def standings(runs: Sequence[PaperRun]) -> Iterator[Standing]:
     """A row for each system, reader, judge and k, with all of its configs."""
     groups: dict[tuple[Any, ...], list[tuple[PaperRun, pd.DataFrame]]] = defaultdict(list)
     for run in runs:

@@ -19,14 +19,16 @@ from epbench.memfail.calibration.passport import passport_note
 from epbench.memfail.scores.cost import cost_tables, spent, usage_of
 from epbench.memfail.scores.report import comparison_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
-from epbench.memfail.scores.run_files import read_run, read_scores, run_folders
+from epbench.memfail.scores.results import ABOUT, cards_of
+from epbench.memfail.scores.run_files import COLUMNS, read_run, read_scores, run_folders
 from epbench.memfail.scores.tables import breakdown_tables, markdown_table, with_baseline
 from epbench.memories.price import price_table
 from epbench.models.prices import read_prices
 from epbench.reports.between import Point, between_parts, memory_of, point
+from epbench.reports.explorer import versus_html
 from epbench.reports.tables import Runs, Table, markdown_list
 from epbench.runs.judge import one_judge
-from epbench.runs.question_table import read_questions
+from epbench.runs.question_table import read_questions, read_records
 from epbench.statistics.paired import Comparison, Progress, compare_outcomes, with_holm
 
 if TYPE_CHECKING:
@@ -120,10 +122,19 @@ def write_side_by_side(
     for heading, tables in sections.items():
         parts += [f"## {heading}\n", *(table.markdown() for table in tables)]
     curves, numbers = between_parts(points, "success")
+    curves += _question_by_question(folders)
     write_text(out / "table.md", "\n".join([markdown_table(joined), *parts]) + numbers)
     write_text(out / "report.html", comparison_report(joined, notes, sections, curves))
     write_json(out / "claims.json", written)
     return joined, notes
+
+
+def _question_by_question(folders: Sequence[Path]) -> str:
+    """Each question of all configs with what every run made of it."""
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for folder, run in run_folders(folders):
+        rows[folder.resolve().name] += read_records(run, COLUMNS)
+    return versus_html({label: cards_of(of_run) for label, of_run in rows.items()}, notes=ABOUT)
 
 
 def _point(identity: Mapping[str, Any], config: str, k: str, at_k: Mapping[str, Any]) -> Point:

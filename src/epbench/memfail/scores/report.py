@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,9 @@ from epbench.files.safe_text import html_text
 from epbench.memfail.scores.figures import figures
 from epbench.memfail.scores.tables import by_config, tables
 from epbench.memories.price import price_html
-from epbench.reports.page import failures, how_it_was_run, page, pairs, warning_paragraphs
+from epbench.models.protocol import name_of
+from epbench.reports.opening import Headline, headline, opening, settings
+from epbench.reports.page import failures, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, warnings_of
 
 
@@ -23,20 +26,47 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
         usage: The usage of each stage.
         more: What follows on the page, as HTML.
     """
+    spent = price_html(title, usage) + _usage({stage: values for stage, values in usage.items() if stage != "price"})
     return page(
-        f"MemFail, {scores['config']}: {title}",
+        f"MemFail, {scores['config'].replace('_', ' ')}: {title}",
         f"""{warning_paragraphs(warnings_of({title: scores}))}
-{pairs(run["identity"])}
+{opening(_sentence(run, scores), headlines(scores), scores["n_questions"], _reasons(usage))}
 {section_of({title: scores})}
-<h2>Needed memories</h2>
+<details><summary>Needed memories</summary>
 <p>Each needed memory by itself; a question takes the earliest failing stage of all the memories that it needs.</p>
 {_facts(scores)}
 {_trust(scores)}
-<h2>Tokens and failures</h2>
-{price_html(title, usage)}{_usage({stage: values for stage, values in usage.items() if stage != "price"})}
-{how_it_was_run(run)}
-{more}""",
+</details>
+{more}
+{settings(run, spent)}""",
     )
+
+
+def _sentence(run: Mapping[str, Any], scores: Scores) -> str:
+    identity = run["identity"]
+    reader = name_of(str(identity.get("model", ""))) or "no reader"
+    return f"The memory system {scores['system']} was told the facts of {scores['config'].replace('_', ' ')}; {reader} \
+answered {scores['n_questions']:,} questions with the memories that it retrieved."
+
+
+def headlines(scores: Scores) -> list[Headline | None]:
+    """The scores at the top of a page."""
+    several, least = len(scores["by_k"]) > 1, scores.get("floor", {}).get("success_rate")
+    floor = None if least is None else (float(least), "floor, an empty memory")
+    about = "Share of questions that pass every stage: stored, summarised, retrieved, and answered"
+    return [
+        headline(at, "success_rate", f"success at k = {k}" if several else "success", about, floor)
+        for k, at in scores["by_k"].items()
+    ]
+
+
+def _reasons(usage: Mapping[str, Any]) -> dict[str, int]:
+    """How many requests failed, by reason, over all stages."""
+    total: Counter[str] = Counter()
+    for stage in usage.values():
+        if isinstance(stage, Mapping) and isinstance(stage.get("failed"), Mapping):
+            total.update(stage["failed"])
+    return dict(total)
 
 
 def comparison_report(
@@ -65,8 +95,9 @@ def comparison_report(
 def section_of(runs: Runs) -> str:
     """Figures and tables of the runs of one config, as HTML."""
     revised = any("rows_right" in at_k for run in runs.values() for at_k in run["by_k"].values())
+    drawn = f'<div class="figures">{"".join(figures(runs))}</div>'
     how_to_read = [_HOW_TO_READ, *([_REVISION] if revised else [])]
-    return "\n".join([*figures(runs), *(table.html() for table in tables(runs)), *how_to_read])
+    return "\n".join([drawn, *(table.html() for table in tables(runs)), *how_to_read])
 
 
 _HOW_TO_READ = """<p>Success means that every stage passed, which is stricter than a right answer. The floor needs no memory; a

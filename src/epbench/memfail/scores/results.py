@@ -106,7 +106,7 @@ _ASKED = {
 }
 _ANSWER = "4 reasoning: is the answer right?"
 _NOT_JUDGED = "not judged"
-_ABOUT = (
+ABOUT = (
     "A question is right if every needed fact passed every stage and the answer is right; its label is the first stage that "
     "failed.",
     "The judge looks at all memories together and names none. So the memory that stands beside a stage is the one that has "
@@ -120,7 +120,7 @@ def questions_html(rows: Sequence[Mapping[str, Any]]) -> str:
     Args:
         rows: What `question_rows` returns.
     """
-    return explorer_html(cards_of(rows), notes=_ABOUT)
+    return explorer_html(cards_of(rows), notes=ABOUT)
 
 
 def cards_of(rows: Sequence[Mapping[str, Any]]) -> list[QuestionCard]:
@@ -131,11 +131,14 @@ def cards_of(rows: Sequence[Mapping[str, Any]]) -> list[QuestionCard]:
     """
     several = len({row["k"] for row in rows}) > 1
     kinds, groups = any(row["kind"] for row in rows), any(row["group"] for row in rows)
-    return [_card(row, several, kinds, groups) for row in rows]
+    configs = len({row["config"] for row in rows}) > 1
+    return [_card(row, several, kinds, groups, configs) for row in rows]
 
 
-def _card(row: Mapping[str, Any], several: bool, kinds: bool, groups: bool) -> QuestionCard:
+def _card(row: Mapping[str, Any], several: bool, kinds: bool, groups: bool, configs: bool) -> QuestionCard:
     facets = {"label": _in_words(row["label"])}
+    if configs:
+        facets["config"] = _in_words(row["config"])
     if several:
         facets["memories asked for (k)"] = str(row["k"])
     if kinds:

@@ -5,6 +5,10 @@ const OUTCOMES = ["right", "wrong", "failed"];
 const BADGES = ["✓ right", "✗ wrong", "! failed"];
 const EXPLAINED = ["", "", " – counted neither as right nor as wrong"];
 const [ID, OUTCOME, FACETS, QUESTION, REFERENCE, ANSWER, VERDICT, REASON, EVIDENCE, RETRIEVED, TRAILS] = Array(11).keys();
+// Of a page of several runs: what each made of a question, and what they made of it together.
+const MARKS = ["✓", "✗", "!", "–"], OF_RUN = ["✓ right", "✗ wrong", "! failed", "– not asked"];
+const TOGETHER = ["all right", "all wrong", "runs differ", "same answer, other verdict", "failed or not asked in some"];
+const [STATE, SCORE, SAID, HOW, WHY, SEEN, STAGES] = Array(7).keys();
 const LONG_PARAGRAPH = 1500, AROUND = 350, SEARCH_AFTER = 150;
 
 function element(tag, settings = {}, ...children) {
@@ -123,7 +127,7 @@ function list(items) {
 function show(data, card, into) {
   const shown = [];
   const section = (title, ...content) => shown.push(element("h4", {}, title), ...content);
-  shown.push(element("h3", {}, badge(card[OUTCOME]), " ", card[ID]));
+  shown.push(element("h3", {}, ...(data.runs ? [] : [badge(card[OUTCOME]), " "]), card[ID]));
   const facts = element("dl", { class: "facts" });
   data.facets.forEach(([name, values], facet) => facts.append(
     element("div", {}, element("dt", {}, name), element("dd", {}, values[card[FACETS][facet]]))));
@@ -131,29 +135,121 @@ function show(data, card, into) {
   section("Question", plain(card[QUESTION]));
   const items = card[REFERENCE];
   section("Reference", items.length > 1 ? list(items) : plain(items[0] ?? "nothing"));
-  section("Answer", card[ANSWER] === null ? plain("no answer") : plain(card[ANSWER]));
-  section("Verdict", element("p", {}, badge(card[OUTCOME]), EXPLAINED[card[OUTCOME]]));
-  if (card[VERDICT]) shown.push(plain(card[VERDICT]));
-  if (card[REASON]) section("Why", plain(card[REASON]));
-  if (card[TRAILS].length) section("Stage by stage", ...card[TRAILS].map(one => trail(data, one)));
+  if (data.runs) section("Answers", answers(data, card.number));
+  else {
+    section("Answer", card[ANSWER] === null ? plain("no answer") : plain(card[ANSWER]));
+    section("Verdict", element("p", {}, badge(card[OUTCOME]), EXPLAINED[card[OUTCOME]]));
+    if (card[VERDICT]) shown.push(plain(card[VERDICT]));
+    if (card[REASON]) section("Why", plain(card[REASON]));
+    if (card[TRAILS].length) section("Stage by stage", ...card[TRAILS].map(one => trail(data, one)));
+  }
   if (card[EVIDENCE].length) section("Evidence", ...card[EVIDENCE].map(one => evidence(data, one)));
   if (card[RETRIEVED]) section("Retrieved", card[RETRIEVED].length
     ? list(card[RETRIEVED].map(number => data.texts[number])) : plain("nothing was retrieved"));
   into.replaceChildren(...shown);
 }
 
+// ---- several runs ----
+
+function stateOf(data, run, number) { return data.runs.of[run][number]?.[STATE] ?? 3; }
+
+function signs(data, number) {
+  return data.runs.labels.map((label, run) => {
+    const state = stateOf(data, run, number);
+    return element("span", { class: `badge ${OUTCOMES[state] ?? ""}`, title: `${label}: ${OF_RUN[state]}` }, MARKS[state], " ");
+  });
+}
+
+function together(data, number) {
+  const states = data.runs.labels.map((_, run) => stateOf(data, run, number));
+  if (states.some(state => state > 1)) return 4;
+  if (states.every(state => state === states[0])) return states[0];
+  const said = new Map(data.runs.labels.map((_, run) => [data.runs.of[run][number][SAID], states[run]]));
+  return data.runs.labels.some((_, run) => said.get(data.runs.of[run][number][SAID]) !== states[run]) ? 3 : 2;
+}
+
+function answers(data, number) {
+  const shown = element("div", { class: "answers" });
+  data.runs.labels.forEach((label, run) => {
+    const of = data.runs.of[run][number], column = element("section", {}, element("h5", {}, label));
+    shown.append(column);
+    if (!of) { column.append(element("p", {}, "not asked")); return; }
+    column.append(element("p", {}, badge(of[STATE]), EXPLAINED[of[STATE]]));
+    column.append(of[SAID] === null ? plain("no answer") : plain(of[SAID]));
+    for (const text of [of[HOW], of[WHY]]) if (text) column.append(element("p", { class: "text-of about", dir: "auto" }, text));
+    const folded = (title, content) => column.append(element("details", {}, element("summary", {}, title), ...content));
+    if (of[STAGES].length) folded("Stage by stage", of[STAGES].map(one => trail(data, one)));
+    if (of[SEEN]) folded(`Retrieved (${of[SEEN].length})`, [list(of[SEEN].map(text => data.texts[text]))]);
+  });
+  return shown;
+}
+
+// The exact two-sided sign test: how likely is it that of n questions on which two runs differ so few favour one of them?
+function signTest(wins, losses) {
+  const n = wins + losses;
+  let log = -n * Math.LN2, sum = 0;
+  for (let k = 0; k <= Math.min(wins, losses); k++) {
+    sum += Math.exp(log);
+    log += Math.log((n - k) / (k + 1));
+  }
+  return Math.min(1, 2 * sum);
+}
+
+function paired(data, found, first, second, byOutcome) {
+  let [wins, losses, equal, sum] = [0, 0, 0, 0];
+  for (const number of found) {
+    const [one, other] = [first, second].map(run => data.runs.of[run][number]?.[SCORE] ?? null);
+    if (one === null || other === null) continue;
+    sum += one - other;
+    if (one > other) wins++; else if (one < other) losses++; else equal++;
+  }
+  const n = wins + losses + equal, left = found.length - n;
+  if (!n) return "No question here has an outcome in both runs.";
+  const p = signTest(wins, losses), figure = p < 0.001 ? "< 0.001" : `= ${p.toFixed(3)}`;
+  return `A is ahead in ${wins.toLocaleString("en")} questions, B in ${losses.toLocaleString("en")}, equal in ` +
+    `${equal.toLocaleString("en")}${left ? `; ${left.toLocaleString("en")} have no outcome in one of them` : ""}. ` +
+    `Mean of A − B: ${(sum / n).toFixed(3)}. ` + (byOutcome ? "No test: these questions were chosen by their outcomes." :
+      `Exact sign test of these questions: p ${figure}; it counts each one by itself and knows of no other test on this page.`);
+}
+
+function makePairing(data, room, number, changed) {
+  const select = (title, values, chosen) => {
+    const made = element("select", { id: `explorer-${number}-${title.replace(/\W+/g, "-")}` });
+    values.forEach((value, place) => made.append(element("option", { value: place }, value)));
+    made.value = chosen;
+    made.addEventListener("change", changed);
+    room.append(element("label", { for: made.id }, title, made));
+    return () => Number(made.value);
+  };
+  const [first, second] = [select("A", data.runs.labels, 0), select("B", data.runs.labels, 1)];
+  return { first, second, order: select("order", ["as in the dataset", "A ahead of B first", "B ahead of A first"], 0) };
+}
+
+function sorted(data, found, pairing) {
+  const order = pairing.order();
+  if (!order) return found;
+  const [better, worse] = order === 1 ? [pairing.first(), pairing.second()] : [pairing.second(), pairing.first()];
+  const lead = number => (data.runs.of[better][number]?.[SCORE] ?? 0) - (data.runs.of[worse][number]?.[SCORE] ?? 0);
+  const leads = new Map(found.map(number => [number, lead(number)]));
+  return found.sort((one, other) => leads.get(other) - leads.get(one) || one - other);
+}
+
 // ---- the filters ----
 
 function makeFilters(data, room, number, changed) {
   const collator = new Intl.Collator("en", { numeric: true });
-  const filters = [["outcome", BADGES, card => card[OUTCOME]]];
+  const filters = data.runs ? [
+    ...data.runs.labels.map((label, run) => [label, OF_RUN, card => stateOf(data, run, card.number)]),
+    ["together", TOGETHER, card => card.together],
+  ] : [["outcome", BADGES, card => card[OUTCOME]]];
+  const fixed = filters.length;
   data.facets.forEach(([name, values], facet) => {
     if (values.length > 1) filters.push([name, values, card => card[FACETS][facet]]);
   });
   const made = filters.map(([name, values, of], place) => {
     const select = element("select", { id: `explorer-${number}-filter-${place}` });
     const order = [...values.keys()];
-    if (place) order.sort((a, b) => collator.compare(values[a], values[b]));
+    if (place >= fixed) order.sort((a, b) => collator.compare(values[a], values[b]));
     const options = new Map(order.map(value => [value, element("option", { value })]));
     const all = element("option", { value: "" });
     select.append(all, ...options.values());
@@ -168,13 +264,15 @@ function makeFilters(data, room, number, changed) {
   const clear = element("button", { type: "button" }, "All questions");
   clear.addEventListener("click", () => { made.forEach(one => { one.select.value = ""; }); search.value = ""; changed(); });
   room.append(clear);
-  return { made, search };
+  const byOutcome = () => made.slice(0, fixed).some(one => one.select.value !== "");
+  return { made, search, byOutcome };
 }
 
 let haystacks = new WeakMap();
 function haystack(data, card) {
   if (!haystacks.has(card)) {
     const texts = [card[ID], card[QUESTION], ...card[REFERENCE], card[ANSWER] ?? "", card[REASON]];
+    for (const of of data.runs?.of ?? []) if (of[card.number]) texts.push(of[card.number][SAID] ?? "", of[card.number][WHY]);
     haystacks.set(card, texts.join("\n").toLowerCase());
   }
   return haystacks.get(card);
@@ -209,6 +307,8 @@ function passing(data, { made, search }) {
 
 function explorer(section, number) {
   const data = JSON.parse(section.querySelector(".explorer-data").textContent);
+  data.questions.forEach((card, number) => { card.number = number; });
+  if (data.runs) for (const card of data.questions) card.together = together(data, card.number);
   const [list, article, status] = [".list", ".question", ".status"].map(name => section.querySelector(name));
   const rowOf = () => parseFloat(getComputedStyle(document.documentElement).fontSize) * 3.6;
   const spacer = element("div", { role: "presentation" });
@@ -222,7 +322,7 @@ function explorer(section, number) {
     const made = element("div", {
       class: "option", role: "option", id: `explorer-${number}-option-${place}`, "aria-selected": String(place === chosen),
       "aria-posinset": String(place + 1), "aria-setsize": String(found.length),
-    }, element("div", {}, badge(card[OUTCOME]), " ", card[QUESTION]), element("div", { class: "about" }, `${card[ID]} · ${values}`));
+    }, element("div", {}, ...(data.runs ? signs(data, card.number) : [badge(card[OUTCOME]), " "]), card[QUESTION]), element("div", { class: "about" }, `${card[ID]} · ${values}`));
     made.style.top = `${place * rowOf()}px`;
     made.addEventListener("click", () => choose(place));
     return made;
@@ -251,15 +351,20 @@ function explorer(section, number) {
     show(data, data.questions[found[chosen]], article);
   }
 
-  function changed() {
-    const before = found[chosen];
+  function changed(fromTop = false) {
+    const before = fromTop === true ? undefined : found[chosen];
     found = passing(data, filters);
     status.textContent = `${found.length.toLocaleString("en")} of ${data.questions.length.toLocaleString("en")} questions`;
+    if (pairing) {
+      status.append(element("br"), paired(data, found, pairing.first(), pairing.second(), filters.byOutcome()));
+      found = sorted(data, found, pairing);
+    }
     const place = found.indexOf(before);
     if (place < 0) list.scrollTop = 0;
     choose(Math.max(0, place));
   }
 
+  const pairing = data.runs ? makePairing(data, section.querySelector(".filters"), number, () => changed(true)) : null;
   const filters = makeFilters(data, section.querySelector(".filters"), number, changed);
   const page = () => Math.max(1, Math.floor(list.clientHeight / rowOf()) - 1);
   const steps = {

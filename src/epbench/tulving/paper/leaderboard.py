@@ -40,18 +40,32 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
     """A leaderboard for each dataset that a run is on, with the reported rows about a book of its name."""
     boards = []
     for name, runs in by_board(inputs.runs, lambda run: (run.book, run.fingerprint)).items():
-        book, own = runs[0].book, all(run.source == "own" for run in runs)
-        theirs = [row for row in inputs.reported if row.dataset == book and "simple_recall_score" in row.scores]
         judges = judge_names({str(run.folder): run.scores for run in runs})
-        standings = [_of_run(run, _THIS if own else _PUBLISHED, judges[str(run.folder)]) for run in runs]
-        notes = [*_NOTES, *([_OTHER_BOOK] if own and theirs else [])]
-        notes += naming_notes({run.label: run.scores for run in runs})
+        published = any(run.source != "own" for run in runs)  # with which own runs share the book
+        standings = [standing(run, judges[str(run.folder)], published) for run in runs]
+        notes = [*naming_notes({run.label: run.scores for run in runs})]
         notes += [DIFFERENT_JUDGES] if len(set(judges.values())) > 1 else []
-        standings = bounded([*standings, *map(_of_reported, theirs)], ["in-context"])
-        boards.append(
-            leaderboard(name, f"Simple recall and chronological awareness on {book}", standings, _SHOWN, notes)
-        )
+        boards.append(board(name, runs[0].book, standings, inputs.reported, notes))
     return boards
+
+
+def board(
+    name: str, book: str, standings: Sequence[Standing], reported: Sequence[ReportedRow], notes: Sequence[str] = ()
+) -> Exhibit:
+    """The leaderboard of one dataset.
+
+    Args:
+        name: The name of the exhibit.
+        book: The name of the dataset, such as `long`.
+        standings: A row for each run on it; see `standing`.
+        reported: Rows that papers report; those about a book of this name are shown.
+        notes: What is said below the table, after what floor and ceiling are.
+    """
+    theirs = [row for row in reported if row.dataset == book and "simple_recall_score" in row.scores]
+    another = theirs and any(row.about == _THIS for row in standings)
+    rows = bounded([*standings, *map(_of_reported, theirs)], ["in-context"])
+    about = [*_NOTES, *([_OTHER_BOOK] if another else []), *notes]
+    return leaderboard(name, f"Simple recall and chronological awareness on {book}", rows, _SHOWN, about)
 
 
 _OTHER_BOOK = (
@@ -61,7 +75,14 @@ _OTHER_BOOK = (
 _PUBLISHED, _THIS = "the published book", "this book"
 
 
-def _of_run(run: Line, about: str, judge: str) -> Standing:
+def standing(run: Line, judge: str, published: bool = False) -> Standing:
+    """The row of a run.
+
+    Args:
+        run: The run.
+        judge: What to call its judge.
+        published: Whether it is about a published book, so that it stands beside reported rows.
+    """
     scores = run.scores
     lost, intervals = scores["incomplete"], scores["intervals"]
     return Standing(
@@ -71,7 +92,7 @@ def _of_run(run: Line, about: str, judge: str) -> Standing:
         model=name_of(run.model),
         memory=run.memory,
         judge=judge_in_words(scores.get("judge"), judge),
-        about=about,
+        about=_PUBLISHED if published else _THIS,
         baseline=run.memory,
         n_asked=run.questions["id"].nunique() if "id" in run.questions else None,
         scores={name: score_of(scores.get(name), intervals.get(name), lost.get(name)) for name in _SHOWN.values()},

@@ -15,15 +15,17 @@ from epbench.files.writing import write_text
 from epbench.hub.rows import Row
 from epbench.memories.price import price_table
 from epbench.reports.between import between_parts, point
+from epbench.reports.explorer import versus_html
 from epbench.runs.folder import dataset_of, open_run
 from epbench.runs.judge import one_judge
-from epbench.runs.question_table import read_questions
+from epbench.runs.question_table import read_questions, read_records
 from epbench.runs.several import labels_of
 from epbench.statistics.paired import Comparison, Progress, compare_two, with_holm
 from epbench.tulving.calibration.passport import with_passport
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.scores.judge_agreement import last_judge
 from epbench.tulving.scores.report import comparison_report
+from epbench.tulving.scores.results import ABOUT, NO_BOOK, cards_of, retrieved_of
 from epbench.tulving.scores.run_files import COLUMNS, read_run, read_scores
 from epbench.tulving.scores.tables import MANY, markdown_table
 
@@ -96,10 +98,25 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
         for _, run, of in runs.values()
     ]
     page, text = between_parts(points, "simple recall")
+    page += _question_by_question({label: folder for label, (folder, _, _) in runs.items()})
     cost = "".join(f"\n{table.markdown()}" for table in price_table(prices))
     write_text(out / "table.md", markdown_table(scores) + text + cost)
     write_text(out / "report.html", comparison_report(first["book"], scores, prices, page))
     return scores, []
+
+
+def _question_by_question(runs: Mapping[str, Path]) -> str:
+    """Each question with what every run made of it, and the chapters of the book where that is at hand."""
+    try:
+        chapters = load_book(dataset_of(read_run(next(iter(runs.values())))) or "").book.chapters
+    except BadInput:
+        chapters = []
+    places = {number: place for place, (number, _) in enumerate(chapters)}
+    cards = {
+        label: cards_of(read_records(folder, COLUMNS), places, retrieved_of(folder, chapters))
+        for label, folder in runs.items()
+    }
+    return versus_html(cards, [text for _, text in chapters], [ABOUT, *([] if chapters else [NO_BOOK])])
 
 
 def check_same_book(described: Mapping[Path, Mapping[str, Any]]) -> list[Path]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.memories.price import PRICE_AXES, Price, price_html, price_points, price_table
+from epbench.models.protocol import name_of
 from epbench.reports.figures import colour_of, drawing, error_bars, figure_html, new_figure
-from epbench.reports.page import failures, how_it_was_run, page, pairs
+from epbench.reports.opening import Headline, headline, opening, settings, shown_memory
+from epbench.reports.page import failures, page, pairs
 from epbench.reports.plots import FRONTIER, frontier
 from epbench.reports.tables import Runs, Scores, Table, cell, html_paragraphs
 from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer
@@ -25,16 +27,18 @@ from epbench.tulving.scores.tables import complete_first, n_in_bin, notes, score
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_NAMES = (
-    "simple_recall_score",
-    "latest",
-    "all_matched",
-    "kendall_tau",
-    "chronological_awareness",
-    *NAMING,
-    "n_questions",
-    "n_failed",
-)
+_NAMES = {
+    "simple_recall_score": "simple recall",
+    "latest": "latest state",
+    "all_matched": "all found, in order questions",
+    "kendall_tau": "Kendall's τ where all were found",
+    "chronological_awareness": "chronological awareness",
+    **dict(zip(NAMING, ("items named per true item", "latest: several named", "harsh simple recall"), strict=True)),
+    "n_questions": "questions",
+    "n_failed": "failed questions",
+}
+"""What people call a score, by its name in scores.json."""
+_HEADLINE = "simple_recall_score"
 _CAPTION = """Mean F1 by the number of chapters that match the cue (questions that ask for all matches),
 with 95 % intervals that draw cues with replacement. Bin 0 asks for what never happened: an abstention is right."""
 _RANGE = "incomplete: all wrong to all right"
@@ -59,27 +63,55 @@ def html_report(
         rows: The judged answers, for the table by cue.
         lost: The questions without an answer or a verdict, for the same table.
         usage: The content of usage.json.
-        more: What follows on the page, as HTML.
+        more: What follows the figures and tables, as HTML.
     """
-    stages = [stage for stage in ("storing", "retrieving") if stage in usage]
+    book, identity = run.get("book", "book"), run["identity"]
+    n = scores["n_questions"]
+    sentence = (
+        f"{name_of(str(identity.get('model', ''))) or 'Answers that were given to us'}: {n:,} questions about the book \
+{book}, {shown_memory(identity)}. Judge: {scores.get('judge', {}).get('name', 'not named')}."
+    )
+    spent = price_html(title, usage) + _usage(usage)
+    spent += "".join(f"<h3>{stage}</h3>{_usage(usage[stage])}" for stage in ("storing", "retrieving") if stage in usage)
     return page(
-        f"{run.get('book', 'book')}: {title}",
-        f"""{pairs(run["identity"])}
-{_figure({title: scores})}
-<h2>Scores</h2>
+        f"{book}: {title}",
+        f"""{opening(sentence, headlines(scores), n, usage["failed"])}
 {html_paragraphs(notes({title: scores}))}
+<div class="figures"><div>
+{_figure({title: scores})}
+</div><div>
+<h2>Scores</h2>
 {_scores(scores)}
-<h2>By cue</h2>
+</div></div>
+<details><summary>F1 by cue</summary>
 <p>Mean F1 of the questions that ask for all matches, by the given elements (t time, s space, e entity, c content) and the
 number of matching chapters, with the number of questions in brackets. Where questions have no answer or no verdict, the
 mean is a range, from all of them wrong to all of them right.</p>
 {_by_cue(rows, lost)}
-<h2>Tokens and failures</h2>
-{price_html(title, usage)}{_usage(usage)}
-{"".join(f"<h3>{stage}</h3>{_usage(usage[stage])}" for stage in stages)}
-{how_it_was_run(run)}
-{more}""",
+</details>
+{more}
+{settings(run, spent)}""",
     )
+
+
+def headlines(scores: Scores) -> list[Headline | None]:
+    """The scores at the top of a page."""
+    about = {
+        _HEADLINE: "Mean F1 over the bins of matching chapters, of questions that ask for all matches",
+        "chronological_awareness": "Mean of the latest state and of the order of events",
+        "latest": "F1 of questions that ask for the latest state",
+        "harsh_simple_recall_score": "Simple recall if every surplus item counts against an answer",
+    }
+    floors = {_HEADLINE: _floor({*scores["n_by_bin"], *scores.get("failed_by_bin", ())})}
+    return [headline(scores, name, _NAMES[name], words, floors.get(name)) for name, words in about.items()]
+
+
+def _floor(bins: Collection[str]) -> tuple[float, str] | None:
+    """What needs no memory: to abstain always, or to name everything that the book has, which lenient F1 forgives."""
+    if not bins:
+        return None
+    abstaining, naming = ("0" in bins) / len(bins), sum(bin_ != "0" for bin_ in bins) / len(bins)
+    return (naming, "floor, naming everything") if naming > abstaining else (abstaining, "floor, always abstaining")
 
 
 def comparison_report(book: str, runs: Runs, prices: Mapping[str, Price] | None = None, more: str = "") -> str:
@@ -92,19 +124,19 @@ def comparison_report(book: str, runs: Runs, prices: Mapping[str, Price] | None 
         more: What follows the scores, as HTML.
     """
     runs, prices = complete_first(runs), prices or {}
-    body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}{more}"
+    body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}"
     if prices:
         tables = "".join(table.html() for table in price_table(prices))
         body += f"\n<h2>What memory cost</h2>\n{_frontier(runs, prices)}{tables}"
-    return page(f"{book}: {len(runs)} runs", body)
+    return page(f"{book}: {len(runs)} runs", body + more)
 
 
 def _frontier(runs: Runs, prices: Mapping[str, Price]) -> str:
     """Simple recall against what memory costs, of at least two runs."""
     rows = []
     for label, price in prices.items():
-        low, high = runs[label]["intervals"].get(_NAMES[0]) or (None, None)
-        about = {"label": label, "mean": runs[label][_NAMES[0]], "low": low, "high": high}
+        low, high = runs[label]["intervals"].get(_HEADLINE) or (None, None)
+        about = {"label": label, "mean": runs[label][_HEADLINE], "low": low, "high": high}
         rows += [{**about, **price_points(price, k)} for k in price["by_k"]]
     if len(prices) < 2:
         return ""
@@ -155,11 +187,14 @@ def _bars(axes: Axes, places: Mapping[str, float], scores: Scores, label: str, w
 
 def _scores(scores: Scores) -> str:
     possible: Mapping[str, list[float]] = scores.get("possible", {})
-    rows = [[name, score_cell(scores, name), *map(cell, scores["intervals"].get(name, ["", ""]))] for name in _NAMES]
+    rows = [
+        [title, score_cell(scores, name), *map(cell, scores["intervals"].get(name, ["", ""]))]
+        for name, title in _NAMES.items()
+    ]
     if not possible:
         return Table(["score", "value", "from", "to"], rows).html()
     counts = scores["coverage"]
-    rows = [[*row, *map(cell, possible.get(str(row[0]), ["", ""]))] for row in rows]
+    rows = [[*row, *map(cell, possible.get(name, ["", ""]))] for row, name in zip(rows, _NAMES, strict=True)]
     rows.append(["answered", f"{counts['answered']:,} of {counts['asked']:,}", "", "", "", ""])
     return Table(["score", "value", "from", "to", "lowest possible", "highest possible"], rows).html()
 

@@ -241,7 +241,7 @@ MOST_CARDS = 10_000
 """The number of questions, repeats included, up to which a page has all; a book has fewer, each of some kilobytes."""
 
 NO_BOOK = "The book was not at hand when this page was made, so the chapters that match a question are not shown."
-_ABOUT = (
+ABOUT = (
     "A cue names what a question gives: t time, s space, e entity, c content. Right is an F1 of 1. Bin 0 asks for what never "
     "happened: no chapter matches, and an abstention is right."
 )
@@ -262,8 +262,8 @@ def questions_html(
     """
     known = chapters or ()
     places = {number: place for place, (number, _) in enumerate(known)}
-    cards = cards_of(records, places, _retrieved(folder, known))
-    return explorer_html(cards, [text for _, text in known], [_ABOUT, _MARKED if known else NO_BOOK], n_questions)
+    cards = cards_of(records, places, retrieved_of(folder, known))
+    return explorer_html(cards, [text for _, text in known], [ABOUT, _MARKED if known else NO_BOOK], n_questions)
 
 
 def cards_of(
@@ -295,6 +295,7 @@ def _card(
         reference=record["reference"],
         answer=record["answer"],
         verdict="" if record["outcome"] == "failed" else _verdict(record),
+        score=record.get("f1"),
         reason=record.get("failure") or record.get("reason") or "",
         evidence=[Evidence(f"Chapter {n}", places[n], marks) for n in record["chapters"] if n in places],
         retrieved=retrieved.get(record["id"]),
@@ -336,7 +337,7 @@ def _item_label(score: float | None) -> tuple[str, Any]:
     return ("item found" if score == 1 else f"item found in part ({score:.2f})"), "found"
 
 
-def _retrieved(folder: Path, chapters: Chapters) -> dict[str, Sequence[str]]:
+def retrieved_of(folder: Path, chapters: Chapters) -> dict[str, Sequence[str]]:
     """What was retrieved, by id of the question: passages of the book, or memories of a system."""
     records = read_journal(folder / RETRIEVED).items()
     found = shown_of(folder, {key: record["memories"] for key, record in records if "memories" in record})

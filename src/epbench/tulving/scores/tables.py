@@ -46,10 +46,10 @@ def markdown_table(runs: Runs) -> str:
     return in_markdown([*_first_tables(runs, score_cell), _order(runs, score_cell), intervals])
 
 
-def scores_table(runs: Runs, names: tuple[str, ...]) -> Table:
-    """A row for each run with the scores of these names, and its judge where the judges differ."""
-    judges, coverage = judge_column(runs), coverage_columns(runs, names[0])
-    head = ["run", *(["judge"] if judges else []), *names, *(COVERAGE if coverage else ())]
+def scores_table(runs: Runs, names: Mapping[str, str]) -> Table:
+    """A row for each run with some scores, by name with what they are called, and its judge where the judges differ."""
+    judges, coverage = judge_column(runs), coverage_columns(runs, next(iter(names)))
+    head = ["run", *(["judge"] if judges else []), *names.values(), *(COVERAGE if coverage else ())]
     rows = [
         [label, *judges.get(label, ()), *(score_cell(s, name) for name in names), *coverage.get(label, ())]
         for label, s in runs.items()

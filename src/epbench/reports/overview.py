@@ -1,0 +1,143 @@
+"""A page with all runs of a folder: what each is about and its scores, to filter, to sort, and to choose runs from.
+
+The page is one file. With `live` it asks its server again for what has changed; else it is what it was when it was made.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from epbench.errors import BadInput
+from epbench.files.json_files import read_json
+from epbench.files.safe_text import printable
+from epbench.journals.answers import ANSWERS
+from epbench.reports.explorer import script_json
+from epbench.reports.opening import Headline
+from epbench.reports.page import OVERVIEW, page, render
+
+Headlines = Callable[[str, Mapping[str, Any]], Sequence[Headline | None]]
+"""From the name of a benchmark and the content of scores.json to its headline scores; none for an unknown benchmark."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run as the page lists it.
+
+    Attributes:
+        path: The run's folder, relative to the folder of all runs.
+        benchmark: Such as `tulving`.
+        dataset: The name of the dataset, for MemFail with the config.
+        model: Who answered.
+        memory: With which memory or system.
+        judge: Who judged; empty for nobody.
+        state: `finished`, `at work`, or `stopped` for one that has no scores and that no process works in.
+        answers: The number of answers in the journal; None for a finished run.
+        idle: For how many seconds no answer has come; None for a finished run.
+        failed: The number of failed questions of a finished run.
+        questions: The number of its questions.
+        scores: By name: the value or None, the ends of the interval or of the range, and whether it is a range.
+        has_page: Whether it has a report.html.
+    """
+
+    path: str
+    benchmark: str
+    dataset: str
+    model: str
+    memory: str
+    judge: str
+    state: str
+    answers: int | None
+    idle: float | None
+    failed: int
+    questions: int
+    scores: Mapping[str, Sequence[Any]]
+    has_page: bool
+
+
+def run_rows(root: Path, headlines: Headlines) -> Iterator[RunRow]:
+    """Find all runs below a folder, in the order of their paths. A folder whose files are damaged is left out.
+
+    Args:
+        root: The folder.
+        headlines: The headline scores of a benchmark.
+    """
+    for described in sorted(root.rglob("run.json")):
+        try:
+            yield _row(described.parent, described.parent.relative_to(root).as_posix(), headlines)
+        except (BadInput, KeyError, TypeError, AttributeError):  # of another tool, or just being written
+            continue
+
+
+def _row(folder: Path, path: str, headlines: Headlines) -> RunRow:
+    run = read_json(folder / "run.json")
+    identity = run["identity"]
+    finished = (folder / "scores.json").is_file()
+    scores = read_json(folder / "scores.json") if finished else {}
+    benchmark, config = str(identity.get("benchmark", "")), identity.get("config")
+    name = str(run.get("book") or Path(str(run.get("dataset", ""))).name)
+    configs = ", ".join(config) if isinstance(config, list) else config
+    shown = [one for one in headlines(benchmark, scores) if one] if finished else []
+    return RunRow(
+        path=path,
+        benchmark=benchmark,
+        dataset=": ".join(filter(None, [name, configs])),
+        model=str(identity.get("model", "")),
+        memory=str(identity.get("memory") or identity.get("system") or ""),
+        judge=str(run.get("judge", {}).get("name", "")),
+        state="finished" if finished else "at work" if _is_locked(folder) else "stopped",
+        answers=None if finished else _lines(folder / ANSWERS),
+        idle=None if finished else _idle(folder / ANSWERS),
+        failed=int(scores.get("n_failed", 0)),
+        questions=int(scores.get("n_questions", 0)),
+        scores={
+            one.name: [one.value, *(one.bounds or one.interval or (None, None)), bool(one.bounds)] for one in shown
+        },
+        has_page=(folder / "report.html").is_file(),
+    )
+
+
+def _is_locked(folder: Path) -> bool:
+    from filelock import FileLock, Timeout
+
+    if not (folder / ".lock").exists():
+        return False
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            return False
+    except (Timeout, OSError):
+        return True
+
+
+def _lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.is_file() else 0
+
+
+def _idle(path: Path) -> float | None:
+    return max(0.0, round(time.time() - path.stat().st_mtime, 1)) if path.is_file() else None
+
+
+def rows_json(rows: Sequence[RunRow]) -> list[dict[str, Any]]:
+    """The rows as JSON values, with texts that can be shown."""
+    return [{name: printable(of) if isinstance(of, str) else of for name, of in asdict(row).items()} for row in rows]
+
+
+def overview_page(
+    title: str, rows: Sequence[RunRow], *, live: bool, pages: Mapping[str, str], comparisons: Mapping[str, str]
+) -> str:
+    """The page.
+
+    Args:
+        title: Its title.
+        rows: The runs.
+        live: Whether a server answers `runs.json` and `compare`, so that the page follows runs that are at work.
+        pages: By the path of a run, the address of its page; runs with a page that are not named have theirs at `run/PATH`.
+        comparisons: By title, the addresses of pages of several runs that were made with it.
+    """
+    from markupsafe import Markup
+
+    data = {"live": live, "runs": rows_json(rows), "pages": dict(pages), "comparisons": dict(comparisons)}
+    return page(title, render("overview.html.j2", opening=Markup(OVERVIEW), data=Markup(script_json(data))))

@@ -1,0 +1,98 @@
+"""From a run to its row on the leaderboard: eval_scripts/submit.py and builders/leaderboard.py."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from epbench.reports.results import read_results
+from tests.scripts.in_process import refused, script
+
+ROOT = Path(__file__).parents[2]
+SUBMIT, BOARD = "eval_scripts/submit.py", "builders/leaderboard.py"
+RUNS = ("tulving", "tulving-none", "booksort", "memfail", "memfail-none")
+
+
+@pytest.fixture(scope="module")
+def submitted(small_runs, tmp_path_factory):
+    out = tmp_path_factory.mktemp("results")
+    done = script(SUBMIT, *(small_runs / name for name in RUNS), "--by", "Ada", "--note", "in a test", "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out, done.stdout
+
+
+def test_every_run_has_a_small_row_without_answers_or_paths(submitted, small_runs):
+    out, printed = submitted
+    results = read_results(out)
+    assert len(results) == len(RUNS) and {result.by for result in results} == {"Ada"}
+    for result in results:
+        text = (out / f"{result.name}.json").read_text("utf-8")
+        assert len(text) < 20_000 and str(small_runs) not in text and "/tmp" not in text
+        assert result.checks["hold"] > 3 and result.checksum in printed
+        assert result.benchmark in result.command and f"Command: `{result.command}`" in printed
+
+
+def test_the_rows_have_the_scores_of_the_runs(submitted, small_runs):
+    scores = json.loads((small_runs / "tulving" / "scores.json").read_text("utf-8"))
+    (result,) = [of for of in read_results(submitted[0]) if of.standings[0].memory == "rag-chapter"]
+    found = result.standings[0].scores["simple_recall_score"]
+    assert found.mean == scores["simple_recall_score"]
+    assert [found.low, found.high] == scores["intervals"]["simple_recall_score"]
+    assert result.identity[""]["limit"] == 40 and result.note == "in a test"
+
+
+def test_the_page_ranks_them_beside_what_the_papers_report_and_is_the_same_twice(submitted, tmp_path):
+    for name in ("one.md", "two.md"):
+        assert script(BOARD, "--results", submitted[0], "--out", tmp_path / name).returncode == 0
+    page = (tmp_path / "one.md").read_text("utf-8")
+    assert page == (tmp_path / "two.md").read_text("utf-8")
+    for result in read_results(submitted[0]):
+        assert f"{result.name}.json, Ada" in page
+    lines = [line for line in page.splitlines() if ".json, Ada" in line and "| rag-chapter |" in line]
+    assert len(lines) == 1 and lines[0].startswith("| 1 |")
+    assert page.count("(reported)") > 50 and "as reported" in page
+
+
+def test_a_changed_run_gets_no_row(small_runs, tmp_path):
+    run = shutil.copytree(small_runs / "tulving", tmp_path / "run")
+    scores = json.loads((run / "scores.json").read_text("utf-8"))
+    (run / "scores.json").write_text(json.dumps(scores | {"simple_recall_score": 1.0}), "utf-8")
+    done = script(SUBMIT, run, "--by", "Ada", "--out", tmp_path / "results")
+    assert done.returncode == 1 and "does not hold" in done.stderr and "simple_recall_score" in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_part_of_a_run_gets_no_row(small_runs, tmp_path):
+    run = shutil.copytree(small_runs / "tulving", tmp_path / "run")
+    described = json.loads((run / "run.json").read_text("utf-8"))
+    (run / "run.json").write_text(json.dumps(described | {"shard": "1/2"}), "utf-8")
+    refused(script(SUBMIT, run, "--by", "Ada", "--out", tmp_path), "found shard 1/2")
+    (run / "scores.json").unlink()
+    (run / "run.json").write_text(json.dumps(described), "utf-8")
+    refused(script(SUBMIT, run, "--by", "Ada", "--out", tmp_path), "no scores.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda row: row | {"format": 2}, "found form 2"),
+        (lambda row: row | {"journals": row["journals"] | {"answers.jsonl": "0" * 64}}, "its content was changed"),
+        (lambda row: {name: of for name, of in row.items() if name != "by"}, "'by'"),
+    ],
+)
+def test_a_row_that_is_none_is_refused_by_its_file(submitted, tmp_path, change, message):
+    (path,) = submitted[0].glob("*rag-chapter*")
+    (tmp_path / path.name).write_text(json.dumps(change(json.loads(path.read_text("utf-8")))), "utf-8")
+    done = script(BOARD, "--results", tmp_path, "--out", tmp_path / "page.md")
+    refused(done, message)
+    refused(done, path.name)
+
+
+def test_a_run_has_one_row(submitted, tmp_path):
+    (path,) = submitted[0].glob("*rag-chapter*")
+    row = json.loads(path.read_text("utf-8"))
+    shutil.copyfile(path, tmp_path / path.name)
+    row["dataset"] = "another"
+    (tmp_path / path.name.replace("short", "another")).write_text(json.dumps(row), "utf-8")
+    refused(script(BOARD, "--results", tmp_path, "--out", tmp_path / "page.md"), "the same run as")

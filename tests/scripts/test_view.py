@@ -1,0 +1,143 @@
+"""eval_scripts/view.py: the runs of a folder, served on this machine alone or written as files."""
+
+import json
+import shutil
+import sys
+import threading
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from functools import partial
+from http.server import ThreadingHTTPServer
+from importlib.util import module_from_spec, spec_from_file_location
+
+import pytest
+from filelock import FileLock
+
+from tests.scripts.in_process import ROOT, refused, script
+
+VIEW = "eval_scripts/view.py"
+HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
+
+
+@pytest.fixture(scope="module")
+def view():
+    spec = spec_from_file_location("script_view", ROOT / VIEW)
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def served(view, folder, scratch):
+    scratch.mkdir(exist_ok=True)
+    with ThreadingHTTPServer((view.HOST, 0), partial(view.Viewer, folder, scratch)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://{view.HOST}:{server.server_port}"
+        server.shutdown()
+
+
+def got(address, **headers):
+    with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as reply:
+        return reply.read().decode()
+
+
+def refusal(address, **headers):
+    with pytest.raises(urllib.error.HTTPError) as error:
+        got(address, **headers)
+    return error.value.code, error.value.read().decode()
+
+
+def test_the_list_has_every_run_with_its_scores(view, small_runs, tmp_path):
+    with served(view, small_runs, tmp_path / "scratch") as address:
+        rows = {row["path"]: row for row in json.loads(got(f"{address}/runs.json"))}
+        page = got(f"{address}/")
+    assert set(rows) == {path.parent.relative_to(small_runs).as_posix() for path in small_runs.rglob("run.json")}
+    scores = json.loads((small_runs / "tulving" / "scores.json").read_text("utf-8"))
+    row = rows["tulving"]
+    assert row["scores"]["simple recall"][0] == scores["simple_recall_score"] and row["state"] == "finished"
+    assert (row["memory"], row["questions"]) == ("rag-chapter", 40)
+    assert "connect-src 'self'" in page and page.count("<script>") == 1
+
+
+def test_a_page_and_a_comparison_are_served_and_nothing_else_is(view, small_runs, tmp_path):
+    with served(view, small_runs, tmp_path / "scratch") as address:
+        assert got(f"{address}/run/tulving") == (small_runs / "tulving" / "report.html").read_text("utf-8")
+        beside = got(f"{address}/compare?run=tulving&run=tulving-none")
+        assert "2 runs" in beside and "Question by question" in beside
+        for path in ("/run/..%2F..", "/run/%2Fetc", "/run/tulving%2F..", "/etc/passwd", "/run/"):
+            assert refusal(address + path)[0] == 404
+        assert "two" in refusal(f"{address}/compare?run=tulving")[1]
+        assert "2 benchmarks" in refusal(f"{address}/compare?run=tulving&run=booksort")[1]
+        assert refusal(f"{address}/", Host="elsewhere.example")[0] == 403
+
+
+def test_a_run_that_is_being_made_is_told_from_one_that_stopped(view, small_runs, tmp_path):
+    runs = tmp_path / "runs"
+    shutil.copytree(small_runs / "tulving", runs / "new")
+    (runs / "new" / "scores.json").unlink()
+    (runs / "broken").mkdir()
+    (runs / "broken" / "run.json").write_text("{", "utf-8")
+    with FileLock(runs / "new" / ".lock"):
+        (row,) = view.rows_of(runs)
+        assert (row.state, row.scores) == ("at work", {}) and row.answers == 40
+    assert [row.state for row in view.rows_of(runs)] == ["stopped"]
+
+
+def test_a_bundle_needs_no_server(small_runs, tmp_path):
+    done = script(VIEW, small_runs, "--bundle", tmp_path / "site")
+    assert done.returncode == 0, done.stderr
+    files = {path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*.html")}
+    assert "index.html" in files and len([name for name in files if name.startswith("runs/")]) >= 5
+    assert len([name for name in files if name.startswith("together/")]) == 2  # the books and MemFail
+
+
+def test_what_is_no_folder_is_refused(tmp_path):
+    refused(script(VIEW, tmp_path / "none"), "expected a folder of runs")
+
+
+# ---- in a browser ----
+
+
+def texts(browser, selector):
+    return browser.js(f"[...document.querySelectorAll({json.dumps(selector)})].map(one => one.innerText)")
+
+
+def test_runs_are_filtered_sorted_and_compared(view, small_runs, tmp_path, browser):
+    with served(view, small_runs, tmp_path / "scratch") as address:
+        browser.open(f"{address}/")
+        browser.choose("benchmark", "tulving")
+        assert browser.text(".status").startswith("2 of ")
+        browser.js(
+            "[...document.querySelectorAll('.runs th button')].find(b => b.innerText === 'simple recall').click()"
+        )
+        assert texts(browser, ".runs tbody tr td:nth-child(2)") == ["tulving", "tulving-none"]
+        browser.js("[...document.querySelectorAll('.runs th button')][0].click()")
+        assert texts(browser, ".runs tbody tr td:nth-child(2)") == ["tulving-none", "tulving"]
+        assert browser.js("document.querySelector('.filters button').disabled")
+        browser.js("document.querySelectorAll('.runs input').forEach(box => box.click())")
+        assert not browser.js("document.querySelector('.filters button').disabled")
+        assert browser.complaints() == []
+
+
+def test_the_list_follows_a_run(view, small_runs, tmp_path, browser):
+    runs = tmp_path / "runs"
+    run = shutil.copytree(small_runs / "tulving", runs / "new")
+    scores, journal = (run / "scores.json").read_bytes(), (run / "answers.jsonl").read_bytes()
+    described = json.loads((run / "run.json").read_text("utf-8"))
+    described["identity"]["model"] = HOSTILE
+    (run / "run.json").write_text(json.dumps(described), "utf-8")
+    (run / "scores.json").unlink()
+    (run / "answers.jsonl").write_bytes(b"\n".join(journal.split(b"\n")[:3]) + b"\n")
+    wait = "new Promise(done => setTimeout(done, 3000))"
+    with served(view, runs, tmp_path / "scratch") as address, FileLock(run / ".lock"):
+        browser.open(f"{address}/")
+        assert "at work: 3 answers" in browser.text(".runs tbody")
+        (run / "answers.jsonl").write_bytes(journal)
+        browser.js(wait)
+        assert "at work: 40 answers" in browser.text(".runs tbody")
+        (run / "scores.json").write_bytes(scores)
+        browser.js(wait)
+        assert "40 questions" in browser.text(".runs tbody") and HOSTILE in browser.text(".runs tbody")
+        assert browser.js("window.stolen") is None and browser.complaints() == []

@@ -17,9 +17,9 @@ the share that it loses at each stage.
 _KWARGS_DESCRIPTION = """
 Args:
     predictions (list of str): one label per question: correct, storage_error, summary_error, retrieval_error,
-        reasoning_error, or failed if there is no answer or no verdict on it. Of facts that were corrected or withdrawn also
-        stale (the old one was answered), resurrected (a withdrawn one was answered) or lost_with_it (a neighbour of a
-        withdrawn one is gone).
+        reasoning_error, or failed if there is no answer or no verdict on it. About facts that were corrected or withdrawn
+        also stale (the old value was answered), resurrected (a withdrawn one was answered) or lost_with_it (a neighbour
+        of a withdrawn one is gone).
     groups (list of str, optional): the group of each question, such as its number of hops.
 
 Returns:

@@ -10,6 +10,7 @@ from epbench.metric_folders import metric_module
 from epbench.statistics.intervals import wilson
 
 LABELS = metric_module("memory_failures").LABELS
+REVISED = metric_module("memory_failures").REVISED
 metric = metric_module("memory_failures").MemoryFailures(keep_in_memory=True)
 
 
@@ -37,7 +38,16 @@ def test_groups_have_the_same_values():
     assert (by_group["3"]["success_rate"], by_group["3"]["n_failed"]) == (0, 1)
 
 
-@given(st.lists(st.sampled_from(LABELS), min_size=1, max_size=60))
+def test_labels_of_corrected_and_withdrawn_facts_are_counted_where_there_are_any():
+    assert set(metric.compute(predictions=["correct"])["counts"]) == set(LABELS)
+    result = metric.compute(predictions=["correct", "stale", "resurrected", "failed"])
+    assert set(result["counts"]) == {*LABELS, *REVISED} and result["counts"]["lost_with_it"] == 0
+    assert (
+        result["shares"]["stale"] == result["shares"]["resurrected"] == result["success_rate"] == pytest.approx(1 / 3)
+    )
+
+
+@given(st.lists(st.sampled_from((*LABELS, *REVISED)), min_size=1, max_size=60))
 def test_counts_add_up_and_the_interval_is_that_of_wilson(labels):
     result = metric._compute(labels)
     assert sum(result["counts"].values()) == len(labels) == result["n"] + result["n_failed"]

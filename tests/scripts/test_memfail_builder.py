@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from epbench.hub.rows import stored_rows
-from epbench.memfail.dataset.load import CONFIGS, load_memfail
+from epbench.memfail.dataset.load import CONFIGS, KNOWN, load_memfail, questions_of
 from epbench.memfail.dataset.schema import complete, features_of
 from epbench.memfail.templates.rows import make_rows
 from tests.conftest import ROOT
@@ -94,6 +94,27 @@ def test_rows_and_seed_and_configs_can_be_chosen(script, tmp_path):
     assert f"`python builders/memfail.py {' '.join(chosen)}`" in (folder / "README.md").read_text()
 
 
+@pytest.mark.parametrize("harder", [False, True])
+def test_revision_is_built_where_it_is_named(script, tmp_path, harder):
+    more = ["--hard"] * harder
+    done = script("builders/memfail.py", "--config", "revision", "--rows", 5, *more, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    loaded = load_memfail(str(tmp_path / "memfail"), "revision")
+    rows = complete("revision", make_rows("revision", 5, 0, harder))
+    assert loaded.questions == questions_of("revision", rows) and len(loaded.facts) == 5 * 17
+    card = (tmp_path / "memfail" / "README.md").read_text("utf-8")
+    assert "--config revision" in card and "not in the paper" in card
+    assert re.search(r"revision +0\.\d\d +\d\.\d\d +0\.50 +0\.50 +0\.33", done.stdout)
+
+
+def test_all_stands_for_the_configs_of_the_paper(script, tmp_path):
+    done = script("builders/memfail.py", "--config", "all", "revision", "--rows", 5, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "memfail").iterdir() if path.is_dir()} == set(KNOWN)
+    for config in CONFIGS:
+        assert [*stored_rows(str(tmp_path / "memfail"), config, "test")] == complete(config, make_rows(config, 5, 0))
+
+
 def test_harder_rows_are_built_reproducibly(script, tmp_path):
 
     done = script("builders/memfail.py", "--hard", "--rows", "12", "--seed", "3", "--out", tmp_path)
@@ -163,6 +184,8 @@ def test_rows_come_from_the_hub(script, published, tmp_path):
     ("args", "message"),
     [
         (["--config", "easy"], "--config: expected one of conditional_facts_easy"),
+        (["--config", "revision", "--source", "hub"], "--config revision: it has no published rows"),
+        (["--config", "revision", "--rows", "9999"], "rows: templates give at most 3,666 rows of revision, got 9,999"),
         (["--source", "gpt-4o"], "--source: expected template, hub, a folder, or a model (hf:PATH_OR_ID, "),
         (["--source", "nowhere"], "or inspect:PROVIDER/NAME), got 'nowhere'"),
         (["--source", ".", "--rows", "5"], "--rows and --seed work only with templates or a model"),

@@ -88,6 +88,26 @@ def test_several_configs_have_folders_and_one_table(memfail, tmp_path, capsys):
         assert config in (tmp_path / "r/table.md").read_text()
 
 
+def test_what_was_corrected_or_withdrawn_is_told_apart(script, tmp_path, capsys):
+    made = script("builders/memfail.py", "--config", "revision", "--rows", 6, "--out", tmp_path)
+    assert made.returncode == 0, made.stderr
+    found = {}
+    for system in ("none", "oracle", "full-context"):
+        evaluate(
+            "--dataset", tmp_path / "memfail", "--config", "revision", "--system", system, "--out", tmp_path / system
+        )
+        found[system] = scores_of(tmp_path / system)["by_k"]["5"]
+    assert found["none"]["success_rate"] == 0 and found["none"]["storage_error"] == 1
+    assert found["oracle"]["success_rate"] == found["oracle"]["rows_right"] == 1
+    everything = found["full-context"]  # a reader that lists what it is shown
+    assert everything["stale"] == pytest.approx(2 / 12) and everything["resurrected"] == pytest.approx(4 / 12)
+    assert everything["lost_with_it"] == everything["rows_right"] == 0
+    assert "corrected or withdrawn" in capsys.readouterr().out
+    page = (tmp_path / "full-context" / "report.html").read_text("utf-8")
+    assert "Resurrected: it gives away what was withdrawn." in page and "not needed: a neighbour" in page
+    assert script("eval_scripts/verify.py", tmp_path / "full-context").returncode == 0
+
+
 def test_the_published_query_finds_facts_that_only_the_options_name(memfail, tmp_path):
     named = []
     for i, option in enumerate(([], ["--published-query"])):

@@ -97,6 +97,8 @@ def test_a_failed_request_is_neither_right_nor_wrong(tmp_path):
     (scores,) = score_outcomes(outcomes).values()
     assert outcomes[0].label == "failed" and scores["failed"] == 1 and scores["vacuous"] == 0
     assert scores["success_rate"] == scores["rows_right"] == 1.0  # of 23 questions, and of the other row
+    (of_some,) = score_outcomes(outcomes[1:12]).values()
+    assert of_some["success_rate"] == 1.0 and of_some["rows_right"] is None  # no row was asked as a whole
 
 
 def test_an_empty_store_earns_nothing(tmp_path):

@@ -87,6 +87,9 @@ def asked() -> Iterator[tuple[Asked, int]]:
             yield "first", number
 
 
+N_QUESTIONS = len([*asked()])
+
+
 def revision_row(
     subjects: Sequence[str],
     topics: Sequence[str],

@@ -13,6 +13,7 @@ from typing import Any
 
 from epbench.memfail.dataset.load import Question
 from epbench.memfail.dataset.revision import KINDS as REVISION_KINDS
+from epbench.memfail.dataset.revision import N_QUESTIONS
 from epbench.memfail.dataset.word_rules import decision_of
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.metric_folders import metric_module
@@ -43,7 +44,7 @@ def score_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         facts: the number of needed memories by label;
         memories and words_per_memory: means over what was retrieved;
         of `revision` also stale, resurrected and lost_with_it, shares like those of the stages, and rows_right: the share
-        of rows all of whose questions succeed, over the rows of which no question failed;
+        of rows all of whose questions succeed, over the rows of which all were asked and none failed;
         intervals: 95 %, by Wilson;
         by_group: the same for each group, and for persona questions direct and misleading.
     """
@@ -54,10 +55,11 @@ def score_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 def _scores_with_groups(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     scores = _scores(outcomes)
     if any(outcome.kind in REVISION_KINDS for outcome in outcomes):
-        rows: dict[str, set[str]] = {}
+        rows: dict[str, list[str]] = {}
         for outcome in outcomes:
-            rows.setdefault(outcome.row, set()).add(outcome.label)
-        judged = [labels == {"correct"} for labels in rows.values() if "failed" not in labels]
+            rows.setdefault(outcome.row, []).append(outcome.label)
+        whole = [set(labels) for labels in rows.values() if len(labels) == N_QUESTIONS]
+        judged = [labels == {"correct"} for labels in whole if "failed" not in labels]
         scores["rows_right"] = sum(judged) / len(judged) if judged else None
         scores["intervals"] |= {"rows_right": list(interval)} if (interval := wilson(sum(judged), len(judged))) else {}
     for kind in ("direct", "misleading"):

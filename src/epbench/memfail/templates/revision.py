@@ -104,8 +104,9 @@ class _Texts:
             return " ".join(self._small_talk() for _ in range(SENTENCES))
         frame = self._stream.pick(self._frames["tells one" if len(numbers) == 1 and act == "tells" else act])
         if act == "tells":
+            apart = "{talk} {second}" in frame  # small talk may be about somebody else, whom a pronoun would mean
             told = [
-                self._clause(number, self._frames["topics"], self.values[number], named=place == 0)
+                self._clause(number, self._frames["topics"], self.values[number], named=place == 0 or apart)
                 for place, number in enumerate(numbers)
             ]
             return self._finished(frame, {"first": f"{told[0]}.", "second": f"{told[-1]}."})

@@ -14,43 +14,10 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
-from epbench.hub.card import header_of
+from epbench.hub.card import filled, header_of
 
 ROWS = "questions.parquet"
 _NEEDED = ("run.json", "scores.json", "checksums.json", "table.md", "report.html", ROWS)
-
-_CARD = """\
----
-pretty_name: "{title}"
-license: {license}
-tags:
-- epbench
-- evaluation-run
-- {benchmark}
-configs:
-- config_name: questions
-  default: true
-  data_files: {rows}
----
-
-# {title}
-
-A run of epbench {version}: every question with its reference, answer, verdict and scores (`{rows}`), the journals that these
-were computed from, and the page (`report.html`, one file; open it in a browser). It was made by
-
-```
-{command}
-```
-
-{table}
-
-Every number can be computed again from the journals, with the dataset at hand. This does not show who gave the answers:
-
-```sh
-hf download {repo} --repo-type dataset --local-dir run
-epbench verify run --dataset {dataset}
-```
-"""
 
 
 def is_run(folder: Path) -> bool:
@@ -94,18 +61,18 @@ def write_run_folder(folder: Path, namespace: str, out: Path) -> Path:
     for path in sorted(folder.iterdir()):
         if path.is_file() and not path.name.startswith(".") and path.name != "README.md":
             shutil.copyfile(path, made / path.name)
-    text = _CARD.format(
-        title=f"{run.get('label') or folder.name} on {run.get('book') or Path(dataset).name}".replace('"', "'"),
-        license=license,
-        benchmark=run["identity"].get("benchmark", "memory"),
-        rows=ROWS,
-        version=run.get("versions", {}).get("epbench", ""),
-        command=str(run.get("command", "")).replace("```", ""),
-        table=(folder / "table.md").read_text("utf-8"),
-        repo=f"{namespace}/{name}",
-        dataset=dataset if re.fullmatch(r"[\w.-]+/[\w.-]+", dataset) else Path(dataset).name,
-    )
-    (made / "README.md").write_text(text, "utf-8")
+    values = {
+        "title": f"{run.get('label') or folder.name} on {run.get('book') or Path(dataset).name}".replace('"', "'"),
+        "license": license,
+        "benchmark": run["identity"].get("benchmark", "memory"),
+        "rows": ROWS,
+        "version": run.get("versions", {}).get("epbench", ""),
+        "command": str(run.get("command", "")).replace("```", ""),
+        "table": (folder / "table.md").read_text("utf-8"),
+        "repo": f"{namespace}/{name}",
+        "dataset": dataset if re.fullmatch(r"[\w.-]+/[\w.-]+", dataset) else Path(dataset).name,
+    }
+    (made / "README.md").write_text(filled("epbench.hub", "run_card.md.jinja", values) + "\n", "utf-8")
     return made
 
 

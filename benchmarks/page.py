@@ -1,4 +1,4 @@
-"""How long a browser takes to open the page of a run with 700 and with 35,000 questions, and to filter it.
+"""How long a browser takes to open the page of a run, or of four, with 700 and with 35,000 questions, and to filter it.
 
     python benchmarks/page.py
     python benchmarks/page.py --quick
@@ -17,11 +17,12 @@ import platform
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
+from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html, versus_html
 from epbench.reports.page import page
 from tests.reports.browser import CHROMIUM, NONE_HERE, Browser
 
@@ -74,10 +75,21 @@ def texts() -> list[str]:
     return [f"Chapter {i}. " + "\n\n".join([sentence * 12] * (WORDS // 156)) for i in range(N_CHAPTERS)]
 
 
-def measured(browser: Browser, n: int, folder: Path, repeats: int) -> dict[str, float]:
-    """Seconds and megabytes of the page of some questions."""
-    path, begin = folder / f"{n}.html", time.perf_counter()
-    path.write_text(page(f"{n:,} questions", explorer_html(cards(n), texts())), "utf-8")
+def answered(n: int, run: int) -> list[QuestionCard]:
+    """The same questions with what one of several runs made of them."""
+    return [
+        replace(
+            card, outcome="right" if (7 * i + 13 * run) % 10 > 2 * run else "wrong", answer=f"{card.answer} ({run})"
+        )
+        for i, card in enumerate(cards(n))
+    ]
+
+
+def measured(browser: Browser, n: int, runs: int, folder: Path, repeats: int) -> dict[str, float]:
+    """Seconds and megabytes of the page of some questions, of one run or several."""
+    path, begin = folder / f"{n}x{runs}.html", time.perf_counter()
+    several = versus_html({f"run {run}": answered(n, run) for run in range(runs)}, texts()) if runs > 1 else ""
+    path.write_text(page(f"{n:,} questions", several or explorer_html(cards(n), texts())), "utf-8")
     written = time.perf_counter() - begin
     times = []
     for _ in range(repeats):
@@ -108,9 +120,10 @@ def main() -> None:
         Browser(Path(scratch) / "profile") as browser,
     ):
         console.print(f"Python {platform.python_version()}, {browser.do('Browser.getVersion')['product']}")
-        for n in (700, 35_000):
-            found[str(n)] = measured(browser, n, Path(scratch), repeats)
-    rows = [[f"{int(n):,}", *map(str, values.values())] for n, values in found.items()]
+        for n, runs in ((700, 1), (35_000, 1), (35_000, 4)):
+            name = str(n) if runs == 1 else f"{n}x{runs}"
+            found[name] = measured(browser, n, runs, Path(scratch), repeats)
+    rows = [[name.replace("x", ", runs: "), *map(str, values.values())] for name, values in found.items()]
     console.print(Table(["questions", *found["700"]], rows, title="Seconds, and megabytes of the file"))
     print(json.dumps(found))
 

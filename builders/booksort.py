@@ -53,9 +53,10 @@ class Arguments:
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv)
 
-    from epbench.booksort.dataset.card import BENCHMARK_FILE, benchmark_yaml, booksort_card
+    from epbench.booksort.dataset.card import benchmark_yaml, booksort_card
     from epbench.booksort.dataset.schema import Recipe, make_configs, manifest
     from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
+    from epbench.hub.card import BENCHMARK_FILE
     from epbench.hub.dataset_folder import refuse_other_folder, write_dataset
 
     recipe = Recipe(

@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     configs, report = [config_of(name, rows) for name, rows in tables.items()], validate(tables, count_tokens)
 
     # 3. The folder with its card, written as a whole.
-    texts = {"validation.json": json.dumps(report, indent=2, ensure_ascii=False) + "\n"}
+    texts = {"validation.json": json.dumps(report, indent=2, ensure_ascii=False) + "\n", **benchmark_of(tables)}
     write_dataset(folder, configs, card_of(configs, report).reworded(command.translated), texts)
     show(report, folder)
 
@@ -188,6 +188,14 @@ def show_plan(planner: Planner, names: Sequence[str], n_rows: int, seed: int) ->
         command.console().say(line)
 
 
+def benchmark_of(tables: Tables) -> dict[str, str]:
+    """The file that makes the dataset a benchmark on the Hub, by its name."""
+    from epbench.hub.card import BENCHMARK_FILE, benchmark_yaml
+
+    about = "At which stage a memory system loses a fact: storage, summary, retrieval or reasoning."
+    return {BENCHMARK_FILE: benchmark_yaml("MemFail", about, {name: name for name in tables})}
+
+
 def save_generated(folder: Path, tables: Tables, report: Report, generation: dict[str, Any], made_by: str) -> None:
     """Write the rows of a model, with the report on how they came to be."""
     from epbench.hub.dataset_folder import write_dataset
@@ -199,6 +207,7 @@ def save_generated(folder: Path, tables: Tables, report: Report, generation: dic
     card = generated_card(made_by, configs, report, generation)
     files = {"validation.json": report, FILE: generation}
     texts = {name: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for name, content in files.items()}
+    texts |= benchmark_of(tables)
     write_dataset(folder, configs, card.reworded(command.translated), texts)
     show(report, folder)
     for failure in generation["validation_failures"]:

@@ -1,9 +1,10 @@
-"""Install datasets and metrics on this machine, or upload them to the Hub.
+"""Install datasets and metrics on this machine, or upload them or finished runs to the Hub.
 
     python builders/publish.py out/short out/long --to cache
     python builders/publish.py --metrics --to cache
     python builders/publish.py out/short --metrics --to hub --namespace my-lab --private
     python builders/publish.py out/short --metrics --to hub --namespace my-lab --dry-run
+    python builders/publish.py runs/long/rag-chapter --to hub --namespace my-lab
 
 After `--to cache`, `load_dataset("epbench/short")` and `evaluate.load("episodic_f1")` work from any folder, without a
 network (set HF_HUB_OFFLINE=1 and HF_EVALUATE_OFFLINE=1 there, or both libraries first try to reach the Hub for a
@@ -19,6 +20,10 @@ again, and without a difference there is no commit. If somebody else commits to 
 upload is repeated on top of it; if they have changed the same files, it stops and names them. `--dry-run` changes nothing
 and lists what would be new, changed, deleted or unchanged.
 
+A finished run becomes a dataset of its own: its questions and answers as rows, its scores, page and journals, and a card that
+says how to verify it. Its run.json goes along as it is, with the command and paths of the machine that it was made on.
+`epbench export eval-results RUN --source URL` names it as the source of a score on a model's page.
+
 A dataset is refused whose card says `license: unknown`, such as converted published rows, which are for your own use.
 Large files go through Xet; if a proxy does not let it pass, set HF_HUB_DISABLE_XET=1, and they go over plain HTTPS.
 """
@@ -29,6 +34,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from epbench import command
@@ -44,7 +50,7 @@ if TYPE_CHECKING:
 class Arguments:
     """The command line."""
 
-    datasets: list[Path] = argument("dataset folders, as the builders write them", default=[], positional=True)
+    datasets: list[Path] = argument("dataset folders, as the builders write them, or runs", default=[], positional=True)
     metrics: bool = argument("all metrics too")
     to: Literal["cache", "hub"] = argument("this machine's caches, or the Hub")
     namespace: str = argument("owner of the names (epbench)", default="epbench")
@@ -63,10 +69,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     folders = [folder.resolve() for folder in args.datasets]
     if not folders and not metrics:
         raise BadInput("nothing to publish: name dataset folders, or give --metrics")
-    if args.to == "cache":
-        _to_cache(args, folders, metrics)
-    else:
-        _to_hub(args, folders, metrics)
+    if args.to == "hub":
+        with TemporaryDirectory(prefix="epbench-publish-") as scratch:
+            _to_hub(args, folders, metrics, Path(scratch))
+        return
+    if runs := [folder for folder in folders if (folder / "run.json").is_file()]:
+        raise BadInput(f"{runs[0]}: a run is published on the Hub alone; expected a dataset folder")
+    _to_cache(args, folders, metrics)
 
 
 def _to_cache(args: Arguments, folders: Sequence[Path], metrics: Sequence[str]) -> None:
@@ -93,13 +102,17 @@ def _to_cache(args: Arguments, folders: Sequence[Path], metrics: Sequence[str]) 
             console.say(f'installed: evaluate.load("{metric}")')
 
 
-def _to_hub(args: Arguments, folders: Sequence[Path], metrics: Sequence[str]) -> None:
+def _to_hub(args: Arguments, folders: Sequence[Path], metrics: Sequence[str], scratch: Path) -> None:
     from epbench.errors import BadInput
-    from epbench.hub.push import check_may_be_passed_on, dataset_push, metric_push, push
+    from epbench.hub.push import check_may_be_passed_on, dataset_push, metric_push, push, run_push
+    from epbench.hub.run_folder import is_run, write_run_folder
 
-    for folder in folders:
+    datasets, runs = [f for f in folders if not is_run(f)], [f for f in folders if is_run(f)]
+    for folder in datasets:
         check_may_be_passed_on(folder)  # all of them, before the first request
-    planned = [dataset_push(folder, args.namespace) for folder in folders]
+    written = [write_run_folder(folder, args.namespace, scratch) for folder in runs]
+    planned = [dataset_push(folder, args.namespace) for folder in datasets]
+    planned += [run_push(folder, args.namespace) for folder in written]
     planned += [metric_push(metric, args.namespace) for metric in metrics]
     for each in planned:
         if args.dry_run:

@@ -225,9 +225,13 @@ def _convert(args: Arguments, source: Path) -> None:
 
 def _write(folder: Path, data: BookData, configs: Sequence[Config], card: Card, report: Mapping[str, str]) -> None:
     """Write the dataset's folder, and print what it holds."""
+    from epbench.hub.card import BENCHMARK_FILE, benchmark_yaml
     from epbench.hub.dataset_folder import write_dataset
 
-    write_dataset(folder, configs, card.reworded(command.translated), report)
+    tasks = dict.fromkeys(("simple_recall_score", "chronological_awareness"), "qa")
+    about = "What a reader remembers of a book in which every chapter is one known event."
+    listed = {BENCHMARK_FILE: benchmark_yaml(f"Tulving book, {folder.name}", about, tasks)}
+    write_dataset(folder, configs, card.reworded(command.translated), {**report, **listed})
     if data.writing and (data.writing.checker or data.writing.dropped):
         _print_rounds(data.writing)
     command.console().say(

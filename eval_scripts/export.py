@@ -42,6 +42,7 @@ class EvalResults:
     runs: Path = argument("folder of a run", positional=True, metavar="RUN")
     repo: str = argument("repository of the model, such as Qwen/Qwen3-8B", metavar="MODEL")
     out: Path = argument("folder that becomes the repository, or a clone of it")
+    source: str | None = argument("address of the published run, which the page then links to", metavar="URL")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +87,7 @@ def _write_results(asked: EvalResults) -> None:
     from epbench.interop.eval_results import FOLDER, write_eval_results
 
     console = command.console()
-    console.say(f"scores: {write_eval_results(asked.runs, asked.repo, asked.out)}")
+    console.say(f"scores: {write_eval_results(asked.runs, asked.repo, asked.out, asked.source)}")
     console.say("to propose them to the model's repository:")
     console.say(f"hf upload {asked.repo} {asked.out / FOLDER} {FOLDER} --repo-type model --create-pr")
 

@@ -171,6 +171,6 @@ def test_croissants_own_library_reads_the_file_without_an_error(built: Path):
 def test_the_card_of_a_metric_parses_and_names_files_that_are_there(name: str):
     folder = metrics_root() / name
     header, text = parts(folder / "README.md")
-    assert header["sdk"] == "gradio" and {"evaluate", "metric"} <= set(header["tags"])
+    assert header["sdk"] == "static" and {"evaluate", "metric"} <= set(header["tags"])
     assert (folder / header["app_file"]).is_file() and (folder / f"{name}.py").is_file()
     assert len(re.findall(r"(?m)^```", text)) % 2 == 0 and name in text

@@ -118,8 +118,8 @@ def test_pushed_metric_computes(hub: HubDouble, python: Python):
     space = hub.repos["spaces", "lab/episodic_f1"]
     assert len(space.commits) == 2  # the second push found nothing to change
     assert space.tags == {f"epbench-{__version__}": space.head}
-    assert space.created_with["sdk"] == "gradio"
-    assert set(space.files) == {"README.md", "app.py", "episodic_f1.py", "requirements.txt"}
+    assert space.created_with["sdk"] == "static"
+    assert set(space.files) == {"README.md", "index.html", "episodic_f1.py", "requirements.txt"}
     tagged = LOAD_METRIC.replace('"lab/episodic_f1"', f'"lab/episodic_f1", revision="epbench-{__version__}"')
     for code in (LOAD_METRIC, tagged):
         assert printed_json(python("-c", code))["per_question"] == [

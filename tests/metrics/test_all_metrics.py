@@ -77,9 +77,9 @@ def test_doctests_pass(name, monkeypatch):
 @pytest.mark.parametrize("name", metric_names())
 def test_folder_is_complete(name):
     folder = metric_path(name)
-    assert {"README.md", "app.py", "requirements.txt"} <= {path.name for path in folder.iterdir()}
+    assert {"README.md", "index.html", "requirements.txt"} <= {path.name for path in folder.iterdir()}
     card = (folder / "README.md").read_text("utf-8")
-    assert card.startswith("---\ntitle: ") and "sdk: gradio" in card
+    assert card.startswith("---\ntitle: ") and "sdk: static" in card
     assert [section for section in CARD_SECTIONS if not re.search(rf"^##+ {section}", card, re.MULTILINE)] == []
 
 

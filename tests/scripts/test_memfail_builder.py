@@ -57,6 +57,7 @@ def test_every_config_loads(made):
     assert set(files_of(folder)) == {
         "README.md",
         "croissant-rai.json",
+        "eval.yaml",
         "validation.json",
         *(f"{c}/test-00000-of-00001.parquet" for c in CONFIGS),
     }
@@ -288,7 +289,7 @@ def test_a_model_writes_all_five_configs(written):
 
     out, shown, _ = written
     assert {path.name for path in (out / "memfail").iterdir() if path.is_file()} == {
-        "README.md", "croissant-rai.json", "validation.json", "generation.json",
+        "README.md", "croissant-rai.json", "eval.yaml", "validation.json", "generation.json",
     }  # fmt: skip
     rows = {config: list(stored_rows(str(out / "memfail"), config, "test")) for config in CONFIGS}
     assert {config: len(rows[config]) for config in CONFIGS} == {

@@ -139,6 +139,25 @@ def _size_category(rows: int) -> str:
     return "1M<n<10M"
 
 
+BENCHMARK_FILE = "eval.yaml"
+"""The file by which the Hub knows a dataset as a benchmark; it validates the file when it is pushed."""
+
+
+def benchmark_yaml(name: str, description: str, tasks: Mapping[str, str]) -> str:
+    """Return the text of eval.yaml of a benchmark that our own commands run.
+
+    Args:
+        name: The name of the benchmark.
+        description: What it measures, in a sentence.
+        tasks: By the name of a score, as `epbench export eval-results` reports it, the config that it is about.
+    """
+    import yaml  # type: ignore[import-untyped]
+
+    about = {"name": name, "description": description}
+    listed = [{"id": task, "config": config, "split": "test"} for task, config in tasks.items()]
+    return str(yaml.safe_dump(about | {"tasks": listed}, sort_keys=False, allow_unicode=True, width=120))
+
+
 _HEADER = re.compile(r"\s*---\r?\n(.*?)\r?\n---\s*(?:\n|$)", re.DOTALL)
 
 

@@ -19,6 +19,7 @@ from epbench.files.text import shown
 from epbench.hub.card import default_config, header_of
 from epbench.hub.dataset_folder import parquet_files
 from epbench.hub.differences import Difference, There, differences, is_changed
+from epbench.hub.run_folder import ROWS, is_run
 from epbench.metric_folders import metric_path
 
 Kind = Literal["dataset", "space"]
@@ -87,6 +88,15 @@ def metric_push(name: str, namespace: str) -> Push:
     return _compared(metric_path(name), f"{namespace}/{name}", "space", f"epbench-{__version__}")
 
 
+def run_push(folder: Path, namespace: str) -> Push:
+    """Compare what `write_run_folder` made of a run with the dataset of its name on the Hub; it gets no tag.
+
+    Raises:
+        RunFailed: The Hub refuses to answer, or cannot be reached.
+    """
+    return _compared(folder, f"{namespace}/{folder.name}", "dataset", None)
+
+
 def check_may_be_passed_on(folder: Path) -> None:
     """Refuse rows that belong to others.
 
@@ -136,7 +146,7 @@ def _compared_again(planned: Push) -> Push:
 
 def _files(folder: Path, kind: Kind) -> dict[str, Path]:
     """The files of a folder, those of the default config first."""
-    first = f"{default_config(folder)}/" if kind == "dataset" else ""
+    first = ROWS if is_run(folder) else f"{default_config(folder)}/" if kind == "dataset" else ""
     paths = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
     shown = {
         relative.as_posix(): path
@@ -223,7 +233,7 @@ def push(planned: Push, *, private: bool = False, move_tag: bool = False) -> Pus
 def _create(planned: Push, private: bool) -> None:
     from huggingface_hub import HfApi
 
-    sdk = "gradio" if planned.kind == "space" else None
+    sdk = "static" if planned.kind == "space" else None
     HfApi().create_repo(planned.repo, repo_type=planned.kind, private=private, exist_ok=True, space_sdk=sdk)
 
 

@@ -26,7 +26,7 @@ Score = tuple[str, float | None, str]
 """The name of a task of the dataset, the score, and what else is to be said of it."""
 
 
-def write_eval_results(run: Path, repo: str, out: Path) -> Path:
+def write_eval_results(run: Path, repo: str, out: Path, source: str | None = None) -> Path:
     """Write the scores of a run as a file for the folder `.eval_results` of a model's repository.
 
     Each score comes with the dataset's revision, where that is known, and with notes that say what the model was shown, who
@@ -36,6 +36,7 @@ def write_eval_results(run: Path, repo: str, out: Path) -> Path:
         run: The folder of a complete run on a dataset of the Hub, or the folder of one config of MemFail.
         repo: The name of the model's repository, such as `Qwen/Qwen3-8B`.
         out: The folder that becomes the repository, or a clone of it; the file is `out/.eval_results/NAME.yaml`.
+        source: The address where the run itself can be had; None for none.
 
     Returns:
         The file.
@@ -63,9 +64,8 @@ def write_eval_results(run: Path, repo: str, out: Path) -> Path:
                 "which asks only these"
             )
         notes = "; ".join(part for part in (*_setting(described), note) if part)
-        entries.append(
-            EvalResultEntry(dataset, task, value, described.get("dataset_revision"), notes=notes)  # date: of the commit
-        )
+        revision = described.get("dataset_revision")
+        entries.append(EvalResultEntry(dataset, task, value, revision, source_url=source, notes=notes))
     memory = str(identity.get("memory") or identity.get("system"))
     config = [identity["config"]] if identity["benchmark"] == "memfail" else []  # which has a run for each config
     name = "_".join([dataset.rpartition("/")[2], *config, memory])

@@ -10,11 +10,11 @@ import sys
 import pytest
 import yaml
 
-from epbench.booksort.dataset.card import BENCHMARK_FILE, benchmark_yaml
+from epbench.booksort.dataset.card import benchmark_yaml
 from epbench.booksort.dataset.schema import Recipe, make_configs
 from epbench.booksort.texts.books import books_from
 from epbench.hub import push
-from epbench.hub.card import card
+from epbench.hub.card import BENCHMARK_FILE, card
 from epbench.hub.dataset_folder import write_dataset
 from tests.booksort.sort_set import BOOKS, book_text
 from tests.hub.hub_double import TOKEN, HubDouble

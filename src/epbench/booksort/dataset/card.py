@@ -16,8 +16,6 @@ from epbench.hub.card import filled, filled_card
 from epbench.hub.croissant import Card
 from epbench.hub.dataset_folder import Config
 
-BENCHMARK_FILE = "eval.yaml"
-
 
 def benchmark_yaml(configs: Sequence[Config]) -> str:
     """Return the text of eval.yaml, with one task for each config of pairs, named as the config.

@@ -32,7 +32,7 @@ def made_card(made_by: str, recipe: Recipe, data: BookData, configs: Sequence[Co
     assert data.writing is not None, "the card of a released book is `released_card`"
     values = {"name": recipe.name, "made_by": made_by, "folder": "", "level": recipe.level}
     values |= {"universe": universe_name(recipe.universe), "universe_size": recipe.universe_size}
-    return filled_card("epbench.tulving", configs, values | _of_book(data) | _of_writing(data.writing))
+    return filled_card("epbench.tulving", configs, values | _of_book(data, configs) | _of_writing(data.writing))
 
 
 def released_card(made_by: str, name: str, folder: str, data: BookData, configs: Sequence[Config]) -> Card:
@@ -46,10 +46,10 @@ def released_card(made_by: str, name: str, folder: str, data: BookData, configs:
         configs: The configs of its dataset.
     """
     values = {"name": name, "made_by": made_by, "folder": folder, "level": 1, "checker": None}
-    return filled_card("epbench.tulving", configs, values | _of_book(data))
+    return filled_card("epbench.tulving", configs, values | _of_book(data, configs))
 
 
-def _of_book(data: BookData) -> dict[str, Any]:
+def _of_book(data: BookData, configs: Sequence[Config]) -> dict[str, Any]:
     events = [chapter.event for chapter in data.chapters]
     counts = [question.n_chapters for question in data.questions]
     selected = Counter(question.bin for question in data.selected)
@@ -66,6 +66,7 @@ def _of_book(data: BookData) -> dict[str, Any]:
         "n_selected": len(data.selected),
         "bins": {bin_: selected[bin_] for bin_ in BINS},
         "levels": LEVELS,
+        "n_parts": next(len(config.columns["title"]) for config in configs if config.name == "book"),
         "elsewhere": _elsewhere(data.chapters),
         "example": max(data.chapters, key=_links),
     }

@@ -71,7 +71,7 @@ def load_book(name: str) -> Loaded:
         BadInput: The dataset does not exist, or is not a Tulving book.
     """
     rows, chapters, books = (_rows(name, config) for config in _ROW_TYPES)
-    text = books[0]["text"]
+    text = "".join(part["text"] for part in books)
     book = Book(text, [(chapter["chapter"], chapter["text"]) for chapter in chapters], books[0]["title"])
     return Loaded(name, rows, book, fingerprint_of_book(rows, text), fingerprint_of([book.title, book.chapters]))
 

@@ -50,6 +50,10 @@ class BookData:
         return sum(len(line.split()) for line in lines)
 
 
+BOOK_ROW = 1_500_000
+"""The most characters of a row of the config `book`: the Hub's viewer shows rows of up to two megabytes."""
+
+
 def configs_of(data: BookData) -> list[Config]:
     """Return the five configs of the dataset, the default first.
 
@@ -74,7 +78,7 @@ def configs_of(data: BookData) -> list[Config]:
         chapter_columns |= {"facts": [_fact_rows(chapter) for chapter in data.chapters]}
     tuning = single_event(data.questions)
     messages = {"id": text, "messages": List({"role": text, "content": text})}
-    book = {"title": text, "text": Value("large_string")}
+    book, parts = {"title": text, "text": Value("large_string")}, book_parts(data.book())
     return [
         Config("qa", "test", Features(question | extra), asked),
         Config("all_questions", "test", Features(question), columns_of(data.questions, Question._fields)),
@@ -85,8 +89,23 @@ def configs_of(data: BookData) -> list[Config]:
             {"id": Column(tuning, attrgetter("id")), "messages": Column(tuning, chat)},
         ),
         Config("chapters", "test", Features(chapter | facts), chapter_columns),
-        Config("book", "test", Features(book), {"title": [data.title], "text": Column([data], BookData.book)}),
+        Config("book", "test", Features(book), {"title": [data.title] * len(parts), "text": parts}),
     ]
+
+
+def book_parts(text: str, most: int = BOOK_ROW) -> list[str]:
+    """Cut the text of a book into parts of at most so many characters, which give it again when they are joined.
+
+    Args:
+        text: The text.
+        most: The number of characters. A part ends after a blank line; only a paragraph that is longer is cut within.
+    """
+    parts, start = [], 0
+    while len(text) - start > most:
+        end = text.rfind("\n\n", start, start + most) + 2
+        parts.append(text[start : (end if end > start + 2 else start + most)])
+        start += len(parts[-1])
+    return [*parts, text[start:]]
 
 
 def _fact_rows(chapter: Chapter) -> list[dict[str, Any]]:

@@ -150,7 +150,8 @@ class Spread:
             for at in drawn:
                 drafted = draft(pool[at])
                 runs = _runs(drafted.numbers)
-                drafts.append((sum(run in self._seen for run in runs) / max(1, len(runs)), at, drafted, runs))
+                known = sum(map(self._seen.__contains__, runs)) / max(1, len(runs)) if len(drawn) > 1 else 0.0
+                drafts.append((known, at, drafted, runs))
             for _, at, drafted, runs in sorted(drafts, key=itemgetter(0)):
                 text = drafted.text()
                 if self._allows(runs) and not has_doubled_word(text) and not (unsaid and unsaid in text.lower()):

@@ -186,18 +186,24 @@ def sentence_frames(universe: Universe) -> Frames[str]:
 @cache
 def _sentence_frames(asides: str, tone: str) -> Frames[str]:
     contrasts = contrasts_of(tone)
-    parts = [
-        *(("aside", sentence) for bank in asides_bank(asides).values() for sentence in bank),
-        *((part, sentence) for part in OF_THEIR_OWN for sentence in patterns_of(part)),
-        *((slot, sentence) for part, slot in CONTRASTS.items() for sentence in contrasts[part]),
-    ]
-    return Frames((label, Frame(sentence)) for label, sentence in parts)
+    return Frames(
+        [
+            *(("aside", Frame(sentence)) for bank in asides_bank(asides).values() for sentence in bank),
+            *((part, frame) for part in OF_THEIR_OWN for frame in _frames_of(part)),
+            *((slot, Frame(sentence)) for part, slot in CONTRASTS.items() for sentence in contrasts[part]),
+        ]
+    )
+
+
+@cache
+def _frames_of(part: str) -> list[Frame]:
+    return [Frame(pattern) for pattern in patterns_of(part)]
 
 
 @cache
 def phrase_frames(part: str) -> Frames[str]:
     """Return what the phrases of a part of the bank look like."""
-    return Frames((part, Frame(pattern)) for pattern in patterns_of(part))
+    return Frames((part, frame) for frame in _frames_of(part))
 
 
 PHRASES = ("claim", "where", "described", "ended", "month", "days", "weeks", "weekday", "same", "day")
@@ -206,4 +212,4 @@ PHRASES = ("claim", "where", "described", "ended", "month", "days", "weeks", "we
 @cache
 def any_phrase() -> Frames[str]:
     """Return what the phrases of all parts look like that tell a fact, with their part as label."""
-    return Frames((part, Frame(pattern)) for part in PHRASES for pattern in patterns_of(part))
+    return Frames((part, frame) for part in PHRASES for frame in _frames_of(part))

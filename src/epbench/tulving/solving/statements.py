@@ -124,8 +124,8 @@ class Statements:
 
     def _glosses(self, sentence: str) -> Iterator[tuple[str, str]]:
         """What a kind of event is called, and its name, if the sentence says so."""
-        for kind, frame in self._frames.fitting(sentence):
-            if kind == "gloss" and (match := frame.whole(sentence)) and (gloss := self._glossed(match)):
+        for _, frame in phrase_frames("gloss").fitting(sentence):
+            if (match := frame.whole(sentence)) and (gloss := self._glossed(match)):
                 yield gloss
 
     def _glossed(self, match: re.Match[str]) -> tuple[str, str] | None:

@@ -13,11 +13,15 @@ from epbench.memfail.dataset.schema import complete
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.memfail.judging.load import ModelJudge, load_judging_prompts
 from epbench.memfail.judging.revision import keeps_back, tells_first, tells_old, tells_present
 from epbench.memfail.scores.scoring import floor_of, score_outcomes
 from epbench.memfail.templates.rows import make_rows
+from epbench.models.openai.model import EndpointModel
 from epbench.progress import no_progress
+from tests.memfail.honest_judge import verdict
 from tests.memfail.planted_revisions import PLANTED, UNKNOWN, Careful, Empty, records_of
+from tests.models.loopback_endpoint import LoopbackEndpoint
 
 
 def rows_of(n, seed=0, harder=False):
@@ -111,6 +115,34 @@ def test_an_empty_store_earns_nothing(tmp_path):
     )
     floor = floor_of(questions_of("revision", rows_of(3)))
     assert floor == {"success_rate": 0.0, "answer_accuracy": pytest.approx(1 / 3)}
+
+
+@pytest.mark.slow
+def test_a_model_is_asked_what_a_wrong_answer_says(tmp_path):
+    """A model that finds no answer about the present or the withdrawn right, and everything else true."""
+    wrong = ("Does the assistant say that it does not know", "Does the answer give what is right now")
+    records, stores, _ = records_of(Careful, rows_of(1))
+    with LoopbackEndpoint(lambda prompt: verdict(not any(text in prompt for text in wrong), "so")) as endpoint:
+        judge = ModelJudge(EndpointModel("tiny", base_url=endpoint.url, attempts=1), load_judging_prompts())
+        outcomes = diagnose(tmp_path, records, stores, judge, no_progress)
+    assert Counter((o.group, o.label) for o in outcomes) == {
+        ("corrected", "stale"): 2, ("said first", "correct"): 2, ("withdrawn", "resurrected"): 4,
+        **{(group, "reasoning_error"): 1 for group in ("restated", "told again", "kept", "untouched")},
+    }  # fmt: skip
+    assert all(outcome.reason == "so" for outcome in outcomes)
+
+
+@pytest.mark.slow
+def test_without_a_verdict_a_question_has_failed(tmp_path):
+    records, stores, _ = records_of(Careful, rows_of(1))
+    with LoopbackEndpoint(
+        lambda prompt: "no verdict" if "give away what was" in prompt else verdict(False, "so")
+    ) as endpoint:
+        judge = ModelJudge(EndpointModel("tiny", base_url=endpoint.url, attempts=1), load_judging_prompts())
+        outcomes = diagnose(tmp_path, records, stores, judge, no_progress)
+    assert {o.label for o in outcomes if o.group == "withdrawn"} == {"failed"}
+    assert {o.label for o in outcomes if o.group in ("restated", "kept")} == {"lost_with_it"}
+    assert {o.label for o in outcomes if o.group == "corrected"} == {"lost_with_it"}  # as neither value is there
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from epbench.files.json_files import read_json
 from epbench.files.safe_text import markdown_text
 from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, identity_of, noted_judge
-from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, PlantedCase
-from epbench.memfail.calibration.revision_faults import ALL_FAULTS
+from epbench.memfail.calibration.faults import NO_FAULT, PlantedCase
+from epbench.memfail.calibration.revision_faults import ALL_FAULTS, faults_of
 from epbench.memfail.judging.diagnosis import Label
 from epbench.reports.figures import COLOURS, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import how_it_was_run, page, pairs
@@ -78,7 +78,8 @@ def make_passport(
     pairs = list(zip(cases, labels, strict=True))
     judged = [(case, label) for case, label in pairs if label != "failed"]
     faulty = [(case, label) for case, label in judged if case.fault != NO_FAULT]
-    of_fault = {fault: [pair for pair in pairs if pair[0].fault == fault] for fault in ALL_FAULTS}
+    possible = {fault for case in cases for fault in faults_of(case.record.question.config)}
+    of_fault = {fault: [p for p in pairs if p[0].fault == fault] for fault in ALL_FAULTS if fault in possible}
     of_config: dict[str, list[Judged]] = {}
     for case, label in pairs:
         if case.fault != NO_FAULT:
@@ -96,7 +97,6 @@ def make_passport(
         "faults": [
             {"fault": fault, "expected": ALL_FAULTS[fault][1]} | _counted(fault_cases)
             for fault, fault_cases in of_fault.items()
-            if fault_cases or fault in FAULTS
         ],
         "configs": [{"config": config} | _counted(config_cases) for config, config_cases in of_config.items()],
         "versions": {"epbench": __version__},

@@ -66,11 +66,11 @@ class Check:
         if self.gold is None:
             facts = [(gold.text, gold.link) for gold in self.question.gold]
             asked = (self.question.text, self.question.reference, facts, self.answer)
-            if self.question.config == REVISION:
-                asked += (REVISION_RULES, self.question.about["other"])
         else:
             detail = () if self.kind == "storage" else self.gold.detail
             asked = (self.gold.text, self.gold.link, detail, memories_of(self.memories).digest)
+        if self.question.config == REVISION:
+            asked += (REVISION_RULES, self.question.kind, self.question.about["other"])
         parts = (*key_parts(judge), self.kind, self.question.config, asked)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
@@ -151,7 +151,7 @@ def every_check(records: Iterable[QuestionRecord], stores: Stores) -> list[Check
 
 
 REVISION_RULES = "revision-1"
-"""Counted up when a rule or a prompt about answers of `revision` changes: the verdicts are then those of another judge."""
+"""Counted up when a rule or a prompt of ours about `revision` changes, so that no verdict of an earlier one is taken over."""
 
 KEPT = 0.75  # share of the stored words of a text that a memory must keep to have that text
 ANSWERED = 0.5  # share of the words of the true answer, without those of the question, that an answer must say

@@ -106,16 +106,21 @@ class Inputs:
 def read_runs(folders: Iterable[Path], prices: Prices | None = None, source: Source = "own") -> list[PaperRun]:
     """Read runs of MemFail, and name each by its system, and by its reader or its folder where that is not enough.
 
+    Runs of a config that the paper does not have are left out, as long as there are others.
+
     Args:
         folders: The folders of runs, or of runs of several configs.
         prices: For the cost of each stage; None computes none.
         source: Where the numbers of these runs come from.
 
     Raises:
-        BadInput: A folder holds no run of MemFail, a run did not end, runs of one config are on different rows, or two
-            runs of one config cannot be told apart.
+        BadInput: A folder holds no run of MemFail, none is of a config of the paper, a run did not end, runs of one config
+            are on different rows, or two runs of one config cannot be told apart.
     """
-    found = [(folder, _read(run, prices, source)) for folder, run in run_folders(folders)]
+    every = [(folder, _read(run, prices, source)) for folder, run in run_folders(folders)]
+    found = [(folder, run) for folder, run in every if run.config in CONFIGS]
+    if every and not found:
+        raise BadInput(f"{every[0][1].folder}: expected a config of the paper, got a run of {every[0][1].config}")
     for names in zip(*(_names(folder, run) for folder, run in found), strict=True):
         if len({(name, run.config) for name, (_, run) in zip(names, found, strict=True)}) == len(found):
             return [replace(run, label=name) for name, (_, run) in zip(names, found, strict=True)]

@@ -134,9 +134,7 @@ def measure_forgetting(
     settled(lambda: not any(_found(stores, number, thing(number)) for number in withdrawn))
     kept = {number for number in withdrawn if _found(stores, number, thing(number))}
 
-    for (
-        number
-    ) in withdrawn:  # what could bring it back: the same thing of somebody else, and more about the same friend
+    for number in withdrawn:  # what could bring it back: the same of somebody else, and more about the same friend
         stores.tell(f"My friend {name(number + 1000)} collects {thing(number)}.")
         stores.tell(f"My friend {name(number)} has a garden.")
     for text in _UNRELATED:

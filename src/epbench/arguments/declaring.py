@@ -261,6 +261,8 @@ def _add(declared: _Declared, group: Any, underscores: bool, lenient: bool) -> N
         options["action"] = "append"
     elif declared.several or (how.get("positional") and lenient):
         options["nargs"] = "+" if required or not how.get("positional") else "*"
+    elif how.get("positional") and not required:
+        options["nargs"] = "?"
     if how.get("positional"):
         group.add_argument(name, **options)
         return

@@ -15,6 +15,7 @@ _IN_WHEEL = PACKAGE / "scripts"
 _IN_CHECKOUT = PACKAGE.parents[1]
 _BENCHMARKS = ("tulving", "booksort", "memfail")
 _OF_BENCHMARKS = {"builders": "build", "eval_scripts": "eval"}
+_OTHER_NAMES = {"make_profile": "profile"}  # a file of that name would hide a module of Python from those beside it
 _FOR_THE_REPOSITORY = ("cards", "leaderboard")  # they write files that only the repository has
 
 _SCRIPT = re.compile(r"(?<![\w/.\\-])(?:python )?(builders|eval_scripts)/(\w+)\.py\b")
@@ -39,7 +40,9 @@ def commands() -> dict[tuple[str, ...], Path]:
 
 def command_of(folder: str, script: str) -> tuple[str, ...]:
     """Return the words of the command that runs a script, such as `("judge-check",)`."""
-    return (_OF_BENCHMARKS[folder], script) if script in _BENCHMARKS else (script.replace("_", "-"),)
+    if script in _BENCHMARKS:
+        return (_OF_BENCHMARKS[folder], script)
+    return (_OTHER_NAMES.get(script, script.replace("_", "-")),)
 
 
 def carried(name: str) -> Path:

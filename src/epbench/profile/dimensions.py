@@ -1,0 +1,214 @@
+"""The dimensions of a profile: what each is, where it is measured, and its score between a floor and a ceiling.
+
+Every score is a mean over questions of questions.parquet, 0 to 1, or the area under the curve of Book-SORT. What was not
+measured is absent. Sources: Huet et al., Section 4 (recall by number of events, latest state, order); Pink et al., Section 4
+(order of segments); Garg et al., Section 3 (stages).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from epbench.booksort.scores import run_files as booksort
+from epbench.runs.folder import dataset_of, read_run
+from epbench.runs.question_table import read_questions
+from epbench.statistics.estimate import Estimate, estimate
+from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+from epbench.tulving.dataset.load import load_book
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VALUE, CLUSTER, HALF = "value", "cluster", "half"
+Select = Callable[["pd.DataFrame"], "pd.DataFrame"]
+"""From the questions of a part to those of a dimension, with the columns `VALUE` (NaN where one failed) and `CLUSTER`; and
+`HALF`, where the score is the mean of the means of two kinds of questions, so that neither outweighs the other."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A dimension.
+
+    Attributes:
+        name: What people call it.
+        about: What its score is, in a sentence.
+        part: In which part of a profile it is measured; for MemFail all configs of the part.
+        select: Its questions; None for Book-SORT's area under the curve.
+        floor: What an answer that needs no memory scores.
+    """
+
+    name: str
+    about: str
+    part: str
+    select: Select | None
+    floor: float = 0.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The score of a dimension in a profile, with the run that it was read from, relative to the profile's folder."""
+
+    dimension: Dimension
+    estimate: Estimate
+    run: str
+
+
+def _column(rows: pd.DataFrame, values: Any, cluster: Any) -> pd.DataFrame:
+    return rows.assign(**{VALUE: values.where(rows["outcome"] != "failed"), CLUSTER: cluster})
+
+
+def _cue(rows: pd.DataFrame) -> list[tuple[str, ...]]:
+    """What the cue gives: questions that share it are about the same chapters, and intervals draw them together."""
+    return list(rows[["time", "space", "entity", "content"]].fillna("").itertuples(index=False, name=None))
+
+
+def _f1(rows: pd.DataFrame, *, bins: tuple[str, ...] = ("1", "2", "3-5", "6+"), cue: str = "") -> pd.DataFrame:
+    """Harsh F1 of the questions that ask for all matches; surplus items count, so that naming everything is no way out."""
+    rows = rows[(rows["get"] == "all") & rows["bin"].isin(bins)]
+    rows = rows[rows["cue"] == cue] if cue else rows
+    return _column(rows, rows["harsh_f1"], _cue(rows))
+
+
+def _never(rows: pd.DataFrame) -> pd.DataFrame:
+    """Whether an answer names nothing where nothing happened, and something where something did."""
+    rows = rows[rows["get"] == "all"]
+    named = rows["items"].map(lambda items: items is not None and len(items) > 0)
+    empty = rows["bin"] == "0"
+    return _column(rows, (named != empty).astype(float), _cue(rows)).assign(**{HALF: empty})
+
+
+def _latest(rows: pd.DataFrame) -> pd.DataFrame:
+    rows = rows[(rows["get"] == "latest") & (rows["n_chapters"] >= 2)]
+    return _column(rows, rows["harsh_f1"], _cue(rows))
+
+
+def _order(rows: pd.DataFrame) -> pd.DataFrame:
+    rows = rows[(rows["get"] == "chronological") & (rows["n_chapters"] >= 2)]
+    return _column(rows, rows["tau"].fillna(0.0).clip(lower=0.0), _cue(rows))
+
+
+def _links(rows: pd.DataFrame, *, least: int, most: int) -> pd.DataFrame:
+    """Harsh F1 of questions with an answer that follows over so many links from chapter to chapter."""
+    rows = rows[(rows["get"] == "all") & (rows["bin"] != "0") & rows["links"].between(least, most)]
+    return _column(rows, rows["harsh_f1"], _cue(rows))
+
+
+def _stage(rows: pd.DataFrame, *, after: tuple[str, ...], fails: str) -> pd.DataFrame:
+    """Of the questions that no earlier stage failed, whether this one passed."""
+    rows = rows[~rows["label"].isin(after)]
+    return _column(rows, (rows["label"] != fails).astype(float), rows["row"])
+
+
+_STAGES = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
+_CUES = {"t": "time", "s": "place", "e": "person", "c": "content"}
+_NAMES = {
+    "storage_error": "storing",
+    "summary_error": "summarising",
+    "retrieval_error": "finding",
+    "reasoning_error": "using",
+}
+
+DIMENSIONS: tuple[Dimension, ...] = (
+    Dimension("single events", "Harsh F1 of questions that one chapter answers", "tulving-1", partial(_f1, bins=("1",))),
+    Dimension(
+        "several events", "Harsh F1 of questions that several chapters answer", "tulving-1",
+        partial(_f1, bins=("2", "3-5", "6+")),
+    ),
+    Dimension(
+        "what never happened", "Nothing is named where nothing happened, and something where something did, half each",
+        "tulving-1", _never, 0.5,
+    ),
+    Dimension("latest state", "Harsh F1 of questions for the latest of several events", "tulving-1", _latest),
+    Dimension("order over a book", "Kendall's τ where all events were found, else 0", "tulving-1", _order),
+    Dimension("order within an excerpt", "Area under the curve of Book-SORT", "booksort", None, 0.5),
+    *(
+        Dimension(f"cue: {name}", f"Harsh F1 of questions that give the {name} alone", "tulving-1", partial(_f1, cue=cue))
+        for cue, name in _CUES.items()
+    ),
+    Dimension(
+        "distraction", "Harsh F1 at level 3 where the chapter itself says the answer, beside what is not so", "tulving-3",
+        partial(_links, least=0, most=0),
+    ),
+    Dimension(
+        "inference", "Harsh F1 at level 3 where the answer follows from other chapters", "tulving-3",
+        partial(_links, least=1, most=9),
+    ),
+    Dimension(
+        "updating", "Harsh F1 at level 5 where corrections, withdrawals and outcomes decide", "tulving-5",
+        partial(_links, least=1, most=9),
+    ),
+    *(
+        Dimension(
+            _NAMES[stage], f"Share of MemFail questions that pass this stage, of those that reach it: {_NAMES[stage]}",
+            "memfail", partial(_stage, after=_STAGES[:number], fails=stage),
+        )
+        for number, stage in enumerate(_STAGES)
+    ),
+)  # fmt: skip
+"""All dimensions, in the order in which they are shown."""
+
+
+def measured(parts: Mapping[str, Path], root: Path) -> Iterator[Measured]:
+    """The dimensions that the runs of a profile measure.
+
+    Args:
+        parts: The folder of each part that was run, by its name.
+        root: The profile's folder.
+
+    Raises:
+        BadInput: A run did not end, or is damaged.
+    """
+    tables = {name: _questions(folder) for name, folder in parts.items() if name != "booksort"}
+    for dimension in DIMENSIONS:
+        folder = parts.get(dimension.part)
+        if folder is None:
+            continue
+        found = _area(folder) if dimension.select is None else _mean(dimension.select(tables[dimension.part]))
+        if found.n:
+            yield Measured(dimension, found, folder.relative_to(root).as_posix())
+
+
+def _questions(folder: Path) -> pd.DataFrame:
+    """The questions of a run, or of the runs of several configs; of a book with their links."""
+    import pandas as pd
+
+    runs = [folder] if (folder / "run.json").is_file() else sorted(path.parent for path in folder.glob("*/run.json"))
+    rows = pd.concat([read_questions(run, ("id", "outcome")) for run in runs], ignore_index=True)
+    if "trace" in rows:
+        dataset = dataset_of(read_run(runs[0])) or ""
+        links = {row["id"]: row.get("links") for row in load_book(dataset).rows}
+        rows["links"] = rows["id"].map(links).astype("float64")
+    return rows
+
+
+def _mean(rows: pd.DataFrame) -> Estimate:
+    """The mean with an interval that draws clusters; of two halves, the mean of theirs."""
+    import numpy as np
+
+    halves = rows[HALF] if HALF in rows else rows[VALUE].notna() | True
+    known = halves[rows[VALUE].notna()].to_numpy()
+
+    def statistic(weights: Any, values: Any) -> Any:
+        parts = [half for half in (known, ~known) if half.any()]
+        return np.mean([weighted_mean(weights[:, half], values[half]) for half in parts], axis=0)
+
+    def interval(values: Any, clusters: Any) -> tuple[float, float] | None:
+        return cluster_bootstrap(lambda weights: statistic(weights, np.asarray(values)), list(clusters))
+
+    found = estimate(rows, VALUE, cluster=CLUSTER, interval=interval)
+    if HALF not in rows or not 0 < halves.mean() < 1:
+        return found if HALF not in rows else Estimate()
+    share = halves.map({True: 0.5 / halves.mean(), False: 0.5 / (1 - halves.mean())})
+    lowest, highest = (float((rows[VALUE].fillna(of) * share).mean()) for of in (0.0, 1.0))
+    return replace(found, lowest=lowest, highest=highest) if found.n_failed else replace(found, mean=lowest)
+
+
+def _area(folder: Path) -> Estimate:
+    scores = booksort.read_scores(folder)
+    low, high = scores["intervals"].get("auc") or (None, None)
+    n, failed = int(scores["n_questions"]) - int(scores["n_failed"]), int(scores["n_failed"])
+    return Estimate(n if scores.get("auc") is not None else 0, failed, scores.get("auc"), low=low, high=high)

@@ -1,0 +1,87 @@
+"""A planted weakness of a reader moves its dimension, and no other beyond its interval."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from epbench.profile.dimensions import DIMENSIONS, measured
+from epbench.tulving.dataset.load import load_book
+from tests.scripts.in_process import script
+
+FORGETS = 0.25
+"""How often the reader that others are compared with forgets an item, so that there are intervals."""
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    out = tmp_path_factory.mktemp("book")
+    assert script("builders/tulving.py", "--book", "short", "--out", out).returncode == 0
+    return out / "short"
+
+
+def plain(row, draws):
+    kept = [item for item in row["answer"] if draws.random() > FORGETS]
+    return "\n".join(f"- {item}" for item in kept) or "I do not know."
+
+
+def never_abstains(row, draws):
+    return plain(row, draws) if row["answer"] else "- Ada Moss"
+
+
+def confuses_persons(row, draws):
+    confused = row["cue"] == "e" and row["answer"] and random.Random(f"person {row['id']}").random() < 0.3
+    return "- Somebody Else" if confused else plain(row, draws)
+
+
+def backwards(row, draws):
+    if row["get"] != "chronological":
+        return plain(row, draws)
+    return "\n".join(f"- {item}" for item in reversed(row["answer"]))
+
+
+def forwards(row, draws):
+    return "\n".join(f"- {item}" for item in row["answer"]) if row["get"] == "chronological" else plain(row, draws)
+
+
+def scores(book, folder: Path, reader):
+    """The dimensions that the book measures, of a reader whose slips are the same every time."""
+    lines = [{"id": row["id"], "answer": reader(row, random.Random(row["id"]))} for row in load_book(str(book)).rows]
+    folder.mkdir(parents=True)
+    (folder / "answers.in").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    run = folder / "tulving-1"
+    done = script("eval_scripts/tulving.py", "--dataset", book, "--answers", folder / "answers.in", "--out", run)
+    assert done.returncode == 0, done.stderr
+    return {one.dimension.name: one.estimate for one in measured({"tulving-1": run}, folder)}
+
+
+@pytest.fixture(scope="module")
+def base(book, tmp_path_factory):
+    return scores(book, tmp_path_factory.mktemp("base") / "plain", plain)
+
+
+@pytest.mark.parametrize(
+    ("reader", "moved", "against"),
+    [
+        (never_abstains, "what never happened", plain),
+        (confuses_persons, "cue: person", plain),
+        (backwards, "order over a book", forwards),
+    ],
+)
+def test_a_planted_weakness_moves_its_dimension_and_no_other(book, base, tmp_path, reader, moved, against):
+    before = base if against is plain else scores(book, tmp_path / "against", against)
+    after = scores(book, tmp_path / "weak", reader)
+    assert set(before) == set(after) == {one.name for one in DIMENSIONS if one.part == "tulving-1"}
+    assert after[moved].mean < before[moved].low
+    for name, estimate in after.items():
+        if name != moved:
+            assert before[name].low - 1e-9 <= estimate.mean <= before[name].high + 1e-9, name
+
+
+def test_always_abstaining_and_never_abstaining_are_at_the_floor(book, tmp_path):
+    silent = scores(book, tmp_path / "silent", lambda row, draws: "I do not know.")
+    talking = scores(book, tmp_path / "talking", lambda row, draws: "- Ada Moss")
+    for found in (silent, talking):
+        assert found["what never happened"].mean == pytest.approx(0.5)
+    assert silent["single events"].mean == 0

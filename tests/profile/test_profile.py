@@ -1,0 +1,130 @@
+"""epbench profile: from a model to its page, again from its journals, and two profiles beside one another."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from epbench.profile.dimensions import measured
+from epbench.profile.page import read_profile, scores_of
+from epbench.profile.presets import preset_names, read_preset
+from epbench.runs.benchmark import find_benchmark
+from epbench.runs.verification import recompute
+from tests.scripts.in_process import refused, script
+
+PROFILE = "eval_scripts/make_profile.py"
+SMALL = """
+version = 3
+about = "Small, for a test"
+
+[[part]]
+name = "tulving-1"
+benchmark = "tulving"
+build = ["--book", "short", "--events", "8"]
+dataset = "short"
+ask = ["--limit", "60"]
+
+[[part]]
+name = "booksort"
+benchmark = "booksort"
+build = ["--template-books", "2", "--excerpt-words", "250", "--segment-words", "20", "--excerpts", "5"]
+dataset = "booksort"
+ask = ["--config", "e250_s20"]
+
+[[part]]
+name = "memfail"
+benchmark = "memfail"
+build = ["--rows", "6", "--config", "coexisting_facts", "long_hop"]
+dataset = "memfail"
+ask = ["--config", "coexisting_facts", "long_hop"]
+"""
+
+
+@pytest.fixture(scope="module")
+def preset(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("preset") / "small.toml"
+    path.write_text(SMALL, "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def profiles(tmp_path_factory, preset):
+    out = tmp_path_factory.mktemp("profiles")
+    for memory in ("in-context", "rag-paragraph"):
+        done = script(PROFILE, "lexical", "--memory", memory, "--preset", preset, "--out", out / memory)
+        assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_every_dimension_that_was_measured_is_there_and_no_other(profiles):
+    profile = read_profile(profiles / "in-context")
+    names = [score.name for score in profile.dimensions]
+    assert {"single events", "what never happened", "storing", "using"} <= set(names)
+    assert not {"inference", "order within an excerpt"} & set(names)
+    assert profile.missing == {"booksort": "rules give no probabilities of A and B"}
+    assert all(0 <= score.floor <= score.ceiling == 1 and score.n > 0 for score in profile.dimensions)
+    assert {path.name for path in (profiles / "in-context").glob("profile.*")} == {
+        "profile.json", "profile.csv", "profile.svg", "profile.html",
+    }  # fmt: skip
+
+
+def test_every_point_leads_to_the_page_of_its_run(profiles):
+    page = (profiles / "in-context" / "profile.html").read_text("utf-8")
+    for score in read_profile(profiles / "in-context").dimensions:
+        assert f'href="{score.run}/report.html"' in page
+        assert (profiles / "in-context" / score.run / "report.html").is_file()
+
+
+def test_every_number_is_that_of_the_journals(profiles, tmp_path):
+    again: dict[str, Path] = {}
+    for run in sorted(path.parent for path in (profiles / "in-context" / "runs").rglob("run.json")):
+        relative = run.relative_to(profiles / "in-context" / "runs")
+        recompute(find_benchmark(run), run, tmp_path / relative)
+        again[relative.parts[0]] = tmp_path / relative.parts[0]
+    found = {score.name: (score.score, score.low, score.high) for score in scores_of(list(measured(again, tmp_path)))}
+    noted = read_profile(profiles / "in-context").dimensions
+    assert found == {score.name: (score.score, score.low, score.high) for score in noted}
+
+
+def test_the_same_command_asks_nothing_again(profiles, preset):
+    journal = profiles / "in-context" / "runs" / "tulving-1" / "answers.jsonl"
+    before = journal.read_bytes(), (profiles / "in-context" / "profile.json").read_bytes()
+    done = script(PROFILE, "lexical", "--preset", preset, "--out", profiles / "in-context")
+    assert done.returncode == 0
+    assert before == (journal.read_bytes(), (profiles / "in-context" / "profile.json").read_bytes())
+
+
+def test_two_profiles_are_compared_and_others_refused(profiles, tmp_path):
+    given = [profiles / "in-context", profiles / "rag-paragraph"]
+    done = script(PROFILE, "--compare", *given, "--out", tmp_path / "both")
+    assert done.returncode == 0 and "p, corrected" in done.stdout
+    page = (tmp_path / "both" / "profile.html").read_text("utf-8")
+    assert "lexical, in-context" in page and "lexical, rag-paragraph" in page
+    other = shutil.copytree(given[1], tmp_path / "other")
+    content = json.loads((other / "profile.json").read_text("utf-8"))
+    (other / "profile.json").write_text(json.dumps(content | {"version": 4}), "utf-8")
+    refused(script(PROFILE, "--compare", given[0], other, "--out", tmp_path / "none"), "has version 3")
+
+
+def test_a_spent_budget_is_named_and_a_larger_one_goes_on(profiles, preset, tmp_path):
+    out = tmp_path / "profile"
+    shutil.copytree(profiles / "in-context" / "data", out / "data")
+    assert script(PROFILE, "lexical", "--preset", preset, "--budget", "0.001m", "--out", out).returncode == 0
+    assert "the budget was spent" in str(read_profile(out).missing)
+    assert script(PROFILE, "lexical", "--preset", preset, "--budget", "1h", "--out", out).returncode == 0
+    assert set(read_profile(out).missing) == {"booksort"}
+
+
+def test_what_cannot_be_done_is_refused(preset, tmp_path):
+    refused(script(PROFILE, "--out", tmp_path), "expected a model")
+    refused(script(PROFILE, "lexical", "--preset", "none", "--out", tmp_path), "full, quick, standard")
+    refused(script(PROFILE, "lexical", "--budget", "5", "--preset", preset, "--out", tmp_path), "--budget")
+    refused(script(PROFILE, "--compare", tmp_path, "--out", tmp_path), "at least two")
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_measures_every_dimension(name):
+    from epbench.profile.dimensions import DIMENSIONS
+
+    assert {part.name for part in read_preset(name).part} == {dimension.part for dimension in DIMENSIONS}

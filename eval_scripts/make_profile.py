@@ -12,21 +12,21 @@ absent. profile.html shows them as points with intervals, each with its run; pro
 same. The same command goes on where it was stopped.
 
 --memory is what the books are read with, --system the memory system of MemFail; a memory system as --memory is that of all.
---budget ends the runs before it is exceeded: a time (90m, 2h), or tokens (500k, 2M); what is missing is named, and a larger
-budget goes on. Before models are asked, the number of requests is printed, and it asks whether to go on, unless --yes is given.
+--budget ends the runs before it is exceeded: a time (90m, 2h), tokens (500k, 2M), or a price (5usd, with --prices); what is
+missing is named, and a larger budget goes on. Before models are asked, the number of requests is printed, and it asks whether to
+go on, unless --yes is given.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from epbench import command
 from epbench.arguments.declaring import argument, parse
@@ -53,7 +53,8 @@ class Arguments:
     system: str | None = argument("MemFail's memory system, if it does not follow from --memory", metavar="S")
     judge: str = argument(f"who judges: {TULVING_JUDGES} or {MODELS} (lexical)", default="lexical")
     preset: str = argument("quick, standard, full or a TOML file (quick)", default="quick")
-    budget: str | None = argument("when to stop: 90m, 2h, 500k or 2M tokens", metavar="B")
+    budget: str | None = argument("when to stop: 90m, 2h, 500k or 2M tokens, 5usd (with --prices)", metavar="B")
+    prices: Path | None = argument("TOML or JSON of what models cost per million tokens", metavar="FILE")
     dtype: str | None = argument("float32, bfloat16 or float16")
     base_url: str | None = argument("address of an OpenAI-compatible endpoint", metavar="URL")
     compare: list[Path] = argument("folders of two profiles or more, to overlay", default=[], metavar="DIR")
@@ -72,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.profile.page import write_profile
     from epbench.profile.presets import read_preset
 
-    preset, left = read_preset(args.preset), _budget(args.budget)
+    preset, left = read_preset(args.preset), _budget(args)
     _build(preset, args.out / "data")
     runs = {part.name: _words(part, args) for part in preset.part}
     if not args.yes and args.model != "lexical":
@@ -81,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for part in preset.part:
         if args.model == "lexical" and part.benchmark == "booksort":
             missing[part.name] = "rules give no probabilities of A and B"
-        elif reason := _run(runs[part.name], _bounds(left, begin, args.out)):
+        elif reason := _run(runs[part.name], _bounds(left, begin, args)):
             missing[part.name] = reason
     profile = _profile(args, preset, missing)
     write_profile(args.out, profile)
@@ -140,36 +141,60 @@ def _run(words: list[str], bounds: list[str] | None) -> str:
     return {0: "", 3: "in part: the budget was spent"}.get(done, "it was refused or failed; see above")
 
 
+_BUDGET = re.compile(r"(?P<n>[\d.]+)(?:(?P<time>[mh])|(?P<tokens>[kM])(?:-tokens)?|(?P<cost>usd|eur))")
 _UNITS = {"m": 60.0, "h": 3600.0, "k": 1e3, "M": 1e6}
 
 
-def _budget(text: str | None) -> tuple[str, float] | None:
-    """The kind of a budget, `time` in seconds or `tokens`, and how much."""
-    if text is None:
+def _budget(args: Arguments) -> tuple[str, float] | None:
+    """The kind of a budget (`time` in seconds, `tokens`, or `cost` in the currency of the prices), and how much."""
+    if args.budget is None:
         return None
-    match = re.fullmatch(r"([\d.]+)([mhkM])(?:-tokens)?", text)
+    match = _BUDGET.fullmatch(args.budget)
     if match is None:
-        raise BadInput(f"--budget: expected a time such as 90m or 2h, or tokens such as 500k or 2M, got {text!r}")
-    return ("time" if match[2] in "mh" else "tokens"), float(match[1]) * _UNITS[match[2]]
+        raise BadInput(
+            f"--budget: expected a time such as 90m, tokens such as 500k, or a price such as 5usd, got {args.budget!r}"
+        )
+    kind = next(name for name in ("time", "tokens", "cost") if match[name])
+    if kind == "cost":
+        if args.prices is None:
+            raise BadInput("--budget: expected a file of prices beside it; give --prices FILE")
+        from epbench.models.prices import read_prices
+
+        if (currency := read_prices(args.prices).currency).lower() != match["cost"]:
+            raise BadInput(f"--budget {args.budget}: the prices in {args.prices} are in {currency}")
+    return kind, float(match["n"]) * _UNITS.get(match[kind], 1.0)
 
 
-def _bounds(budget: tuple[str, float] | None, begin: float, out: Path) -> list[str] | None:
+def _bounds(budget: tuple[str, float] | None, begin: float, args: Arguments) -> list[str] | None:
     """The bounds of the next run; None if nothing is left."""
     if budget is None:
         return []
     kind, total = budget
-    left = total - (time.monotonic() - begin if kind == "time" else sum(tokens for _, tokens in _usage(out)))
-    if left < 1:
+    spent = {"time": time.monotonic() - begin} if kind == "time" else _spent(args)
+    left = total - spent[kind]
+    if left < (0.001 if kind == "cost" else 1):
         return None
+    if kind == "cost":
+        return ["--max-cost", f"{left:.4f}", "--prices", str(args.prices)]
     return ["--max-time", f"{left:.0f}s"] if kind == "time" else ["--max-tokens-total", f"{left:.0f}"]
 
 
-def _usage(out: Path) -> Iterator[tuple[Path, int]]:
-    """The tokens of each run so far."""
-    for path in sorted((out / "runs").rglob("usage.json")):
-        content: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        stages = [content, *(stage for stage in content.values() if isinstance(stage, dict))]
-        yield path, sum(int(stage.get(name) or 0) for stage in stages for name in ("prefilled", "saved", "generated"))
+def _spent(args: Arguments) -> dict[str, float]:
+    """What reader and judge have taken so far, by the journals: tokens, and with prices the cost."""
+    from epbench.journals.journal import read_journal
+    from epbench.models.prices import Price, read_prices
+
+    prices = read_prices(args.prices) if args.prices else None
+    spent = {"tokens": 0.0, "cost": 0.0}
+    for name, model in (("answers.jsonl", args.model), ("judgements.jsonl", args.judge)):
+        price = (prices.of(model) if prices else None) or Price(0.0)
+        for path in sorted((args.out / "runs").rglob(name)):
+            for record in read_journal(path).values():
+                usage = record.get("usage") or {}
+                sent, received = usage.get("prompt") or 0, usage.get("completion") or 0
+                spent["tokens"] += sent + received
+                spent["cost"] += price.cost_of(sent, received)
+    return spent
 
 
 def _profile(args: Arguments, preset: Preset, missing: dict[str, str]) -> Profile:
@@ -183,7 +208,8 @@ def _profile(args: Arguments, preset: Preset, missing: dict[str, str]) -> Profil
     parts = {part.name: runs / part.name for part in preset.part if any((runs / part.name).rglob("scores.json"))}
     found = scores_of(list(measured(parts, args.out)))
     name = f"{args.model}, {args.memory}"
-    cost: dict[str, int | float] = {"tokens": sum(tokens for _, tokens in _usage(args.out))}
+    spent = _spent(args)
+    cost: dict[str, int | float] = {"tokens": int(spent["tokens"]), **({"cost": spent["cost"]} if args.prices else {})}
     about = (name, args.preset, preset.version, args.model, args.memory, args.system or "", args.judge)
     return Profile(*about, found, missing, cost)
 

@@ -45,7 +45,7 @@ def test_the_same_files_under_another_path_write_the_same_bytes(script, tmp_path
         assert script(BUILD, *options, "--out", tmp_path / place).returncode == 0
     one, two = (tmp_path / place / "harbour-short" for place in ("one", "two"))
     files = [path.relative_to(one) for path in one.rglob("*") if path.is_file()]
-    assert len(files) == 9 and all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
+    assert len(files) == 10 and all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
 
 
 def test_a_faulty_universe_is_one_line_and_leaves_nothing(script, tmp_path):

@@ -62,7 +62,7 @@ def test_a_built_book_loads_with_all_its_configs(short_book):
 def test_the_same_command_writes_the_same_bytes(script, short_book, tmp_path):
     assert script("builders/tulving.py", "--book", "short", "--out", tmp_path).returncode == 0
     files = sorted(p.relative_to(short_book) for p in short_book.rglob("*") if p.is_file())
-    assert len(files) == 9
+    assert len(files) == 10
     assert all((tmp_path / "short" / f).read_bytes() == (short_book / f).read_bytes() for f in files)
 
 

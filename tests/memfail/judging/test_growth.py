@@ -67,7 +67,7 @@ def test_an_index_changes_no_verdict_and_no_nearest_memory(tmp_path, monkeypatch
 
 
 def test_rules_are_asked_about_a_fixed_part_of_very_many_units(tmp_path, monkeypatch):
-    monkeypatch.setattr("epbench.memfail.judging.diagnosis.MOST_BY_RULES", 30)
+    monkeypatch.setattr("epbench.memfail.judging.leave_one_out.MOST_BY_RULES", 30)
     assert judged(tmp_path / "r", "long_hop", 40)[1].of == 30 < MOST_BY_RULES
 
 

@@ -6,7 +6,7 @@
 
 It serves on this machine alone, reads only, and never leaves the folder. The list follows runs that are being made. Choose two
 runs or more of one dataset to compare them question by question. A bundle has the pages of all finished runs, and for each
-dataset a page of up to eight runs side by side; nothing in it needs a server.
+dataset a page of up to eight runs side by side, and profiles (`epbench profile`); nothing in it needs a server.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from epbench.reports.overview import RunRow
 
 HOST = "127.0.0.1"
+PROFILE = "profile.html"
 MOST_BESIDE = 8
 _NAMES_OF_THIS_MACHINE = ("127.0.0.1", "localhost")
 
@@ -71,6 +72,11 @@ def _headlines(benchmark: str, scores: Mapping[str, Any]) -> Sequence[Headline |
     from epbench.runs.benchmark import NAMES, benchmark_named
 
     return benchmark_named(benchmark, Path()).headlines(scores) if benchmark in NAMES else ()
+
+
+def profiles_in(folder: Path) -> list[str]:
+    """The folders of profiles, relative to the folder of all runs."""
+    return [path.parent.relative_to(folder).as_posix() for path in sorted(folder.rglob(PROFILE))]
 
 
 def side_by_side(folders: Sequence[Path], out: Path) -> str:
@@ -117,7 +123,10 @@ class Viewer(BaseHTTPRequestHandler):
         from epbench.reports.overview import overview_page, rows_json
 
         if path == "/":
-            page = overview_page(f"Runs in {self.folder}", rows_of(self.folder), live=True, pages={}, comparisons={})
+            profiles = {f"Profile: {path}": f"profile/{path}/{PROFILE}" for path in profiles_in(self.folder)}
+            page = overview_page(
+                f"Runs in {self.folder}", rows_of(self.folder), live=True, pages={}, comparisons=profiles
+            )
             self._send(200, page, "text/html")
         elif path == "/runs.json":
             self._send(200, json.dumps(rows_json(rows_of(self.folder))), "application/json")
@@ -126,6 +135,8 @@ class Viewer(BaseHTTPRequestHandler):
             if not report.is_file():
                 raise BadInput(f"{report}: this run has no page yet")
             self._send(200, report.read_text("utf-8"), "text/html")
+        elif path.startswith("/profile/"):
+            self._send(200, self._of_profile(urllib.parse.unquote(path.removeprefix("/profile/"))), "text/html")
         elif path == "/compare":
             folders = [self._run(name) for name in query.get("run", [])]
             if len(folders) < 2:
@@ -140,6 +151,15 @@ class Viewer(BaseHTTPRequestHandler):
         if name not in {row.path for row in rows_of(self.folder)}:
             raise BadInput(f"{name!r} is no run of {self.folder}")
         return self.folder / name
+
+    def _of_profile(self, name: str) -> str:
+        """The page of a profile, or that of a run to which one of its points leads."""
+        for path in profiles_in(self.folder) if "\0" not in name else ():
+            root = (self.folder / path).resolve()
+            page = (self.folder / name).resolve()
+            if page.is_file() and page.is_relative_to(root) and page.name in (PROFILE, "report.html"):
+                return page.read_text("utf-8")
+        raise BadInput(f"{name!r} is no page of a profile in {self.folder}")
 
     def _send(self, status: int, text: str, kind: str = "text/plain") -> None:
         body = text.encode("utf-8", "replace")
@@ -175,8 +195,14 @@ def _bundle(folder: Path, out: Path) -> None:
             beside[title] = name
         except EpbenchError as error:
             command.warn(f"no page of {title} side by side: {error}")
-    page = overview_page(f"Runs in {folder.name}", rows, live=False, pages=pages, comparisons=beside)
-    write_text(out / "index.html", page)
+    for number, profile in enumerate(profiles_in(folder)):
+        beside[f"Profile: {profile}"] = f"profiles/{number}/{PROFILE}"
+        for page in sorted((folder / profile).rglob("*.html")):
+            if page.name in (PROFILE, "report.html"):
+                name = f"profiles/{number}/{page.relative_to(folder / profile).as_posix()}"
+                write_text(out / name, page.read_text("utf-8"))
+    listed = overview_page(f"Runs in {folder.name}", rows, live=False, pages=pages, comparisons=beside)
+    write_text(out / "index.html", listed)
     command.console().say(f"{len(rows)} runs: {out / 'index.html'}")
 
 

@@ -93,6 +93,21 @@ def test_a_bundle_needs_no_server(small_runs, tmp_path):
     assert len([name for name in files if name.startswith("together/")]) == 2  # the books and MemFail
 
 
+def test_profiles_are_listed_with_the_pages_that_they_lead_to(view, small_runs, tmp_path):
+    runs = tmp_path / "runs"
+    shutil.copytree(small_runs / "tulving", runs / "mine" / "runs" / "tulving-1")
+    (runs / "mine" / "profile.html").write_text("a profile", "utf-8")
+    with served(view, runs, tmp_path / "scratch") as address:
+        assert "profile/mine/profile.html" in got(f"{address}/")
+        assert got(f"{address}/profile/mine/profile.html") == "a profile"
+        assert "simple recall" in got(f"{address}/profile/mine/runs/tulving-1/report.html")
+        for path in ("mine/runs/tulving-1/run.json", "mine/..%2F..%2Fetc", "../runs/mine/profile.html%00"):
+            assert refusal(f"{address}/profile/{path}")[0] == 404
+    assert script(VIEW, runs, "--bundle", tmp_path / "site").returncode == 0
+    assert (tmp_path / "site/profiles/0/profile.html").read_text("utf-8") == "a profile"
+    assert (tmp_path / "site/profiles/0/runs/tulving-1/report.html").is_file()
+
+
 def test_what_is_no_folder_is_refused(tmp_path):
     refused(script(VIEW, tmp_path / "none"), "expected a folder of runs")
 

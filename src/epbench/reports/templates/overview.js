@@ -106,7 +106,7 @@ function overview(section) {
   }
 
   const titles = Object.entries(data.comparisons);
-  if (titles.length) below.append(made("h2", {}, "Runs side by side"), made("ul", {}, ...titles.map(
+  if (titles.length) below.append(made("h2", {}, "Profiles, and runs side by side"), made("ul", {}, ...titles.map(
     ([title, address]) => made("li", {}, made("a", { href: address }, title)))));
   draw();
   async function follow() {

@@ -1,9 +1,9 @@
 """What kind of memory has a model or a memory system? One command over all three benchmarks, and one page.
 
-    epbench profile lexical --out profiles/lexical
-    epbench profile hf:smollm2 --memory in-context --dtype bfloat16 --yes --out profiles/smollm2
-    epbench profile hf:smollm2 --memory rag-chapter --budget 20m --yes --out profiles/rag
-    epbench profile --compare profiles/lexical profiles/smollm2 --out profiles/compared
+    python eval_scripts/make_profile.py lexical --out profiles/lexical
+    python eval_scripts/make_profile.py hf:smollm2 --memory in-context --dtype bfloat16 --yes --out profiles/smollm2
+    python eval_scripts/make_profile.py hf:smollm2 --memory rag-chapter --budget 20m --yes --out profiles/rag
+    python eval_scripts/make_profile.py --compare profiles/lexical profiles/smollm2 --out profiles/compared
 
 Builds the datasets of the preset, makes its runs one after the other, each by `epbench eval`, and reads the dimensions from
 them: recall of single events and of several, what never happened, the latest state, order, cues, distraction, inference,

@@ -1,7 +1,7 @@
 """Make the row of a run for the leaderboard: check the run, write its small JSON file, and print the text of a pull request.
 
-    epbench submit runs/long/rag-chapter --by "Ada Lovelace" --out results
-    epbench submit runs/memfail/verbatim-bm25 --by "Ada Lovelace" --note "two cores, no GPU" --out results
+    python eval_scripts/submit.py runs/long/rag-chapter --by "Ada Lovelace" --out results
+    python eval_scripts/submit.py runs/memfail/verbatim-bm25 --by "Ada Lovelace" --note "two cores, no GPU" --out results
 
 Everything is first computed again from the journals, as `epbench verify` does; a run of which a check does not hold is refused.
 The file has the scores with their intervals, who was asked about what, and the hash of each journal. It has no question, no

@@ -1,8 +1,8 @@
 """Look at all runs of a folder in a browser: their scores, their pages, several side by side, and those that are at work.
 
-    epbench view runs
-    epbench view runs --port 8765
-    epbench view runs --bundle site   # the same as files, for any web server or a static Space
+    python eval_scripts/view.py runs
+    python eval_scripts/view.py runs --port 8765
+    python eval_scripts/view.py runs --bundle site   # the same as files, for any web server or a static Space
 
 It serves on this machine alone, reads only, and never leaves the folder. The list follows runs that are being made. Choose two
 runs or more of one dataset to compare them question by question. A bundle has the pages of all finished runs, and for each

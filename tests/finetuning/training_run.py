@@ -12,6 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
+from epbench.files import json_files
 from epbench.finetuning import trainer
 from epbench.finetuning.packing import Sample, Schedule
 from epbench.finetuning.ranks import Ranks
@@ -68,7 +69,7 @@ def kill_at(place: str) -> None:
     if place == "step":
         trainer.accumulate = second(trainer.accumulate, 5)
     elif place == "weights":
-        trainer.write_json = second(trainer.write_json, 2)
+        json_files.write_json = second(json_files.write_json, 2)  # `write_weights` imports it when it is called
     elif place == "state":
         trainer._StepTrainer._save_rng_state = second(trainer._StepTrainer._save_rng_state, 2)
 

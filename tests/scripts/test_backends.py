@@ -52,7 +52,7 @@ def test_a_model_in_process_answers_by_every_memory(short_book, tiny, tmp_path, 
     if memory == "in-context":
         assert usage["hit_rate"] > 0.75
     page = (tmp_path / "r/report.html").read_text()
-    assert "hit_rate" in page and ("No request failed" in page) == (silent == 0)
+    assert "share of prompt tokens saved" in page and ("No request failed" in page) == (silent == 0)
 
 
 def test_a_book_that_does_not_fit_is_refused_before_weights_are_loaded(script, short_book, book_text, tmp_path):

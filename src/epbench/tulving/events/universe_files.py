@@ -90,14 +90,7 @@ def own_names(path: Path) -> tuple[str, ...]:
 
 
 def check_own_name(where: str, name: str, file: str, seen: Container[str]) -> None:
-    """Refuse a name in `first.txt` or `last.txt` that cannot be written, occurs twice or is one of side characters.
-
-    Args:
-        where: How the message names the place.
-        name: The name.
-        file: The name of the file.
-        seen: The names before it, case-folded.
-    """
+    """Refuse a name for `first.txt` or `last.txt` that side characters have, or that is among those case-folded before it."""
     check_text(where, name)
     if name.casefold() in seen:
         raise BadInput(f"{where}: found {name!r} twice, expected each name once")

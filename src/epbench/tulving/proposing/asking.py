@@ -102,24 +102,24 @@ def _texts_of(record: Record, parts: Mapping[str, int]) -> list[tuple[str, str, 
     try:
         if record.get("failure") is not None:
             raise UnusableReply(f"the reply was not usable: {record['failure']}")
-        reply = typed("the reply", last_object_with(record["answer"], *parts), dict[str, list[str]])
+        reply = typed("the reply", last_object_with(record["answer"], next(iter(parts))), dict[str, list[str]])
     except (BadInput, UnusableReply) as error:
         return [("", "", str(error))]
-    return [(part, " ".join(text.split()), "") for part in parts for text in reply[part]]
+    return [(part, " ".join(text.split()), "") for part in parts for text in reply.get(part, ())]
 
 
+@dataclass
 class Proposer:
-    """Asks a model, in a folder that holds its replies and what became of each text."""
+    """Asks a model, in a folder that holds its replies and what became of each text, open for this process alone."""
 
-    def __init__(
-        self, model: Model, folder: Path, pack: Pack, sampling: Sampling, progress: Progress = no_progress
-    ) -> None:
-        """Take a model, the folder of the journals (open for this process alone), and how replies are asked for."""
-        self.model, self.folder, self.pack = model, folder, pack
-        self.lists: list[Wanted] = []
-        self.requests: list[Request] = []
-        self.paid: list[Record] = []
-        self._sampling, self._progress = sampling, progress
+    model: Model
+    folder: Path
+    pack: Pack
+    sampling: Sampling
+    progress: Progress = no_progress
+    lists: list[Wanted] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    paid: list[Record] = field(default_factory=list)
 
     def collect(self, *wanted: Wanted) -> list[Wanted]:
         """Ask for some lists side by side, and return those that are complete.
@@ -131,7 +131,7 @@ class Proposer:
         journal = Journal(self.folder / PROPOSALS)
         while open_ := [one for one in wanted if one.goes_on]:
             requests, label = [self.request(one) for one in open_], f"{open_[0].task}, round {open_[0].rounds + 1}"
-            records = replies_to(self.folder / REPLIES, requests, self.model, self._progress, label)
+            records = replies_to(self.folder / REPLIES, requests, self.model, self.progress, label)
             self.paid += records
             for one, record in zip(open_, records, strict=True):
                 for number, outcome in enumerate(one.read(record)):
@@ -142,16 +142,16 @@ class Proposer:
 
     def request(self, wanted: Wanted) -> Request:
         """Return the next request for a list."""
-        texts = {"type": "array", "items": {"type": "string"}}
-        schema = {"type": "object", "properties": dict.fromkeys(wanted.missing, texts), "additionalProperties": False}
+        missing, texts = wanted.missing, {"type": "array", "items": {"type": "string"}}
+        schema = {"type": "object", "properties": dict.fromkeys(missing, texts), "required": [*missing]}
         return Request(
             id=wanted.label,
             system=self.pack.system,
             context="",
             question=wanted.prompt(self.pack),
-            sampling=self._sampling,
+            sampling=self.sampling,
             repeat=wanted.rounds,
-            schema={**schema, "required": [*wanted.missing]},
+            schema={**schema, "additionalProperties": False},
         )
 
 

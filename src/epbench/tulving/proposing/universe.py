@@ -28,10 +28,8 @@ from epbench.tulving.proposing.lists import Part
 from epbench.tulving.scenes.scene_files import load_scenery
 
 FILE = "proposal.json"
-SPARE = 2
-"""Locations and contents that are asked for over those that are wanted."""
-REVIEWED = 1.2
-"""Those that the review should keep, over those that are wanted."""
+SPARE, REVIEWED = 2, 1.2
+"""Locations and contents that are asked for, and those that the review should keep, over those that are wanted."""
 
 Texts = Mapping[str, Sequence[str]]
 
@@ -184,20 +182,12 @@ def write_universe(folder: Path, files: Mapping[str, str], size: int) -> None:
 
 def report(proposer: Proposer, theme: str, size: int) -> str:
     """Return the text of `proposal.json`: what was asked, what it took, and how much was kept and refused."""
-    usage = token_usage(proposer.paid)
-    lists = {
+    usage, model = token_usage(proposer.paid), proposer.model
+    tokens = {"in": usage["prefilled"] + usage["saved"], "out": usage["generated"]}
+    told = {"theme": theme, "size": size, "model": model.name, **weights_of(model), "served": usage["served"]}
+    told |= {"prompt_hash": fingerprint_of(to_builtins(proposer.pack)), "requests": usage["requests"], "tokens": tokens}
+    told["lists"] = {
         one.label: {"requests": one.rounds, "kept": sum(map(len, one.kept.values())), "refused": len(one.refused)}
         for one in proposer.lists
-    }
-    told = {
-        "theme": theme,
-        "size": size,
-        "model": proposer.model.name,
-        **weights_of(proposer.model),
-        "served": usage["served"],
-        "prompt_hash": fingerprint_of(to_builtins(proposer.pack)),
-        "requests": usage["requests"],
-        "tokens": {"in": usage["prefilled"] + usage["saved"], "out": usage["generated"]},
-        "lists": lists,
     }
     return _json(told, indent=2) + "\n"

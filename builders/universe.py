@@ -7,13 +7,13 @@
 Writes OUT/<name> in the form of a universe of your own (docs/tulving.md), and prints the command that makes a book of it.
 
 The model is asked for dates, tone and styles; kinds of location and what they are like; twice as many locations and kinds of
-event as are wanted, and in a review which of them to keep (paper: Appendix B.1.1, Listing 2); for each kind of event 30 details
-or more and its scene; and names of people. Each text is checked as it would be in a universe of your own. What is refused is
-asked for again, with the reason, in at most four times as many requests as would do. A kind of event without enough details or
-without a scene gives way to a spare one. If scenes fail altogether, the universe is for books of level 1.
+event as are wanted, and which of them to keep (paper: Appendix B.1.1, Listing 2); for each kind of event 30 details or more and
+its scene; and names. Each text is checked as in a universe of your own. What is refused is asked for again, with the reason, in
+at most four times the usual requests. A kind of event without enough details or a scene gives way to a spare one. If scenes fail
+altogether, the universe is for books of level 1.
 
 All replies, and what became of each text, are kept in OUT/<name>-by-<model>: replies.jsonl and proposals.jsonl. If you repeat
-the command, nothing is asked twice. proposal.json beside the files reports how much was asked, kept and refused.
+the command, nothing is asked twice.
 """
 
 from __future__ import annotations
@@ -58,19 +58,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.runs.replies import folder_by
     from epbench.tulving.proposing.asking import ROUNDS, Planner, Proposer
     from epbench.tulving.proposing.lists import load_pack
-    from epbench.tulving.proposing.universe import FILE, check_wanted, propose, report, write_universe
+    from epbench.tulving.proposing.universe import check_wanted, propose, write_universe
 
     # 1. What it will cost, if every text passes.
     command.show_log()
-    console, folder = command.console(), args.out / args.name
-    check_wanted(folder, args.theme, args.size)
+    console, folder, with_scenes = command.console(), args.out / args.name, not args.without_scenes
+    kept = folder_by(args.out, args.name, args.source)
+    check_wanted(folder, kept, args.theme, args.size)
     model, pack, sampling = (
         load_model(args.source, args.backend.options),
         load_pack(args.prompts),
         Sampling(args.max_tokens, 1.0, args.seed),
     )
-    planner, kept = Planner(model, Path(), pack, sampling), folder_by(args.out, args.name, model.name)
-    propose(planner, args.theme, args.size, not args.without_scenes)
+    planner = Planner(model, kept, pack, sampling)
+    propose(planner, args.theme, args.size, with_scenes)
     if warning := check_window(planner.requests, model, {}):
         command.warn(warning)
     console.say(f"if every text passes, and at most {ROUNDS} times as much for each list:")
@@ -84,12 +85,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     identity = {"benchmark": "tulving", "writer": model.name, "base_url": without_login(args.backend.base_url or "")}
     with open_run(kept, identity | {"theme": args.theme} | weights_of(model), variant_of(model)):
         proposer = Proposer(model, kept, pack, sampling, command.bar)
-        files = propose(proposer, args.theme, args.size, not args.without_scenes)
+        files = propose(proposer, args.theme, args.size, with_scenes)
 
     # 3. The files, put to the checks of a user's own universe, and how to make a book of them.
-    write_universe(folder, files | {FILE: report(proposer, args.theme, args.size)}, args.size)
+    write_universe(folder, files, args.size)
     levels = "any level" if "scenes.json" in files else "level 1"
-    console.say(f"{folder}: a universe of {args.size} for books of {levels}; {FILE} reports what was asked and refused")
+    console.say(f"{folder}: a universe of {args.size} for books of {levels}, after {len(proposer.requests)} requests")
     book = f"python builders/tulving.py --book short --universe {folder} --universe-size {args.size} --out out"
     console.say(command.translated(book))
 

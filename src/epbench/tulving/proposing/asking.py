@@ -117,9 +117,7 @@ class Proposer:
     pack: Pack
     sampling: Sampling
     progress: Progress = no_progress
-    lists: list[Wanted] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
-    paid: list[Record] = field(default_factory=list)
 
     def collect(self, *wanted: Wanted) -> list[Wanted]:
         """Ask for some lists side by side, and return those that are complete.
@@ -127,12 +125,11 @@ class Proposer:
         Raises:
             RunFailed: Some requests got no answer; all others are kept.
         """
-        self.lists += wanted
         journal = Journal(self.folder / PROPOSALS)
         while open_ := [one for one in wanted if one.goes_on]:
             requests, label = [self.request(one) for one in open_], f"{open_[0].task}, round {open_[0].rounds + 1}"
             records = replies_to(self.folder / REPLIES, requests, self.model, self.progress, label)
-            self.paid += records
+            self.requests += requests
             for one, record in zip(open_, records, strict=True):
                 for number, outcome in enumerate(one.read(record)):
                     if not journal.done(key := f"{record['key']}/{number}"):

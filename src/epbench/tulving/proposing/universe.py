@@ -13,32 +13,27 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from msgspec import to_builtins
-
 from epbench.errors import BadInput
 from epbench.files.replacing import replacing
 from epbench.files.writing import write_text
-from epbench.journals.answers import fingerprint_of
-from epbench.models.protocol import weights_of
-from epbench.runs.usage import commonest, token_usage
+from epbench.runs.usage import commonest
 from epbench.tulving.events.universe import load_universe
 from epbench.tulving.events.universe_files import DATA, SCENE_FILES, check_folder_name, read_settings, universe_names
 from epbench.tulving.proposing.asking import Proposer, Wanted
 from epbench.tulving.proposing.lists import Part
 from epbench.tulving.scenes.scene_files import load_scenery
 
-FILE = "proposal.json"
 SPARE, REVIEWED = 2, 1.2
 """Locations and contents that are asked for, and those that the review should keep, over those that are wanted."""
 
 Texts = Mapping[str, Sequence[str]]
 
 
-def check_wanted(folder: Path, theme: str, size: int) -> None:
+def check_wanted(folder: Path, kept: Path, theme: str, size: int) -> None:
     """Refuse what no universe can be, before anything is asked.
 
     Raises:
-        BadInput: The name of the folder, the theme or the size cannot be, or the folder holds something else.
+        BadInput: The name of the folder, the theme or the size cannot be, or the folder is there without those replies.
     """
     check_folder_name(folder, folder.name)
     if folder.name in universe_names():
@@ -47,15 +42,15 @@ def check_wanted(folder: Path, theme: str, size: int) -> None:
         raise BadInput("theme: expected one line of text")
     if size < 2:
         raise BadInput(f"universe of {size}: expected at least 2")
-    if folder.exists() and not (folder / FILE).is_file():
-        raise BadInput(f"{folder} exists and was not proposed by a model; choose another name or folder")
+    if folder.exists() and not kept.exists():
+        raise BadInput(f"{folder} exists and was not proposed by this model; choose another name or folder")
 
 
 def propose(proposer: Proposer, theme: str, size: int, with_scenes: bool = True) -> dict[str, str]:
     """Ask for all parts of a universe, and return its files: their texts by name.
 
     Args:
-        proposer: Asks the model; its lists then tell what was kept and refused.
+        proposer: Asks the model.
         theme: What the universe is about.
         size: The number of locations and of contents.
         with_scenes: Whether to ask for what books of level 2 and higher need. The files are left out if no kind of location
@@ -85,7 +80,7 @@ def propose(proposer: Proposer, theme: str, size: int, with_scenes: bool = True)
     each = Part(size, size // 2 + 1, r"\S+", "one word")
     names = _complete(proposer, Wanted("names", {"first": each, "last": each}, about, words))
     files = {
-        "universe.toml": _settings_file(theme, settings),
+        "universe.toml": _settings_file(f"{theme}, proposed by {proposer.model.name}", settings),
         "locations.csv": "\n".join(["name", *('"' + name.replace('"', '""') + '"' for name in spaces)]),
         "contents.json": _json(details, indent=1),
         **{f"{part}.txt": "\n".join(listed) for part, listed in names.items()},
@@ -98,8 +93,8 @@ def propose(proposer: Proposer, theme: str, size: int, with_scenes: bool = True)
 
 
 def _complete(proposer: Proposer, wanted: Wanted) -> Texts:
-    if not proposer.collect(wanted):
-        part = next(iter(wanted.missing))
+    proposer.collect(wanted)
+    for part in wanted.missing:
         raise _too_few(
             proposer, f"{wanted.label} ({part})", len(wanted.kept[part]), wanted.parts[part].needed, [wanted]
         )
@@ -109,8 +104,8 @@ def _complete(proposer: Proposer, wanted: Wanted) -> Texts:
 def _too_few(proposer: Proposer, what: str, found: int, needed: int, asked: Sequence[Wanted]) -> BadInput:
     refused = commonest(reason for one in asked for reason in one.refused)
     return BadInput(
-        f"{proposer.model.name}: {found} of {needed} {what} passed the checks after {sum(one.rounds for one in asked)} "
-        f"requests{refused}; the replies are kept in {proposer.folder}; choose another model, other prompts or a smaller universe"
+        f"{proposer.model.name}: {found} of {needed} {what} passed the checks{refused}; the replies are kept in "
+        f"{proposer.folder}; choose another model, other prompts or a smaller universe"
     )
 
 
@@ -129,28 +124,28 @@ def _described(
     proposer: Proposer, about: dict[str, str], spare: list[str], spaces: Sequence[str], size: int, with_scenes: bool
 ) -> tuple[dict[str, list[str]], dict[str, Any]]:
     """The details and the scenes of so many contents; no scenes if too few contents have one."""
-    details, scenes, before = dict[str, list[str]](), dict[str, Any](), len(proposer.lists)
-    parts = proposer.pack.parts
+    details, scenes, asked, parts = dict[str, list[str]](), dict[str, Any](), list[Wanted](), proposer.pack.parts
     while spare and (missing := size - len(scenes if with_scenes else details)) > 0:
         tried, spare = [about | {"subject": content} for content in spare[:missing]], spare[missing:]
-        told = proposer.collect(*(Wanted("details", parts["details"], values, spaces) for values in tried))
+        asked += (lists := [Wanted("details", parts["details"], values, spaces) for values in tried])
+        told = proposer.collect(*lists)
         details |= {one.subject: one.kept["details"] for one in told}
         if with_scenes:
             acted = proposer.collect(*(Wanted("scene", parts["scene"], one.values, [one.subject]) for one in told))
             scenes |= {one.subject: one.kept | {"people": one.kept["people"][0]} for one in acted}
             with_scenes = bool(scenes)
     if len(details) < size:
-        raise _too_few(proposer, "contents with enough details", len(details), size, proposer.lists[before:])
+        raise _too_few(proposer, "contents with enough details", len(details), size, asked)
     scenes = scenes if len(scenes) >= size else {}
     chosen = [*(scenes or details)][:size]
     return {content: details[content] for content in chosen}, {content: scenes[content] for content in chosen if scenes}
 
 
-def _settings_file(theme: str, settings: Texts) -> str:
+def _settings_file(comment: str, settings: Texts) -> str:
     """The text of `universe.toml`; each style has the three adjectives that our universes give it."""
     ours = [read_settings(DATA / f"universes/{name}/universe.toml")["styles"] for name in universe_names()]
     adjectives = {style: words for table in ours for style, words in table.items()}
-    lines = [f"# {theme}", f"start = {settings['first_day'][0]}", f"end = {settings['last_day'][0]}"]
+    lines = [f"# {comment}", f"start = {settings['first_day'][0]}", f"end = {settings['last_day'][0]}"]
     lines += [f'kind = "{settings["kind"][0]}"', "\n[styles]"]
     lines += [f"{style} = {_json(adjectives.get(style))}" for style in settings["styles"]]
     lines += ["\n[qualifiers]", f"spaces = {_json(settings['spaces'])}", f"contents = {_json(settings['events'])}"]
@@ -178,16 +173,3 @@ def write_universe(folder: Path, files: Mapping[str, str], size: int) -> None:
         universe = load_universe(str(draft), size)
         if SCENE_FILES[0] in files:
             load_scenery(universe)
-
-
-def report(proposer: Proposer, theme: str, size: int) -> str:
-    """Return the text of `proposal.json`: what was asked, what it took, and how much was kept and refused."""
-    usage, model = token_usage(proposer.paid), proposer.model
-    tokens = {"in": usage["prefilled"] + usage["saved"], "out": usage["generated"]}
-    told = {"theme": theme, "size": size, "model": model.name, **weights_of(model), "served": usage["served"]}
-    told |= {"prompt_hash": fingerprint_of(to_builtins(proposer.pack)), "requests": usage["requests"], "tokens": tokens}
-    told["lists"] = {
-        one.label: {"requests": one.rounds, "kept": sum(map(len, one.kept.values())), "refused": len(one.refused)}
-        for one in proposer.lists
-    }
-    return _json(told, indent=2) + "\n"

@@ -29,7 +29,7 @@ def test_the_help_lists_every_command_with_a_line(tmp_path):
     for name in commands():
         assert re.search(rf"^  {' '.join(name)}  +[A-Z].*[.?]$", done.stdout, re.M), name
     assert "\n    epbench eval tulving --dataset" in done.stdout
-    assert run("build", "--help").stdout.count("\n  build ") == 3
+    assert run("build", "--help").stdout.count("\n  build ") == 4
     assert run("path", "-h").stdout.startswith("usage: epbench path FILE")
 
 
@@ -64,7 +64,7 @@ def test_the_version():
         ([], "expected a command; epbench --help lists them"),
         (["evaluate"], "unknown command 'evaluate'; expected one of build, compare, doctor, eval, "),
         (["eval"], "epbench eval: expected one of booksort, memfail, tulving, got nothing"),
-        (["build", "books"], "epbench build: expected one of booksort, memfail, tulving, got 'books'"),
+        (["build", "books"], "epbench build: expected one of booksort, memfail, tulving, universe, got 'books'"),
         (["path"], "epbench path: expected the name of one file"),
         (["path", "finetune/sort.py"], "'finetune/sort.py': found no such script"),
         (["merge", "runs/none", "--out", "x"], "runs/none: no run.json in it"),

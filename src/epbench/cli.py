@@ -98,15 +98,13 @@ def _path(words: Sequence[str]) -> None:
 
 
 def _about_group(words: Sequence[str], known: dict[tuple[str, ...], Path]) -> None:
-    """The first word is `build` or `eval`, and the second is none of their benchmarks; or it is no command at all."""
+    """The first word is `build` or `eval`, and the second is nothing that it takes; or it is no command at all."""
     group = [name for name in known if name[0] == words[0]]
     if not group:
         names = ", ".join(sorted({name[0] for name in known} | {"path"}))
         raise BadInput(f"unknown command {words[0]!r}; expected one of {names}; see epbench --help")
     if len(words) > 1 and words[1] in _HELP:
-        print(
-            "\n".join([f"usage: epbench {words[0]} BENCHMARK [ARGUMENTS]", "", *_lines({n: known[n] for n in group})])
-        )
+        print("\n".join([f"usage: epbench {words[0]} NAME [ARGUMENTS]", "", *_lines({n: known[n] for n in group})]))
         return
     found = repr(words[1]) if len(words) > 1 else "nothing"
     raise BadInput(f"epbench {words[0]}: expected one of {', '.join(name[1] for name in group)}, got {found}")

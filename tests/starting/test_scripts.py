@@ -11,7 +11,7 @@ from epbench.starting.scripts import PACKAGE, carried, commands, translated
 from tests.scripts.in_process import ROOT
 
 DOCUMENTED = {
-    ("build", "tulving"), ("build", "booksort"), ("build", "memfail"), ("publish",), ("eval", "tulving"),
+    ("build", "tulving"), ("build", "booksort"), ("build", "memfail"), ("build", "universe"), ("publish",), ("eval", "tulving"),
     ("eval", "booksort"), ("eval", "memfail"), ("judge-check",), ("compare",), ("tables",), ("report",), ("merge",),
     ("verify",), ("system-check",), ("export",), ("submit",), ("view",), ("profile",),
 }  # fmt: skip

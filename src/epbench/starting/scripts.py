@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).parents[1]
 _IN_WHEEL = PACKAGE / "scripts"
 _IN_CHECKOUT = PACKAGE.parents[1]
 _BENCHMARKS = ("tulving", "booksort", "memfail")
+_BUILT = ("universe",)  # what is built beside the datasets of benchmarks
 _OF_BENCHMARKS = {"builders": "build", "eval_scripts": "eval"}
 _OTHER_NAMES = {"make_profile": "profile"}  # a file of that name would hide a module of Python from those beside it
 _FOR_THE_REPOSITORY = ("cards", "leaderboard")  # they write files that only the repository has
@@ -34,13 +35,13 @@ def commands() -> dict[tuple[str, ...], Path]:
     found = [path for path in found if path.stem not in _FOR_THE_REPOSITORY]
     return {
         command_of(path.parent.name, path.stem): path
-        for path in sorted(found, key=lambda path: path.stem not in _BENCHMARKS)
+        for path in sorted(found, key=lambda path: path.stem not in (*_BENCHMARKS, *_BUILT))
     }
 
 
 def command_of(folder: str, script: str) -> tuple[str, ...]:
     """Return the words of the command that runs a script, such as `("judge-check",)`."""
-    if script in _BENCHMARKS:
+    if script in _BENCHMARKS or script in _BUILT:
         return (_OF_BENCHMARKS[folder], script)
     return (_OTHER_NAMES.get(script, script.replace("_", "-")),)
 

@@ -14,19 +14,18 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from epbench.errors import RunFailed, UnusableReply
+from epbench.errors import UnusableReply
 from epbench.files.packaged import packaged
 from epbench.files.prompt_packs import load_pack
 from epbench.files.text import parse_toml
-from epbench.journals.answers import ask
-from epbench.journals.journal import Record, read_journal
+from epbench.journals.journal import Record
 from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.generation.specs import batches
 from epbench.memfail.generation.words import Duplicates, quoted
 from epbench.models.json_replies import last_object_with, number_of
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.progress import Progress
-from epbench.runs.usage import commonest
+from epbench.runs.replies import replies_to
 
 OWN = packaged("epbench.memfail", "memfail_generation.toml")
 
@@ -69,9 +68,6 @@ def load_generation_prompts(path: Path | None = None) -> GenerationPrompts:
 TRIES = 3
 REPLIES = "replies.jsonl"
 TEMPERATURE = 1.0  # a reply that failed must be followed by a different one
-
-_UNUSABLE = frozenset(["length", "empty", "refusal", "content_filter"])
-"""How a reply ended that counts as a try: the model did reply, so the same request is not made again."""
 
 
 class Labelled(Protocol):
@@ -231,7 +227,9 @@ class Asker:
             waiting = [batch for batch in asked if batch.open]
             if waiting:
                 requests = [self.request(batch, attempt) for batch in waiting]
-                records = self._answers(requests, f"{step.name}, try {attempt + 1}")
+                label = f"{step.name}, try {attempt + 1}"
+                records = replies_to(self._folder / REPLIES, requests, self.model, self._progress, label)
+                self.paid.update((record["key"], record) for record in records)
                 for batch, record in zip(waiting, records, strict=True):
                     batch.read(record, attempt, self.log)
         rows = {number: row for batch in asked for number, row in batch.rows.items()}
@@ -253,25 +251,6 @@ class Asker:
             repeat=attempt,
             schema=batch.step.schema,
         )
-
-    def _answers(self, requests: Sequence[Request], label: str) -> list[Record]:
-        """The journaled reply to each request; requests without one are made first."""
-        path = self._folder / REPLIES
-        keys = [request.key(self.model.identity) for request in requests]
-        kept = read_journal(path)
-        wanted = [request for key, request in zip(keys, requests, strict=True) if not _replied(kept.get(key))]
-        if wanted:
-            ask(path, wanted, self.model, self._progress, label)
-            kept = read_journal(path)
-        records = [kept[key] for key in keys]
-        lost = [record["failure"] for record in records if not _replied(record)]
-        if lost:
-            raise RunFailed(
-                f"{self.model.name}: {len(lost)} of {len(requests)} requests ({label}) got no answer{commonest(lost)}; "
-                f"all other replies are kept in {path}, and the same command continues from there"
-            )
-        self.paid.update(zip(keys, records, strict=True))
-        return records
 
 
 class Planner(Asker):
@@ -361,7 +340,3 @@ def misfit_of(value: object, schema: Mapping[str, Any], where: str = "") -> str 
     fields = schema["properties"].items()
     misfits = (misfit_of(value.get(name), field_schema, f"{where}.{name}".strip(".")) for name, field_schema in fields)
     return next((misfit for misfit in misfits if misfit), None)
-
-
-def _replied(record: Record | None) -> bool:
-    return record is not None and (record.get("failure") is None or record.get("ended") in _UNUSABLE)

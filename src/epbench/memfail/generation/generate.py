@@ -6,7 +6,6 @@ Paper: Section 4 and Appendix B. A config of which no row is left is an error; a
 from __future__ import annotations
 
 import platform
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -25,6 +24,7 @@ from epbench.memfail.generation.revision import revision_rows
 from epbench.memfail.generation.single_call import coexisting_rows, persona_rows
 from epbench.models.estimate import Estimate, check_window, estimate
 from epbench.models.protocol import weights_of
+from epbench.runs.replies import folder_by
 from epbench.runs.usage import token_usage
 
 MAX_TOKENS = 16_384  # of a reply: ten essays, and the thoughts of a model that reasons
@@ -34,8 +34,7 @@ _PACKAGES = ("epbench", "datasketch", "openai", "transformers", "torch", "vllm")
 
 def replies_folder(out: Path, model: str) -> Path:
     """Return the folder for a model's replies, next to the dataset: `OUT/rows-by-openai-gpt-4o`."""
-    kind, _, target = model.partition(":")
-    return out / f"rows-by-{kind}-{re.sub(r'[^A-Za-z0-9.]+', '-', Path(target).name)}"
+    return folder_by(out, "rows", model)
 
 
 def generate(asker: Asker, configs: Sequence[str], n: int, seed: int) -> dict[str, list[Row]]:

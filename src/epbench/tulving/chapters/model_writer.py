@@ -24,12 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import RunFailed
-from epbench.journals.answers import ask, fingerprint_of
+from epbench.journals.answers import fingerprint_of
 from epbench.journals.journal import Record, read_journal
 from epbench.models.json_replies import all_objects_in
 from epbench.models.protocol import Model, Request, Sampling, variant_of
 from epbench.progress import Progress
-from epbench.runs.usage import commonest, token_usage
+from epbench.runs.replies import folder_by, replied, replies_to
+from epbench.runs.usage import token_usage
 from epbench.tulving.chapters.chapter import Candidate, Task
 from epbench.tulving.chapters.prompts import load_writing_prompts
 from epbench.tulving.events.universe import Universe
@@ -41,13 +42,12 @@ CHECK_ATTEMPTS = 4
 CHAPTERS, CHECKS = "chapters.jsonl", "checks.jsonl"
 
 _FAULTS = {"length": "cut_off", "empty": "empty", "refusal": "refused", "content_filter": "refused"}
-"""The fault of a candidate, by how the reply ended: the model did reply, so the same request is not made again."""
+"""The fault of a candidate, by how the reply ended."""
 
 
 def writing_folder(out: Path, writer: str) -> Path:
     """Return the folder for a model's chapters, next to the datasets: `OUT/written-by-openai-gpt-4o`."""
-    kind, _, target = writer.partition(":")
-    return out / f"written-by-{kind}-{re.sub(r'[^A-Za-z0-9.]+', '-', Path(target).name)}"
+    return folder_by(out, "written", writer)
 
 
 class ModelWriter:
@@ -181,7 +181,7 @@ class ModelWriter:
 
         Each repeated check has its own number, and so its own sample: the same request might only fail again.
         """
-        n_kept = next(n for n in count() if not _replied(kept.get(self._key(self.check_request(candidate, n)))))
+        n_kept = next(n for n in count() if not replied(kept.get(self._key(self.check_request(candidate, n)))))
         return (n_kept // CHECK_ATTEMPTS + 1) * CHECK_ATTEMPTS
 
     def _key(self, check: Request) -> str:
@@ -203,28 +203,12 @@ class ModelWriter:
         self, file: str, requests: Sequence[Request], model: Model, label: str, progress: Progress
     ) -> list[Record]:
         """The journaled reply to each request; requests without one are made first."""
-        keys = [request.key(model.identity) for request in requests]
-        kept = self._kept(file)
-        wanted = [request for key, request in zip(keys, requests, strict=True) if not _replied(kept.get(key))]
-        ask(self._folder / file, wanted, model, progress, label)
-        kept = self._kept(file)
-        records = [kept[key] for key in keys]
-        reasons = [record["failure"] for record in records if not _replied(record)]
-        if reasons:
-            raise RunFailed(
-                f"{model.name}: {len(reasons)} of {len(requests)} requests ({label}) got no answer{commonest(reasons)}; "
-                f"all other answers are kept, and a second start continues from there"
-            )
+        records = replies_to(self._folder / file, requests, model, progress, label)
         self._paid.update((record["key"], record) for record in records)
         return records
 
     def _kept(self, file: str) -> Mapping[str, Record]:
         return read_journal(self._folder / file)
-
-
-def _replied(record: Record | None) -> bool:
-    """Whether a model replied, even with nothing usable; if so, the same request is not made again."""
-    return record is not None and (record.get("failure") is None or record.get("ended") in _FAULTS)
 
 
 QUESTIONS = {"1": "location", "2": "date", "3": "entity", "4": "content"}

@@ -22,7 +22,7 @@ import math
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -82,16 +82,20 @@ def own_names(path: Path) -> tuple[str, ...]:
     names = read_text(path).split()
     if not names:
         raise BadInput(f"{path}: expected at least one name, found none")
-    side_characters = frozenset(words_in(NAMES / f"secondary_{path.name}"))
     seen: set[str] = set()
     for number, name in enumerate(names):
-        check_text(f"{path}, name {number}", name)
-        if name.casefold() in seen:
-            raise BadInput(f"{path}, name {number}: found {name!r} twice, expected each name once")
-        if name in side_characters:
-            raise BadInput(f"{path}, name {number}: found {name!r}, a name of side characters, expected another name")
+        check_own_name(f"{path}, name {number}", name, path.name, seen)
         seen.add(name.casefold())
     return tuple(names)
+
+
+def check_own_name(where: str, name: str, file: str, seen: Container[str]) -> None:
+    """Refuse a name for `first.txt` or `last.txt` that side characters have, or that is among those case-folded before it."""
+    check_text(where, name)
+    if name.casefold() in seen:
+        raise BadInput(f"{where}: found {name!r} twice, expected each name once")
+    if name in words_in(NAMES / f"secondary_{file}"):
+        raise BadInput(f"{where}: found {name!r}, a name of side characters, expected another name")
 
 
 DATA = packaged("epbench.tulving")
@@ -198,27 +202,36 @@ def _check_folder(universe: str, folder: Path, name: str) -> None:
         raise BadInput(
             f"unknown universe {universe!r}: expected {', '.join(universe_names())}, or a folder with {', '.join(_FILES)}"
         )
+    check_folder_name(folder, name)
+    for file in _FILES:
+        if not (folder / file).is_file():
+            raise BadInput(f"{folder / file}: the file is missing; a universe has {', '.join(_FILES)}")
+
+
+def check_folder_name(folder: Path, name: str) -> None:
+    """Refuse a name of a universe's folder that cannot be part of a dataset's name."""
     if not _FOLDER_NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise BadInput(
             f"{folder}: the folder's name becomes part of the dataset's name; expected at most {_LONGEST_NAME} letters "
             f"a-z, digits, and single '-', '_' or '.' between them, found {shown(name)}"
         )
-    for file in _FILES:
-        if not (folder / file).is_file():
-            raise BadInput(f"{folder / file}: the file is missing; a universe has {', '.join(_FILES)}")
 
 
 def _check_across(folder: Path, locations: Iterable[str], details: Mapping[str, Sequence[str]]) -> None:
     """Refuse a location that is part of a content or of a detail, or the reverse: a chapter would tell two of them."""
     check_names([*locations, *details], f"{folder}, locations.csv and contents.json")
     for content, listed in details.items():
-        text = "\n".join(listed).casefold()
-        for location in locations:
-            if location.casefold() in text:
-                raise BadInput(
-                    f"{folder / 'contents.json'}, key {shown(content)}: found the location {location!r} in a detail, "
-                    "expected details without names of locations"
-                )
+        check_no_location(f"{folder / 'contents.json'}, key {shown(content)}", "\n".join(listed), locations)
+
+
+def check_no_location(where: str, details: str, locations: Iterable[str]) -> None:
+    """Refuse details that name a location."""
+    folded = details.casefold()
+    for location in locations:
+        if location.casefold() in folded:
+            raise BadInput(
+                f"{where}: found the location {location!r} in a detail, expected details without names of locations"
+            )
 
 
 def _hash_of(folder: Path) -> str:

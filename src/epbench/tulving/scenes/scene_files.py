@@ -119,11 +119,10 @@ def read_scenes(path: Path, contents: Iterable[str]) -> Mapping[str, Scene]:
             _check_number(where, field, texts)
         phrases = (*scene.what, *scene.things, scene.people)
         for text in phrases:
-            _check_phrase(where, text)
+            check_phrase(where, text)
         entries = {part: [read_sentence(f"{where}, {part}", text) for text in texts] for part, texts in parts.items()}
         everything = "\n".join((*phrases, *(text for texts in parts.values() for text in texts)))
-        if content.lower() in everything.lower():
-            raise BadInput(f"{where}: found the name of the event, expected sentences that tell it without its name")
+        check_unnamed(where, everything, content)
         scenes[content] = Scene(scene.people, scene.what, scene.things, **entries)
     _check_keys(path, "kind of event", scenes, contents)
     return scenes
@@ -163,7 +162,7 @@ def read_places(path: Path, locations: Iterable[str]) -> Mapping[str, PlaceKind]
         _check_number(where, "features", kind.features)
         _check_number(where, "air", kind.air)
         for text in kind.features:
-            _check_phrase(where, text)
+            check_phrase(where, text)
         air = [read_sentence(f"{where}, air", text) for text in kind.air]
         kinds[name] = PlaceKind(kind.indoors, kind.features, air, kind.preposition)
     _check_keys(path, "location", listed.kind_of, locations)
@@ -180,7 +179,14 @@ def _check_number(where: str, field: str, items: Sequence[str]) -> None:
         raise BadInput(f"{where}, {field}: expected each text once")
 
 
-def _check_phrase(where: str, text: str) -> None:
+def check_unnamed(where: str, text: str, content: str) -> None:
+    """Refuse a text of a scene that names its kind of event."""
+    if content.lower() in text.lower():
+        raise BadInput(f"{where}: found the name of the event, expected sentences that tell it without its name")
+
+
+def check_phrase(where: str, text: str) -> None:
+    """Refuse a phrase that is empty, or has marks of patterns or of drafts."""
     if set(text) & set("[]{}|$") or text != " ".join(text.split()) or not text or "entity" in text.lower():
         raise BadInput(f"{where}: expected a phrase without marks, found {shown(text)}")
 

@@ -1,0 +1,228 @@
+"""A universe by a model, as a user makes it: proposed, refused, asked again, killed, taken up, and a book of it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from epbench.tulving.events.universe import load_universe
+from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+from tests.scripts.in_process import refused
+from tests.tulving.own_universe import EVENTS, PLACES
+from tests.tulving.proposing.scripted_universe import SIZE, THEME, ScriptedUniverse, sentence
+
+ROOT = Path(__file__).parents[2]
+BUILD = "builders/universe.py"
+KEPT = "harbour-by-openai-scripted"
+
+
+def words(endpoint, out, *more):
+    address = ["--source", "openai:scripted", "--base-url", endpoint.base_url, "--window", "100000"]
+    return [BUILD, *address, "--theme", THEME, "--name", "harbour", "--size", SIZE, "--out", out, *more]
+
+
+def with_part(part, change):
+    return lambda reply: {**reply, part: change(reply[part])}
+
+
+def too_few(reply):
+    return {"details": reply["details"][:3]}
+
+
+FAULTS = {
+    ("settings", ""): [with_part("last_day", lambda texts: ["2031-03-02"]), with_part("last_day", lambda texts: ["soon"])],
+    ("place", "yard"): [with_part("air", lambda texts: [*texts[:7], "It was cold."])],
+    ("locations", ""): [
+        lambda reply: {**reply, "quay": [PLACES[0], PLACES[0].upper(), f"Old {PLACES[0]}", "Dock.", *reply["quay"][1:]]}
+    ],
+    ("contents", ""): [lambda reply: "Here they are: Gull Count, Tide Watch", lambda reply: {"contents": "Gull Count"}],
+    ("review", "contents"): [lambda reply: {"keep": [EVENTS[1], "Regatta", *EVENTS[2:6]]}],
+    ("details", EVENTS[1]): [too_few, lambda reply: {}, lambda reply: {"details": []}, lambda reply: {"details": [5]}],
+    ("details", EVENTS[2]): [with_part("details", lambda texts: [*texts[:20], f"Left the {PLACES[2]} at noon"])],
+    ("scene", EVENTS[3]): [with_part("begin", lambda texts: [f"They came to the {EVENTS[3]}."])] * 4,
+    ("scene", EVENTS[4]): [with_part("end", lambda texts: [sentence("middle", 0).replace("{who}", "{hero}")])],
+    ("names", ""): [with_part("first", lambda texts: [*texts[:3], "Mary Ann", texts[0], texts[1]])],
+}  # fmt: skip
+# By hand: what is told of each list that had a fault: requests, and texts that were refused.
+TOLD = {
+    "settings": (3, 2), "place of yard": (2, 1), "locations": (1, 3), "contents": (3, 2), "review of contents": (2, 1),
+    f"details of {EVENTS[1]}": (4, 2), f"details of {EVENTS[2]}": (2, 1), f"scene of {EVENTS[3]}": (4, 4),
+    f"scene of {EVENTS[4]}": (2, 1), "names": (2, 3),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(script, tmp_path_factory):
+    """A universe with faults on the way, and whom it was asked of."""
+    out, scripted = tmp_path_factory.mktemp("universe"), ScriptedUniverse(FAULTS)
+    with ScriptedEndpoint(scripted) as endpoint:
+        done = script(*words(endpoint, out), OPENAI_API_KEY="secret-of-mine")
+        assert done.returncode == 0, done.stderr
+        first = scripted.asked.copy()
+        again = script(*words(endpoint, out))
+        assert again.returncode == 0 and scripted.asked == first, again.stderr  # nothing is asked twice
+    return out, done.stdout, scripted
+
+
+def notes_of(out):
+    return [json.loads(line) for line in (out / KEPT / "proposals.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_the_universe_is_as_large_as_wanted_and_passes_the_checks(made):
+    out, shown, _ = made
+    universe = load_universe(str(out / "harbour"), SIZE)
+    assert (universe.name, universe.size, universe.kind) == ("harbour", SIZE, "novel")
+    assert set(universe.spaces) <= set(PLACES) and set(universe.contents) <= set(EVENTS)
+    assert min(map(len, universe.details.values())) >= 30
+    assert {EVENTS[1], EVENTS[3]}.isdisjoint(universe.contents)  # spare ones took their places
+    assert {name.split()[0][:2] for name in universe.entities} == {"Zo"}
+    command = f"python builders/tulving.py --book short --universe {out / 'harbour'} --universe-size {SIZE} --out out"
+    assert shown.splitlines()[-1] == command and "for books of any level" in shown
+    assert not any("secret-of-mine" in path.read_text("utf-8") for path in out.rglob("*") if path.is_file())
+
+
+def test_what_was_refused_is_told_with_its_reason_and_asked_again(made):
+    out, shown, scripted = made
+    requests = Counter(json.loads(line)["id"] for line in lines_of(out / KEPT / "replies.jsonl"))
+    reasons = Counter(note["list"] for note in notes_of(out) if "refused" in note)
+    assert {name: (requests[name], reasons[name]) for name in TOLD} == TOLD and reasons.keys() == TOLD.keys()
+    assert requests.total() == scripted.asked.total() and f"after {requests.total()} requests" in shown
+    second = scripted.prompts["details", EVENTS[2]][1]
+    assert f"- 'Left the {PLACES[2]} at noon': details: found the location '{PLACES[2]}' in a detail" in second
+    assert '- "details": 16' in second and "These are there already" in second  # the twenty that passed are kept
+    assert "no JSON object with contents was found" in scripted.prompts["contents", ""][1]
+    assert "field 'contents': expected a list, found 'Gull Count'" in scripted.prompts["contents", ""][2]
+
+
+@pytest.mark.parametrize("level", [1, 3, 5])
+def test_a_book_is_made_of_it(script, made, tmp_path, level):
+    options = ["--universe", made[0] / "harbour", "--universe-size", SIZE, "--events", 8, "--level", level]
+    done = script("builders/tulving.py", "--book", "short", *options, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    (folder,) = tmp_path.iterdir()
+    assert folder.name == ("harbour-short" if level == 1 else f"harbour-short-l{level}")
+    options = ["--dataset", folder, "--memory", "in-context", "--limit", 40, "--out", tmp_path / "run"]
+    done = script("eval_scripts/tulving.py", *options)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "run/scores.json").read_text())["n_questions"] == 40
+
+
+def test_a_universe_without_scenes_is_for_level_1(script, tmp_path):
+    """They are not asked for, or no kind of event gets one; the few that pass are then left out."""
+    never = {("scene", event): [lambda reply: {}] * 4 for event in EVENTS}
+    for name, faults, more in (("one", {}, ["--without-scenes"]), ("two", never, [])):
+        scripted = ScriptedUniverse(faults)
+        with ScriptedEndpoint(scripted) as endpoint:
+            done = script(*words(endpoint, tmp_path / name, *more))
+        assert done.returncode == 0 and "for books of level 1," in done.stdout, done.stderr
+        assert not (tmp_path / name / "harbour/scenes.json").exists()
+        assert load_universe(str(tmp_path / name / "harbour"), SIZE).size == SIZE
+        assert sum(task == "scene" for task, _ in scripted.prompts) == (SIZE if faults else 0)
+
+
+def test_a_plan_asks_and_writes_nothing(script, tmp_path):
+    scripted = ScriptedUniverse()
+    with ScriptedEndpoint(scripted) as endpoint:
+        done = script(*words(endpoint, tmp_path, "--plan"))
+        assert done.returncode == 0 and not scripted.asked and not any(tmp_path.iterdir())
+        planned = int(re.search(r"  (\d+) requests over", done.stdout)[1])
+        assert script(*words(endpoint, tmp_path)).returncode == 0
+    # The plan has six kinds of location, and the script three.
+    assert planned == scripted.asked.total() + 3
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ("settings", "0 of 1 settings (first_day) passed the checks; most often (4): no JSON object"),
+        ("contents", "0 of 6 contents passed the checks; most often (4): no JSON object with contents"),
+        ("names", "0 of 4 names (first) passed the checks"),
+    ],
+)  # fmt: skip
+def test_a_model_that_never_gives_a_list_is_one_line(script, tmp_path, task, message):
+    scripted = ScriptedUniverse({(task, ""): [lambda reply: "I would rather not."] * 4})
+    with ScriptedEndpoint(scripted) as endpoint:
+        done = script(*words(endpoint, tmp_path))
+    assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith(f"error: openai:scripted: {message}")
+    assert not (tmp_path / "harbour").exists() and (tmp_path / KEPT / "replies.jsonl").is_file()
+
+
+def test_too_few_details_everywhere_are_one_line(script, tmp_path):
+    with ScriptedEndpoint(ScriptedUniverse({("details", event): [too_few] * 4 for event in EVENTS})) as endpoint:
+        done = script(*words(endpoint, tmp_path))
+    assert done.returncode == 2
+    assert "0 of 6 contents with enough details passed the checks" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"--size": "1"}, "universe of 1: expected at least 2"),
+        ({"--theme": "a\nb"}, "theme: expected one line of text"),
+        ({"--name": "ward"}, "ward: a universe of the package has this name"),
+        ({"--name": "a b"}, "expected at most 64 letters"),
+        ({"--source": "lexical"}, "unknown model 'lexical'"),
+        ({"--prompts": "nowhere.toml"}, "nowhere.toml"),
+    ],
+)
+def test_bad_input_is_one_line(script, tmp_path, change, message):
+    given = {"--source": "openai:x", "--base-url": "http://127.0.0.1:9/v1", "--theme": THEME, "--name": "harbour"}
+    options = [word for pair in (given | change).items() for word in pair]
+    done = script(BUILD, *options, "--out", tmp_path)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
+    assert done.returncode == 2 and len(lines) == 1 and message in lines[0], done.stderr
+    assert not any(tmp_path.iterdir())
+
+
+def test_another_folder_is_not_replaced(script, tmp_path):
+    (tmp_path / "harbour").mkdir()
+    with ScriptedEndpoint(ScriptedUniverse()) as endpoint:
+        refused(script(*words(endpoint, tmp_path)), "exists and was not proposed by this model")
+
+
+def lines_of(path):
+    return path.read_bytes().split(b"\n")[:-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [3, pytest.param(12, marks=pytest.mark.nightly), 20])
+def test_a_killed_command_goes_on_where_it_was(made, tmp_path, hf_home, after):
+    """Kill -9 after so many replies: among the places, among the details, among the scenes."""
+    whole, _, asked = made
+    scripted = ScriptedUniverse(FAULTS)
+
+    def slowly(body):
+        time.sleep(0.02)
+        return scripted(body)
+
+    def kept():
+        return [json.loads(line)["key"] for path in tmp_path.glob("*/replies.jsonl") for line in lines_of(path)]
+
+    with ScriptedEndpoint(slowly) as endpoint:
+        command = [sys.executable, *map(str, words(endpoint, tmp_path))]
+        command[1] = str(ROOT / BUILD)
+        env = os.environ | {"HF_HOME": str(hf_home), "OPENAI_API_KEY": "key"}
+        process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and len(kept()) < after:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        time.sleep(0.2)  # what the endpoint was still writing
+        n_kept, n_sent = len(kept()), scripted.asked.total()
+        assert not (tmp_path / "harbour").exists() and n_kept >= after
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert scripted.asked.keys() == asked.asked.keys()
+    assert scripted.asked.total() - asked.asked.total() == n_sent - n_kept  # what was on its way when it was killed
+    assert set(Counter(kept()).values()) == {1}
+    told = [{name: value for name, value in note.items() if name != "key"} for note in notes_of(tmp_path)]
+    assert told == [{name: value for name, value in note.items() if name != "key"} for note in notes_of(whole)]
+    for path in (whole / "harbour").iterdir():
+        assert (tmp_path / "harbour" / path.name).read_bytes() == path.read_bytes(), path.name

@@ -177,21 +177,17 @@ def check_text(where: str, text: Any, wanted: Sequence[str], allowed: Sequence[s
     """
     if not isinstance(text, str):
         raise BadInput(f"{where}: expected a text, found {kind_of(text)}")
-    used, either = placeholders(where, text), [names.strip("|").split("|") for names in wanted if "|" in names]
-    once, allowed = (
-        [name for name in wanted if "|" not in name],
-        [*allowed, *(name for names in either for name in names)],
-    )
+    used, once = placeholders(where, text), [name for name in wanted if "|" not in name]
+    either = [names.strip("|").split("|") for names in wanted if "|" in names]
+    others = {*allowed, *(name for names in either for name in names)}
     is_missing = any(not {*names} & {*used} for names in either)
-    if is_missing or sorted(name for name in used if name not in allowed) != sorted(once):
-        shown = _listed(used) or "none"
-        expected = f"the placeholders {_listed(once)}, each once" if once else "no placeholders"
-        expected = " and ".join(
-            [*([expected] if once or not either else []), *(" or ".join(f"{{{n}}}" for n in names) for names in either)]
-        )
+    if is_missing or sorted(name for name in used if name not in others) != sorted(once):
+        parts = [f"the placeholders {_listed(once)}, each once"] * bool(once)
+        parts += [" or ".join(f"{{{name}}}" for name in names) for names in either]
+        expected = " and ".join(parts) or "no placeholders"
         if allowed:
             expected += f", and perhaps {_listed(allowed)}" if wanted else f" but {_listed(allowed)}"
-        raise BadInput(f"{where}: expected {expected}, found {shown}")
+        raise BadInput(f"{where}: expected {expected}, found {_listed(used) or 'none'}")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Pack = TypeVar("Pack", bound=DataclassInstance)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Section:
     """A section of a file of wording, laid over our pack; its texts are taken to the letter.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
@@ -187,6 +188,7 @@ _MAY_HOLD = {"check": _EVENT, "system": ["genre"], "retry": ["faults"], **dict.f
 _TABLES = ("genres", "faults", "facts")
 
 
+@cache
 def load_writing_prompts(section: Section | None = None) -> WritingPrompts:
     """Return our prompts, or those of a file of wording; where `_NEEDS` says nothing else, they have the placeholders of ours.
 

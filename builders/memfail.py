@@ -79,6 +79,7 @@ class Arguments:
     prompts: Path | None = argument(
         "another prompt pack, TOML or JSON, like src/epbench/memfail/data/memfail_generation.toml", metavar="FILE"
     )
+    wording: str | None = argument("the same in a file of wording, see eval_scripts/wording.py", metavar="FILE")
     max_tokens: int | None = argument("longest reply with its reasoning, in tokens (16384)", metavar="N")
     plan: bool = argument("print the number of requests and tokens, and stop")
 
@@ -130,8 +131,8 @@ def check(args: Arguments) -> list[str]:
         )
     if not by_model and args.source != "template" and (args.rows is not None or args.seed is not None):
         raise BadInput("--rows and --seed work only with templates or a model; published rows are taken as they are")
-    if not by_model and (args.plan or args.prompts is not None or args.max_tokens is not None):
-        raise BadInput("--plan, --prompts and --max-tokens are for a model: name one with --source")
+    if not by_model and (args.plan or args.prompts or args.wording or args.max_tokens is not None):
+        raise BadInput("--plan, --prompts, --wording and --max-tokens are for a model: name one with --source")
     if not by_model and (args.backend.base_url is not None or args.backend.model_args):
         raise BadInput(f"--base-url and --model-args are for a model: name one with --source, got {args.source!r}")
     if args.source != "template" and args.hard:
@@ -151,6 +152,7 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     from epbench.memfail.generation.asking import Asker, Planner, load_generation_prompts
     from epbench.memfail.generation.generate import MAX_TOKENS, about, generate, replies_folder
     from epbench.memfail.generation.specs import SEED
+    from epbench.memfail.wording import read_wording
     from epbench.models.estimate import cl100k_tokens
     from epbench.models.load import load_model
     from epbench.models.protocol import variant_of, weights_of
@@ -160,7 +162,8 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     refuse_other_folder(args.out / "memfail")
     count_tokens = cl100k_tokens() if args.tokens else None
     n_rows, seed = 100 if args.rows is None else args.rows, SEED if args.seed is None else args.seed
-    prompts, model = load_generation_prompts(args.prompts), load_model(args.source, args.backend.options)
+    words, model = read_wording(args.wording), load_model(args.source, args.backend.options)
+    prompts = load_generation_prompts(args.prompts) if args.prompts or not words else words["generation"]
     most = args.max_tokens or MAX_TOKENS
     show_plan(Planner(model, prompts, seed=seed, max_tokens=most), names, n_rows, seed)
     replies = replies_folder(args.out, model.name)
@@ -174,6 +177,7 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
         report = validate(tables, count_tokens)
         generation = about(asker, tables, n_rows, seed, report)
     source = ["--source", model.name, *(["--prompts", args.prompts.name] if args.prompts else [])]
+    source += ["--wording", Path(args.wording).name] if args.wording else []
     save_generated(args.out / "memfail", tables, report, generation, made_again_by(names, n_rows, seed, source))
 
 

@@ -50,8 +50,9 @@ the verdict again when you repeat it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -92,6 +93,10 @@ class Arguments:
     order: Literal["narrative", "chronological"] = argument(
         "order of the chapters: shuffled in time as drawn, or by date (narrative)", default="narrative"
     )
+    wording: str | None = argument(
+        "other words for questions, writer and checker: a file like that of eval_scripts/wording.py, or published:FOLDER",
+        metavar="FILE",
+    )
     selection: Literal["uniform", "alphabetical"] = argument(
         "which five questions of each template and bin; alphabetical is the released rule", default="uniform"
     )
@@ -118,6 +123,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.tulving.chapters.load import check_writer, load_writer
     from epbench.tulving.chapters.model_writer import ModelWriter, writing_folder
     from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
+    from epbench.tulving.wording import read_wording
 
     check_writer(args.writer, _checker(args))
     if args.released:
@@ -125,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
     recipe = Recipe(**{field.name: getattr(args, field.name) for field in fields(Recipe)})  # flags have the same names
     outline = draw_outline(recipe)  # universe → events → layouts
-    folder = writing_folder(args.out, args.writer)
+    folder, words = writing_folder(args.out, args.writer), read_wording(args.wording)
     writer = load_writer(
         args.writer,
         outline.universe,
@@ -135,24 +141,27 @@ def main(argv: Sequence[str] | None = None) -> None:
         options=args.backend.options,
         checker=_checker(args),
         max_tokens=args.max_tokens,
+        prompts=words.get("writer"),
     )
+    make = partial(make_book, recipe, outline, writer, command.bar, words.get("questions"))
     if isinstance(writer, ModelWriter):
-        _write_by_model(args, recipe, outline, writer, folder)
+        _write_by_model(args, recipe, outline, writer, folder, make)
     elif args.plan:
         console, n = command.console(), len(outline.events)
         console.say(f"{n:,} events, and a chapter for each of them by the {writer.name} writer; no model is asked")
         console.say(f"the dataset would be written to {args.out / recipe.name}")
     else:
-        _save(args, recipe, make_book(recipe, outline, writer, command.bar))  # → chapters → questions → selection
+        _save(args, recipe, make())  # → chapters → questions → selection
 
 
-def _write_by_model(args: Arguments, recipe: Recipe, outline: Outline, writer: ModelWriter, folder: Path) -> None:
+def _write_by_model(
+    args: Arguments, recipe: Recipe, outline: Outline, writer: ModelWriter, folder: Path, make: Callable[[], BookData]
+) -> None:
     """Say what it will cost, refuse what does not fit, then write; every chapter and verdict is kept as it arrives."""
     from epbench.files.secrets import without_login
     from epbench.hub.dataset_folder import refuse_other_folder
     from epbench.models.protocol import weights_of
     from epbench.runs.folder import open_run
-    from epbench.tulving.dataset.build import make_book
 
     console = command.console()
     command.show_log()
@@ -163,7 +172,7 @@ def _write_by_model(args: Arguments, recipe: Recipe, outline: Outline, writer: M
         return
     identity = {"benchmark": "tulving", "writer": writer.name, "base_url": without_login(args.backend.base_url or "")}
     with open_run(folder, identity | weights_of(writer.model), {}):
-        data = make_book(recipe, outline, writer, command.bar)
+        data = make()
     _save(args, recipe, data)
 
 
@@ -191,10 +200,13 @@ def _save(args: Arguments, recipe: Recipe, data: BookData) -> None:
 
 
 def made_by(recipe: Recipe) -> str:
-    """Return the command that makes the same dataset again, without defaults and without the path of a universe."""
+    """Return the command that makes the same dataset again, without defaults and the paths of a universe and a wording."""
     from epbench.tulving.events.universe_files import universe_name
 
     values = vars(recipe) | {"universe": universe_name(recipe.universe)}
+    if recipe.wording is not None:
+        kind, mark, place = recipe.wording.rpartition(":")
+        values["wording"] = f"{kind}{mark}{Path(place).name}"
     options = [
         f"--{field.name.replace('_', '-')} {values[field.name]}"
         for field in fields(recipe)
@@ -213,6 +225,8 @@ def _convert(args: Arguments, source: Path) -> None:
 
     if args.plan:
         raise BadInput("--plan is for a new book; --released takes a published book as it is, and asks no model")
+    if args.wording:
+        raise BadInput("--wording is for a new book; --released takes a published book in the words that it has")
     if args.writer != DEFAULT_WRITER:
         raise BadInput(f"--writer {args.writer} writes a new book; --released takes a published book as it is")
     archive = open_archive(source)

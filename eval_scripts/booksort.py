@@ -84,6 +84,9 @@ class Arguments:
         "none, in-context, rag, full-book or a memory system; see above", group="what the model sees"
     )
     prompts: Path | None = argument("another pack: TOML, a YAML file, or a folder of YAML files", metavar="FILE")
+    wording: str | None = argument(
+        "other words: a file like that of eval_scripts/wording.py, or published:FOLDER", metavar="FILE"
+    )
     prompt: int | None = argument("number of the prompt (3)", metavar="N")
     select_prompt: bool = argument("choose the prompt on the validation split")
     select_reading: bool = argument("choose the reading of passages or memories likewise")
@@ -124,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _evaluate_all(args: Arguments) -> None:
     """Every dataset: all of them are checked before the weights are loaded, which then serve all of them."""
-    from epbench.booksort.context.prompts import load_prompts
+    from epbench.booksort.context.prompts import load_prompts, read_wording
     from epbench.booksort.context.reader import load_reader
     from epbench.booksort.evaluate import prepare, run
     from epbench.booksort.prompt_selection import screen_table
@@ -137,7 +140,8 @@ def _evaluate_all(args: Arguments) -> None:
             "--select-prompt goes neither with --prompt nor with --select-reading; choose one after the other"
         )
     folders = folders_of_datasets(args.out, args.datasets)
-    pack = load_prompts(args.prompts)
+    words = read_wording(args.wording)
+    pack = load_prompts(args.prompts) if args.prompts or not words else words["reader"]
     model = load_reader(args.model, pack, args.backend.options)
 
     def ran(ready: Prepared, out: Path) -> Evaluated:

@@ -60,6 +60,9 @@ class Arguments:
         "another prompt pack, TOML or JSON, like tulving/data/judging.toml or memfail/data/memfail_judging.toml",
         metavar="FILE",
     )
+    wording: str | None = argument(
+        "the same in a file like that of eval_scripts/wording.py, or published:FOLDER", metavar="FILE"
+    )
     judge_max_tokens: int = argument("longest reply in tokens, for Tulving (2048)", default=2048, metavar="N")
 
     dataset: str | None = argument(
@@ -124,9 +127,11 @@ def _check_on_planted_faults(args: Arguments) -> None:
     from epbench.memfail.calibration.passport import fingerprint_of, passport_path, passport_screen
     from epbench.memfail.dataset.load import configs_named
     from epbench.memfail.judging.load import load_judge
+    from epbench.memfail.wording import read_wording
     from epbench.runs.folder import open_run
 
-    judge = load_judge(args.judge, args.backend.options, args.judge_prompts)
+    words = read_wording(args.wording)
+    judge = load_judge(args.judge, args.backend.options, args.judge_prompts or words.get("judge"))
     cases = planted_set(configs_named(args.config), args.n, args.seed, dataset=args.dataset, rows=args.rows)
     if not _goes_on(args, judge, plan_lines(judge, cases)):
         return
@@ -228,8 +233,10 @@ def _agreement(args: Arguments, archive: Archive, run: PublishedRun, judge: Judg
 
 def _judge(args: Arguments) -> Judge:
     from epbench.tulving.judging.load import load_judge
+    from epbench.tulving.wording import read_wording
 
-    return load_judge(args.judge, args.backend.options, prompts=args.judge_prompts, max_tokens=args.judge_max_tokens)
+    prompts = args.judge_prompts or read_wording(args.wording).get("judge")
+    return load_judge(args.judge, args.backend.options, prompts=prompts, max_tokens=args.judge_max_tokens)
 
 
 if __name__ == "__main__":

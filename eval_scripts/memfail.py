@@ -123,6 +123,10 @@ class Arguments:
     prompts: Path | None = argument(
         "another prompt pack, TOML or JSON, like memfail/data/memfail_prompts.toml", metavar="FILE"
     )
+    wording: str | None = argument(
+        "other words for reader and judge: a file like that of eval_scripts/wording.py, or published:FOLDER",
+        metavar="FILE",
+    )
     judging: options.Judge = included(
         "who judges",
         judge_prompts=argument(
@@ -186,9 +190,11 @@ def _evaluations(args: Arguments) -> list[Evaluation]:
     from epbench.memfail.context.requests import Setting, load_prompts
     from epbench.memfail.evaluate import Evaluation
     from epbench.memfail.judging.load import load_judge
+    from epbench.memfail.wording import read_wording
     from epbench.models.load import load_reader
     from epbench.models.protocol import Sampling
 
+    words = read_wording(args.wording)
     main, judging, systems = args.backend, args.judging, args.systems
     setting = Setting(
         ks=tuple(args.k),
@@ -210,8 +216,8 @@ def _evaluations(args: Arguments) -> list[Evaluation]:
         setting=setting,
         system_options=systems.installed(args.system, main.base_url, main.request_timeout),
         model=load_reader(args.model, LexicalReader(), main.options),
-        judge=load_judge(judging.judge, judging.options(main), judging.judge_prompts),
-        prompts=load_prompts(args.prompts),
+        judge=load_judge(judging.judge, judging.options(main), judging.judge_prompts or words.get("judge")),
+        prompts=load_prompts(args.prompts) if args.prompts or not words else words["reader"],
         limit=args.part.limit,
         shard=args.part.shard,
         base_url=main.base_url or "",

@@ -26,7 +26,7 @@ class Arguments:
     dataset: str | None = argument("where the dataset is on this machine, if not where the shards found it")
     limit: int | None = argument("questions of the whole run, if not the --limit of the shards")
     prompts: Path | None = argument(
-        "the reader's prompt pack, if shards of MemFail had another than ours", metavar="FILE"
+        "the reader's prompt pack or file of wording, if shards of MemFail had another than ours", metavar="FILE"
     )
     out: Path = argument("folder of the whole run")
 

@@ -9,6 +9,7 @@
     python eval_scripts/tulving.py --dataset epbench/short --answers my_answers.jsonl --out runs/mine
     python eval_scripts/tulving.py --dataset epbench/short --rejudge --judge openai:gpt-4o --out runs/mine
     python eval_scripts/tulving.py --released episodic-memory-benchmark.zip --out runs/published
+    python eval_scripts/tulving.py --dataset epbench/short --memory in-context --model openai:gpt-4o --judge openai:gpt-4o --wording mine.toml --out runs/worded
     python eval_scripts/tulving.py --config eval_scripts/configs/tulving.yaml
 
 Memories. in-context shows the reader the whole book; rag-paragraph and rag-chapter show it passages; none shows it
@@ -59,7 +60,7 @@ from epbench.arguments.declaring import argument, included, parse_given
 from epbench.errors import BadInput
 
 if TYPE_CHECKING:
-    from epbench.tulving.context.requests import Reading
+    from epbench.tulving.context.requests import Prompts, Reading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +87,10 @@ class Arguments:
         "most tokens of memories of a system, whole memories, best first (any number)", metavar="N"
     )
     prompts: Path | None = argument("another prompt pack, TOML or JSON, like tulving/data/prompts.toml", metavar="FILE")
+    wording: str | None = argument(
+        "other words for reader and judge: a file like that of eval_scripts/wording.py, or published:FOLDER",
+        metavar="FILE",
+    )
     systems: options.System = included()
     delay: options.Delay = included()
 
@@ -137,6 +142,7 @@ def _evaluate(args: Arguments, given: Mapping[str, Any]) -> None:
     from epbench.tulving.judging.load import load_judge
     from epbench.tulving.reader.lexical import LexicalReader
     from epbench.tulving.scores.tables import markdown_table, screen_tables
+    from epbench.tulving.wording import read_wording
 
     if args.rejudge and not args.datasets:
         raise BadInput("--rejudge needs --dataset and the --out of one run; judge a published run on its own book")
@@ -145,11 +151,12 @@ def _evaluate(args: Arguments, given: Mapping[str, Any]) -> None:
     folders, say = folders_of_datasets(args.out, args.datasets), command.console().say
     backend, judging, part = args.backend, args.judging, args.part
     model = None if args.answers or args.rejudge else load_reader(args.model, LexicalReader(), backend.options)
-    reading = None if args.memory is None or args.rejudge else _reading(args, args.memory)
+    words = read_wording(args.wording)
+    reading = None if args.memory is None or args.rejudge else _reading(args, args.memory, words.get("reader"))
     judge = load_judge(  # the reader itself if both have one name and one address, so that weights are loaded once
         judging.judge,
         judging.options(backend),
-        prompts=judging.judge_prompts,
+        prompts=judging.judge_prompts or words.get("judge"),
         max_tokens=args.judge_max_tokens,
         reader=model if judging.may_be_reader(backend) else None,
     )
@@ -180,7 +187,7 @@ def _evaluate(args: Arguments, given: Mapping[str, Any]) -> None:
     command.run_all(folders, checked, ran, (screen_tables, markdown_table), plan=part.plan)
 
 
-def _reading(args: Arguments, memory: str) -> Reading:
+def _reading(args: Arguments, memory: str, prompts: Prompts | None) -> Reading:
     """What the reader sees, and how it is asked."""
     from epbench.models.protocol import Sampling
     from epbench.tulving.context.requests import Reading, load_prompts
@@ -193,7 +200,7 @@ def _reading(args: Arguments, memory: str) -> Reading:
         retriever=passages.retriever,
         retriever_url=passages.retriever_url or backend.base_url,
         request_timeout=backend.request_timeout,
-        prompts=load_prompts(args.prompts),
+        prompts=load_prompts(args.prompts) if args.prompts or prompts is None else prompts,
         repeats=args.repeats,
         limits=args.systems.limits,
         memory_tokens=args.memory_tokens,

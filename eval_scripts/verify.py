@@ -41,7 +41,7 @@ class Arguments:
     runs: list[Path] = argument("folders of runs", positional=True, metavar="RUN")
     dataset: str | None = argument("where the dataset is now, if not where the run found it", metavar="D")
     released: Path | None = argument("the archive that a published run was scored from", metavar="ZIP")
-    prompts: Path | None = argument("MemFail: the reader's prompt pack, if not ours", metavar="FILE")
+    prompts: Path | None = argument("MemFail: the reader's prompt pack or file of wording, if not ours", metavar="FILE")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

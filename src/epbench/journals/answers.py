@@ -7,11 +7,12 @@ import logging
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, astuple, is_dataclass
+from dataclasses import astuple, is_dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
+from epbench.files.prompt_packs import told
 from epbench.journals.journal import RETIRED, Journal, Record
 from epbench.models.bounds import bounds_now
 from epbench.models.protocol import KeepsNotes, KeepsReplies, Model, Reply, Request, weights_of
@@ -183,5 +184,5 @@ def _outcome(reply: Reply) -> dict[str, Any]:
 
 def fingerprint_of(content: Any) -> str:
     """A short hash of answers or prompts, so that a run is continued only with the same ones."""
-    plain = asdict(content) if is_dataclass(content) and not isinstance(content, type) else content
+    plain = told(content) if is_dataclass(content) and not isinstance(content, type) else content
     return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]

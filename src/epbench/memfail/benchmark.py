@@ -10,6 +10,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
+from epbench.files.prompt_packs import read_pack
 from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.judges.protocol import JUDGE, JUDGEMENTS
@@ -25,6 +26,7 @@ from epbench.memfail.paper.claims import claims_of
 from epbench.memfail.scores.comparison import compare, write_side_by_side
 from epbench.memfail.scores.report import headlines
 from epbench.memfail.scores.tables import screen_tables, with_baseline
+from epbench.memfail.wording import read_wording
 from epbench.memories.price import SHOWN
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.relay_calls import CALLS
@@ -59,9 +61,17 @@ class _PastModel:
             yield Reply(request.key(self.identity), request.id, failure="the journal has no answer")
 
 
+def _prompts(given: Path | None) -> Prompts:
+    """The reader's prompts in a pack, or in a file of wording."""
+    if given is None or not (str(given).startswith("published:") or "reader" in read_pack(given)):
+        return load_prompts(given)
+    prompts: Prompts = read_wording(str(given))["reader"]
+    return prompts
+
+
 def _past(about: Described) -> PastRun:
     identity = about.run["identity"]
-    data, pack = load_memfail(about.dataset, identity["config"]), load_prompts(about.prompts)
+    data, pack = load_memfail(about.dataset, identity["config"]), _prompts(about.prompts)
     checks = [check_fingerprint("dataset", data.fingerprint, identity["fingerprint"])]
     if checks[0].held and fingerprint_of(pack) != identity["prompts"]:
         raise BadInput(f"{about.folder / 'run.json'}: the run had other prompts for the reader; give its prompt pack")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from epbench import BadInput
+from epbench.files.prompt_packs import told
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import identity_of, is_free
 from epbench.models.load import Options
@@ -271,7 +272,7 @@ def test_a_plan_counts_both_calls_and_a_small_window_is_refused():
 
 def test_another_pack_is_another_judge(tmp_path):
     pack = load_judge_prompts()
-    text = "\n".join(f"{name} = '''{getattr(pack, name)}'''" for name in pack.__slots__)
+    text = "\n".join(f"{name} = '''{getattr(pack, name)}'''" for name in told(pack))
     (tmp_path / "same.toml").write_text(text)
     (tmp_path / "mild.toml").write_text(text.replace("One item of the answer counts", "An item counts"))
     (tmp_path / "short.toml").write_text(text.replace("> {answer}", "").replace("{answer}", "it", 1))

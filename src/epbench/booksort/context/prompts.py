@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
+from epbench.files import prompt_packs
+from epbench.files.foreign_sources import checkout, text_at
 from epbench.files.packaged import packaged
-from epbench.files.prompt_packs import placeholders
+from epbench.files.prompt_packs import Section, Words, placeholders
 from epbench.files.text import check_size, kind_of, parse_toml, shown
 
 OWN = packaged("epbench.booksort", "sort_prompts.toml")
@@ -100,20 +102,45 @@ def load_prompts(path: Path | None = None) -> Pack:
     """
     path = path or OWN
     if path.is_dir() or path.suffix in (".yaml", ".yml"):
-        return _of_yaml(path)
+        return _of_yaml(path, _YAML_WORDS)
     if not path.is_file():
         raise BadInput(f"{path}: expected a prompt pack in TOML or prompts in YAML, but there is no such file")
     try:
         content = parse_toml(path.read_text("utf-8"))
     except ValueError as error:
         raise BadInput(f"{path}: expected TOML ({error})") from None
+    return _pack(path, content)
+
+
+def read_wording(given: str | None) -> dict[str, Pack]:
+    """Return the pack of a file of wording as its `reader`; nothing if no file is given.
+
+    From `published:FOLDER_OR_ZIP` come the prompts in a copy of the reference (bridge-ai-neuro/SORT), whose labels are A and
+    B, and whose texts stand between stars.
+
+    Raises:
+        BadInput: See `epbench.files.prompt_packs.read_wording`.
+    """
+    kind, _, place = (given or "").partition(":")
+    if kind != "published":
+        return prompt_packs.read_wording(given, WORDS, OWN)
+    words = {"<excerpt>": "*{excerpt}*", "<label_list[0]>": "A", "<label_list[1]>": "B"}
+    slots = {"cfg.label_list[0]": "A", "cfg.label_list[1]": "B", "segment_1": "*{first}*", "segment_2": "*{second}*"}
+    with checkout(Path(place)) as root:
+        pack = _of_yaml(root / "sort/evaluation/conf/prompts", _YAML_WORDS | words)
+        here = {"file": "sort/evaluation/evaluation.py", "slots": slots}
+        return {"reader": replace(pack, segments=text_at(root, ["experiment", "segments_prompt"], here))}
+
+
+def _pack(path: Path | Section, content: Mapping[str, Any]) -> Pack:
+    """The pack of these texts; those of a section are taken to the letter."""
     keys = (*_HOLDS, "prompts")
     for key in (*keys, *content):
         if key not in content or key not in keys:
             problem = "missing" if key not in content else "unknown"
             raise BadInput(f"{path}, key {key!r}: {problem}; a pack has {', '.join(keys)}")
     text = {key: _texts(path, key, content[key]) if key in _LISTS else () for key in _HOLDS}
-    single = {key: _text(f"{path}, key {key!r}", key, content[key]) for key in _HOLDS if key not in _LISTS}
+    single = {key: _text(path, f"{path}, key {key!r}", key, content[key]) for key in _HOLDS if key not in _LISTS}
     prompts = {}
     for number, chosen in enumerate(content["prompts"] if isinstance(content["prompts"], list) else [None], 1):
         where = f"{path}, key 'prompts', number {number}"
@@ -131,7 +158,10 @@ def load_prompts(path: Path | None = None) -> Pack:
     return Pack(prompts, single["segments"], single["full_book"], text["queries"], text["passage_readings"])
 
 
-def _of_yaml(path: Path) -> Pack:
+WORDS = {"reader": Words(OWN, lambda section: _pack(section, section.content))}
+
+
+def _of_yaml(path: Path, words: Mapping[str, str]) -> Pack:
     """Read prompts of the reference, numbered from 1 in the order of the numbers in their file names."""
     files = [path]
     if path.is_dir():
@@ -140,10 +170,12 @@ def _of_yaml(path: Path) -> Pack:
     if not files:
         raise BadInput(f"{path}: expected one YAML file for each prompt, got none")
     defaults = load_prompts()
-    return replace(defaults, prompts={i: _yaml_prompt(file, defaults.prompts[1]) for i, file in enumerate(files, 1)})
+    return replace(
+        defaults, prompts={i: _yaml_prompt(file, defaults.prompts[1], words) for i, file in enumerate(files, 1)}
+    )
 
 
-def _yaml_prompt(path: Path, default: Prompt) -> Prompt:
+def _yaml_prompt(path: Path, default: Prompt, words: Mapping[str, str]) -> Prompt:
     import yaml  # type: ignore[import-untyped]
 
     try:
@@ -163,8 +195,8 @@ def _yaml_prompt(path: Path, default: Prompt) -> Prompt:
     for ours, (key, value) in present.items():
         where = f"{path}, key {key!r}"
         if isinstance(value, str):
-            value = re.sub(r"<[a-z_\d]+(?:\[\d\])?>", partial(_translated, where), _braced(value))
-        texts[ours] = _text(where, ours, value)
+            value = _with_words(where, value, words)
+        texts[ours] = _text(path, where, ours, value)
     return Prompt(
         texts.get("system", default.system),
         texts["readings"],
@@ -173,24 +205,25 @@ def _yaml_prompt(path: Path, default: Prompt) -> Prompt:
     )
 
 
-def _braced(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
+def _with_words(where: str, text: str, words: Mapping[str, str]) -> str:
+    """A text of the reference with our placeholders in the place of its marks; a literal brace is doubled."""
+
+    def translated(match: re.Match[str]) -> str:
+        if match[0] not in words:
+            raise BadInput(f"{where}: expected one of {', '.join(words)}, got {match[0]}")
+        return words[match[0]]
+
+    braced = text.replace("{", "{{").replace("}", "}}")
+    return re.sub(r"<[a-z_\d]+(?:\[\d\])?>", translated, braced)
 
 
-def _translated(where: str, match: re.Match[str]) -> str:
-    word = match[0]
-    if word not in _YAML_WORDS:
-        raise BadInput(f"{where}: expected one of {', '.join(_YAML_WORDS)}, got {word}")
-    return _YAML_WORDS[word]
-
-
-def _texts(path: Path, key: str, texts: Any) -> tuple[str, ...]:
+def _texts(path: Path | Section, key: str, texts: Any) -> tuple[str, ...]:
     if not isinstance(texts, list) or not texts:
         raise BadInput(f"{path}, key {key!r}: expected a list of strings, got {shown(texts)}")
-    return tuple(_text(f"{path}, key {key!r}, number {i}", key, text) for i, text in enumerate(texts))
+    return tuple(_text(path, f"{path}, key {key!r}, number {i}", key, text) for i, text in enumerate(texts))
 
 
-def _text(where: str, key: str, text: Any) -> str:
+def _text(path: Path | Section, where: str, key: str, text: Any) -> str:
     if not isinstance(text, str):
         raise BadInput(f"{where}: expected a string, got {shown(text)}")
     counts = Counter(placeholders(where, text))
@@ -200,4 +233,6 @@ def _text(where: str, key: str, text: Any) -> str:
             raise BadInput(f"{where}: expected {{{name}}} once, got it {counts[name]} times")
     if unknown := sorted(counts.keys() - must - may):
         raise BadInput(f"{where}: unknown placeholder {{{unknown[0]}}}")
-    return text.strip("\n") if must else text.format()
+    if not must:
+        return text.format()
+    return text if isinstance(path, Section) else text.strip("\n")

@@ -19,7 +19,7 @@ from typing import Any
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
-from epbench.files.prompt_packs import load_pack
+from epbench.files.prompt_packs import Section, Source, load_pack
 from epbench.hub.rows import subset
 from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
@@ -41,12 +41,16 @@ _HOLDS = {
     "choice": ["question"],
     "reply": ["history", "message"],
     "turn": ["speaker", "text"],
+    "history": ["history"],
 }
+_WORDED = {"memories": [], "memory": ["memory"]}
+_MAY_HOLD = {"memories": ["memories"], "memory": ["number"], "question": ["memories"], "choice": ["memories"]}
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """A prompt pack. A prompt is `memories`, a blank line, and `question` or `choice`.
+    """A prompt pack. A prompt is `memories`, a blank line, and `question` or `choice`; or one of these alone, if it has
+    `{memories}` itself, which it may in a file of wording.
 
     Attributes:
         system: System prompt; may be empty.
@@ -57,6 +61,7 @@ class Prompts:
         choice: Frame of a multiple-choice question, with `{question}`, which includes its options.
         reply: Request for a reply to what the user says, with `{history}` and `{message}`.
         turn: Frame of each turn of the history, with `{speaker}` and `{text}`.
+        history: Frame of a history that has turns, with `{history}`.
     """
 
     system: str
@@ -67,29 +72,37 @@ class Prompts:
     choice: str
     reply: str
     turn: str
+    history: str = "{history}"
 
     def ask(self, id_: str, question: Question, memories: Sequence[str], sampling: Sampling) -> Request:
         """Return the request for one question and the memories that were retrieved for it."""
         notes = [self.memory.format(number=n, memory=memory) for n, memory in enumerate(memories, 1)]
-        context = self.memories.format(memories="\n".join(notes) or self.empty)
-        asks = self.choice if question.choices else self.question
-        return Request(id_, self.system, context, asks.format(question=question.text), sampling)
+        listed, asks = "\n".join(notes) or self.empty, self.choice if question.choices else self.question
+        context = "" if "{memories}" in asks else self.memories.format(memories=listed)
+        return Request(id_, self.system, context, asks.format(question=question.text, memories=listed), sampling)
 
     def reply_to(self, id_: str, turns: Sequence[dict[str, str]], sampling: Sampling) -> Request:
         """Return the request for a reply to the last of these turns."""
         speakers = {"user": "User", "assistant": "Assistant"}
         history = [self.turn.format(speaker=speakers[turn["role"]], text=turn["content"]) + "\n" for turn in turns[:-1]]
-        asks = self.reply.format(history="".join(history), message=turns[-1]["content"])
+        told = self.history.format(history="".join(history)) if history else ""
+        asks = self.reply.format(history=told, message=turns[-1]["content"])
         return Request(id_, self.system, "", asks, sampling)
 
 
-def load_prompts(path: Path | None = None) -> Prompts:
-    """Load our pack, or a TOML or JSON file with the same keys.
+def load_prompts(source: Source | None = None) -> Prompts:
+    """Load our pack, a TOML or JSON file with the same keys, or a section of a file of wording.
 
     Raises:
         BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
     """
-    return load_pack(path or OWN, Prompts, _HOLDS)
+    if not isinstance(source, Section):
+        return load_pack(source or OWN, Prompts, _HOLDS)
+    pack = load_pack(source, Prompts, _HOLDS | _WORDED, _MAY_HOLD)
+    for key in ("question", "choice"):
+        if "{memories}" not in getattr(pack, key) + pack.memories:
+            raise BadInput(f"{source}, key {key!r}: expected {{memories}} here or in 'memories', found none")
+    return pack
 
 
 @dataclass(frozen=True)

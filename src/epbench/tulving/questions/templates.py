@@ -7,10 +7,14 @@ numbers.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from epbench.errors import BadInput
 from epbench.files.json_files import read_typed
 from epbench.files.packaged import packaged
+from epbench.files.prompt_packs import Section, check_text
 
 ChapterTrace = Literal["times", "spaces", "entities", "contents", "other_entities", "full_details"]
 """What one chapter tells by itself."""
@@ -50,3 +54,28 @@ TEMPLATES_BY_CUE: dict[str, tuple[Template, ...]] = {
 
 OUTCOME_TEMPLATES: tuple[Template, ...] = _LISTED["outcomes"]
 """Those of books of level 5, which ask for causes and for the state of things."""
+
+
+def own_texts() -> str:
+    """Return our texts in TOML, by number of the template."""
+    listed = (*TEMPLATES, *OUTCOME_TEMPLATES)
+    return (
+        "\n".join(
+            f"{each.id} = {json.dumps(each.text, ensure_ascii=False)}  # {each.trace}, {each.get}" for each in listed
+        )
+        + "\n"
+    )
+
+
+def load_texts(section: Section) -> Mapping[int, str]:
+    """Return the texts in a section of a file of wording, by number of the template.
+
+    Raises:
+        BadInput: There is no template of such a number, or a text lacks a given element or has another one.
+    """
+    cues = {f"{each.id}": each.cue for each in (*TEMPLATES, *OUTCOME_TEMPLATES)}
+    for number, text in section.content.items():
+        if number not in cues:
+            raise BadInput(f"{section}: found the unknown key {number!r}, expected numbers from 0 to {len(cues) - 1}")
+        check_text(f"{section}, key {number!r}", text, [f"{letter}|" for letter in cues[number]])
+    return {int(number): text for number, text in section.content.items()}

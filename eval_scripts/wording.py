@@ -1,0 +1,44 @@
+"""Print everything that models are told in a benchmark, as one TOML file, for a copy of your own.
+
+    python eval_scripts/wording.py tulving > mine.toml
+    python eval_scripts/wording.py booksort
+    python eval_scripts/wording.py memfail
+
+Change what you like, leave out what stays as it is, and give the file to `--wording` of the benchmark's scripts. There,
+`--wording published:FOLDER` takes the words of the paper from a copy of its code that you have, a checkout or a zip file.
+
+tulving has the sections [reader], [judge], [writer] (of chapters, and who checks them) and [questions]; booksort has [reader];
+memfail has [reader], [judge] and [generation] (of rows). Comments say which placeholders a text may have, and what may be
+there besides: replies of another form, and how many are asked about at once. What is wrong is said with file, section and key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from epbench import command
+from epbench.arguments.declaring import argument, parse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """The command line."""
+
+    benchmark: Literal["tulving", "booksort", "memfail"] = argument("tulving, booksort or memfail", positional=True)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    args = parse(Arguments, __doc__, argv)
+
+    from epbench.booksort.context.prompts import WORDS as BOOKSORT
+    from epbench.files.prompt_packs import own_wording
+    from epbench.memfail.wording import WORDS as MEMFAIL
+    from epbench.tulving.wording import WORDS as TULVING
+
+    print(own_wording({"tulving": TULVING, "booksort": BOOKSORT, "memfail": MEMFAIL}[args.benchmark]), end="")
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -5,6 +5,7 @@
     python builders/booksort.py --template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 50 --out out/template
     python builders/booksort.py --texts my_texts --excerpt-words 250 1000 --excerpts 20 --validation 4 --out out
     python builders/booksort.py --excerpt-words 250 --segment-words 20 --seed 3 --out out
+    python builders/booksort.py --whole-book 300 --excerpt-words 250 --segment-words 50 --out out
 
 Without --texts, the nine books are downloaded once from Project Gutenberg, checked, and kept in
 ~/.cache/epbench/gutenberg (or $EPBENCH_CACHE/gutenberg). --texts takes a folder of these nine files (69087-0.txt and so on),
@@ -12,7 +13,8 @@ or a folder of other UTF-8 texts in .txt files, which become a set of your own. 
 chapters by the template writer on the spot, for a machine without a network.
 
 Writes OUT/booksort/README.md, OUT/booksort/manifest.json and OUT/booksort/<config>/*.parquet, with the configs e250_s20,
-e250_s50, e1000_s20 and so on (splits test and validation) and books. Load it with
+e250_s50, e1000_s20 and so on (splits test and validation) and books. --whole-book 300 adds the configs book_s20 and book_s50,
+with 300 pairs from all of each book for every bin of distance up to 40,000 words; ask them with --memory full-book. Load it with
 `load_dataset("OUT/booksort", "e250_s20", split="test")`, or from any folder after
 `python builders/publish.py OUT/booksort --to cache`.
 """
@@ -45,6 +47,9 @@ class Arguments:
     segment_words: list[int] | None = argument("words per segment (default: 20 50)", metavar="N")
     excerpts: int = argument("test excerpts per book and config (default: 100)", default=100)
     validation: int = argument("validation excerpts per book and config (default: 10)", default=10)
+    whole_book: int = argument(
+        "pairs per whole book and distance bin, in configs such as book_s50; 0 for none", default=0, metavar="N"
+    )
     seed: int = argument("random seed; the same seed gives the same rows on any machine (default: 0)", default=0)
     base_url: str | None = argument("a mirror of Project Gutenberg (default: https://www.gutenberg.org)", metavar="URL")
     out: Path = argument("folder in which the dataset's folder is made")
@@ -65,6 +70,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         args.excerpts,
         args.validation,
         args.seed,
+        args.whole_book,
     )
     folder = args.out / "booksort"
     refuse_other_folder(folder)
@@ -132,7 +138,10 @@ def show(configs: Sequence[Config], n_books: int, folder: Path) -> None:
         if config.name == "books":
             words, share_a = sum(config.columns["n_words"]), ""
         else:
-            words = sum(config.columns["excerpt_length"]) // 4  # four pairs share an excerpt
+            texts = zip(*(config.columns[name] for name in ("book_idx", "excerpt_pos", "excerpt_length")), strict=True)
+            words = sum(
+                length for *_, length in set(texts)
+            )  # the pairs of an excerpt, or of a whole book, share its text
             share_a = f"{config.columns['answer'].count('A') / config.n_rows:.3f}"
         rows.append([config.name, config.split, f"{config.n_rows:,}", share_a, f"{words:,}"])
     console = command.console()

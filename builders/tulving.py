@@ -10,11 +10,16 @@
     python builders/tulving.py --book long --writer vllm:Qwen/Qwen3-32B --tensor-parallel 2 --window 16384 --out out
     python builders/tulving.py --book short --writer openai:gpt-4o-mini --checker openai:gpt-4o --out out
     python builders/tulving.py --book long --writer openai:gpt-4o --plan --out out
-    python builders/tulving.py --released episodic-memory-benchmark.zip --book long --out out
+    python builders/tulving.py --released episodic-memory-benchmark.zip --book all --out out
+    python builders/tulving.py --released episodic-memory-benchmark.zip --book long --generator gpt-4o-2024-05-13 --out out
 
 Writes OUT/<name>/README.md and OUT/<name>/<config>/*.parquet with the configs qa, all_questions, finetune, chapters
 and book, where <name> is short, long, very-long, news-short, long-ordered and so on. Load it with
 `load_dataset("OUT/<name>")`, or from anywhere after `python builders/publish.py OUT/<name> --to cache`.
+
+--released takes the data of the paper, one zip at https://doi.org/10.6084/m9.figshare.28244480 or a folder that was unpacked
+from it, and converts one of its eleven books, or --book all of them. The two books by GPT-4o become short-gpt-4o and
+long-gpt-4o.
 
 A universe of your own is a folder with three files, as in src/epbench/tulving/data/universes:
   universe.toml   start and end (dates such as 2024-01-31), kind (novel, news or scifi: the tone), [styles] (three
@@ -76,7 +81,7 @@ DEFAULT_WRITER = "template"
 class Arguments:
     """The command line."""
 
-    book: str = argument("short (20 events), long (200) or very-long (2000)")
+    book: str = argument("short (20 events), long (200) or very-long (2000); all, with --released")
     universe: str = argument(
         "default (New York), family, news, scifi, software, ward, or a folder of yours",
         default="default",
@@ -99,6 +104,9 @@ class Arguments:
     )
     selection: Literal["uniform", "alphabetical"] = argument(
         "which five questions of each template and bin; alphabetical is the released rule", default="uniform"
+    )
+    empty: Literal["paper", "published"] = argument(
+        "how questions without an answer are made: as the paper says, or as in its published data", default="paper"
     )
     released: Path | None = argument("convert a released book, and make none", metavar="ZIP_OR_DIR")
     generator: str | None = argument("model that wrote the released book, if several fit")
@@ -216,7 +224,7 @@ def made_by(recipe: Recipe) -> str:
 
 
 def _convert(args: Arguments, source: Path) -> None:
-    """Write a released book as a dataset."""
+    """Write a released book, or all of an archive, as datasets."""
     from epbench.errors import BadInput
     from epbench.tulving.dataset.card import released_card
     from epbench.tulving.dataset.schema import configs_of
@@ -230,11 +238,19 @@ def _convert(args: Arguments, source: Path) -> None:
     if args.writer != DEFAULT_WRITER:
         raise BadInput(f"--writer {args.writer} writes a new book; --released takes a published book as it is")
     archive = open_archive(source)
-    book = archive.find_book(args.book, args.universe, args.order, args.generator)
-    data = read_book(archive, book)
-    configs = configs_of(data)
-    card = released_card("python builders/tulving.py --released …", book.name, book.folder, data, configs)
-    _write(args.out / book.name, data, configs, card, {})
+    if args.book == "all" and args.generator:
+        raise BadInput("--book all converts the books of every model; leave out --generator, or name the book")
+    found = archive.books
+    if args.book != "all":
+        found = [archive.find_book(args.book, args.universe, args.order, args.generator)]
+    command_line = "python builders/tulving.py --released …" + (
+        f" --empty {args.empty}" if args.empty != "paper" else ""
+    )
+    for book in found:
+        data = read_book(archive, book, empty=args.empty)
+        configs, name = configs_of(data), archive.dataset_of(book)
+        card = released_card(command_line, name, book.folder, data, configs)
+        _write(args.out / name, data, configs, card, {})
 
 
 def _write(folder: Path, data: BookData, configs: Sequence[Config], card: Card, report: Mapping[str, str]) -> None:

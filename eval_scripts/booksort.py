@@ -76,7 +76,9 @@ class Arguments:
         flags=["--dataset"],
         metavar="DATASET",
     )
-    config: list[str] = argument("e<excerpt>_s<segment> in words, or all", default=["e250_s20"])
+    config: list[str] = argument(
+        "e<excerpt>_s<segment> in words, book_s<segment> for whole books, or all", default=["e250_s20"]
+    )
     split: str = argument("test, or validation (held out for choosing a prompt)", default="test")
     out: Path = argument("the run's folder")
 

@@ -24,7 +24,9 @@ CARDS = sorted((ROOT / "dataset_cards").glob("*/README.md"))
 BOOKS = {"short", "long", "very-long", "short-ordered", "long-ordered"}
 BOOKS |= {f"{universe}-{book}" for universe in ("news", "scifi") for book in ("short", "long")}
 BOOKS |= {f"long-l{level}" for level in (2, 3, 4, 5)}
-PAPERS = {"booksort": "2410.08133", "memfail": "2605.26667"} | dict.fromkeys(BOOKS, "2501.13121")
+FROM_ARCHIVE = {"short-gpt-4o", "long-gpt-4o"}
+"""Published books that another model wrote. Their texts are not at hand, so their cards lack sizes and no command writes them."""
+PAPERS = {"booksort": "2410.08133", "memfail": "2605.26667"} | dict.fromkeys(BOOKS | FROM_ARCHIVE, "2501.13121")
 
 
 def name_of(card: Path) -> str:
@@ -47,7 +49,10 @@ def test_there_is_a_card_for_every_published_dataset():
     assert {path.name for card in CARDS for path in card.parent.iterdir()} == {"README.md"}
 
 
-@pytest.mark.parametrize("card", CARDS, ids=name_of)
+MADE = [card for card in CARDS if name_of(card) not in FROM_ARCHIVE]
+
+
+@pytest.mark.parametrize("card", MADE, ids=name_of)
 def test_the_header_has_what_the_hub_reads(card: Path):
     header, _ = parts(card)
     told_anew = re.search(r"-l[2-5]$", name_of(card)) is not None  # the levels have rows of their second version
@@ -101,7 +106,7 @@ def test_the_cards_are_those_that_the_code_writes(script, tmp_path, nine_texts):
     done = script("builders/cards.py", *(["--texts", nine_texts] if real else []), "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     written = {path.parent.name: without_bytes(path) for path in tmp_path.glob("*/README.md")}
-    kept = {name_of(card): without_bytes(card) for card in CARDS if real or name_of(card) != "booksort"}
+    kept = {name_of(card): without_bytes(card) for card in MADE if real or name_of(card) != "booksort"}
     assert written == kept, "run `make cards`, with TEXTS=DIR for the card of Book-SORT"
 
 

@@ -1,5 +1,6 @@
 """builders/booksort.py as a user runs it."""
 
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,8 @@ import pooch.core
 import pytest
 from datasets import load_dataset
 
+from epbench import BadInput
+from epbench.interop.eval_results import _scores
 from tests.booksort.made_texts import write_texts
 from tests.conftest import ROOT
 from tests.scripts import in_process
@@ -55,6 +58,39 @@ def test_a_folder_of_texts_becomes_a_set(built):
     assert "0.500" in shown and "2 books, 128 pairs" in shown
     chosen = "--texts DIR --excerpt-words 250 1000 --segment-words 20 --excerpts 6 --validation 2"
     assert f"`python builders/booksort.py {chosen}`" in (folder / "README.md").read_text("utf-8")
+
+
+def test_pairs_of_whole_books_are_asked_up_to_40_000_words_apart(script, tmp_path):
+    """Built, asked with the book in context, by retrieval and by a memory system, and shown as Figure 10."""
+    texts = write_texts(tmp_path / "texts", 44_000)
+    options = ("--excerpt-words", "250", "--segment-words", "50", "--excerpts", "2", "--validation", "1")
+    done = script(BUILD, "--texts", texts, *options, "--whole-book", "20", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    words = load_dataset(str(tmp_path / "booksort"), "books", split="test")["n_words"][0]
+    assert re.search(rf"book_s50 +test +160 +0\.500 +{words:,}", done.stdout) and "1 books, 188 pairs" in done.stdout
+    assert "--validation 1 --whole-book 20`" in (tmp_path / "booksort/README.md").read_text("utf-8")
+    base = ("eval_scripts/booksort.py", "--dataset", tmp_path / "booksort", "--config", "book_s50", "--model", "oracle")
+    refused(
+        script(*base, "--memory", "in-context", "--out", tmp_path / "no"), "book_s50 asks about whole books and has no"
+    )
+    found = {}
+    for memory, more in (("full-book", ()), ("rag", ()), ("verbatim-bm25", ("--stored", "book"))):
+        done = script(*base, "--memory", memory, *more, "--out", tmp_path / memory)
+        assert done.returncode == 0, done.stderr
+        found[memory] = json.loads((tmp_path / memory / "scores.json").read_text())
+        assert found[memory]["n_questions"] == 160
+    assert found["full-book"]["accuracy"] == 1 and found["rag"]["retrieval"]["both_found"] > 0.9
+    assert found["verbatim-bm25"]["retrieval"]["both_found"] > 0.9
+    groups = found["full-book"]["by_group"]
+    assert list(groups["distance"]) == list("12345678") and f"{words} x 40000" in groups["distance_bin"]
+    assert found["full-book"]["distances"][-1]["to"] > 35_000
+    done = script("eval_scripts/tables.py", tmp_path / "full-book", "--out", tmp_path / "tables")
+    assert done.returncode == 0, done.stderr
+    figure = (tmp_path / "tables/figure-10.md").read_text("utf-8")
+    assert all(f"| full-book | 0 | {bin_} | 1.000" in figure for bin_ in ("0–400", "400–1,000", "25,000–40,000"))
+    assert "Accuracy on booksort: book_s50" in (tmp_path / "tables/leaderboard-booksort.md").read_text("utf-8")
+    with pytest.raises(BadInput, match="those of whole books are no tasks of the Hub"):
+        list(_scores(tmp_path / "full-book", {"benchmark": "booksort"}))
 
 
 def test_the_same_command_writes_the_same_bytes(script, texts, built, tmp_path):

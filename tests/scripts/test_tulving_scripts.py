@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -408,6 +410,22 @@ def test_the_reader_passes_half_on_the_published_book_with_its_wording(script, r
     again = script("eval_scripts/tulving.py", "--released", archive, "--out", tmp_path / "published")
     assert again.returncode == 0, again.stderr
     assert len(list((tmp_path / "published").glob("*/*/scores.json"))) == 3
+
+
+def test_one_command_converts_all_books_of_an_archive(script, released, tmp_path):
+    with zipfile.ZipFile(released) as archive:
+        archive.extractall(tmp_path / "data")
+    books = tmp_path / "data/Udefault_Sdefault_seed0/books"
+    (book,) = books.iterdir()
+    shutil.copytree(book, books / book.name.replace("model_made_", "model_written-by-me_"))
+    command = ["builders/tulving.py", "--released", tmp_path / "data", "--book", "all", "--out", tmp_path / "out"]
+    refused(script(*command, "--generator", "made"), "--book all converts the books of every model")
+    done = script(*command, "--empty", "published")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"short", "short-written-by-me"}
+    card = (tmp_path / "out/short-written-by-me/README.md").read_text()
+    assert "| questions, answerable and empty | 564 and 437 |" in card and "--released … --empty published`" in card
+    assert "https://doi.org/10.6084/m9.figshare.28244480" in card and "epbench/short-written-by-me" in card
 
 
 @pytest.mark.parametrize("name", ["short", "news-long", "scifi-short", "long-ordered", "long-l4"])

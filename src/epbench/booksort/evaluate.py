@@ -24,6 +24,7 @@ from epbench.booksort.dataset.load import (
     both_orders,
     config_names,
     fingerprint,
+    is_whole_book,
     load_books,
     load_pairs,
 )
@@ -336,7 +337,7 @@ def _alternatives(prepared: Prepared) -> dict[str, Callable[[], list[Request]]]:
     if memory.excerpts or memory.whole_books:
         longest = max(pair.excerpt_length for pair in pairs)
         for config in config_names(evaluation.dataset):
-            if memory.whole_books or int(config[1:].split("_")[0]) < longest:
+            if not is_whole_book(config) and (memory.whole_books or int(config[1:].split("_")[0]) < longest):
                 others[f"in-context with --config {config}"] = partial(excerpts, config)
     if evaluation.memory != "none":
         others["none"] = partial(ask_about, pairs, memory="none")

@@ -110,6 +110,10 @@ def _check_model(where: Path, model: str, repo: str) -> None:
 def _scores(run: Path, identity: dict[str, Any]) -> Iterator[Score]:
     benchmark = identity.get("benchmark")
     if benchmark == "booksort":
+        if booksort.about_whole_books(booksort.read_questions(run)).any():
+            raise BadInput(
+                f"{run / 'run.json'}: expected configs of excerpts; those of whole books are no tasks of the Hub"
+            )
         scores = booksort.read_scores(run)
         for cell, values in scores["by_group"]["excerpt_length x segment_length"].items():
             excerpt, segment = cell.split(" x ")

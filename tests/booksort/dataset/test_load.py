@@ -119,6 +119,8 @@ def test_the_published_files_lose_their_asterisks(published_csv, dataset):
     assert pairs[0].title == "book 101"
     with pytest.raises(BadInput, match="published set has no whole books"):
         load_books(str(published_csv))
+    with pytest.raises(BadInput, match="published set has no pairs of whole books, got config 'book_s50'"):
+        load_pairs("memari/booksort", ["book_s50"])
     with pytest.raises(BadInput, match="expected one of the configs e250_s20, got 'e1000_s20'"):
         load_pairs(str(published_csv), ["e1000_s20"])
 

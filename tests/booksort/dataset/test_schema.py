@@ -10,7 +10,7 @@ import yaml
 from datasets import load_dataset
 
 from epbench import BadInput
-from epbench.booksort.dataset.card import booksort_card
+from epbench.booksort.dataset.card import benchmark_yaml, booksort_card
 from epbench.booksort.dataset.schema import Recipe, make_configs, manifest, tasks_of
 from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS, distance_bins
 from epbench.booksort.texts.books import Book, books_from
@@ -123,6 +123,39 @@ def test_the_card_says_what_was_removed_and_what_holds(folder):
     assert "| `e250_s20` | 2 | test 64, validation 16 | 0.500, 0.500 |" in text
     assert "- *a*: CHAPTER I" in text and "| 0 | a |" in text
     assert "Table 3" not in text and header["license"] == "unknown"
+
+
+def test_whole_books_are_a_config_of_their_own_that_loads_by_name(tmp_path):
+    books = [made_book(43_000), made_book(6000, 1, 1)]
+    recipe = Recipe((250,), (20, 50), 4, 2, whole_book=20)
+    configs = make_configs(books, recipe)
+    card = booksort_card("python make.py", books, recipe, configs)
+    write_dataset(tmp_path / "booksort", configs, card, {"manifest.json": manifest(books, recipe, configs)})
+    rows = list(load_dataset(str(tmp_path / "booksort"), "book_s50", split="test"))
+    held_out = list(load_dataset(str(tmp_path / "booksort"), "book_s50", split="validation"))
+    assert len(rows) == 20 * (8 + 4) and len(held_out) == 2 * (8 + 4)
+    for row in rows + held_out:
+        words = books[row["book_idx"]].words
+        assert (row["excerpt_text"], row["excerpt_pos"]) == (None, 0) and row["excerpt_length"] == len(words)
+        for number in (1, 2):
+            assert words[row[f"seg{number}_pos"] :][:50] == row[f"segment_{number}"].split()
+        assert row["distance"] == row["seg2_pos"] - row["seg1_pos"] <= row["distance_bin"]
+        assert row["id"] == f"{row['book_idx']}-book_s50-{row['excerpt_idx']}-{row['distance_bin']}"
+    cells = Counter((row["book_idx"], row["distance_bin"], row["answer"]) for row in rows)
+    assert len({row["id"] for row in rows}) == len(rows) and set(cells.values()) == {10}
+    text = card.text
+    assert "| `book_s50` | 2 | test 240, validation 24 | 0.500, 0.500 | 400: " in text and "; 40000: 25" in text
+    assert "book_s50` are" not in text and "are about a whole book, as Appendix D.5 of the paper: 20 test pairs" in text
+    assert "- id: e250_s50" in benchmark_yaml(configs) and "book_s" not in benchmark_yaml(configs)
+    alone = Recipe((250,), (20, 50), 4, 2)
+    made = {
+        name: json.loads(manifest(books, one, make_configs(books, one)))
+        for name, one in (("with", recipe), ("without", alone))
+    }
+    assert made["with"]["configs"]["e250_s20"] == made["without"]["configs"]["e250_s20"]
+    assert made["with"]["recipe"]["whole_book"] == 20 and "whole_book" not in made["without"]["recipe"]
+    with pytest.raises(BadInput, match="whole books: expected one of at least 400 words and a segment, got none"):
+        tasks_of([made_book(300)], recipe)
 
 
 def test_a_book_shorter_than_every_excerpt_is_refused():

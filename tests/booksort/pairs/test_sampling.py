@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.booksort.pairs.bins import EXCERPT_WORDS, DistanceBin, Shelf, Starts, distance_bins, fill
+from epbench.booksort.pairs.bins import EXCERPT_WORDS, DistanceBin, Shelf, Starts, distance_bins, fill, whole_book_bins
 from epbench.booksort.pairs.sampling import Cell, _unique_segments, draw_pairs
 from epbench.booksort.texts.books import Book
 from epbench.draws import RandomStream
@@ -15,16 +15,19 @@ from tests.booksort.made_texts import made_book
 
 def check(cell, book, drawn):
     """Everything that the card promises of a cell."""
-    bins = {bin_.most: bin_ for bin_ in distance_bins(cell.excerpt_words, cell.segment_words)}
+    bins = {bin_.most: bin_ for bin_ in cell.bins(len(book.words))}
+    excerpt_words = cell.excerpt_words or len(book.words)
     starts = set(book.starts)
     assert len(drawn) == len(bins) * (cell.test + cell.validation)
-    assert Counter(draw.split for draw in drawn) == Counter({"test": 4 * cell.test, "validation": 4 * cell.validation})
+    assert Counter(draw.split for draw in drawn) == Counter(
+        {"test": len(bins) * cell.test, "validation": len(bins) * cell.validation}
+    )
     texts, ranges = {}, {}
     for draw in drawn:
         first, second = draw.pair
         assert {draw.excerpt, first, second} <= starts
-        assert draw.excerpt + cell.excerpt_words <= len(book.words)
-        assert draw.excerpt <= first and second + cell.segment_words <= draw.excerpt + cell.excerpt_words
+        assert draw.excerpt + excerpt_words <= len(book.words)
+        assert draw.excerpt <= first and second + cell.segment_words <= draw.excerpt + excerpt_words
         assert second - first >= cell.segment_words
         assert bins[draw.distance_bin].least <= second - first <= bins[draw.distance_bin].most
         for start in draw.pair:
@@ -35,8 +38,8 @@ def check(cell, book, drawn):
         assert not texts["test"] & texts["validation"] and not ranges["test"] & ranges["validation"]
     for split, n, numbers in (("test", cell.test, range(cell.test)), ("validation", cell.validation, range(cell.test, cell.test + cell.validation))):  # fmt: skip
         ours = [draw for draw in drawn if draw.split == split]
-        assert Counter(draw.excerpt_idx for draw in ours) == Counter(dict.fromkeys(numbers, 4))
-        assert len({draw.excerpt for draw in ours}) == n
+        assert Counter(draw.excerpt_idx for draw in ours) == Counter(dict.fromkeys(numbers, len(bins)))
+        assert len({draw.excerpt for draw in ours}) == (n if cell.excerpt_words else min(n, 1))
         for most in bins:
             shown_first = sum(draw.first_is_a for draw in ours if draw.distance_bin == most)
             assert shown_first in (n // 2, n - n // 2)
@@ -74,6 +77,32 @@ def test_a_cell_keeps_every_promise(n_words, text, seed, lengths, test, validati
     book = made_book(max(n_words, 15 * lengths[0]), text)  # a shorter one may not hold as many long excerpts
     cell = Cell(*lengths, test, validation, seed)
     assert check(cell, book, draw_pairs(cell, book))
+
+
+@pytest.mark.parametrize(("segment_words", "test", "validation"), [(50, 300, 30), (20, 41, 0)])
+def test_a_whole_book_has_pairs_up_to_40_000_words_apart(segment_words, test, validation):
+    book = made_book(44_000)
+    cell = Cell(None, segment_words, test, validation)
+    drawn = draw_pairs(cell, book)
+    assert cell.config == f"book_s{segment_words}" and check(cell, book, drawn)
+    assert draw_pairs(cell, book) == drawn != draw_pairs(Cell(None, segment_words, test, validation, seed=1), book)
+    assert sorted({draw.distance_bin for draw in drawn}) == [400, 1000, 1500, 4000, 10_000, 16_500, 25_000, 40_000]
+    for bin_ in cell.bins(len(book.words)):
+        pairs = [draw.pair for draw in drawn if draw.distance_bin == bin_.most]
+        distances = [second - first for first, second in pairs]
+        middle = (bin_.least + bin_.most) / 2
+        assert abs(np.mean(distances) - middle) < 0.25 * (bin_.most - bin_.least)
+        begins = [first for first, _ in pairs]
+        reach = len(book.words) - bin_.most  # pairs begin in all parts of what the bin leaves
+        assert min(begins) < 0.25 * reach and max(begins) > 0.75 * reach
+    assert max(second - first for first, second in (draw.pair for draw in drawn)) > 39_000
+
+
+def test_a_shorter_book_has_the_bins_that_end_within_it():
+    assert [tuple(bin_) for bin_ in whole_book_bins(1550, 50)] == [(50, 400), (401, 1000), (1001, 1500)]
+    assert len(whole_book_bins(1549, 50)) == 2 and whole_book_bins(449, 50) == []
+    book = made_book(6000)
+    assert check(Cell(None, 20, 20, 2), book, draw_pairs(Cell(None, 20, 20, 2), book))
 
 
 def test_a_cell_depends_on_its_lengths_book_and_seed_alone():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from epbench import BadInput
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.dataset.schema import answer_text
+from epbench.tulving.questions.fake_events import fake_events
 from epbench.tulving.questions.generate import (
     TRACED,
     bin_of,
@@ -118,6 +119,35 @@ def test_empty_questions_are_inner_and_outer_with_half_of_the_elements_replaced(
         if (q.template, q.origin) == (29, "outer")
     ]
     assert abs(sum(unused) / len(unused) - 4 * 0.5 / (1 - 0.5**4)) < 0.15  # Bernoulli(1/2), without "none replaced"
+
+
+def test_the_published_rule_makes_one_fake_event_of_each_chapter():
+    """Inner or outer, with one to four elements replaced, each number equally often; a very long book has inner ones alone."""
+    rows = [tuple(f"{letter}{(place * (i + 1)) % 90:02}" for i, letter in enumerate("tsec")) for place in range(1000)]
+    unused = {letter: [f"new {letter}"] for letter in "tsec"}
+    events = list(fake_events(rows, unused, rule="published"))
+    assert len(events) == 1000 and events == list(fake_events(rows, unused, rule="published"))
+    assert events != list(fake_events(rows, unused, rule="published", seed=1))
+    sizes = Counter(sum(value.startswith("new") for value in event) for origin, event in events if origin == "outer")
+    assert 450 < sizes.total() < 550 and set(sizes) == {1, 2, 3, 4} and max(sizes.values()) < 1.5 * min(sizes.values())
+    assert {origin for origin, _ in fake_events([*rows, rows[0]], unused, rule="published")} == {"inner"}
+    nothing_else = {letter: list[str]() for letter in "tsec"}
+    assert all(
+        event in rows for origin, event in fake_events(rows, nothing_else, rule="published") if origin == "outer"
+    )
+    with pytest.raises(BadInput, match="empty: expected paper or published, found 'none'"):
+        fake_events(rows, unused, rule="none")
+
+
+@pytest.mark.parametrize(("book", "least", "most"), [("short", 400, 500), ("long", 3500, 3800)])
+def test_the_published_rule_gives_about_as_many_empty_questions_as_were_published(book, least, most):
+    """438 and 3,657 were; the text of the paper would give 700 and 6,400."""
+    made = make_book(Recipe(book, empty="published")).questions
+    empty = [question for question in made if question.origin != "book"]
+    assert least < len(empty) < most and len({question.id for question in made}) == len(made)
+    assert all(question.answer == [] and question.chapters == [] for question in empty)
+    if book == "long":
+        assert [q for q in made if q.origin == "book"] == [q for q in BOOK.questions if q.origin == "book"]
 
 
 def test_single_event_questions_are_the_fine_tuning_set():

@@ -1,6 +1,8 @@
 import json
 import shutil
 import zipfile
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +11,15 @@ from epbench import BadInput
 from epbench.metric_folders import metric_module
 from epbench.progress import no_progress
 from epbench.tulving.dataset.schema import configs_of
-from epbench.tulving.questions.generate import select, single_event
+from epbench.tulving.events.dates import from_words
+from epbench.tulving.events.events import Event
+from epbench.tulving.questions.generate import BINS, all_questions, select, single_event
 from epbench.tulving.released.archive import open_archive, reader_of, writer_of
-from epbench.tulving.released.books import read_book
+from epbench.tulving.released.books import published_chapters, published_events, read_book
 from epbench.tulving.released.runs import score_published_runs
 from tests.published_data import ARCHIVES, BOOKS
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +50,47 @@ def test_a_published_book_gives_the_published_counts(path, book, counts):
             assert set(q.answer) == set(ours[q.id].answer) and q.chapters == ours[q.id].chapters
             assert q.get == "all" or q.answer == ours[q.id].answer
     assert [config.name for config in configs_of(data)] == ["qa", "all_questions", "finetune", "chapters", "book"]
+
+
+N_EMPTY = {"ours_n20.zip": 437, "released_n20.zip": 438, "released_n200.zip": 3657}
+"""By archive, the questions without an answer; for the published ones as in Appendix B.2.3. Other names sort differently."""
+
+
+@pytest.mark.parametrize(("path", "book", "counts"), BOOKS, ids=lambda value: getattr(value, "name", ""))
+def test_the_published_rule_gives_the_published_empty_questions(path, book, counts):
+    archive = open_archive(path)
+    data = read_book(archive, archive.find_book(book, "default", "narrative"), empty="published")
+    assert sum(not question.n_chapters for question in data.questions) == N_EMPTY[path.name]
+    assert sum(question.n_chapters > 0 for question in data.questions) == counts[0]
+    inner = {question.id for question in data.selected if question.origin == "inner"}
+    found = {question.id for question in data.questions if question.origin == "inner"}
+    assert path.name.startswith("ours") or (inner and inner <= found)  # ours were drawn by the other rule
+
+
+@pytest.mark.parametrize("path", [path for path, _, counts in BOOKS if counts[0] == 3886], ids=lambda path: path.name)
+@pytest.mark.parametrize(("n_events", "untold"), [(20, ()), (200, (56, 57, 59, 126))], ids=["short", "long"])
+def test_the_cards_of_the_books_by_gpt_4o_have_the_numbers_of_the_published_events(path, n_events, untold):
+    """Its books have the same events, of which it told all 20, and all of the 200 but four."""
+    archive = open_archive(path)
+    events = published_events(archive.files, archive.books[0])[:n_events]
+    any_chapter = published_chapters(archive.files, archive.books[0])[0]
+    chapters = []
+    for event in (event for number, event in enumerate(events) if number not in untold):
+        drawn = Event(from_words(event[0]), *event[1:])
+        chapters.append(replace(any_chapter, number=len(chapters) + 1, event=drawn, text=drawn.detail))
+    n_unused = [100 - len({event[i] for event in events}) for i in range(4)]
+    unused = {letter: [f"new {k:02}" for k in range(n)] for letter, n in zip("tsec", n_unused, strict=True)}
+    questions = all_questions(chapters, unused, empty="published")
+    n_answered, bins = sum(q.n_chapters > 0 for q in questions), Counter(q.bin for q in select(questions))
+    card = (ROOT / f"dataset_cards/{'short' if n_events == 20 else 'long'}-gpt-4o/README.md").read_text()
+    for line in (
+        f"| chapters | {len(chapters)} |",
+        f"| questions, answerable and empty | {n_answered} and {len(questions) - n_answered} |",
+        f"| questions with one matching chapter (`finetune`) | {len(single_event(questions))} |",
+        f"| selected questions | {bins.total()} |",
+        *(f"| selected, {bin_} matching chapters | {bins[bin_]} |" for bin_ in BINS),
+    ):
+        assert f"{line}\n" in card
 
 
 @pytest.mark.parametrize("path", [path for path, _ in ARCHIVES], ids=lambda path: path.name)
@@ -120,6 +167,8 @@ def test_the_reordered_book_is_rebuilt_and_scored(archive, tmp_path):
     assert times == sorted(times) and ordered.book().startswith("Chapter 1\n\n")
     plain = read_book(found, found.find_book("short", "default", "narrative"))
     assert [q.id for q in ordered.selected] == [q.id for q in plain.selected]
+    empty, as_drawn = (read_book(found, book, empty="published").questions for book in found.books)
+    assert {q.id for q in empty} == {q.id for q in as_drawn} and empty != as_drawn
     assert [q.chapters for q in ordered.selected] != [q.chapters for q in plain.selected]
     scores = score_published_runs(found, tmp_path / "runs", no_progress).scores
     assert len(scores) == 6
@@ -133,7 +182,16 @@ def test_several_generating_models_are_told_apart(archive):
     found = open_archive(archive)
     with pytest.raises(BadInput, match="choose one by its generator: gpt-4o-2024-05-13, made"):
         found.find_book("short", "default", "narrative")
-    assert found.find_book("short", "default", "narrative", "gpt-4o-2024-05-13").generator == "gpt-4o-2024-05-13"
+    theirs = found.find_book("short", "default", "narrative", "gpt-4o-2024-05-13")
+    assert theirs.generator == "gpt-4o-2024-05-13"
+    names = {found.dataset_of(book) for book in found.books}
+    assert names == {"short", "short-made"}  # with as many books each, the first name has the plain one
+    ordered = book.name.replace("_Idefault_", "_Iordered_")
+    shutil.copytree(archive / "Udefault_Sdefault_seed0/answers", archive / "UdefaultOrdered_Sdefault_seed0/answers")
+    runs = next((archive / "UdefaultOrdered_Sdefault_seed0/answers").iterdir())
+    runs.rename(runs.with_name(ordered))
+    found = open_archive(archive)
+    assert {found.dataset_of(book) for book in found.books} == {"short", "short-gpt-4o", "short-ordered"}
 
 
 @pytest.mark.parametrize(("book", "universe"), [("long", "default"), ("short", "news")])

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from epbench.booksort.context.found import Found, find, rarity_of
 from epbench.booksort.context.retrieval import query_for, spaced
-from epbench.booksort.dataset.load import BookText, Pair, excerpt_of, group_of, pair_id
+from epbench.booksort.dataset.load import BookText, Pair, excerpt_of, group_of, is_whole_book, pair_id
 from epbench.booksort.texts.sentences import sentence_starts
 from epbench.errors import BadInput
 from epbench.memories.between import told_after
@@ -118,7 +118,8 @@ class Told:
 
     def parts(self, pair: Pair) -> tuple[range, range]:
         """The numbers of the conversations that hold a part of the earlier and of the later segment."""
-        starts, begin = self._starts[self.store_of(pair)], self._begin(pair.book_idx, excerpt_of(pair))
+        starts = self._starts[self.store_of(pair)]
+        begin = 0 if is_whole_book(pair.config) else self._begin(pair.book_idx, excerpt_of(pair))
         earlier, later = (
             range(bisect_right(starts, at) - 1, bisect_left(starts, at + len(segment.split())))
             for at, segment in zip((begin + place for place in pair.positions), pair.segments, strict=True)

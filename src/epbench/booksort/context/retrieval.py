@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from epbench.booksort.dataset.load import SWAPPED, BookText, Pair
+from epbench.booksort.dataset.load import SWAPPED, BookText, Pair, is_whole_book
 from epbench.errors import BadInput
 from epbench.journals.answers import fingerprint_of
 from epbench.journals.journal import Journal
@@ -84,6 +85,7 @@ class SegmentPositions:
     def __init__(self, books: Sequence[BookText]) -> None:
         self._texts = {book.book_idx: spaced(book.text) for book in books}
         self._start_of = lru_cache(maxsize=64)(self._find)  # the pairs of an excerpt follow one another
+        self._begins_of = lru_cache(maxsize=64)(self._begins)
 
     def of(self, pair: Pair) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return where the earlier and the later segment begin and end in the book's text with single spaces.
@@ -94,6 +96,12 @@ class SegmentPositions:
         Raises:
             BadInput: The pair's excerpt is not in its book.
         """
+        if is_whole_book(pair.config):
+            begins = [self._begins_of(pair.book_idx)[position] for position in pair.positions]
+            first, second = (
+                (begin, begin + len(spaced(segment))) for begin, segment in zip(begins, pair.segments, strict=True)
+            )
+            return first, second
         start = self._start_of(pair.book_idx, pair.excerpt or "")
         if start < 0 or not pair.excerpt:
             raise BadInput(
@@ -106,6 +114,10 @@ class SegmentPositions:
             for position, segment in zip(pair.positions, pair.segments, strict=True)
         )
         return earlier, later
+
+    def _begins(self, book_idx: int) -> list[int]:
+        """Where each word of a book begins in its text with single spaces."""
+        return [0, *accumulate(len(word) + 1 for word in self._texts[book_idx].split(" "))]
 
     def _find(self, book_idx: int, excerpt: str) -> int:
         return self._texts.get(book_idx, "").find(spaced(excerpt))

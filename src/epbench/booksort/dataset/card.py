@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from epbench.booksort.dataset.load import is_whole_book
 from epbench.booksort.dataset.schema import Recipe
 from epbench.booksort.texts.books import Book
 from epbench.hub.card import filled, filled_card
@@ -23,9 +24,10 @@ def benchmark_yaml(configs: Sequence[Config]) -> str:
     The Hub validates the file when it is pushed.
 
     Args:
-        configs: The configs of the dataset; those without pairs, such as `books`, are no tasks.
+        configs: The configs of the dataset; those without pairs, such as `books`, or without excerpts are no tasks.
     """
-    names = dict.fromkeys(config.name for config in configs if "choices" in config.features)
+    with_pairs = [config.name for config in configs if "choices" in config.features]
+    names = dict.fromkeys(name for name in with_pairs if not is_whole_book(name))
     return filled("epbench.booksort", "eval.yaml.jinja", {"configs": names})
 
 
@@ -47,7 +49,8 @@ def booksort_card(command: str, books: Sequence[Book], recipe: Recipe, configs: 
     values = {
         "command": command,
         "nine": all(book.published_words for book in books),
-        "uneven": recipe.excerpts % 2 or recipe.validation % 2,
+        "uneven": any(n % 2 for cell in recipe.cells() for n in (cell.test, cell.validation)),
+        "whole_book": recipe.whole_book,
         "pairs": [{"name": name, "n_books": len(indices[name])} | _counts(pairs[name]) for name in pairs],
         "left_out": [(title, names) for title, names in shorter if names],
         "books": books,

@@ -19,7 +19,7 @@ from epbench.hub.rows import Row, check_rows, checked_rows, hub_configs, stored_
 SPLITS = ("test", "validation")
 SWAPPED = "/swapped"
 """Suffix of a pair's id when the pair is asked in the swapped order."""
-_NAME = re.compile(r"e(\d+)_s(\d+)")
+_NAME = re.compile(r"(?:e(\d+)|book)_s(\d+)")
 PAIR = fields(
     {
         **dict.fromkeys(("id", "segment_1", "segment_2", "book_title"), str),
@@ -37,12 +37,12 @@ class Pair:
 
     Attributes:
         id: Id of the row.
-        config: Name of the config, `e<excerpt>_s<segment>`.
+        config: Name of the config, `e<excerpt>_s<segment>`, or `book_s<segment>` for whole books.
         book_idx: Number of the book.
         title: Title of the book.
         excerpt_idx: Number of the excerpt in its book and config.
         excerpt: Text of the excerpt; None if the set does not have it.
-        excerpt_length: Length of the excerpt in words.
+        excerpt_length: Length of the excerpt in words; with `book_s<segment>`, of the book.
         segment_length: Length of a segment in words.
         segments: The earlier and the later segment.
         positions: Positions of the segments, in words from the start of the excerpt.
@@ -86,11 +86,21 @@ def excerpt_of(pair: Pair) -> str:
     Raises:
         BadInput: The set does not have it.
     """
+    if pair.excerpt is None and is_whole_book(pair.config):
+        raise BadInput(
+            f"pair {pair.id!r}: {pair.config} asks about whole books and has no excerpts; it works with the memories none, rag "
+            "and full-book, and with a memory system that stores the book"
+        )
     if pair.excerpt is None:
         raise BadInput(
             f"pair {pair.id!r}: the set does not have the text of its excerpt; {pair.config} works only without memory"
         )
     return pair.excerpt
+
+
+def is_whole_book(config: str) -> bool:
+    """Return whether the pairs of a config are about whole books and not about excerpts."""
+    return config.startswith("book_")
 
 
 def pair_id(id_: str) -> str:
@@ -196,7 +206,7 @@ def asked_pairs(
 
 
 def config_names(name: str) -> list[str]:
-    """Return the configs of a set, short excerpts first.
+    """Return the configs of a set, short excerpts first, whole books last.
 
     Raises:
         BadInput: The set has none.
@@ -211,7 +221,7 @@ def config_names(name: str) -> list[str]:
     matches = [match for config in names if (match := _NAME.fullmatch(config))]
     if not matches:
         raise BadInput(f"{name}: expected a config e<excerpt>_s<segment>, got none; is it a Book-SORT dataset?")
-    return [match[0] for match in sorted(matches, key=lambda match: (int(match[1]), int(match[2])))]
+    return [match[0] for match in sorted(matches, key=lambda match: (int(match[1] or 10**9), int(match[2])))]
 
 
 def load_books(name: str) -> list[BookText]:
@@ -241,9 +251,15 @@ def fingerprint(content: Iterable[Pair | BookText]) -> str:
 def _pairs(name: str, config: str, split: str) -> Iterator[Pair]:
     match = _NAME.fullmatch(config)
     if not match:
-        raise BadInput(f"config: expected e<excerpt>_s<segment>, such as e250_s20, or all, got {config!r}")
-    lengths = int(match[1]), int(match[2])
-    rows = published.rows(name, lengths, split) if published.is_published(name) else stored_rows(name, config, split)
+        raise BadInput(
+            f"config: expected e<excerpt>_s<segment>, such as e250_s20, book_s<segment> or all, got {config!r}"
+        )
+    if not published.is_published(name):
+        rows: Iterable[Row] = stored_rows(name, config, split)
+    elif match[1] is None:
+        raise BadInput(f"{name}: the published set has no pairs of whole books, got config {config!r}")
+    else:
+        rows = published.rows(name, (int(match[1]), int(match[2])), split)
     excerpts: dict[str, str] = {}  # the pairs of an excerpt share one string, as long excerpts take most of the memory
     where = f"{name}, config {config!r}, split {split!r}"
     for number, row in enumerate(check_rows(where, rows, PAIR)):
@@ -271,7 +287,7 @@ def pair_of(where: str, config: str, row: Row, excerpt: str | None) -> Pair:
         raise BadInput(
             f"{where}, field 'answer': expected {answer!r} by present_seg1_first, got {shown(row['answer'])}"
         )
-    if f"e{row['excerpt_length']}_s{row['segment_length']}" != config:
+    if config not in (f"e{row['excerpt_length']}_s{row['segment_length']}", f"book_s{row['segment_length']}"):
         raise BadInput(
             f"{where}, field 'excerpt_length' or 'segment_length': expected the lengths in the config's name"
         )

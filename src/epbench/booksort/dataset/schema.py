@@ -9,7 +9,13 @@ from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS, distance_bins
+from epbench.booksort.pairs.bins import (
+    EXCERPT_WORDS,
+    SEGMENT_WORDS,
+    WHOLE_BOOK_EDGES,
+    distance_bins,
+    whole_book_bins,
+)
 from epbench.booksort.pairs.sampling import Cell, PairDraw, draw_pairs
 from epbench.booksort.texts.books import Book
 from epbench.errors import BadInput
@@ -31,6 +37,8 @@ class Recipe:
         excerpts: Number of test excerpts per book and config, at least 1.
         validation: Number of validation excerpts per book and config, at least 0.
         seed: Seed of all random streams.
+        whole_book: Number of test pairs per book and distance bin in the configs of whole books, such as `book_s50`; a tenth
+            as many are for validation. 0 for no such configs.
     """
 
     excerpt_words: tuple[int, ...] = EXCERPT_WORDS
@@ -38,19 +46,26 @@ class Recipe:
     excerpts: int = 100
     validation: int = 10
     seed: int = 0
+    whole_book: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("excerpts", 1), ("validation", 0)):
+        for name, least in (("excerpts", 1), ("validation", 0), ("whole_book", 0)):
             if getattr(self, name) < least:
                 raise BadInput(f"{name}: expected at least {least}, got {getattr(self, name)}")
         for cell in self.cells():
-            distance_bins(cell.excerpt_words, cell.segment_words)
+            if cell.excerpt_words is not None:
+                distance_bins(cell.excerpt_words, cell.segment_words)
 
     def cells(self) -> list[Cell]:
-        """Return every combination of lengths, short excerpts first."""
+        """Return every combination of lengths, short excerpts first, then whole books."""
+        lengths: list[tuple[int | None, int, int]] = [
+            (excerpt, self.excerpts, self.validation) for excerpt in sorted(set(self.excerpt_words))
+        ]
+        if self.whole_book:
+            lengths.append((None, self.whole_book, self.whole_book // 10 if self.validation else 0))
         return [
-            Cell(excerpt, segment, self.excerpts, self.validation, self.seed)
-            for excerpt in sorted(set(self.excerpt_words))
+            Cell(excerpt, segment, test, validation, self.seed)
+            for excerpt, test, validation in lengths
             for segment in sorted(set(self.segment_words))
         ]
 
@@ -68,7 +83,7 @@ def tasks_of(books: Sequence[Book], recipe: Recipe) -> list[Task]:
     """Return every cell of every book. As in the paper, a book is left out where it is shorter than the excerpts.
 
     Raises:
-        BadInput: A book is shorter than all excerpts.
+        BadInput: A book is shorter than all excerpts, or no book is long enough for pairs of whole books.
     """
     least = min(recipe.excerpt_words)
     for book in books:
@@ -77,7 +92,9 @@ def tasks_of(books: Sequence[Book], recipe: Recipe) -> list[Task]:
                 f"{book.file}: expected at least {least} words of narrative (the shortest excerpt), got {len(book.words)}; "
                 "remove the file or ask for shorter excerpts"
             )
-    return [(cell, book) for cell in recipe.cells() for book in books if len(book.words) >= cell.excerpt_words]
+    if recipe.whole_book and not any(whole_book_bins(len(book.words), max(recipe.segment_words)) for book in books):
+        raise BadInput(f"whole books: expected one of at least {WHOLE_BOOK_EDGES[0]} words and a segment, got none")
+    return [(cell, book) for cell in recipe.cells() for book in books if cell.bins(len(book.words))]
 
 
 def make_configs(
@@ -104,21 +121,26 @@ def make_configs(
 
 
 def _pair_columns(rows: Sequence[tuple[Cell, Book, PairDraw]]) -> Mapping[str, Sequence[Any]]:
-    """Return the published columns, then ours. The text of an excerpt is stored once for all its pairs."""
+    """Return the published columns, then ours.
+
+    The text of an excerpt is stored once for all its pairs; that of a whole book is in the config `books`.
+    """
     import numpy as np
     import pyarrow as pa
 
     excerpts: dict[tuple[int, int], int] = {}
     texts: list[memoryview] = []
     which = []
+    values = [_values(*row) for row in rows]
+    columns: dict[str, Any] = {name: [value[name] for value in values] for name in values[0]}
     for cell, book, drawn in rows:
+        if cell.excerpt_words is None:
+            return columns | {"excerpt_text": [None] * len(rows)}
         key = (book.index, drawn.excerpt)
         if key not in excerpts:
             excerpts[key] = len(texts)
             texts.append(book.stretch(drawn.excerpt, cell.excerpt_words))
         which.append(excerpts[key])
-    values = [_values(*row) for row in rows]
-    columns: dict[str, Any] = {name: [value[name] for value in values] for name in values[0]}
     offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     joined = pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(offsets), pa.py_buffer(b"".join(texts)))
     columns["excerpt_text"] = pa.DictionaryArray.from_arrays(pa.array(which, pa.int32()), joined)
@@ -133,7 +155,7 @@ def _values(cell: Cell, book: Book, drawn: PairDraw) -> dict[str, Any]:
         "book_idx": book.index,
         "excerpt_idx": drawn.excerpt_idx,
         "segment_idx": 0,
-        "excerpt_length": cell.excerpt_words,
+        "excerpt_length": cell.excerpt_words or len(book.words),
         "segment_1": segments[0],
         "segment_2": segments[1],
         "segment_length": cell.segment_words,
@@ -200,7 +222,7 @@ def manifest(books: Sequence[Book], recipe: Recipe, configs: Sequence[Config]) -
         made.setdefault(config.name, {})[config.split] = {"rows": config.n_rows, "sha256": _rows_sha256(config)}
     content = {
         "versions": {library: version(library) for library in ("epbench", "datasets", "numpy", "pyarrow")},
-        "recipe": asdict(recipe),
+        "recipe": {name: value for name, value in asdict(recipe).items() if name != "whole_book" or value},
         "books": [
             {
                 "book_idx": book.index,
@@ -230,7 +252,7 @@ def _short(name: str, column: Any) -> Sequence[Any]:
     """Return a column in which long texts are replaced by their SHA-256."""
     if name == "text":
         return [hashlib.sha256(text.encode()).hexdigest() for text in column]
-    if name == "excerpt_text":
+    if name == "excerpt_text" and not isinstance(column, list):
         texts = [hashlib.sha256(text.as_buffer()).hexdigest() for text in column.dictionary]
         return [texts[i] for i in column.indices.to_pylist()]
     return column  # type: ignore[no-any-return]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 EXCERPT_WORDS = (250, 1000, 2500, 10_000, 20_000)
 SEGMENT_WORDS = (20, 50)
+WHOLE_BOOK_EDGES = (400, 1000, 1500, 4000, 10_000, 16_500, 25_000, 40_000)
+"""Right edges, in words, of the bins of distance that the paper's figures have for whole books."""
 _LONG = 5000  # words; the first bin of excerpts of this length or longer ends at 1000 words
 
 
@@ -62,6 +64,17 @@ def distance_bins(excerpt_words: int, segment_words: int) -> list[DistanceBin]:
     return [DistanceBin(segment_words, edges[0]), *(DistanceBin(a + 1, b) for a, b in itertools.pairwise(edges))]
 
 
+def whole_book_bins(n_words: int, segment_words: int) -> list[DistanceBin]:
+    """Return the bins of a whole book in ascending order: those of `WHOLE_BOOK_EDGES` that end within the book, if any.
+
+    Args:
+        n_words: Length of the book in words.
+        segment_words: Length of a segment in words, L_S.
+    """
+    edges = [edge for edge in WHOLE_BOOK_EDGES if segment_words < edge <= n_words - segment_words]
+    return [DistanceBin(a + 1, b) for a, b in itertools.pairwise([segment_words - 1, *edges])]
+
+
 _NO_GAP = 2**62
 
 SegmentPair = tuple[int, int]
@@ -93,7 +106,15 @@ class Starts:
 class Shelf:
     """The pairs of one distance bin and the excerpts that hold them."""
 
-    def __init__(self, starts: Starts, excerpt_words: int, segment_words: int, bin_: DistanceBin) -> None:
+    def __init__(
+        self,
+        starts: Starts,
+        excerpt_words: int,
+        segment_words: int,
+        bin_: DistanceBin,
+        *,
+        whole_book: bool = False,
+    ) -> None:
         """Set up an empty shelf.
 
         Args:
@@ -101,8 +122,9 @@ class Shelf:
             excerpt_words: Length of an excerpt in words.
             segment_words: Length of a segment in words.
             bin_: The distance bin.
+            whole_book: Whether every excerpt is the whole book; then excerpts are known by any number of their own.
         """
-        self._starts = starts
+        self._starts, self._whole_book = starts, whole_book
         self._reach = (
             excerpt_words - segment_words
         )  # from the start of an excerpt to the last possible start of a segment
@@ -174,8 +196,9 @@ class Shelf:
         import numpy as np
 
         before, words = self._starts.before, self._starts.words
-        last = excerpt + self._reach
-        first = words[before(excerpt) : before(last - least + 1)]
+        begin_of_excerpt = 0 if self._whole_book else excerpt
+        last = begin_of_excerpt + self._reach
+        first = words[before(begin_of_excerpt) : before(last - least + 1)]
         begin, end = before(first + least), np.minimum(before(first + (most + 1)), before(last + 1))
         n = end - begin
         upto = n.cumsum()

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from epbench.booksort.pairs.bins import SegmentPair, Shelf, Starts, distance_bins, fill
+from epbench.booksort.pairs.bins import (
+    DistanceBin,
+    SegmentPair,
+    Shelf,
+    Starts,
+    distance_bins,
+    fill,
+    whole_book_bins,
+)
 from epbench.booksort.texts.books import Book
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
@@ -31,7 +39,8 @@ class PairDraw:
 
     Attributes:
         split: `test` or `validation`.
-        excerpt_idx: Number of the excerpt in its book and config; the test excerpts come first.
+        excerpt_idx: Number of the excerpt in its book and config; the test excerpts come first. In a whole book it numbers the
+            draws of a pair in every bin.
         excerpt: Index in the book of the first word of the excerpt.
         pair: Indices in the book of the first words of the two segments, the earlier one first.
         distance_bin: Largest distance in the bin.
@@ -51,14 +60,14 @@ class Cell:
     """The lengths and numbers to draw from one book.
 
     Attributes:
-        excerpt_words: Length of an excerpt in words.
+        excerpt_words: Length of an excerpt in words; None if it is the whole book.
         segment_words: Length of a segment in words.
-        test: Number of test excerpts.
-        validation: Number of validation excerpts.
+        test: Number of test excerpts; in a whole book, of test pairs in each bin.
+        validation: The same of validation.
         seed: Seed of all random streams.
     """
 
-    excerpt_words: int
+    excerpt_words: int | None
     segment_words: int
     test: int = 100
     validation: int = 10
@@ -66,8 +75,14 @@ class Cell:
 
     @property
     def config(self) -> str:
-        """Name of the config, such as `e250_s20`."""
-        return f"e{self.excerpt_words}_s{self.segment_words}"
+        """Name of the config, such as `e250_s20`, or `book_s50` for whole books."""
+        return f"{f'e{self.excerpt_words}' if self.excerpt_words else 'book'}_s{self.segment_words}"
+
+    def bins(self, n_words: int) -> list[DistanceBin]:
+        """Return the distance bins of a book with that many words; none if it is too short."""
+        if self.excerpt_words is None:
+            return whole_book_bins(n_words, self.segment_words)
+        return distance_bins(self.excerpt_words, self.segment_words) if n_words >= self.excerpt_words else []
 
 
 def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
@@ -80,26 +95,28 @@ def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
 
     Args:
         cell: Lengths, numbers and seed.
-        book: A book of at least `cell.excerpt_words` words.
+        book: A book that is long enough: the cell has bins for its number of words.
 
     Raises:
         BadInput: The book has too few excerpts with a pair in every bin.
     """
     import numpy as np
 
-    bins = distance_bins(cell.excerpt_words, cell.segment_words)
-    n_words = len(book.words)
+    n_words, whole_book = len(book.words), cell.excerpt_words is None
+    bins, excerpt_words = cell.bins(n_words), cell.excerpt_words or n_words
     sentences = np.asarray(book.starts, np.int64)
     segments = _unique_segments(book.codes, sentences, cell.segment_words)
-    excerpts = sentences[sentences + cell.excerpt_words <= n_words]
+    excerpts = np.arange(cell.test + cell.validation) if whole_book else sentences[sentences + excerpt_words <= n_words]
     key = ("booksort", cell.seed, book.index, cell.excerpt_words, cell.segment_words)
 
     def choose(split: str, n: int, allowed: Words, candidates: Words) -> tuple[list[int], list[Shelf]]:
         stream = RandomStream(*key, split)
         starts = Starts(allowed, n_words)
-        shelves = [Shelf(starts, cell.excerpt_words, cell.segment_words, bin_) for bin_ in bins]
+        shelves = [Shelf(starts, excerpt_words, cell.segment_words, bin_, whole_book=whole_book) for bin_ in bins]
+        if whole_book:
+            return fill(candidates.tolist(), n, shelves, stream), shelves
         possible = np.logical_and.reduce([shelf.possible(candidates) for shelf in shelves])
-        span = n_words - cell.excerpt_words + 1
+        span = n_words - excerpt_words + 1
         return fill(_spread(candidates[possible], n, span, stream), n, shelves, stream), shelves
 
     reserved = np.zeros(n_words + 1, np.int64)
@@ -124,7 +141,7 @@ def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
         drawn
         for split, (chosen, shelves), first in (("test", test, 0), ("validation", validation, cell.test))
         for drawn in _pair_draws(
-            split, chosen, shelves, [bin_.most for bin_ in bins], first, RandomStream(*key, split, "order")
+            split, chosen, shelves, [bin_.most for bin_ in bins], first, RandomStream(*key, split, "order"), whole_book
         )
     ]
 
@@ -195,9 +212,15 @@ def _spread(candidates: Words, n: int, span: int, stream: RandomStream) -> Itera
 
 
 def _pair_draws(
-    split: str, chosen: list[int], shelves: list[Shelf], edges: list[int], first: int, stream: RandomStream
+    split: str,
+    chosen: list[int],
+    shelves: list[Shelf],
+    edges: list[int],
+    first: int,
+    stream: RandomStream,
+    whole_book: bool,
 ) -> list[PairDraw]:
-    """Return the pairs in the order of the book.
+    """Return the pairs in the order of the excerpts in the book.
 
     Excerpts are numbered in random order, so that the first k of them are a random sample.
     """
@@ -207,5 +230,6 @@ def _pair_draws(
     shown = [stream.sample([(i + b) % 2 == 0 for i in range(n)], n) for b in range(len(shelves))]
     for i, excerpt in enumerate(sorted(chosen)):
         for shelf, edge, first_is_a in zip(shelves, edges, shown, strict=True):
-            pairs.append(PairDraw(split, numbers[excerpt], excerpt, shelf.held[excerpt], edge, first_is_a[i]))
+            begin = 0 if whole_book else excerpt
+            pairs.append(PairDraw(split, numbers[excerpt], begin, shelf.held[excerpt], edge, first_is_a[i]))
     return pairs

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.scores.run_files import IDENTITY, read_questions, read_scores
+from epbench.booksort.scores.run_files import IDENTITY, about_whole_books, read_questions, read_scores
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
 from epbench.files.typed import typed
@@ -173,12 +173,15 @@ def _run(
         read_scores(part)  # a run that did not end has none
     first = found[parts[0]]
     questions = pd.concat([read_questions(part) for part in parts], ignore_index=True)
-    lengths = sorted(set(zip(questions["excerpt_length"], questions["segment_length"], strict=True)))
+    columns = about_whole_books(questions), questions["excerpt_length"], questions["segment_length"]
+    lengths = sorted(
+        {(whole, 0 if whole else excerpt, segment) for whole, excerpt, segment in zip(*columns, strict=True)}
+    )
     return PaperRun(
         label=label,
         folder=folder,
         dataset=Path(str(first.get("dataset", ""))).name,
-        configs=tuple(f"e{excerpt}_s{segment}" for excerpt, segment in lengths),
+        configs=tuple(f"{'book' if whole else f'e{excerpt}'}_s{segment}" for whole, excerpt, segment in lengths),
         memory=memory_of(first["identity"]),
         model=str(first["identity"].get("model", "")),
         fingerprint="+".join(str(found[part]["identity"]["fingerprint"]) for part in parts),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from epbench.booksort.pairs.bins import WHOLE_BOOK_EDGES
 from epbench.booksort.paper.inputs import PaperRun
 from epbench.booksort.paper.rates import (
     ACCURACY,
@@ -28,7 +29,7 @@ from epbench.reports.plots import line_panels
 if TYPE_CHECKING:
     import pandas as pd
 
-EDGES = (100, 200, 400, 1000, 1500, 4000, 10_000, 16_500, 25_000, 40_000)
+EDGES = (100, 200, *WHOLE_BOOK_EDGES)
 """Right edges, in words, of the bins of distance from 400 on that the paper's figures have, and finer ones below."""
 THIRDS, APART = ("first", "middle", "last"), "in two thirds"
 

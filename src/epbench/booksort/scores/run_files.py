@@ -133,6 +133,11 @@ def read_questions(folder: Path) -> pd.DataFrame:
     return _measured(question_table.read_questions(folder, COLUMNS))
 
 
+def about_whole_books(questions: pd.DataFrame) -> pd.Series[bool]:
+    """Return whether each question is of a config such as `book_s50`, which its id names."""
+    return questions["id"].str.contains("-book_s", regex=False)
+
+
 def _measured(table: pd.DataFrame) -> pd.DataFrame:
     p_a, p_b = (table[label].astype("float64") for label in ("p_a", "p_b"))
     share, failed = p_a.where(table["answer"] == "A", p_b) / (p_a + p_b), table["outcome"] == "failed"

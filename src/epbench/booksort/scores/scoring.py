@@ -10,11 +10,13 @@ AUC of its log odds and the accuracy with a calibrated threshold show this; the 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from epbench.booksort.pairs.bins import WHOLE_BOOK_EDGES
 from epbench.booksort.scores.middle_effect import middle_effect
-from epbench.booksort.scores.run_files import APART, LONG_EXCERPT
+from epbench.booksort.scores.run_files import APART, LONG_EXCERPT, about_whole_books
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.runs.usage import commonest
@@ -174,7 +176,9 @@ def by_group(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, Summary]:
     length, bin_ = rows["excerpt_length"], rows["distance_bin"]
     is_long = length >= LONG_EXCERPT
     edges = [(length // 4).mask(is_long, 1000), (length // 3).mask(is_long, length // 4), length // 2]
-    groups = rows.assign(quarter=1 + sum((bin_ > edge).astype(int) for edge in edges)).groupby(list(columns))
+    numbers = bin_.map(lambda last: 1 + bisect_left(WHOLE_BOOK_EDGES, last))
+    quarters = numbers.where(about_whole_books(rows), 1 + sum((bin_ > edge).astype(int) for edge in edges))
+    groups = rows.assign(quarter=quarters).groupby(list(columns))
     return {" x ".join(map(str, values)): summary(members) for values, members in groups}
 
 
@@ -209,8 +213,8 @@ GROUPINGS: dict[str, Sequence[str]] = {
     "book x part x segment_length": ["book_idx", "part", "segment_length"],
 }
 """How questions are grouped, by the name of the grouping. quarter is the number of the bin of Table 4 that the distance lies in,
-from 1 (nearest) to 4, for any length of the excerpt. part is that of the paper: `SORT` with excerpts of up to 2,500 words,
-`SORT-extend` with longer ones."""
+from 1 (nearest) to 4, for any length of the excerpt; for whole books, of the bin in `WHOLE_BOOK_EDGES`, from 1 to 8. part is that
+of the paper: `SORT` with excerpts of up to 2,500 words, `SORT-extend` with longer ones."""
 
 
 def _pairs_of(rows: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal
@@ -21,6 +21,7 @@ from epbench.tulving.events.universe_files import universe_name, universe_names
 from epbench.tulving.levels.plan import ChapterPlan, check_level
 from epbench.tulving.levels.plot import draw_plans
 from epbench.tulving.questions.evidence import outcome_questions
+from epbench.tulving.questions.fake_events import EmptyRule
 from epbench.tulving.questions.generate import Question, Selection, all_questions, cue_values, select, unused_values
 from epbench.tulving.solving.solver import prove
 
@@ -45,6 +46,7 @@ class Recipe:
         seed: The seed of all draws.
         order: `narrative`, or `chronological` for chapters sorted by date.
         selection: The rule by which questions are selected.
+        empty: The rule by which questions without an answer are made; see `questions.fake_events`.
         writer: The writer of the chapters: `template`, another writer that follows rules, or the name of a model.
         checker: The name of the model that checks the chapters of a model; None for the writer itself.
         wording: The name of the file of wording; None for ours.
@@ -58,6 +60,7 @@ class Recipe:
     seed: int = 0
     order: Order = "narrative"
     selection: Selection = "uniform"
+    empty: EmptyRule = "paper"
     writer: str = TemplateWriter.name
     checker: str | None = None
     wording: str | None = None
@@ -144,8 +147,8 @@ def make_book(
         texts: The words of the questions by number of their template, if not ours.
 
     Raises:
-        BadInput: As for `draw_outline`; the selection or the writer is unknown, the templates have no sentences in a style of the
-            universe, or none of the chapters passes the checks.
+        BadInput: As for `draw_outline`; the selection, the rule of empty questions or the writer is unknown, the templates have
+            no sentences in a style of the universe, or none of the chapters passes the checks.
         RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters; or, at
             level 2 or higher, a fact cannot be derived from the words of the book.
     """
@@ -167,13 +170,14 @@ def make_book(
     if recipe.level >= 2:
         chapters = prove(chapters, universe)
     used = [(event.day, event.space, event.entity, event.content) for event in events]
-    questions = all_questions(chapters, unused_values(as_texts(universe), used), seed=recipe.seed)
+    unused = unused_values(as_texts(universe), used)
+    questions = all_questions(chapters, unused, empty=recipe.empty, seed=recipe.seed)
     if recipe.level >= 5:
         questions += outcome_questions(chapters, seed=recipe.seed)
     if texts:
         questions = [_reworded(question, texts[question.template]) for question in questions]
     if recipe.order == "chronological":
-        chapters, questions = _reordered(chapters, questions)
+        chapters, questions = reordered(chapters, questions)
     by = "" if writing.writer == TemplateWriter.name else f", written by {writing.writer}"
     return BookData(
         title=f"The days of {recipe.name}, seed {recipe.seed}{by}",
@@ -190,8 +194,15 @@ def _reworded(question: Question, text: str) -> Question:
     return question._replace(question=text.format(**given))
 
 
-def _reordered(chapters: list[Chapter], questions: list[Question]) -> tuple[list[Chapter], list[Question]]:
-    """The chapters by date. Questions and answers stay, since answers are in date order anyway; chapter numbers change."""
+def reordered(chapters: Sequence[Chapter], questions: Sequence[Question]) -> tuple[list[Chapter], list[Question]]:
+    """Return the chapters by date, and the questions with the new chapter numbers.
+
+    Questions and answers stay as they are, since answers are in date order anyway.
+
+    Args:
+        chapters: The chapters in the order in which they were drawn.
+        questions: The questions about them.
+    """
     ordered = in_chronological_order(chapters)
     by_event = {cue_values(chapter): chapter.number for chapter in ordered}
     number = {chapter.number: by_event[cue_values(chapter)] for chapter in chapters}

@@ -28,7 +28,8 @@ from epbench.tulving.paper.rows import (
     texts,
     value,
 )
-from epbench.tulving.questions.generate import BINS, Origin
+from epbench.tulving.questions.fake_events import Origin
+from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import CUES, Get, Trace
 from epbench.tulving.scores.run_files import COLUMNS
 

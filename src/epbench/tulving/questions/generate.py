@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import product
 from operator import attrgetter, itemgetter
 from string import Formatter
 from typing import Literal, NamedTuple
@@ -21,10 +19,10 @@ from typing import Literal, NamedTuple
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.tulving.chapters.chapter import Chapter
+from epbench.tulving.questions.fake_events import EmptyRule, Origin, Values, fake_events
 from epbench.tulving.questions.templates import CUE_LETTERS, CUES, TEMPLATES_BY_CUE, Get, Template, Trace
 
 Bin = Literal["0", "1", "2", "3-5", "6+"]
-Origin = Literal["book", "inner", "outer"]
 
 BINS: tuple[Bin, ...] = ("0", "1", "2", "3-5", "6+")
 
@@ -77,7 +75,6 @@ TRACED: Mapping[Trace, Callable[[Chapter], Sequence[str]]] = {
 }
 """By trace, what one chapter contributes to an answer."""
 
-Values = tuple[str, ...]  # the values of a cue, in the order t s e c
 CueIndex = dict[str, dict[Values, list[int]]]
 
 
@@ -107,18 +104,25 @@ def cue_values(chapter: Chapter) -> Values:
     return (event.day, event.space, event.entity, event.content)
 
 
-def all_questions(chapters: Sequence[Chapter], unused: Mapping[str, Sequence[str]], *, seed: int = 0) -> list[Question]:
+def all_questions(
+    chapters: Sequence[Chapter], unused: Mapping[str, Sequence[str]], *, empty: EmptyRule = "paper", seed: int = 0
+) -> list[Question]:
     """Return every question that the book answers, then the empty ones, without duplicates.
 
     Args:
         chapters: The chapters in the order of the book.
         unused: For each of the letters t, s, e, c, the universe's values that no event uses.
+        empty: The rule of the empty questions; see `fake_events`.
         seed: The seed of the empty questions.
+
+    Raises:
+        BadInput: The rule is unknown.
     """
     with without_collector():
         by_date = sorted(chapters, key=lambda chapter: chapter.event.time)
         index = _index_by_cue(by_date)
-        return _answered(by_date, index) + _empty(chapters, index, unused, seed)
+        events = fake_events([cue_values(chapter) for chapter in chapters], unused, rule=empty, seed=seed)
+        return _answered(by_date, index) + _empty(events, index)
 
 
 def single_event(questions: Sequence[Question]) -> list[Question]:
@@ -239,47 +243,21 @@ def _with_places(template: Template) -> tuple[str, Callable[[Values], object]]:
     return text, itemgetter(*(template.cue.index(letter) for _, letter in parts if letter is not None))
 
 
-def _empty(
-    chapters: Sequence[Chapter], index: CueIndex, unused: Mapping[str, Sequence[str]], seed: int
-) -> list[Question]:
-    """Questions without an answer: cues of chapters with some elements replaced, if nothing matches them.
-
-    Each chapter is used once with values of other chapters (inner) and once with unused values (outer). Each element is
-    replaced with probability 1/2; it stays if there is no other value.
-    """
-    rows = [cue_values(chapter) for chapter in chapters]
-    pools: dict[Origin, dict[str, list[str]]] = {
-        "inner": {letter: sorted({row[i] for row in rows}) for i, letter in enumerate(CUE_LETTERS)},
-        "outer": {letter: sorted(unused[letter]) for letter in CUE_LETTERS},
-    }
+def _empty(events: Iterable[tuple[Origin, Values]], index: CueIndex) -> list[Question]:
+    """Questions without an answer: the cues of fake events that nothing in the book matches."""
     asked = {cue: _Asked(cue) for cue in CUES}
     no_item, no_chapter = list[str](), list[int]()  # shared by all of them: most questions of a large book are empty
     nothing = {cue: [no_item] * len(asked[cue].templates) for cue in CUES}
     choosers: list[tuple[str, Callable[[Values], Values], set[Values]]]
     choosers = [(cue, _chooser(cue), set(index[cue])) for cue in CUES]
     questions: list[Question] = []
-    for (number, row), origin in product(enumerate(rows), pools):
-        draws = RandomStream("empty", seed, origin, number)
-        corrupted = tuple(
-            [_replaced(value, pools[origin][letter], draws) for letter, value in zip(CUE_LETTERS, row, strict=True)]
-        )
+    for origin, event in events:
         for cue, chosen, taken in choosers:
-            values = chosen(corrupted)
+            values = chosen(event)
             if values not in taken:
                 taken.add(values)
                 questions += asked[cue].about(values, nothing[cue], no_chapter, origin)
     return questions
-
-
-def _replaced(value: str, pool: Sequence[str], draws: RandomStream) -> str:
-    """With probability 1/2, another value from the sorted pool; it always takes two draws."""
-    masked, choice = draws.unit() < 0.5, draws.unit()
-    at = bisect_left(pool, value)
-    in_pool = at < len(pool) and pool[at] == value
-    if not masked or len(pool) == in_pool:
-        return value
-    k = int(choice * (len(pool) - in_pool))
-    return pool[k + (in_pool and k >= at)]
 
 
 @contextmanager

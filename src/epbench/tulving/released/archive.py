@@ -11,6 +11,7 @@ that they reorder. A folder below `answers/<book>/` is a run only if it holds `r
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -23,6 +24,8 @@ _EXPERIMENT = re.compile(r"U(?P<universe>[A-Za-z]+?)(?P<ordered>Ordered)?_S[A-Za
 _BOOK = re.compile(
     r"model_(?P<generator>.+)_itermax_\d+_I(?P<indexing>[A-Za-z]+)_nbchapters_(?P<chapters>\d+)_nbtokens_\d+"
 )
+
+_VERSION = re.compile(r"-\d{4}-?\d\d-?\d\d$")  # the date at the end of a model's name
 
 _Key = tuple[str, str]  # path of an experiment, and name of a book's folder in it
 
@@ -80,6 +83,18 @@ class Archive:
     books: Sequence[ReleasedBook]
     runs: Mapping[str, Sequence[str]]
     other_folders: Mapping[str, Sequence[str]]
+
+    def dataset_of(self, book: ReleasedBook) -> str:
+        """Return the name of a book's dataset, which no other book of the archive has.
+
+        If several models wrote a book of that kind, the name is that of the model with most books here, and the others'
+        datasets are named after their models, without the date of the version: `long-gpt-4o`.
+        """
+        rivals = {other.generator for other in self.books if other.name == book.name}
+        n_books = Counter(other.generator for other in self.books)
+        if book.generator == min(rivals, key=lambda generator: (-n_books[generator], generator)):
+            return book.name
+        return f"{book.name}-{_VERSION.sub('', book.generator)}"
 
     def find_book(self, book: str, universe: str, order: Order, generator: str | None = None) -> ReleasedBook:
         """Return the one book of a kind.

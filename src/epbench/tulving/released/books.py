@@ -19,15 +19,16 @@ from msgspec import Struct
 from epbench.errors import BadInput
 from epbench.files.text import shown
 from epbench.files.typed import Whole, fields
-from epbench.tulving.chapters.chapter import Chapter, assemble, in_chronological_order
+from epbench.tulving.chapters.chapter import Chapter, assemble
 from epbench.tulving.chapters.loop import Iteration
-from epbench.tulving.dataset.build import BOOKS
+from epbench.tulving.dataset.build import BOOKS, reordered
 from epbench.tulving.dataset.schema import BookData
 from epbench.tulving.events.dates import from_words
 from epbench.tulving.events.events import Event
-from epbench.tulving.events.universe import as_texts, load_universe
+from epbench.tulving.events.universe import PUBLISHED_SIZE, as_texts, load_universe
 from epbench.tulving.events.universe_files import universe_names
-from epbench.tulving.questions.generate import Origin, Question, all_questions, cue_values, question_of, unused_values
+from epbench.tulving.questions.fake_events import EmptyRule, Origin
+from epbench.tulving.questions.generate import Question, all_questions, cue_values, question_of, unused_values
 from epbench.tulving.questions.templates import CUE_LETTERS, PUBLISHED_TEMPLATES, Template
 from epbench.tulving.released.archive import Archive, ReleasedBook
 from epbench.tulving.released.files import Files
@@ -126,24 +127,41 @@ def _day(text: str, where: str) -> date:
         raise BadInput(f"{where}, field 'date': expected a date such as 'May 07, 2024', found {shown(text)}") from None
 
 
-def read_book(archive: Archive, book: ReleasedBook) -> BookData:
+def read_book(archive: Archive, book: ReleasedBook, *, empty: EmptyRule = "paper") -> BookData:
     """Read a published book; `selected` holds the published questions word for word, in their order.
 
     `questions` are generated anew from the events, in our wording. Those about values that no event uses take them from
     our universe of the same name.
+
+    Args:
+        archive: The archive.
+        book: One of its books.
+        empty: The rule of those `questions` that have no answer. `published` gives as many of them as the published code, and
+            the same inner ones, since it also takes the number of unused values from the published universe.
 
     Raises:
         BadInput: A file is missing, truncated or not what its name says, or a value does not fit.
     """
     files = archive.files
     chapters, selected = read_questions(files, book)
-    used = [(day, space, entity, content) for day, space, entity, content, _ in published_events(files, book)]
+    events = [event[:4] for event in published_events(files, book)]
     known = book.universe in universe_names()
     universe = as_texts(load_universe(book.universe)) if known else {letter: [] for letter in CUE_LETTERS}
+    unused = unused_values(universe, events)
+    if empty == "paper":
+        questions = all_questions(chapters, unused)
+    else:
+        told = events[
+            : n_published_events(files, book)
+        ]  # the archive has one list of events for books of several lengths
+        taken = {letter: {event[i] for event in told} for i, letter in enumerate(CUE_LETTERS)}
+        unused = {letter: values[: PUBLISHED_SIZE - len(taken[letter])] for letter, values in unused.items()}
+        original = published_chapters(files, book)
+        questions = _in_order_of(book, original, all_questions(original, unused, empty=empty))[1]
     return BookData(
         title=f"{book.name}, as published, by {book.generator}",
         chapters=chapters,
-        questions=all_questions(chapters, unused_values(universe, used)),
+        questions=questions,
         selected=selected,
         text=files.json(f"{book.base}/book.json", str) if book.order == "narrative" else assemble(chapters),
     )
@@ -156,16 +174,14 @@ def read_questions(files: Files, book: ReleasedBook) -> tuple[list[Chapter], lis
         BadInput: As for `read_book`.
     """
     original = published_chapters(files, book)
-    questions = published_questions(files, book, original)
-    if book.order == "narrative":
-        return original, questions
-    reordered = in_chronological_order(original)
-    new_number = {(c.event.time, c.event.entity): c.number for c in reordered}
-    renumbered = {c.number: new_number[c.event.time, c.event.entity] for c in original}
-    return reordered, [
-        question._replace(chapters=sorted(renumbered[chapter] for chapter in question.chapters))
-        for question in questions
-    ]
+    return _in_order_of(book, original, published_questions(files, book, original))
+
+
+def _in_order_of(
+    book: ReleasedBook, chapters: list[Chapter], questions: list[Question]
+) -> tuple[list[Chapter], list[Question]]:
+    """Chapters and questions as the book has them, from those before it is reordered."""
+    return (chapters, questions) if book.order == "narrative" else reordered(chapters, questions)
 
 
 _QUESTION = fields(

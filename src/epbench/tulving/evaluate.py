@@ -35,7 +35,7 @@ from epbench.tulving.calibration.passport import judge_scores, recall_to_correct
 from epbench.tulving.context.requests import MEMORIES, Reading, repeated
 from epbench.tulving.context.retrieved import note_passages, stand_in
 from epbench.tulving.dataset.load import Loaded, load_book
-from epbench.tulving.judging.own_answers import OwnAnswers, read_answers, record_own_answers
+from epbench.tulving.judging.own_answers import PEOPLE, OwnAnswers, read_answers, record_own_answers
 from epbench.tulving.judging.verdicts import (
     CALLS,
     Judge,
@@ -180,7 +180,7 @@ def _prepare_answers(evaluation: Evaluation, file: Path, data: Loaded, rows: Seq
     )
     return Prepared(
         evaluation=evaluation,
-        label=file.name,
+        label=f"{PEOPLE}, {file.name}" if own_answers.by_people else file.name,
         data=data,
         rows=rows,
         own=own_answers,
@@ -265,14 +265,18 @@ def _identity(prepared: Prepared) -> dict[str, Any]:
     evaluation, data = prepared.evaluation, prepared.data
     if prepared.own is not None:
         about_answers = {"model": prepared.label, "answers": prepared.own.fingerprint, "repeats": 1}
-        return {"benchmark": "tulving", **data.identity, "memory": "answers", **about_answers}
+        if prepared.own.by_people:  # as reported rows name them
+            about_answers |= {"model": PEOPLE}
+        memory = "read-once" if prepared.own.by_people else "answers"
+        return {"benchmark": "tulving", **data.identity, "memory": memory, **about_answers}
     assert evaluation.reading is not None and evaluation.model is not None
     return evaluation.reading.run_identity(data, evaluation.model, evaluation.base_url, prepared.system)
 
 
 def _about(prepared: Prepared) -> dict[str, Any]:
     dataset, model = prepared.evaluation.dataset, prepared.evaluation.model
-    about = {"dataset": dataset, "dataset_revision": dataset_revision(dataset, "qa"), "book": Path(dataset).name}
+    about: dict[str, Any] = {"dataset": dataset, "dataset_revision": dataset_revision(dataset, "qa")}
+    about |= {"book": Path(dataset).name} | ({"people": 1} if prepared.own and prepared.own.by_people else {})
     return about | {"label": prepared.label} | (engine_of(model) | variant_of(model) if model else {})
 
 

@@ -81,13 +81,14 @@ def test_who_is_left_out_and_why(tmp_path):
     study = made(tmp_path, "book", within_days=30)
     of = {"about": {"finished": "2026-03-01"}}
     files = [
-        returned(tmp_path / "in.jsonl", study, THREE, **of),
+        first := returned(tmp_path / "in.jsonl", study, THREE, **of),
         returned(tmp_path / "checks.jsonl", study, THREE, checks=("blue", "one"), **of),
         returned(tmp_path / "early.jsonl", study, THREE[:2], **of),
         returned(tmp_path / "late.jsonl", study, THREE, about={"finished": "2026-02-28"}),
         returned(tmp_path / "later.jsonl", study, THREE, about={"finished": "2026-04-02"}),
         returned(tmp_path / "silent.jsonl", study, THREE),
         returned(tmp_path / "again.jsonl", study, THREE, session="in", **of),
+        first,
     ]
     assert [session.why_not for session in read_returned(study, files)] == [
         "",
@@ -96,6 +97,7 @@ def test_who_is_left_out_and_why(tmp_path):
         "finished the book 31 days before, expected 0 to 30",
         "finished the book -2 days before, expected 0 to 30",
         "does not say on which day the book was finished",
+        "the session of in.jsonl again",
         "the session of in.jsonl again",
     ]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PEOPLE = "people"
+"""The field of a passport, and who answered where people did."""
 
 
 def agreement(decisions: Sequence[tuple[str, str]], clusters: Sequence[object]) -> dict[str, Any]:

@@ -169,8 +169,9 @@ def read_returned(study: Study, paths: Sequence[Path]) -> list[Session]:
             if choices and record["answer"] not in choices:
                 raise BadInput(f"{where}, field 'answer': expected one of {choices}, got {shown(record['answer'])}")
             given[id_] = record["answer"]
-        earlier = known.setdefault(head["session"], path.name)
-        why_not = f"the session of {earlier} again" if earlier != path.name else _why_not(study, head, given)
+        earlier = known.get(head["session"])
+        why_not = f"the session of {earlier} again" if earlier else _why_not(study, head, given)
+        known.setdefault(head["session"], path.name)
         answers = {id_: answer for id_, answer in given.items() if id_ in study.items}
         sessions.append(Session(path.name, f"{len(sessions) + 1}", answers, why_not))
     return sessions

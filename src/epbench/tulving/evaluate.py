@@ -20,6 +20,7 @@ from epbench.files.json_files import read_json
 from epbench.hub.rows import Row, dataset_revision, subset
 from epbench.journals.answers import ANSWERS, ask, retire_others
 from epbench.journals.journal import read_journal
+from epbench.judges.people import PEOPLE
 from epbench.judges.protocol import identity_of, is_free
 from epbench.judges.replies import failure_of
 from epbench.memories.between import unrelated
@@ -35,7 +36,7 @@ from epbench.tulving.calibration.passport import judge_scores, recall_to_correct
 from epbench.tulving.context.requests import MEMORIES, Reading, repeated
 from epbench.tulving.context.retrieved import note_passages, stand_in
 from epbench.tulving.dataset.load import Loaded, load_book
-from epbench.tulving.judging.own_answers import PEOPLE, OwnAnswers, read_answers, record_own_answers
+from epbench.tulving.judging.own_answers import OwnAnswers, read_answers, record_own_answers
 from epbench.tulving.judging.verdicts import (
     CALLS,
     Judge,

@@ -17,6 +17,7 @@ from epbench.errors import BadInput
 from epbench.files.json_files import json_objects
 from epbench.files.text import read_text
 from epbench.files.typed import fields, typed
+from epbench.judges.people import PEOPLE
 from epbench.models.load import Options, load_model, refuse_variant
 from epbench.models.protocol import Model, Request, RuleBasedReader
 
@@ -57,8 +58,8 @@ class Oracle(RuleBasedReader):
         return context.find(f" {' '.join(first)} "), context.find(f" {' '.join(second[: len(first)])} ")
 
 
-PEOPLE, READ_ONCE = "people", "read-once"
-"""The model and the memory of a run of answers that people gave, as reported rows name them."""
+READ_ONCE = "read-once"
+"""The memory of a run of answers that people gave, as reported rows name it."""
 
 _ANSWER = fields({"id": str, "answer": str}, {"answered_by": str, "person": str})
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from msgspec import Struct, ValidationError, convert
 
-from epbench.booksort.context.reader import PEOPLE, READ_ONCE
+from epbench.booksort.context.reader import READ_ONCE
 from epbench.booksort.paper.inputs import PaperRun
 from epbench.booksort.paper.rates import share_of_excerpts
 from epbench.errors import BadInput
 from epbench.files.csv_tables import read_csv
+from epbench.judges.people import PEOPLE
 
 
 class _Trial(Struct):

@@ -12,6 +12,7 @@ from epbench.files.text import parse_json, shown
 from epbench.files.typed import fields, typed
 from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.journals.journal import Journal
+from epbench.judges.people import PEOPLE
 from epbench.judges.replies import kind_of_reply
 from epbench.models.protocol import Request
 
@@ -27,9 +28,6 @@ MAX_ANSWER = 1_000_000
 MAX_LINE_BYTES = 8 * MAX_ANSWER  # an answer whose characters are all escaped (six bytes each), and its id
 
 _LINE = fields({"id": str}, dict.fromkeys(("answer", "failure"), str | None), ("answer",), ("failure",))
-
-PEOPLE = "people"
-"""What `answered_by` is in a file of answers that people gave."""
 
 
 @dataclass(frozen=True)

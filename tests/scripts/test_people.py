@@ -196,6 +196,15 @@ def test_answers_of_code_are_not_called_answers_of_people(small_sets, tmp_path):
     assert (run["identity"]["model"], run["identity"]["memory"]) == ("mine.jsonl", "answers") and "people" not in run
 
 
+@pytest.mark.parametrize(("by", "people"), [("people", True), ("a model", False), (["people"], False), (None, False)])
+def test_of_a_book_answers_are_those_of_people_only_if_every_line_says_so(by, people, tmp_path):
+    from epbench.tulving.judging.own_answers import read_answers
+
+    rows = [{"id": "q1", "answer": "Ada", "answered_by": "people"}, {"id": "q2", "answer": "Ben", "answered_by": by}]
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert read_answers(tmp_path / "mine.jsonl", ["q1", "q2"]).by_people is people
+
+
 # ---- in a browser ----
 
 

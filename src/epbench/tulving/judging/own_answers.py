@@ -89,7 +89,7 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
     known = frozenset(ids)
     answers: dict[str, str] = {}
     failures: dict[str, str] = {}
-    by: set[Any] = set()
+    by_people: list[bool] = []
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
@@ -99,7 +99,7 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
         except ValueError as error:
             raise BadInput(f"{where}: expected JSON in UTF-8 ({error})") from None
         typed(where, record, _LINE)
-        by.add(record.get("answered_by"))
+        by_people.append(record.get("answered_by") == PEOPLE)
         answer, failure = record.get("answer"), record.get("failure")
         if answer is not None and failure is not None:
             both = f"{shown(answer)} and {shown(failure)}"
@@ -119,7 +119,7 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
     empty = {id_: answer for id_, answer in answers.items() if is_empty(answer)}
     filled = {id_: answer for id_, answer in answers.items() if id_ not in empty}
     return OwnAnswers(
-        filled, failures, {id_: answer for id_, answer in empty.items() if answer.strip()}, by == {PEOPLE}
+        filled, failures, {id_: answer for id_, answer in empty.items() if answer.strip()}, all(by_people)
     )
 
 

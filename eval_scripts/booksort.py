@@ -7,6 +7,7 @@
     python eval_scripts/booksort.py --dataset epbench/booksort --config all --memory none --model openai:gpt-4o-mini --limit 400 --plan --out runs/mini
     python eval_scripts/booksort.py --dataset epbench/booksort --memory in-context --both-orders --model hf:Qwen/Qwen3-0.6B --out runs/both
     python eval_scripts/booksort.py --dataset epbench/booksort my-texts/booksort-2 --memory in-context --model hf:Qwen/Qwen3-0.6B --out runs/two
+    python eval_scripts/booksort.py --dataset epbench/booksort --answers study/answers.jsonl --out runs/people
     python eval_scripts/booksort.py --dataset memari/booksort --memory in-context --prompts SORT/sort/evaluation/conf/prompts --prompt 3 --model hf:meta-llama/Meta-Llama-3-8B-Instruct --out runs/published
 
 Memories. none shows the model no text (the baseline), in-context shows the excerpt, rag shows passages of all books found
@@ -59,6 +60,7 @@ from typing import TYPE_CHECKING, Literal
 from epbench import command
 from epbench.arguments import options
 from epbench.arguments.declaring import argument, included, parse
+from epbench.errors import BadInput
 
 if TYPE_CHECKING:
     from epbench.booksort.context.prompts import Pack
@@ -82,7 +84,7 @@ class Arguments:
     split: str = argument("test, or validation (held out for choosing a prompt)", default="test")
     out: Path = argument("the run's folder")
 
-    memory: str = argument(
+    memory: str | None = argument(
         "none, in-context, rag, full-book or a memory system; see above", group="what the model sees"
     )
     prompts: Path | None = argument("another pack: TOML, a YAML file, or a folder of YAML files", metavar="FILE")
@@ -107,7 +109,10 @@ class Arguments:
     systems: options.System = included()
     delay: options.Delay = included()
 
-    model: str = argument(f"oracle (baseline), {options.MODELS}", group="who answers")
+    model: str | None = argument(f"oracle (baseline), {options.MODELS}", group="who answers", either=True)
+    answers: Path | None = argument(
+        'score these answers instead of asking a model: JSONL of {"id", "answer"}', metavar="FILE", either=True
+    )
     backend: options.Backend = included()
     max_tokens: int = argument(
         "longest answer of an endpoint in tokens (25; more for a model that reasons)", default=25, metavar="N"
@@ -120,6 +125,15 @@ class Arguments:
     )
     bounds: options.Bounds = included()
 
+    def __post_init__(self) -> None:
+        if (self.memory is None) == (self.answers is None):
+            raise BadInput("give either --memory to ask a model, or --answers to score a file; see --help")
+        whole = not (self.books or self.both_orders or self.select_prompt or self.select_reading or self.datasets[1:])
+        if self.answers and not (whole and self.part.limit is None and self.part.shard is None):
+            raise BadInput(
+                "--answers scores all answers of a file, to one dataset as it is: give no part, choice or order"
+            )
+
 
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv)
@@ -130,11 +144,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _evaluate_all(args: Arguments) -> None:
     """Every dataset: all of them are checked before the weights are loaded, which then serve all of them."""
     from epbench.booksort.context.prompts import load_prompts, read_wording
-    from epbench.booksort.context.reader import load_reader
+    from epbench.booksort.context.reader import OwnAnswers, load_reader
     from epbench.booksort.evaluate import prepare, run
     from epbench.booksort.prompt_selection import screen_table
     from epbench.booksort.scores.tables import markdown_table, screen_tables
-    from epbench.errors import BadInput
     from epbench.runs.several import folders_of_datasets
 
     if args.select_prompt and (args.prompt is not None or args.select_reading):
@@ -144,7 +157,9 @@ def _evaluate_all(args: Arguments) -> None:
     folders = folders_of_datasets(args.out, args.datasets)
     words = read_wording(args.wording)
     pack = load_prompts(args.prompts) if args.prompts or not words else words["reader"]
-    model = load_reader(args.model, pack, args.backend.options)
+    model: Model = (
+        OwnAnswers(args.answers) if args.answers else load_reader(str(args.model), pack, args.backend.options)
+    )
 
     def ran(ready: Prepared, out: Path) -> Evaluated:
         done = run(ready, out, progress=command.bar)
@@ -156,7 +171,7 @@ def _evaluate_all(args: Arguments) -> None:
     def prepared(dataset: str) -> Prepared:
         return prepare(_evaluation(args, dataset, pack, model))
 
-    with command.within(args.bounds.made(args.model)):
+    with command.within(args.bounds.made(*filter(None, [args.model]))):
         command.run_all(folders, prepared, ran, (screen_tables, markdown_table), plan=args.part.plan)
 
 
@@ -169,7 +184,7 @@ def _evaluation(args: Arguments, dataset: str, pack: Pack, model: Model) -> Eval
         **vars(args.passages),
         dataset=dataset,
         model=model,
-        memory=args.memory,
+        memory=args.memory or "none",
         pack=pack,
         configs=args.config,
         split=args.split,
@@ -182,7 +197,7 @@ def _evaluation(args: Arguments, dataset: str, pack: Pack, model: Model) -> Eval
             stored=args.stored,
             words=args.conversation_words,
             limits=systems.limits,
-            options=systems.installed(args.memory, backend.base_url, backend.request_timeout),
+            options=systems.installed(args.memory or "none", backend.base_url, backend.request_timeout),
             tokens=args.memory_tokens,
         ),
         max_tokens=args.max_tokens,

@@ -80,7 +80,9 @@ def _result(folder: Path, args: Arguments) -> Result:
     dataset, fingerprint, standings = _FIND[benchmark](folder, parts)
     held = sum(check.held is True for check in checks)
     counts = {"hold": held, "not_made": len(checks) - held}
-    return result_of(parts, standings, dataset, fingerprint, checks=counts, by=args.by, note=args.note)
+    n_people = sum(_run(part).get("people", 0) for part in parts.values())
+    note = "; ".join(filter(None, [f"answered by people: {n_people}" if n_people else "", args.note]))
+    return result_of(parts, standings, dataset, fingerprint, checks=counts, by=args.by, note=note)
 
 
 def _check_whole(folder: Path) -> None:

@@ -13,7 +13,7 @@ from tests.scripts.in_process import ROOT
 DOCUMENTED = {
     ("build", "tulving"), ("build", "booksort"), ("build", "memfail"), ("build", "universe"), ("publish",), ("eval", "tulving"),
     ("eval", "booksort"), ("eval", "memfail"), ("judge-check",), ("compare",), ("tables",), ("report",), ("merge",),
-    ("verify",), ("system-check",), ("export",), ("submit",), ("view",), ("profile",),
+    ("verify",), ("system-check",), ("export",), ("submit",), ("view",), ("profile",), ("people",),
 }  # fmt: skip
 
 

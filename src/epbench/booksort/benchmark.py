@@ -7,7 +7,7 @@ from typing import Any
 
 from epbench.booksort.answers import score
 from epbench.booksort.context.remembered import MemoryRun, Told
-from epbench.booksort.dataset.load import asked_pairs, fingerprint, load_books, load_pairs
+from epbench.booksort.dataset.load import answered_pairs, asked_pairs, fingerprint, load_books, load_pairs
 from epbench.booksort.scores.comparison import compare, write_side_by_side
 from epbench.booksort.scores.report import headlines
 from epbench.booksort.scores.results import finish
@@ -31,6 +31,9 @@ def _past(about: Described) -> PastRun:
     by_book = identity.get("stored") == "book"
     both = identity.get("both_orders")
     pairs = asked_pairs(everything, identity["books"], about.limit, about.shard, both, by_book)
+    if "answers" in identity:  # the file of a run of answers is not kept, and its journal names the pairs
+        ids = [record["id"] for record in read_journal(about.folder / ANSWERS).values()]
+        pairs = answered_pairs(everything, ids, str(about.folder / ANSWERS))
     memory = None
     if "stored" in identity and all(check.held for check in checks):
         told = Told(pairs, load_books(about.dataset) if by_book else [], identity["conversation_words"])

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from epbench.booksort.context import retrieval
+from epbench.booksort.context.reader import OwnAnswers
 from epbench.booksort.context.remembered import MemoryRun, Told
 from epbench.booksort.context.requests import MEMORIES, Store, memory_named, requests_for
 from epbench.booksort.dataset.load import (
     BookText,
     Pair,
+    answered_pairs,
     asked_pairs,
     both_orders,
     config_names,
@@ -80,6 +82,8 @@ class Prepared:
     @property
     def label(self) -> str:
         """The name of the run in tables."""
+        if isinstance(own := self.evaluation.model, OwnAnswers):
+            return f"{own.memory}, {own.name}"
         books = " (whole books)" if self.evaluation.by_book else ""
         after = after_tokens(self.evaluation.between)
         return f"{self.evaluation.memory}{books}, {self.evaluation.model.name}{after}"
@@ -165,6 +169,8 @@ class Prepared:
             identity |= {"texts": fingerprint(self.books)}
         if self.held_out:
             identity |= {"held_out": fingerprint(self.held_out)}
+        if isinstance(own := evaluation.model, OwnAnswers):
+            identity |= {"memory": own.memory, "answers": fingerprint_of(own.answers)}
         return identity
 
     @property
@@ -232,6 +238,8 @@ def run(prepared: Prepared, out: Path, *, progress: Progress = no_progress) -> E
     revision = None if is_published(dataset) else dataset_revision(dataset, prepared.pairs[0].config)
     about: dict[str, Any] = {"dataset": dataset, "dataset_revision": revision, "label": label}
     about |= {"limit": evaluation.limit, "shard": evaluation.shard}
+    if isinstance(evaluation.model, OwnAnswers) and evaluation.model.n_people:
+        about |= {"people": evaluation.model.n_people}
     with open_run(out, identity, about | engine_of(evaluation.model) | variant_of(evaluation.model)) as folder:
         retrieval.record(folder, prepared.found, prepared.passages)
         if prepared.memory_run:
@@ -271,7 +279,12 @@ def _check_window(prepared: Prepared) -> None:
 
 def _load(evaluation: Evaluation) -> Prepared:
     everything = load_pairs(evaluation.dataset, evaluation.configs, evaluation.split)
-    pairs = asked_pairs(everything, evaluation.books, evaluation.limit, evaluation.shard, by_book=evaluation.by_book)
+    if isinstance(own := evaluation.model, OwnAnswers):
+        pairs = answered_pairs(everything, own.answers, str(own.path))
+    else:
+        pairs = asked_pairs(
+            everything, evaluation.books, evaluation.limit, evaluation.shard, by_book=evaluation.by_book
+        )
     held_out: list[Pair] = []
     if evaluation.choose:
         validation = load_pairs(evaluation.dataset, evaluation.configs, "validation")

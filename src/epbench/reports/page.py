@@ -21,6 +21,9 @@ EXPLORER = '<section class="explorer"'
 """How an explorer begins; a page with one carries the script. Texts cannot hold this, as they are escaped."""
 OVERVIEW = '<section class="overview"'
 """How a list of runs begins; a page with one carries its script, and may ask its own server for what has changed."""
+PEOPLE = '<section class="people"'
+"""How the questions of a page for people begin; it carries the script that asks them."""
+_SCRIPTS = {EXPLORER: "explorer.js", OVERVIEW: "overview.js", PEOPLE: "people.js"}
 _STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 
 
@@ -41,7 +44,7 @@ def _page(title: str, body: str) -> str:
     from markupsafe import Markup
 
     style = _packaged("style.css")
-    script = _packaged("explorer.js") if EXPLORER in body else _packaged("overview.js") if OVERVIEW in body else ""
+    script = next((_packaged(name) for opening, name in _SCRIPTS.items() if opening in body), "")
     return render(
         "page.html.j2",
         policy=Markup(_policy([style, *_STYLE.findall(body)], script, OVERVIEW in body)),

@@ -20,6 +20,7 @@ from epbench.files.json_files import read_json
 from epbench.hub.rows import Row, dataset_revision, subset
 from epbench.journals.answers import ANSWERS, ask, retire_others
 from epbench.journals.journal import read_journal
+from epbench.judges.people import PEOPLE
 from epbench.judges.protocol import identity_of, is_free
 from epbench.judges.replies import failure_of
 from epbench.memories.between import unrelated
@@ -180,7 +181,7 @@ def _prepare_answers(evaluation: Evaluation, file: Path, data: Loaded, rows: Seq
     )
     return Prepared(
         evaluation=evaluation,
-        label=file.name,
+        label=f"{PEOPLE}, {file.name}" if own_answers.by_people else file.name,
         data=data,
         rows=rows,
         own=own_answers,
@@ -265,14 +266,18 @@ def _identity(prepared: Prepared) -> dict[str, Any]:
     evaluation, data = prepared.evaluation, prepared.data
     if prepared.own is not None:
         about_answers = {"model": prepared.label, "answers": prepared.own.fingerprint, "repeats": 1}
-        return {"benchmark": "tulving", **data.identity, "memory": "answers", **about_answers}
+        if prepared.own.by_people:  # as reported rows name them
+            about_answers |= {"model": PEOPLE}
+        memory = "read-once" if prepared.own.by_people else "answers"
+        return {"benchmark": "tulving", **data.identity, "memory": memory, **about_answers}
     assert evaluation.reading is not None and evaluation.model is not None
     return evaluation.reading.run_identity(data, evaluation.model, evaluation.base_url, prepared.system)
 
 
 def _about(prepared: Prepared) -> dict[str, Any]:
     dataset, model = prepared.evaluation.dataset, prepared.evaluation.model
-    about = {"dataset": dataset, "dataset_revision": dataset_revision(dataset, "qa"), "book": Path(dataset).name}
+    about: dict[str, Any] = {"dataset": dataset, "dataset_revision": dataset_revision(dataset, "qa")}
+    about |= {"book": Path(dataset).name} | ({"people": 1} if prepared.own and prepared.own.by_people else {})
     return about | {"label": prepared.label} | (engine_of(model) | variant_of(model) if model else {})
 
 

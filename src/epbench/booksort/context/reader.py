@@ -1,4 +1,4 @@
-"""Who answers: a language model, or the oracle, a baseline without one that looks up both segments in its context.
+"""Who answers: a language model, a file of answers, or the oracle, a baseline that looks up both segments in its context.
 
 With the excerpt in context the oracle must always be right. If the context does not have both segments it guesses, and must
 be right by chance. It knows nothing but the requests.
@@ -9,10 +9,15 @@ from __future__ import annotations
 import re
 import string
 from functools import lru_cache
+from pathlib import Path
 
 from epbench.booksort.context.prompts import Pack
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
+from epbench.files.json_files import json_objects
+from epbench.files.text import read_text
+from epbench.files.typed import fields, typed
+from epbench.judges.people import PEOPLE
 from epbench.models.load import Options, load_model, refuse_variant
 from epbench.models.protocol import Model, Request, RuleBasedReader
 
@@ -51,6 +56,41 @@ class Oracle(RuleBasedReader):
         first, second = shown["first"].split(), shown["second"].split()
         context = _spaced(request.context)
         return context.find(f" {' '.join(first)} "), context.find(f" {' '.join(second[: len(first)])} ")
+
+
+READ_ONCE = "read-once"
+"""The memory of a run of answers that people gave, as reported rows name it."""
+
+_ANSWER = fields({"id": str, "answer": str}, {"answered_by": str, "person": str})
+
+
+class OwnAnswers(RuleBasedReader):
+    """Answers from elsewhere: those of people, or those of code of one's own.
+
+    Args:
+        path: A JSONL file of `{"id", "answer"}`. The id is that of a pair; a second answer to it has `#2` after the id, and so
+            on. Lines of people have `"answered_by": "people"`, and the person.
+
+    Raises:
+        BadInput: There is no such file, a line is none of these, or an id occurs twice.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.answers, rows = path, dict[str, str](), list(json_objects(str(path), [read_text(path)]))
+        for number, row in enumerate(rows):
+            typed(f"{path}, row {number}", row, _ANSWER)
+            if row["id"] in self.answers:
+                raise BadInput(
+                    f"{path}, row {number}, field 'id': {row['id']!r} occurs twice; a second answer ends in #2"
+                )
+            self.answers[row["id"]] = row["answer"]
+        by_people = {row.get("answered_by") for row in rows} == {PEOPLE}
+        self.n_people = len({row.get("person") for row in rows}) if by_people else 0
+        self.name, self.memory = (PEOPLE, READ_ONCE) if by_people else (path.name, "answers")
+
+    def answer_to(self, request: Request) -> str:
+        """The answer in the file."""
+        return self.answers[request.id]
 
 
 @lru_cache(maxsize=4)

@@ -20,6 +20,7 @@ SPLITS = ("test", "validation")
 SWAPPED = "/swapped"
 """Suffix of a pair's id when the pair is asked in the swapped order."""
 _NAME = re.compile(r"(?:e(\d+)|book)_s(\d+)")
+_AGAIN = re.compile(r"#\d+$")
 PAIR = fields(
     {
         **dict.fromkeys(("id", "segment_1", "segment_2", "book_title"), str),
@@ -203,6 +204,19 @@ def asked_pairs(
     limited = subset(of_books(everything, books), group_of, limit)
     pairs = subset(limited, (lambda pair: f"{pair.book_idx}") if by_book else group_of, None, shard)
     return both_orders(pairs) if both else pairs
+
+
+def answered_pairs(everything: Sequence[Pair], ids: Iterable[str], where: str) -> list[Pair]:
+    """Return the pair of each answer in a file, under the id of the answer: that of a pair, with `#2` for a second answer.
+
+    Raises:
+        BadInput: There is no such pair; the message begins with `where`.
+    """
+    pairs, ids = {pair.id: pair for pair in everything}, list(ids)
+    for number, id_ in enumerate(ids):
+        if _AGAIN.sub("", id_) not in pairs:
+            raise BadInput(f"{where}, row {number}, field 'id': no pair of these configs has the id {shown(id_)}")
+    return [replace(pairs[_AGAIN.sub("", id_)], id=id_) for id_ in ids]
 
 
 def config_names(name: str) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from epbench.booksort.context.reader import READ_ONCE
 from epbench.booksort.pairs.bins import WHOLE_BOOK_EDGES
 from epbench.booksort.paper.inputs import PaperRun
 from epbench.booksort.paper.rates import (
@@ -218,8 +219,8 @@ DECLARED = (
     Rates(
         "Figure 2",
         "Accuracy by distance beside that of people who had read the book",
-        ("none", "rag", "full-book"),
-        needs="at least one run with memory none, rag or full-book",
+        ("none", "rag", "full-book", READ_ONCE),
+        needs="at least one run with memory none, rag or full-book, or of answers of people",
         scores={**_OF_SEGMENTS, _FAR: {"segment_length": 50, **_OVER}},
         **_BY_WORDS | {"columns": (RUN, MODEL, MEMORY, SEGMENTS, DISTANCE, *SCORED)},
     ),

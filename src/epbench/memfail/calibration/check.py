@@ -11,6 +11,7 @@ from epbench.files.json_files import read_json, write_json
 from epbench.files.writing import write_text
 from epbench.journals.journal import read_journal
 from epbench.judges.model import name_without_weights
+from epbench.judges.people import with_people
 from epbench.judges.protocol import JUDGEMENTS, failures_of
 from epbench.memfail.calibration.faults import PlantedCase, planted_cases
 from epbench.memfail.calibration.passport import (
@@ -121,7 +122,7 @@ def check_judge_on(
     write_json(folder / PASSPORT, passport)
     write_text(folder / "table.md", passport_table(passport))
     write_text(folder / "report.html", passport_page(read_json(folder / "run.json"), passport, cases, labels))
-    write_json(passport_path(judge), passport)
+    write_json(passport_path(judge), with_people(passport_path(judge), passport))
     return passport
 
 

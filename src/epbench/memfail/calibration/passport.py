@@ -21,6 +21,7 @@ from epbench.files.cache import cache_folder
 from epbench.files.json_files import read_json
 from epbench.files.safe_text import markdown_text
 from epbench.files.typed import Interval, Number, Whole, fields
+from epbench.judges.people import people_line
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, identity_of, noted_judge
 from epbench.memfail.calibration.faults import NO_FAULT, PlantedCase
 from epbench.memfail.calibration.revision_faults import ALL_FAULTS, faults_of
@@ -141,7 +142,8 @@ def passport_in_words(judge: JudgeIdentity) -> str | None:
     """The judge with its two rates, such as `lexical, sensitivity 0.97, specificity 1.00`; None without a passport."""
     if (passport := find_passport(judge)) is None:
         return None
-    return f"{judge.name}, sensitivity {passport['sensitivity']:.2f}, specificity {passport['specificity']:.2f}"
+    said = f", {line}" if (line := people_line(passport)) else ""
+    return f"{judge.name}, sensitivity {passport['sensitivity']:.2f}, specificity {passport['specificity']:.2f}{said}"
 
 
 def passport_note(judge: JudgeIdentity) -> str | None:
@@ -153,6 +155,7 @@ def passport_note(judge: JudgeIdentity) -> str | None:
     return (
         f"judge {identity_of(judge)}: of planted faults it finds {sensitivity}, {at_stage} at their stage; of faithful "
         f"cases it passes {passed} ({of_cases:,} cases, {passport['rows']})"
+        + (f"; {line}" if (line := people_line(passport)) else "")
     )
 
 

@@ -18,6 +18,7 @@ from epbench.errors import BadInput
 from epbench.files.cache import cache_folder
 from epbench.files.json_files import read_json, write_json
 from epbench.files.typed import Interval, Number, Whole, fields
+from epbench.judges.people import PEOPLE, with_people
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, is_free, noted_judge
 from epbench.metric_folders import metric_module
 from epbench.models.load import is_model_name
@@ -192,7 +193,7 @@ def passport_path(judge: JudgeIdentity) -> Path:
 def store_passport(judge: JudgeIdentity, passport: Passport) -> Path:
     """Keep a passport for the reports of later runs, in place of an older one of the same judge."""
     path = passport_path(judge)
-    write_json(path, passport)
+    write_json(path, with_people(path, passport))
     return path
 
 
@@ -290,6 +291,7 @@ def judge_scores(judge: JudgeIdentity, f1_by_bin: Mapping[str, float] | None) ->
     Returns:
         judge: name, prompt_hash, setup (not of rules), sensitivity, specificity, order and their intervals, and passport: the
         calibration set that it was checked with (fingerprint, seed, n per kind, failed without a verdict), None without one;
+        with labels of people also people, what they said of it;
         corrected: the recall corrected for the judge, None without a passport or for an incomplete headline.
     """
     passport = find_passport(judge)
@@ -299,6 +301,8 @@ def judge_scores(judge: JudgeIdentity, f1_by_bin: Mapping[str, float] | None) ->
     about["passport"] = {name: passport[name] for name in ("made_answers", "seed", "n", "failed")}
     for share in SHARES:
         about |= {name: passport[name] for name in (share, f"{share}_interval")}
+    if PEOPLE in passport:
+        about[PEOPLE] = passport[PEOPLE]
     return {"judge": about, "corrected": None if f1_by_bin is None else corrected(f1_by_bin, passport)}
 
 

@@ -12,6 +12,7 @@ from epbench.files.text import parse_json, shown
 from epbench.files.typed import fields, typed
 from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.journals.journal import Journal
+from epbench.judges.people import PEOPLE
 from epbench.judges.replies import kind_of_reply
 from epbench.models.protocol import Request
 
@@ -38,11 +39,13 @@ class OwnAnswers:
         failures: Why there is no answer, by the id of the question: requests that failed, which say nothing about what the
             system remembers.
         empty: Texts that only look like answers, such as `-`, by the id of the question; they count as no answer.
+        by_people: Whether people gave all of them.
     """
 
     answers: dict[str, str] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
     empty: dict[str, str] = field(default_factory=dict)
+    by_people: bool = False
 
     @property
     def fingerprint(self) -> str:
@@ -86,6 +89,7 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
     known = frozenset(ids)
     answers: dict[str, str] = {}
     failures: dict[str, str] = {}
+    by_people: list[bool] = []
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
@@ -95,6 +99,7 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
         except ValueError as error:
             raise BadInput(f"{where}: expected JSON in UTF-8 ({error})") from None
         typed(where, record, _LINE)
+        by_people.append(record.get("answered_by") == PEOPLE)
         answer, failure = record.get("answer"), record.get("failure")
         if answer is not None and failure is not None:
             both = f"{shown(answer)} and {shown(failure)}"
@@ -113,7 +118,9 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
         raise BadInput(f"{path}: expected answers, found none")
     empty = {id_: answer for id_, answer in answers.items() if is_empty(answer)}
     filled = {id_: answer for id_, answer in answers.items() if id_ not in empty}
-    return OwnAnswers(filled, failures, {id_: answer for id_, answer in empty.items() if answer.strip()})
+    return OwnAnswers(
+        filled, failures, {id_: answer for id_, answer in empty.items() if answer.strip()}, all(by_people)
+    )
 
 
 def _lines(path: Path) -> Iterator[bytes]:

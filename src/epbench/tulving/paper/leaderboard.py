@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from epbench.judges.people import people_line
 from epbench.models.protocol import name_of
 from epbench.reports.exhibit import Exhibit
 from epbench.reports.leaderboard import Standing, bounded, by_board, leaderboard, score_of
@@ -168,4 +169,5 @@ def judge_in_words(judge: Mapping[str, Any] | None, name: str) -> str:
     if not judge.get("passport"):
         same = f", which gave every true item {judge['one_score']['score']}" if "one_score" in judge else ""
         return f"{name}{same}, without a passport"
-    return f"{name}, sensitivity {judge['sensitivity']:.2f}, specificity {judge['specificity']:.2f}"
+    said = f", {line}" if (line := people_line(judge)) else ""
+    return f"{name}, sensitivity {judge['sensitivity']:.2f}, specificity {judge['specificity']:.2f}{said}"

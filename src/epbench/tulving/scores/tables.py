@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from epbench.judges.people import people_line
 from epbench.judges.protocol import noted_judge
 from epbench.models.protocol import name_of
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
@@ -310,7 +311,8 @@ def _about_judge(judge: Mapping[str, Any] | None) -> str:
         return f"WARNING: {_one_score(judge['one_score'])}; {message}" if "one_score" in judge else message
     shares = ", ".join(f"{name} {_share(judge, name)}" for name in ("sensitivity", "specificity", "order"))
     failed = f"; no verdict on {n} answers of the calibration set" if (n := judge["passport"].get("failed")) else ""
-    return f"judge {judge['name']}: {shares}{failed}"
+    said = f"; {line}" if (line := people_line(judge)) else ""
+    return f"judge {judge['name']}: {shares}{failed}{said}"
 
 
 def _one_score(same: Mapping[str, int]) -> str:

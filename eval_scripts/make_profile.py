@@ -12,14 +12,14 @@ absent. profile.html shows them as points with intervals, each with its run; pro
 same. The same command goes on where it was stopped.
 
 --memory is what the books are read with, --system the memory system of MemFail; a memory system as --memory is that of all.
---budget ends the runs before it is exceeded: a time (90m, 2h), tokens (500k, 2M), or a price (5usd, with --prices); what is
-missing is named, and a larger budget goes on. Before models are asked, the number of requests is printed, and it asks whether to
-go on, unless --yes is given.
+--budget ends the runs before it is exceeded: a time (90m, 2h), tokens (500k, 2M), or a price (5usd, with --prices). Each part is
+first asked a few questions, and from their cost and spread follows how many more of each buy the narrowest intervals, up to the
+numbers of the preset. What is missing is named, and a larger budget goes on. Before models are asked, the number of requests is
+printed, and it asks whether to go on, unless --yes is given.
 """
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
@@ -32,13 +32,18 @@ from epbench import command
 from epbench.arguments.declaring import argument, parse
 from epbench.arguments.options import MODELS, TULVING_JUDGES
 from epbench.errors import BadInput
+from epbench.files.json_files import read_json, write_json
 
 if TYPE_CHECKING:
+    from epbench.models.prices import Prices
+    from epbench.profile.budget import Budget
     from epbench.profile.page import Profile
     from epbench.profile.presets import Part, Preset
 
 OF_MEMFAIL = {"in-context": "full-context", "none": "none", "oracle": "oracle"}
 """The system of MemFail that is to its facts what a memory is to a book; for others it is BM25 over the conversations."""
+ROUNDS = 4
+"""How often questions are chosen within a budget: a few, then what it buys, and what is left after that."""
 OF_SORT = {"rag-chapter": "rag", "rag-paragraph": "rag"}
 
 
@@ -70,24 +75,76 @@ def main(argv: Sequence[str] | None = None) -> None:
     if not args.model:
         raise BadInput("expected a model, or --compare with the folders of profiles")
 
+    from epbench.models.prices import read_prices
+    from epbench.profile.budget import read_budget
     from epbench.profile.page import write_profile
     from epbench.profile.presets import read_preset
 
-    preset, left = read_preset(args.preset), _budget(args)
+    preset = read_preset(args.preset)
+    prices = read_prices(args.prices) if args.prices else None
+    budget = read_budget(args.budget, prices) if args.budget else None
     _build(preset, args.out / "data")
     runs = {part.name: _words(part, args) for part in preset.part}
     if not args.yes and args.model != "lexical":
-        _confirm(runs)
-    begin, missing = time.monotonic(), {}
-    for part in preset.part:
-        if args.model == "lexical" and part.benchmark == "booksort":
-            missing[part.name] = "rules give no probabilities of A and B"
-        elif reason := _run(runs[part.name], _bounds(left, begin, args)):
-            missing[part.name] = reason
-    profile = _profile(args, preset, missing)
+        _confirm({part.name: _limited(runs[part.name], part.limit) for part in preset.part})
+    parts = [part for part in preset.part if args.model != "lexical" or part.benchmark != "booksort"]
+    limits = {part.name: part.limit for part in parts}
+    missing = {part.name: "rules give no probabilities of A and B" for part in preset.part if part.name not in limits}
+    if budget is None:
+        missing |= {name: why for name in limits if (why := _run(_limited(runs[name], limits[name])))}
+    else:
+        missing |= _within(budget, runs, limits, args)
+    profile = _profile(args, preset, missing, prices)
     write_profile(args.out, profile)
     _show(profile)
     command.console().say(f"profile: {args.out / 'profile.html'}")
+
+
+def _within(budget: Budget, runs: dict[str, list[str]], most: dict[str, int | None], args: Arguments) -> dict[str, str]:
+    """Ask each part a few questions, then as many more as the budget buys; return why what is missing is."""
+    from epbench.profile.budget import MOST, PILOT, Asked, allocate, spent_in, variance_of
+    from epbench.profile.dimensions import measured
+
+    noted, begin = args.out / "limits.json", time.monotonic()
+
+    def spent(folder: Path) -> float:
+        if budget.kind == "time":
+            return time.monotonic() - begin
+        return spent_in(folder, args.model, args.judge, budget.prices)[budget.kind == "cost"]
+
+    known = read_json(noted) if noted.is_file() else {}
+    asked = dict.fromkeys(most, 0)
+    limits = {name: min(max(int(known.get(name, 0)), PILOT), most[name] or MOST) for name in most}
+    cost, missing = dict.fromkeys(most, 0.0), dict[str, str]()
+    for _ in range(ROUNDS):
+        write_json(noted, limits)
+        for name, limit in limits.items():
+            if limit == asked[name]:
+                continue
+            before, bounds = spent(args.out / "runs"), budget.bounds(spent(args.out / "runs"), args.prices)
+            missing[name] = "the budget was spent" if bounds is None else _run([*_limited(runs[name], limit), *bounds])
+            cost[name] = (spent(args.out / "runs") - before) / (limit - asked[name])
+            asked[name] = limit
+        if any(missing.values()):
+            break
+        found = list(measured({name: args.out / "runs" / name for name in most}, args.out))
+        now = {
+            name: Asked(
+                limits[name],
+                most[name] or MOST,
+                cost[name],
+                variance_of((one.estimate for one in found if one.dimension.part == name), limits[name]),
+            )
+            for name in most
+        }
+        limits = allocate(now, budget.total - spent(args.out / "runs"))
+        if limits == asked:
+            break
+    return {name: why for name, why in missing.items() if why}
+
+
+def _limited(words: list[str], limit: int | None) -> list[str]:
+    return words if limit is None else [*words, "--limit", str(limit)]
 
 
 def _words(part: Part, args: Arguments) -> list[str]:
@@ -133,71 +190,13 @@ def _confirm(runs: dict[str, list[str]]) -> None:
         sys.exit(130)
 
 
-def _run(words: list[str], bounds: list[str] | None) -> str:
+def _run(words: list[str]) -> str:
     """Make a run; return why it is missing or in part, or nothing."""
-    if bounds is None:
-        return "the budget was spent"
-    done = _epbench([*words, *bounds])
-    return {0: "", 3: "in part: the budget was spent"}.get(done, "it was refused or failed; see above")
+    return {0: "", 3: "in part: the budget was spent"}.get(_epbench(words), "it was refused or failed; see above")
 
 
-_BUDGET = re.compile(r"(?P<n>[\d.]+)(?:(?P<time>[mh])|(?P<tokens>[kM])(?:-tokens)?|(?P<cost>usd|eur))")
-_UNITS = {"m": 60.0, "h": 3600.0, "k": 1e3, "M": 1e6}
-
-
-def _budget(args: Arguments) -> tuple[str, float] | None:
-    """The kind of a budget (`time` in seconds, `tokens`, or `cost` in the currency of the prices), and how much."""
-    if args.budget is None:
-        return None
-    match = _BUDGET.fullmatch(args.budget)
-    if match is None:
-        raise BadInput(
-            f"--budget: expected a time such as 90m, tokens such as 500k, or a price such as 5usd, got {args.budget!r}"
-        )
-    kind = next(name for name in ("time", "tokens", "cost") if match[name])
-    if kind == "cost":
-        if args.prices is None:
-            raise BadInput("--budget: expected a file of prices beside it; give --prices FILE")
-        from epbench.models.prices import read_prices
-
-        if (currency := read_prices(args.prices).currency).lower() != match["cost"]:
-            raise BadInput(f"--budget {args.budget}: the prices in {args.prices} are in {currency}")
-    return kind, float(match["n"]) * _UNITS.get(match[kind], 1.0)
-
-
-def _bounds(budget: tuple[str, float] | None, begin: float, args: Arguments) -> list[str] | None:
-    """The bounds of the next run; None if nothing is left."""
-    if budget is None:
-        return []
-    kind, total = budget
-    spent = {"time": time.monotonic() - begin} if kind == "time" else _spent(args)
-    left = total - spent[kind]
-    if left < (0.001 if kind == "cost" else 1):
-        return None
-    if kind == "cost":
-        return ["--max-cost", f"{left:.4f}", "--prices", str(args.prices)]
-    return ["--max-time", f"{left:.0f}s"] if kind == "time" else ["--max-tokens-total", f"{left:.0f}"]
-
-
-def _spent(args: Arguments) -> dict[str, float]:
-    """What reader and judge have taken so far, by the journals: tokens, and with prices the cost."""
-    from epbench.journals.journal import read_journal
-    from epbench.models.prices import Price, read_prices
-
-    prices = read_prices(args.prices) if args.prices else None
-    spent = {"tokens": 0.0, "cost": 0.0}
-    for name, model in (("answers.jsonl", args.model), ("judgements.jsonl", args.judge)):
-        price = (prices.of(model) if prices else None) or Price(0.0)
-        for path in sorted((args.out / "runs").rglob(name)):
-            for record in read_journal(path).values():
-                usage = record.get("usage") or {}
-                sent, received = usage.get("prompt") or 0, usage.get("completion") or 0
-                spent["tokens"] += sent + received
-                spent["cost"] += price.cost_of(sent, received)
-    return spent
-
-
-def _profile(args: Arguments, preset: Preset, missing: dict[str, str]) -> Profile:
+def _profile(args: Arguments, preset: Preset, missing: dict[str, str], prices: Prices | None) -> Profile:
+    from epbench.profile.budget import spent_in
     from epbench.profile.dimensions import measured
     from epbench.profile.page import Profile, scores_of
 
@@ -208,8 +207,8 @@ def _profile(args: Arguments, preset: Preset, missing: dict[str, str]) -> Profil
     parts = {part.name: runs / part.name for part in preset.part if any((runs / part.name).rglob("scores.json"))}
     found = scores_of(list(measured(parts, args.out)))
     name = f"{args.model}, {args.memory}"
-    spent = _spent(args)
-    cost: dict[str, int | float] = {"tokens": int(spent["tokens"]), **({"cost": spent["cost"]} if args.prices else {})}
+    tokens, price = spent_in(runs, args.model, args.judge, prices)
+    cost: dict[str, int | float] = {"tokens": tokens, **({"cost": price} if prices else {})}
     about = (name, args.preset, preset.version, args.model, args.memory, args.system or "", args.judge)
     return Profile(*about, found, missing, cost)
 

@@ -10,6 +10,7 @@ from epbench.profile.dimensions import DIMENSIONS, measured
 from epbench.tulving.dataset.load import load_book
 from tests.scripts.in_process import script
 
+N_CHAPTERS = 20
 FORGETS = 0.25
 """How often the reader that others are compared with forgets an item, so that there are intervals."""
 
@@ -33,6 +34,11 @@ def never_abstains(row, draws):
 def confuses_persons(row, draws):
     confused = row["cue"] == "e" and row["answer"] and random.Random(f"person {row['id']}").random() < 0.3
     return "- Somebody Else" if confused else plain(row, draws)
+
+
+def confuses_the_last_third(row, draws, share=0.3):
+    late = row["n_chapters"] == 1 and row["chapters"][0] > N_CHAPTERS * 2 / 3
+    return "- Somebody Else" if late and random.Random(f"late {row['id']}").random() < share else plain(row, draws)
 
 
 def backwards(row, draws):
@@ -66,6 +72,7 @@ def base(book, tmp_path_factory):
     [
         (never_abstains, "what never happened", plain),
         (confuses_persons, "cue: person", plain),
+        (confuses_the_last_third, "late events", plain),
         (backwards, "order over a book", forwards),
     ],
 )
@@ -77,6 +84,13 @@ def test_a_planted_weakness_moves_its_dimension_and_no_other(book, base, tmp_pat
     for name, estimate in after.items():
         if name != moved:
             assert before[name].low - 1e-9 <= estimate.mean <= before[name].high + 1e-9, name
+
+
+def test_a_reader_without_the_last_third_has_no_late_events_and_keeps_the_others(book, base, tmp_path):
+    """It loses some of every other recall too, as all of it reads the same book, but of none as much."""
+    after = scores(book, tmp_path / "weak", lambda row, draws: confuses_the_last_third(row, draws, share=1.0))
+    assert after.pop("late events").mean == 0
+    assert all(estimate.mean > 0.55 * base[name].mean for name, estimate in after.items())
 
 
 def test_always_abstaining_and_never_abstaining_are_at_the_floor(book, tmp_path):

@@ -23,7 +23,8 @@ name = "tulving-1"
 benchmark = "tulving"
 build = ["--book", "short", "--events", "8"]
 dataset = "short"
-ask = ["--limit", "60"]
+limit = 60
+ask = []
 
 [[part]]
 name = "booksort"
@@ -114,6 +115,8 @@ def test_a_spent_budget_is_named_and_a_larger_one_goes_on(profiles, preset, tmp_
     assert "the budget was spent" in str(read_profile(out).missing)
     assert script(PROFILE, "lexical", "--preset", preset, "--budget", "1h", "--out", out).returncode == 0
     assert set(read_profile(out).missing) == {"booksort"}
+    assert json.loads((out / "limits.json").read_text("utf-8"))["tulving-1"] == 60
+    assert read_profile(out).dimensions == read_profile(profiles / "in-context").dimensions
 
 
 def test_what_cannot_be_done_is_refused(preset, tmp_path):

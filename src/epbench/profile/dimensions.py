@@ -73,6 +73,12 @@ def _f1(rows: pd.DataFrame, *, bins: tuple[str, ...] = ("1", "2", "3-5", "6+"), 
     return _column(rows, rows["harsh_f1"], _cue(rows))
 
 
+def _late(rows: pd.DataFrame) -> pd.DataFrame:
+    """Harsh F1 of questions whose one chapter lies in the last third of the book."""
+    rows = _f1(rows, bins=("1",))
+    return rows[rows["place"] > 2 / 3]
+
+
 def _never(rows: pd.DataFrame) -> pd.DataFrame:
     """Whether an answer names nothing where nothing happened, and something where something did."""
     rows = rows[rows["get"] == "all"]
@@ -117,6 +123,9 @@ DIMENSIONS: tuple[Dimension, ...] = (
     Dimension(
         "several events", "Harsh F1 of questions that several chapters answer", "tulving-1",
         partial(_f1, bins=("2", "3-5", "6+")),
+    ),
+    Dimension(
+        "late events", "Harsh F1 of questions that one chapter answers, in the last third of the book", "tulving-1", _late
     ),
     Dimension(
         "what never happened", "Nothing is named where nothing happened, and something where something did, half each",
@@ -173,15 +182,18 @@ def measured(parts: Mapping[str, Path], root: Path) -> Iterator[Measured]:
 
 
 def _questions(folder: Path) -> pd.DataFrame:
-    """The questions of a run, or of the runs of several configs; of a book with their links."""
+    """The questions of a run, or of the runs of several configs; of a book with their links, and where in it they end."""
     import pandas as pd
 
     runs = [folder] if (folder / "run.json").is_file() else sorted(path.parent for path in folder.glob("*/run.json"))
     rows = pd.concat([read_questions(run, ("id", "outcome")) for run in runs], ignore_index=True)
     if "trace" in rows:
         dataset = dataset_of(read_run(runs[0])) or ""
-        links = {row["id"]: row.get("links") for row in load_book(dataset).rows}
+        book = load_book(dataset)
+        links = {row["id"]: row.get("links") for row in book.rows}
         rows["links"] = rows["id"].map(links).astype("float64")
+        last = {row["id"]: max(row["chapters"], default=0) / len(book.book.chapters) for row in book.rows}
+        rows["place"] = rows["id"].map(last)
     return rows
 
 

@@ -21,7 +21,8 @@ class Part(Struct, frozen=True):
         benchmark: Which benchmark.
         build: The arguments of its builder.
         dataset: The folder that the builder makes.
-        ask: The arguments of its evaluation, besides dataset, memory and model.
+        ask: The arguments of its evaluation, besides dataset, memory, model and limit.
+        limit: The number of questions, of each config where there are several; None for all.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Part(Struct, frozen=True):
     build: list[str]
     dataset: str
     ask: list[str]
+    limit: Whole | None = None
 
 
 class Preset(Struct, frozen=True):

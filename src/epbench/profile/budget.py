@@ -1,0 +1,144 @@
+"""What a profile may cost, and how many questions of each part buy the narrowest intervals for it.
+
+A part is first asked a few questions. From what they cost, and from how wide the intervals of its dimensions are, follows how
+many the rest of the budget buys of each: as many as make the sum of the squared standard errors of all dimensions least
+(Neyman's allocation with costs; Cochran, Sampling Techniques, Section 5.5).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from epbench.errors import BadInput
+from epbench.journals.journal import read_journal
+from epbench.models.prices import Price, Prices
+
+if TYPE_CHECKING:
+    from epbench.statistics.estimate import Estimate
+
+PILOT = 12
+"""How many questions each part is asked first, and of each config."""
+RESERVE = 0.9
+"""Which share of what is left is given out at once, as the next questions may cost more than those before."""
+MOST = 1_000_000
+
+_BUDGET = re.compile(r"(?P<n>\d+\.?\d*|\.\d+)(?:(?P<time>[mh])|(?P<tokens>[kM])(?:-tokens)?|(?P<cost>usd|eur))")
+_UNITS = {"m": 60.0, "h": 3600.0, "k": 1e3, "M": 1e6}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An amount that a profile may cost.
+
+    Attributes:
+        kind: Time in seconds, tokens, or cost in the currency of the prices.
+        total: How much of it.
+        prices: What models cost; a time or tokens need none.
+    """
+
+    kind: Literal["time", "tokens", "cost"]
+    total: float
+    prices: Prices | None = None
+
+    def bounds(self, spent: float, prices: Path | None) -> list[str] | None:
+        """The options of `epbench eval` that end a run before the budget is exceeded; None if nothing is left.
+
+        Args:
+            spent: What was spent already.
+            prices: The file of the prices.
+        """
+        left = self.total - spent
+        if left < (0.001 if self.kind == "cost" else 1):
+            return None
+        if self.kind == "cost":
+            return ["--max-cost", f"{left:.4f}", "--prices", str(prices)]
+        return ["--max-time", f"{left:.0f}s"] if self.kind == "time" else ["--max-tokens-total", f"{left:.0f}"]
+
+
+def read_budget(text: str, prices: Prices | None) -> Budget:
+    """Read a budget such as `90m`, `2h`, `500k`, `2M-tokens` or `5usd`.
+
+    Raises:
+        BadInput: It is none, or a price in another currency than the prices, or without them.
+    """
+    match = _BUDGET.fullmatch(text)
+    if match is None:
+        raise BadInput(
+            f"--budget: expected a time such as 90m, tokens such as 500k, or a price such as 5usd, got {text!r}"
+        )
+    if match["cost"] and prices is None:
+        raise BadInput("--budget: expected a file of prices beside it; give --prices FILE")
+    if match["cost"] and prices and prices.currency.lower() != match["cost"]:
+        raise BadInput(f"--budget {text}: the prices are in {prices.currency}")
+    kind: Literal["time", "tokens", "cost"] = "time" if match["time"] else "tokens" if match["tokens"] else "cost"
+    return Budget(kind, float(match["n"]) * _UNITS.get(match["time"] or match["tokens"] or "", 1.0), prices)
+
+
+def spent_in(folder: Path, reader: str, judge: str, prices: Prices | None) -> tuple[int, float]:
+    """The tokens and the cost that reader and judge have taken in all runs below a folder, by their journals."""
+    tokens, cost = 0, 0.0
+    for name, model in (("answers.jsonl", reader), ("judgements.jsonl", judge)):
+        price = (prices.of(model) if prices else None) or Price(0.0)
+        for path in sorted(folder.rglob(name)):
+            for record in read_journal(path).values():
+                usage = record.get("usage") or {}
+                sent, received = usage.get("prompt") or 0, usage.get("completion") or 0
+                tokens += sent + received
+                cost += price.cost_of(sent, received)
+    return tokens, cost
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is known of a part after some of its questions.
+
+    Attributes:
+        limit: How many questions were asked, of each config where there are several.
+        most: How many there are.
+        cost: What one more costs, in the unit of the budget.
+        variance: The squared standard errors of the part's dimensions, added up, times `limit`.
+    """
+
+    limit: int
+    most: int
+    cost: float
+    variance: float
+
+
+def variance_of(estimates: Iterable[Estimate], limit: int) -> float:
+    """The field `variance` of `Asked`. A dimension counts as if two more questions had come out in two ways, so that one
+    whose few questions came out equal is not taken for known.
+    """
+    known = [(one.sd or 0.0, one.n) for one in estimates if one.n]
+    return limit * sum((sd**2 * n + 0.5) / (n + 2) / n for sd, n in known)
+
+
+def allocate(parts: Mapping[str, Asked], left: float) -> dict[str, int]:
+    """How many questions to ask of each part in all.
+
+    Args:
+        parts: What is known of each part.
+        left: What is left of the budget.
+    """
+
+    def given(scale: float) -> dict[str, int]:
+        wanted = {
+            name: part.most if part.cost <= 0 else int(min(scale * (part.variance / part.cost) ** 0.5, MOST))
+            for name, part in parts.items()
+        }
+        return {name: min(max(wanted[name], part.limit), part.most) for name, part in parts.items()}
+
+    def cost(limits: Mapping[str, int]) -> float:
+        return sum((limits[name] - part.limit) * part.cost for name, part in parts.items())
+
+    low, high = 0.0, 1.0
+    while cost(given(high)) < RESERVE * left and high < MOST**2:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if cost(given(middle)) <= RESERVE * left else (low, middle)
+    return given(low)

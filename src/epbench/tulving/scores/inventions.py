@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, get_args
 
 from epbench.hub.rows import Row
@@ -44,16 +44,17 @@ def invented_items(items: Sequence[str], reference: Sequence[str], scores: Seque
     named.pop("", None)
 
     def says(words: str, true: str) -> bool:
-        return is_in(true, words) or _in_a_row(words, normal(true))
+        return is_in(true, words) or _in_a_row(words, words_of(true))
 
     rest = [words for words in reversed(named) if not any(says(words, true) for true in of_true)]
     for true, score in of_true.items():
         if score > 0 and rest and not any(says(words, true) for words in named):
-            meant = set(normal(true).split())
+            meant = set(words_of(true).split())
             rest.remove(max(rest, key=lambda words: len(meant & set(words.split()))))
     return [named[words] for words in rest]
 
 
+@lru_cache(maxsize=8192)  # questions, true items and much that is invented come again and again
 def words_of(item: str) -> str:
     """Return the normalised words of an item; a date without a year becomes the numbers of its month and day."""
     return _DAY.sub(lambda date: f"{MONTHS.index(date[1].capitalize()) + 1:02} {int(date[2]):02}", normal(item))
@@ -111,7 +112,7 @@ class Tracer:
             cue: The elements that the question gives.
             matching: The numbers of the chapters that match them all.
         """
-        words, asked = words_of(item), normal(question)
+        words, asked = words_of(item), words_of(question)
         if _in_a_row(words, asked):
             return Traced(item, "question")
         inside = [words] if words in self._names else [name for name in self._names if _in_a_row(name, words)]
@@ -123,7 +124,7 @@ class Tracer:
         spots = {number for name in named or [words] for number in self._numbers(name)}
         if not spots:
             return Traced(item, "nowhere")
-        given = [self._numbers(normal(element)) for element in cue]
+        given = [self._numbers(words_of(element)) for element in cue]
 
         def nearness(number: int) -> tuple[bool, int, int, int]:
             n_named = sum(number in self._numbers(name) for name in named)

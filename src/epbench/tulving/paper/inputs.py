@@ -31,9 +31,6 @@ Key = TypeVar("Key")
 _KINDS = ("tulving",)
 """The runs that measure an epoch of a training."""
 
-_TUNED = "openai:ft:"
-"""How the names begin of models that were fine-tuned by OpenAI's API."""
-
 EVENTS, ELEMENTS = "events", "elements"
 """Columns that are added to the questions: what the cue gives, as questions that share it are about the same chapters, so
 that intervals draw it; and the number of the cue's elements, as text."""
@@ -129,9 +126,10 @@ def _read(label: str, folder: Path, source: Source) -> Line:
     run, scores = read_run(folder), with_passport(read_scores(folder))
     identity = run["identity"]
     memory, model = memory_of(identity), str(identity.get("model", ""))
+    by_openai = memory == "none" and model.startswith("openai:ft:")
     if "run" in identity:  # of a published archive
         memory, model = reader_of(identity["run"])
-    elif (_is_measure(folder) and folder.parent.name != "epoch-0") or (memory == "none" and model.startswith(_TUNED)):
+    elif by_openai or (_is_measure(folder) and folder.parent.name != "epoch-0"):
         memory = "fine-tuned"
     fingerprint = str(identity.get("fingerprint", run.get("fingerprint")))
     questions = _with_cues(read_questions(folder, COLUMNS))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval
-from epbench.reports.tables import cell
 from epbench.statistics.estimate import Value, framed
 from epbench.statistics.intervals import wilson
 from epbench.tulving.events.dates import in_words
@@ -20,9 +18,7 @@ from epbench.tulving.scores.inventions import SOURCES, Traced, Tracer, made_up_t
 if TYPE_CHECKING:
     import pandas as pd
 
-GROUPS = {"nothing matches": True, "something matches": False}
-"""The two kinds of questions, and whether they are those of bin 0."""
-
+GROUPS = {"nothing matches": True, "something matches": False}  # whether their bin is 0
 _SOURCES = dict(
     zip(SOURCES, ("matching chapter", "near chapter", "far chapter", "question", "nowhere in the book"), strict=True)
 )
@@ -56,7 +52,7 @@ def sources(lines: Sequence[Line], books: Sequence[PaperBook]) -> Exhibit | Miss
         for group, is_empty in GROUPS.items():
             rows += _shares(line, group, [one for one in found if (one[0]["bin"] == "0") == is_empty])
     about = [*texts("memory", "questions"), Column("answers", "answers"), Column("with inventions", "inventing")]
-    columns = [RUN, *about, Column("items", "items"), Column("away", partial(_cell, "away")), Column("{}", _share)]
+    columns = [RUN, *about, Column("items", "items"), Column("away", "away"), Column("{}", _share)]
     left = [line.who for line in runs_among(lines) if line.fingerprint not in of_books]
     notes = [*_TRACED, *judge_notes(runs), *([f"Not traced, without their books: {', '.join(left)}."] if left else [])]
     each = framed(points) if points else None
@@ -97,9 +93,6 @@ def _share(row: Row) -> str:
 
 # Scores between 0 and 1, and dialogue
 
-PARTIAL, DIALOGUE = "partial_scores", "self_dialogue"
-"""The names of both shares in reported rows."""
-
 
 def partial_verdicts(lines: Sequence[Line]) -> Exhibit | Missing:
     """How many of the judge's scores are neither 0 nor 1."""
@@ -116,7 +109,7 @@ def partial_verdicts(lines: Sequence[Line]) -> Exhibit | Missing:
         rows += [{**line.columns(), **share, **counts}] if scores else []
     about = [Column("not found", "none"), Column("found", "whole"), Column("true items", "n")]
     note = "Partial: a score above 0 and below 1. Each true item of an answer counts once."
-    return _shares_of_runs("B.4", "True items that the judge finds in part", lines, rows, PARTIAL, about, note)
+    return _shares_of_runs("B.4", "True items that the judge finds in part", lines, rows, "partial_scores", about, note)
 
 
 def dialogues(lines: Sequence[Line]) -> Exhibit | Missing:
@@ -130,13 +123,13 @@ def dialogues(lines: Sequence[Line]) -> Exhibit | Missing:
         share = _share_of(turns > 0)
         rows += [{**line.columns(), **share, "most": int(turns.max()), **means}] if len(given) else []
     about = [Column("answers", "n"), Column("most turns", "most")]
-    about += [Column(f"F1 {of}", partial(_cell, f"f1_{of}")) for of in ("with", "without")]
+    about += [Column("F1 with", "f1_with"), Column("F1 without", "f1_without")]
     title = "Answers that hold a dialogue of the model with itself"
     note = (
         "A turn of a dialogue is a line that begins with Human:, User:, Assistant: or Question:, or a mark of a chat "
         "template; an answer may begin with the last two. The judge reads the whole answer, as in the paper."
     )
-    return _shares_of_runs("Appendix F", title, lines, rows, DIALOGUE, about, note)
+    return _shares_of_runs("Appendix F", title, lines, rows, "self_dialogue", about, note)
 
 
 def _judged(line: Line) -> pd.DataFrame:
@@ -151,10 +144,6 @@ def _share_of(known: Iterable[bool]) -> Row:
     return {"mean": fmean(found) if found else None, "low": low, "high": high, "n": len(found)}
 
 
-def _cell(name: str, row: Row) -> str:
-    return cell(row[name])
-
-
 def _shares_of_runs(
     name: str, title: str, lines: Sequence[Line], rows: Sequence[Row], score: str, about: Sequence[Column], note: str
 ) -> Exhibit | Missing:
@@ -165,6 +154,9 @@ def _shares_of_runs(
     nothing = dict.fromkeys(rows[0])
     more = [nothing | line.columns() | reported(line, score).columns("mean", "n") for line in papers]
     columns = [RUN, *texts("memory"), Column("share", value()), Column("95 % interval", interval()), *about]
-    said = "Intervals: Wilson's, 95 %, as if all of these were independent."
-    notes = [note, said, *judge_notes(lines), *reported_notes(papers)]
+    notes = [
+        f"{note} Intervals: Wilson's, 95 %, as if all were independent.",
+        *judge_notes(lines),
+        *reported_notes(papers),
+    ]
     return Exhibit(name, title, framed([*rows, *more]), columns, notes, forest(rows, "", "memory", "share"))

@@ -13,7 +13,7 @@ from epbench.tulving.paper import book_chapters, book_map, book_tables, comparis
 from epbench.tulving.paper.books import PaperBook, originals
 from epbench.tulving.paper.inputs import Inputs, lines_of, runs_among
 from epbench.tulving.paper.inventions import dialogues, partial_verdicts, sources
-from epbench.tulving.paper.realism import DISTRIBUTION, distribution
+from epbench.tulving.paper.realism import distribution
 
 _ORDER = [
     *"Table 2, Figure 3, Table 3, Figure 4, Table 4, Table 6, Table 7, Table 8, Figure 5, Table 9".split(", "),
@@ -37,7 +37,7 @@ _OF_ALL_BOOKS = (book_tables.EXPECTED, book_tables.OVERVIEW)
 
 def is_about_books(row: ReportedRow) -> bool:
     """Whether a row of a paper is about a book and its writer, and not about a reader with a memory."""
-    return not row.memory and row.table in {DISTRIBUTION, *(table.name for table in (*_OF_ORIGINALS, *_OF_ALL_BOOKS))}
+    return not row.memory and row.table in {"E.7", *(table.name for table in (*_OF_ORIGINALS, *_OF_ALL_BOOKS))}
 
 
 def exhibits(

@@ -101,10 +101,6 @@ def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) 
     return "realistic" if True in classes else "non-realistic"
 
 
-DISTRIBUTION = "E.7"
-"""The name of the table of ratings."""
-
-
 def distribution(ratings: Mapping[str, Mapping[int, Rating | None]]) -> BookTable:
     """The table of how many chapters of each book have each rating; books that nobody has rated are left out.
 
@@ -117,7 +113,7 @@ def distribution(ratings: Mapping[str, Mapping[int, Rating | None]]) -> BookTabl
         return {**book.identity, **{name: of_book[name] for name in RATINGS}, "unrated": of_book[None]}
 
     return BookTable(
-        DISTRIBUTION,
+        "E.7",
         "How realistic the events of a book are",
         [BOOK, WRITER, *(Column(name, name) for name in RATINGS), Column("not rated", "unrated")],
         own=lambda books: map(counted, books),

@@ -23,8 +23,7 @@ Source = Literal["matching", "near", "far", "question", "nowhere"]
 one that has nothing of it, in the question alone, or nowhere."""
 SOURCES: tuple[Source, ...] = get_args(Source)
 _WORDS = ("which matches", "which matches in part", "which does not match", "in the question", "nowhere")
-CUE = ("time", "space", "entity", "content")
-"""The columns of what a question gives."""
+CUE = ("time", "space", "entity", "content")  # the columns of what a question gives
 
 
 def invented_items(items: Sequence[str], reference: Sequence[str], scores: Sequence[float]) -> list[str]:
@@ -96,9 +95,7 @@ class Tracer:
         """
         self._chapters = {number: f" {normal(text)} " for number, text in chapters}
         self._names = dict.fromkeys(filter(None, map(normal, names)))
-        self._numbers = cache(
-            lambda words: frozenset(number for number, text in self._chapters.items() if f" {words} " in text)
-        )
+        self._numbers = cache(lambda words: frozenset(n for n, text in self._chapters.items() if f" {words} " in text))
 
     def trace(self, item: str, question: str, cue: Sequence[str], matching: Collection[int] = ()) -> Traced:
         """Return where an invented item comes from.
@@ -180,7 +177,6 @@ _TURN = re.compile(
     r"|<\|im_start\|>|<\|(?:user|assistant)\|>|<\|start_header_id\|>|<start_of_turn>|\[INST\]|^### Instruction",
     re.MULTILINE,
 )
-_ASKERS = ("Human", "User")
 
 
 def made_up_turns(answer: str) -> int:
@@ -190,4 +186,4 @@ def made_up_turns(answer: str) -> int:
     At the start of the answer, `Assistant:` and the question once more are no dialogue.
     """
     start = len(answer) - len(answer.lstrip())
-    return sum(turn.start() > start or turn["who"] in _ASKERS for turn in _TURN.finditer(answer))
+    return sum(turn.start() > start or turn["who"] in ("Human", "User") for turn in _TURN.finditer(answer))

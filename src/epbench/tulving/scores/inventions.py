@@ -93,9 +93,9 @@ class Tracer:
             chapters: The number and the text of each chapter; what is known of its event may follow the text.
             names: The dates, locations, people and kinds of event in it.
         """
-        self._chapters = {number: f" {normal(text)} " for number, text in chapters}
+        known = {number: f" {normal(text)} " for number, text in chapters}
         self._names = dict.fromkeys(filter(None, map(normal, names)))
-        self._numbers = cache(lambda words: frozenset(n for n, text in self._chapters.items() if f" {words} " in text))
+        self._numbers = cache(lambda words: frozenset(n for n, text in known.items() if f" {words} " in text))
 
     def trace(self, item: str, question: str, cue: Sequence[str], matching: Collection[int] = ()) -> Traced:
         """Return where an invented item comes from.

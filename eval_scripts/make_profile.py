@@ -121,7 +121,7 @@ def _within(budget: Budget, runs: dict[str, list[str]], most: dict[str, int | No
         for name, limit in limits.items():
             if limit == asked[name]:
                 continue
-            before, bounds = spent(args.out / "runs"), budget.bounds(spent(args.out / "runs"), args.prices)
+            before, bounds = spent(args.out / "runs"), _bounds(budget, spent(args.out / "runs"), args.prices)
             missing[name] = "the budget was spent" if bounds is None else _run([*_limited(runs[name], limit), *bounds])
             cost[name] = (spent(args.out / "runs") - before) / (limit - asked[name])
             asked[name] = limit
@@ -141,6 +141,16 @@ def _within(budget: Budget, runs: dict[str, list[str]], most: dict[str, int | No
         if limits == asked:
             break
     return {name: why for name, why in missing.items() if why}
+
+
+def _bounds(budget: Budget, spent: float, prices: Path | None) -> list[str] | None:
+    """What ends a run before the budget is exceeded; None if nothing is left."""
+    left = budget.total - spent
+    if left < (0.001 if budget.kind == "cost" else 1):
+        return None
+    if budget.kind == "cost":
+        return ["--max-cost", f"{left:.4f}", "--prices", str(prices)]
+    return ["--max-time", f"{left:.0f}s"] if budget.kind == "time" else ["--max-tokens-total", f"{left:.0f}"]
 
 
 def _limited(words: list[str], limit: int | None) -> list[str]:

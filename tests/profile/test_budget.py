@@ -25,7 +25,7 @@ def test_a_budget_is_a_time_tokens_or_a_price():
     prices = Prices("USD", {"m": Price(1.0)})
     assert (read_budget("5usd", prices).kind, read_budget("5usd", prices).total) == ("cost", 5)
     for text, given_prices in (("5", None), (".m", None), ("5usd", None), ("5eur", prices)):
-        with pytest.raises(BadInput, match="--budget"):
+        with pytest.raises(BadInput, match="budget"):
             read_budget(text, given_prices)
 
 

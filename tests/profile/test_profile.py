@@ -122,8 +122,11 @@ def test_a_spent_budget_is_named_and_a_larger_one_goes_on(profiles, preset, tmp_
 def test_what_cannot_be_done_is_refused(preset, tmp_path):
     refused(script(PROFILE, "--out", tmp_path), "expected a model")
     refused(script(PROFILE, "lexical", "--preset", "none", "--out", tmp_path), "full, quick, standard")
-    refused(script(PROFILE, "lexical", "--budget", "5", "--preset", preset, "--out", tmp_path), "--budget")
-    refused(script(PROFILE, "lexical", "--budget", "5usd", "--preset", preset, "--out", tmp_path), "--prices FILE")
+    refused(script(PROFILE, "lexical", "--budget", "5", "--preset", preset, "--out", tmp_path), "budget: expected")
+    refused(
+        script(PROFILE, "lexical", "--budget", "5usd", "--preset", preset, "--out", tmp_path),
+        "a file of prices beside a price",
+    )
     refused(script(PROFILE, "--compare", tmp_path, "--out", tmp_path), "at least two")
 
 

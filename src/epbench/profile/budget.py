@@ -25,6 +25,7 @@ PILOT = 12
 RESERVE = 0.9
 """Which share of what is left is given out at once, as the next questions may cost more than those before."""
 MOST = 1_000_000
+FREE = 1e-9
 
 _BUDGET = re.compile(r"(?P<n>\d+\.?\d*|\.\d+)(?:(?P<time>[mh])|(?P<tokens>[kM])(?:-tokens)?|(?P<cost>usd|eur))")
 _UNITS = {"m": 60.0, "h": 3600.0, "k": 1e3, "M": 1e6}
@@ -44,20 +45,6 @@ class Budget:
     total: float
     prices: Prices | None = None
 
-    def bounds(self, spent: float, prices: Path | None) -> list[str] | None:
-        """The options of `epbench eval` that end a run before the budget is exceeded; None if nothing is left.
-
-        Args:
-            spent: What was spent already.
-            prices: The file of the prices.
-        """
-        left = self.total - spent
-        if left < (0.001 if self.kind == "cost" else 1):
-            return None
-        if self.kind == "cost":
-            return ["--max-cost", f"{left:.4f}", "--prices", str(prices)]
-        return ["--max-time", f"{left:.0f}s"] if self.kind == "time" else ["--max-tokens-total", f"{left:.0f}"]
-
 
 def read_budget(text: str, prices: Prices | None) -> Budget:
     """Read a budget such as `90m`, `2h`, `500k`, `2M-tokens` or `5usd`.
@@ -68,12 +55,12 @@ def read_budget(text: str, prices: Prices | None) -> Budget:
     match = _BUDGET.fullmatch(text)
     if match is None:
         raise BadInput(
-            f"--budget: expected a time such as 90m, tokens such as 500k, or a price such as 5usd, got {text!r}"
+            f"budget: expected a time such as 90m, tokens such as 500k, or a price such as 5usd, got {text!r}"
         )
     if match["cost"] and prices is None:
-        raise BadInput("--budget: expected a file of prices beside it; give --prices FILE")
+        raise BadInput("budget: expected a file of prices beside a price")
     if match["cost"] and prices and prices.currency.lower() != match["cost"]:
-        raise BadInput(f"--budget {text}: the prices are in {prices.currency}")
+        raise BadInput(f"budget {text}: the prices are in {prices.currency}")
     kind: Literal["time", "tokens", "cost"] = "time" if match["time"] else "tokens" if match["tokens"] else "cost"
     return Budget(kind, float(match["n"]) * _UNITS.get(match["time"] or match["tokens"] or "", 1.0), prices)
 
@@ -127,7 +114,7 @@ def allocate(parts: Mapping[str, Asked], left: float) -> dict[str, int]:
 
     def given(scale: float) -> dict[str, int]:
         wanted = {
-            name: part.most if part.cost <= 0 else int(min(scale * (part.variance / part.cost) ** 0.5, MOST))
+            name: part.most if part.cost < FREE else int(min(scale * (part.variance / part.cost) ** 0.5, MOST))
             for name, part in parts.items()
         }
         return {name: min(max(wanted[name], part.limit), part.most) for name, part in parts.items()}

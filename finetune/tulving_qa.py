@@ -172,9 +172,6 @@ def _run(args: Arguments, ranks: Ranks) -> None:
     ranks.wait()
 
 
-# Trained by OpenAI's API
-
-
 def _write_job(args: Arguments) -> None:
     """Write what the API takes, or tell how to ask the model of a job, and stop."""
     from epbench.tulving.dataset.load import load_book

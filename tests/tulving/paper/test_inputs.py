@@ -1,12 +1,24 @@
 """Who stands in a row: read from run.json of own runs, and from the names of released runs."""
 
+import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from epbench.reports.exhibit import slug
 from epbench.reports.reported import ReportedRow
-from epbench.tulving.paper.inputs import Inputs, by_book, is_plain, lines_of, runs_among, size_of, universe_of
+from epbench.tulving.paper.inputs import (
+    Inputs,
+    by_book,
+    is_plain,
+    lines_of,
+    read_runs,
+    runs_among,
+    size_of,
+    universe_of,
+)
 from tests.tulving.paper.given_runs import CLAUDE_BOOK, GPT_BOOK
 
 
@@ -27,6 +39,22 @@ def test_own_runs_are_known_by_their_run_json(lines):
     assert {line.label: line.memory for line in own} == memories
     assert {(line.model, line.judge) for line in own} == {("made", "lexical")}
     assert {line.writer for line in own} == {"template"} and {line.text for line in own} == {"short (ffffffff)"}
+
+
+def test_a_model_that_openai_has_tuned_is_fine_tuned_memory(given, tmp_path):
+    memories = {}
+    for name, model, memory in (
+        ("tuned", "openai:ft:gpt-4o-mini-2024-07-18:me::a1b2", "none"),
+        ("plain", "openai:gpt-4o-mini-2024-07-18", "none"),
+        ("read", "openai:ft:gpt-4o-mini-2024-07-18:me::a1b2", "in-context"),
+    ):
+        folder = Path(shutil.copytree(given.inputs.runs[0].folder, tmp_path / name))
+        run = json.loads((folder / "run.json").read_text("utf-8"))
+        run["identity"] |= {"model": model, "memory": memory}
+        (folder / "run.json").write_text(json.dumps(run))
+        (line,) = read_runs([folder])
+        memories[name] = line.memory
+    assert memories == {"tuned": "fine-tuned", "plain": "none", "read": "in-context"}
 
 
 def test_rows_are_ordered_by_memory_and_own_ones_come_first(lines):

@@ -83,6 +83,16 @@ def test_without_chapters_the_page_says_so(tmp_path):
     assert NO_BOOK in html and all(card["evidence"] == [] for card in questions_of(html))
 
 
+def test_the_page_says_where_invented_items_come_from(tmp_path):
+    told = {("both", 0): "Ada Moss, Bo Lind, Eve Stone", ("one", 0): "Bo Lind", ("none", 0): "Ada Moss"}
+    cards = {card["id"]: card["verdict"] for card in questions_of(run(tmp_path / "r", answered=told))}
+    assert "\ninvented: eve stone (nowhere)" in cards["both"].replace("bo lind (chapter 1, which matches); ", "")
+    assert "bo lind (chapter 1, which matches)" in cards["both"] and "invented" not in cards["one"]
+    assert cards["none"].endswith("invented: ada moss (chapter 1, which does not match)")
+    unknown = questions_of(run(tmp_path / "r", answered=told, chapters=None))
+    assert not any("invented" in card["verdict"] for card in unknown)
+
+
 def test_repeats_are_cards_of_their_own(tmp_path):
     found = questions_of(run(tmp_path / "r", repeats=2))
     assert [card["facets"]["repeat"] for card in found] == ["0", "1"] * len(ROWS)

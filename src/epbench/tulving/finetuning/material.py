@@ -79,6 +79,12 @@ def _question(where: str, row: Row) -> TrainingQuestion:
     return TrainingQuestion(row["id"], *(message["content"] for message in row["messages"]))
 
 
+def training_requests(questions: Sequence[TrainingQuestion], data: Loaded, reading: Reading) -> list[Request]:
+    """Return the prompts in which these questions are asked after training; see `question_samples`."""
+    rows = [{"id": question.id, "question": question.question, "n_chapters": 1} for question in questions]
+    return reading.requests(data, rows, MEMORY)
+
+
 def question_samples(
     questions: Sequence[TrainingQuestion], data: Loaded, reading: Reading, tokens: SampleTokens
 ) -> list[Sample]:
@@ -95,9 +101,8 @@ def question_samples(
     Raises:
         BadInput: A question or answer cannot be written for this model, or is too long; see `SampleTokens.answer`.
     """
-    rows = [{"id": question.id, "question": question.question, "n_chapters": 1} for question in questions]
-    samples = []
-    for number, (question, request) in enumerate(zip(questions, reading.requests(data, rows, MEMORY), strict=True)):
+    samples, requests = [], training_requests(questions, data, reading)
+    for number, (question, request) in enumerate(zip(questions, requests, strict=True)):
         try:
             samples.append(tokens.answer(question.id, request, question.answer))
         except BadInput as error:

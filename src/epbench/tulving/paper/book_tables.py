@@ -59,7 +59,9 @@ def _length(row: Row) -> str:
 def _about_lengths(books: Books) -> str:
     if all(book.tokenizer != "words" for book in books):
         return "Lengths are in tokens of the encoding cl100k_base."
-    at_hand = "since the encoding cl100k_base, in which the paper counts tokens, is not at hand."
+    at_hand = (
+        "since the encoding cl100k_base, in which the paper counts tokens, is not at hand; `epbench[tokens]` has it."
+    )
     return f"Lengths of books given here are in words, {at_hand}"
 
 

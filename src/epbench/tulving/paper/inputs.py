@@ -126,9 +126,10 @@ def _read(label: str, folder: Path, source: Source) -> Line:
     run, scores = read_run(folder), with_passport(read_scores(folder))
     identity = run["identity"]
     memory, model = memory_of(identity), str(identity.get("model", ""))
+    by_openai = memory == "none" and model.startswith("openai:ft:")
     if "run" in identity:  # of a published archive
         memory, model = reader_of(identity["run"])
-    elif _is_measure(folder) and folder.parent.name != "epoch-0":
+    elif by_openai or (_is_measure(folder) and folder.parent.name != "epoch-0"):
         memory = "fine-tuned"
     fingerprint = str(identity.get("fingerprint", run.get("fingerprint")))
     questions = _with_cues(read_questions(folder, COLUMNS))

@@ -12,12 +12,15 @@ from epbench.runs.folder import read_run
 from epbench.tulving.paper import book_chapters, book_map, book_tables, comparisons, contrasts, groups, order, recall
 from epbench.tulving.paper.books import PaperBook, originals
 from epbench.tulving.paper.inputs import Inputs, lines_of, runs_among
+from epbench.tulving.paper.inventions import dialogues, partial_verdicts, sources
+from epbench.tulving.paper.realism import distribution
 
 _ORDER = [
     *"Table 2, Figure 3, Table 3, Figure 4, Table 4, Table 6, Table 7, Table 8, Figure 5, Table 9".split(", "),
     *"Table 12, Figure 6, Figure 7".split(", "),
-    *(f"Table {number}" for number in range(13, 26)),
-    *"Figure 8, E.8, Table 26, Table 27, Table 28".split(", "),
+    "B.4",
+    *(f"Table {number}" for number in range(13, 24)),
+    *"E.7, Table 24, Table 25, E.8, Invented items, Figure 8, Appendix F, Table 26, Table 27, Table 28".split(", "),
 ]
 """As they follow one another in the paper; everything else comes after them."""
 
@@ -34,7 +37,7 @@ _OF_ALL_BOOKS = (book_tables.EXPECTED, book_tables.OVERVIEW)
 
 def is_about_books(row: ReportedRow) -> bool:
     """Whether a row of a paper is about a book and its writer, and not about a reader with a memory."""
-    return not row.memory and row.table in {table.name for table in (*_OF_ORIGINALS, *_OF_ALL_BOOKS)}
+    return not row.memory and row.table in {"E.7", *(table.name for table in (*_OF_ORIGINALS, *_OF_ALL_BOOKS))}
 
 
 def exhibits(
@@ -74,11 +77,13 @@ def exhibits(
         *recall.diverse_books(lines),
         *(table.make(told, about_books) for table in _OF_ORIGINALS),
         *(table.make(books, about_books) for table in _OF_ALL_BOOKS),
+        distribution(realism or {}).make(told, about_books),
         *book_chapters.positions_figures(told),
         *book_map.path_figures(told, entity),
     ]
     if runs := runs_among(lines):
         found += [*groups.hallucinations(lines), *([groups.grouped(runs, by)] if by else [])]
+        found += [sources(lines, books), partial_verdicts(lines), dialogues(lines)]
         found += [groups.harsh(runs), order.seeds(runs)]
     places = {name: place for place, name in enumerate(_ORDER)}
     return sorted(_with_own_files(found), key=lambda one: places.get(one.name.partition(",")[0], len(places)))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, cast
@@ -15,9 +16,11 @@ from epbench.journals.journal import Journal, Record
 from epbench.judges.protocol import JudgeIdentity, about_judge, judge_open
 from epbench.models.protocol import Model
 from epbench.progress import Progress, no_progress
+from epbench.reports.exhibit import Column
 from epbench.runs.folder import open_run
+from epbench.statistics.estimate import Value
 from epbench.tulving.judging.realism import MAX_TOKENS, RATINGS, RatedEvent, Rating, RealismJudge, RealismPrompts
-from epbench.tulving.paper.books import PaperBook
+from epbench.tulving.paper.books import BOOK, WRITER, BookTable, PaperBook, identity_of
 
 Realism = Literal["empty", "realistic", "non-realistic", "mixed"]
 
@@ -96,6 +99,30 @@ def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) 
     if None in found:
         return None
     return "realistic" if True in classes else "non-realistic"
+
+
+def distribution(ratings: Mapping[str, Mapping[int, Rating | None]]) -> BookTable:
+    """The table of how many chapters of each book have each rating; books that nobody has rated are left out.
+
+    Args:
+        ratings: The rating of each chapter's event, None where the judge failed, by the fingerprint of the book.
+    """
+
+    def counted(book: PaperBook) -> dict[str, Value]:
+        of_book = Counter(ratings[book.fingerprint].values())
+        return {**book.identity, **{name: of_book[name] for name in RATINGS}, "unrated": of_book[None]}
+
+    return BookTable(
+        "E.7",
+        "How realistic the events of a book are",
+        [BOOK, WRITER, *(Column(name, name) for name in RATINGS), Column("not rated", "unrated")],
+        own=lambda books: map(counted, books),
+        given=lambda row: [{**identity_of(row), **{name: row.scores.get(name) for name in RATINGS}, "unrated": None}],
+        has=lambda score: score in RATINGS,
+        notes=lambda _: [f"Chapters by the rating of their events; class R of the paper: {', '.join(REALISTIC)}."],
+        needs=lambda _: "ratings of how realistic each chapter of a book is (--realism)",
+        shows=lambda book: book.fingerprint in ratings,
+    )
 
 
 def _describe(one: RatedEvent, seconds: float) -> Record:

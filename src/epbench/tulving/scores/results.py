@@ -35,6 +35,7 @@ from epbench.tulving.judging.verdicts import (
     lost_questions,
     scored_answers,
 )
+from epbench.tulving.scores.inventions import CUE, with_inventions
 from epbench.tulving.scores.report import html_report
 from epbench.tulving.scores.run_files import COLUMNS
 from epbench.tulving.scores.scoring import (
@@ -246,7 +247,6 @@ ABOUT = (
     "happened: no chapter matches, and an abstention is right."
 )
 _MARKED = "Of the chapters that match a question, the paragraphs with what it gives or asks for are shown first."
-_CUE = ("time", "space", "entity", "content")
 
 
 def questions_html(
@@ -262,7 +262,7 @@ def questions_html(
     """
     known = chapters or ()
     places = {number: place for place, (number, _) in enumerate(known)}
-    cards = cards_of(records, places, retrieved_of(folder, known))
+    cards = cards_of(with_inventions(records, known) if known else records, places, retrieved_of(folder, known))
     return explorer_html(cards, [text for _, text in known], [ABOUT, _MARKED if known else NO_BOOK], n_questions)
 
 
@@ -303,7 +303,7 @@ def _card(
 
 
 def _verdict(record: Record) -> str:
-    """F1 with its parts, and what was found of each true item, a line each."""
+    """F1 with its parts, what was found of each true item, and where invented ones come from, a line each."""
     order = "" if record.get("tau") is None else f", tau {cell(record['tau'])}"
     lines = [
         f"F1 {cell(record['f1'])} (precision {cell(record['precision'])}, recall {cell(record['recall'])}; "
@@ -313,13 +313,14 @@ def _verdict(record: Record) -> str:
             for item, score in zip(record["reference"], record["scores"], strict=True)
         ),
         f"items in the answer: {'; '.join(map(str, record['items'])) or 'none'}",
+        *([f"invented: {record['invented']}"] if record.get("invented") else []),
     ]
     return "\n".join(lines)
 
 
 def _marks(record: Record) -> Iterator[Mark]:
     """What the question gives and what it asks for."""
-    for name in _CUE:
+    for name in CUE:
         if record[name] is not None:
             yield Mark(record[name], f"{name}, given")
     scores: Sequence[float | None] = record.get("scores") or [None] * len(record["reference"])

@@ -1,0 +1,189 @@
+"""Which items of an answer are invented, where each of them comes from, and dialogue that a model makes up.
+
+Papers on this: Appendices E.8, where people traced the answers of one model by hand, and F, where one model wrote the turns of
+people and of assistants after its answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Literal, get_args
+
+from epbench.hub.rows import Row
+from epbench.tulving.events.dates import MONTHS
+from epbench.tulving.judging.lexical import SMALL_WORDS, is_in, normal
+
+_DAY = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{1,2}})\b", re.IGNORECASE)
+
+Source = Literal["matching", "near", "far", "question", "nowhere"]
+"""Where an invented item stands: in a chapter that matches the question, in one that has some of what the question gives, in
+one that has nothing of it, in the question alone, or nowhere."""
+SOURCES: tuple[Source, ...] = get_args(Source)
+_WORDS = ("which matches", "which matches in part", "which does not match", "in the question", "nowhere")
+CUE = ("time", "space", "entity", "content")  # the columns of what a question gives
+
+
+def invented_items(items: Sequence[str], reference: Sequence[str], scores: Sequence[float]) -> list[str]:
+    """Return the items of an answer that are not true for its question, each once.
+
+    A verdict does not say which item is meant by which true one. An item is true if it has the words of a true item in a row,
+    or these have its words, such as a date without its year. For each true item with points that is in no item's words, the
+    item that shares the most words with it counts as the one that was meant, as a judge knows other words for the same thing.
+
+    Args:
+        items: What the judge found in the answer.
+        reference: The true items, repeats included; empty where nothing matches.
+        scores: The score of each of them.
+    """
+    of_true = dict(reversed(list(zip(reference, scores, strict=True))))
+    named = {words_of(item): item for item in reversed(items)}
+    named.pop("", None)
+
+    def says(words: str, true: str) -> bool:
+        return is_in(true, words) or _in_a_row(words, words_of(true))
+
+    rest = [words for words in reversed(named) if not any(says(words, true) for true in of_true)]
+    for true, score in of_true.items():
+        if score > 0 and rest and not any(says(words, true) for words in named):
+            meant = set(words_of(true).split())
+            rest.remove(max(rest, key=lambda words: len(meant & set(words.split()))))
+    return [named[words] for words in rest]
+
+
+@lru_cache(maxsize=8192)  # questions, true items and much that is invented come again and again
+def words_of(item: str) -> str:
+    """Return the normalised words of an item; a date without a year becomes the numbers of its month and day."""
+    return _DAY.sub(lambda date: f"{MONTHS.index(date[1].capitalize()) + 1:02} {int(date[2]):02}", normal(item))
+
+
+def _in_a_row(words: str, others: str) -> bool:
+    """Whether normalised words stand in a row in others."""
+    return f" {words} " in f" {others} "
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """Where an invented item comes from.
+
+    Attributes:
+        item: The item.
+        source: Where it stands.
+        chapter: The number of the chapter that is nearest to the question of those that it stands in; None outside the book.
+        shared: How many of the given elements of the question that chapter has; None outside the book.
+        distance: How many chapters that one is away from the nearest one that matches; None if no chapter matches.
+    """
+
+    item: str
+    source: Source
+    chapter: int | None = None
+    shared: int | None = None
+    distance: int | None = None
+
+
+class Tracer:
+    """Finds the items of answers in one book, by their words after case, punctuation and dates are normalised."""
+
+    def __init__(self, chapters: Iterable[tuple[int, str]], names: Iterable[str]) -> None:
+        """Read the book.
+
+        Args:
+            chapters: The number and the text of each chapter; what is known of its event may follow the text.
+            names: The dates, locations, people and kinds of event in it.
+        """
+        known = {number: f" {normal(text)} " for number, text in chapters}
+        self._names = dict.fromkeys(filter(None, map(normal, names)))
+        self._numbers = cache(lambda words: frozenset(n for n, text in known.items() if f" {words} " in text))
+
+    def trace(self, item: str, question: str, cue: Sequence[str], matching: Collection[int] = ()) -> Traced:
+        """Return where an invented item comes from.
+
+        Names in the item decide; what the question names is left out of them. Without such a name the item is from the
+        question if it has a name or no other words than those of the question, and from a chapter that has its words in a row.
+
+        Args:
+            item: What the judge found.
+            question: The question.
+            cue: The elements that the question gives.
+            matching: The numbers of the chapters that match them all.
+        """
+        words, asked = words_of(item), words_of(question)
+        if _in_a_row(words, asked):
+            return Traced(item, "question")
+        inside = [words] if words in self._names else [name for name in self._names if _in_a_row(name, words)]
+        named = [name for name in inside if not _in_a_row(name, asked)]
+        if not named:
+            echo = inside or any(is_in(given, words) for given in cue)
+            if echo or set(words.split()) - SMALL_WORDS <= set(asked.split()):
+                return Traced(item, "question")
+        spots = {number for name in named or [words] for number in self._numbers(name)}
+        if not spots:
+            return Traced(item, "nowhere")
+        given = [self._numbers(words_of(element)) for element in cue]
+
+        def nearness(number: int) -> tuple[bool, int, int, int]:
+            n_named = sum(number in self._numbers(name) for name in named)
+            shared = sum(number in numbers for numbers in given)
+            return number in matching, shared, n_named, -min((abs(number - one) for one in matching), default=0)
+
+        chapter = max(sorted(spots), key=nearness)
+        is_match, shared, _, away = nearness(chapter)
+        source: Source = "matching" if is_match else "near" if shared else "far"
+        return Traced(item, source, chapter, shared, -away if matching else None)
+
+
+def trace_row(row: Row, tracer: Tracer) -> list[Traced]:
+    """Return where each invented item of a judged answer comes from.
+
+    The one item of a full account is left out where something happened: it does not say what of the account is invented.
+
+    Args:
+        row: A row of questions.parquet with a verdict.
+        tracer: Knows the book.
+    """
+    if row["trace"] == "full_details" and len(row["reference"]):
+        return []
+    cue = [row[name] for name in CUE if isinstance(row[name], str)]  # pandas has NaN for what is not given
+    chapters = [int(number) for number in row["chapters"]]
+    invented = invented_items(list(row["items"]), list(row["reference"]), list(row["scores"]))
+    return [tracer.trace(item, row["question"], cue, chapters) for item in invented]
+
+
+def with_inventions(rows: Sequence[Row], chapters: Iterable[tuple[int, str]]) -> list[Row]:
+    """Return rows of questions.parquet, with a field `invented` that says what an answer invented, and from where.
+
+    Args:
+        rows: The rows; names in the book are what those give and ask for that match something.
+        chapters: The number and the text of each chapter.
+    """
+    known = [row for row in rows if row["chapters"] and row["trace"] != "full_details"]
+    names = [name for row in known for name in (*row["reference"], *(row[given] for given in CUE)) if name]
+    tracer, found = Tracer(chapters, names), []
+    for row in rows:
+        traced = trace_row(row, tracer) if row["outcome"] != "failed" else []
+        places = ["" if one.chapter is None else f"chapter {one.chapter}, " for one in traced]
+        told = [
+            f"{one.item} ({place}{_WORDS[SOURCES.index(one.source)]})"
+            for one, place in zip(traced, places, strict=True)
+        ]
+        found.append(row | {"invented": "; ".join(told)})
+    return found
+
+
+_TURN = re.compile(
+    r"^[ \t>#*_-]*(?P<who>Human|User|Assistant|Question)(?: \d+)?[*_]*:"
+    r"|<\|im_start\|>|<\|(?:user|assistant)\|>|<\|start_header_id\|>|<start_of_turn>|\[INST\]|^### Instruction",
+    re.MULTILINE,
+)
+
+
+def made_up_turns(answer: str) -> int:
+    """Return how many turns of a dialogue with itself a model wrote into its answer.
+
+    A turn begins with a line such as `## Human: …`, `User:`, `**Assistant:**` or `Question:`, or with a mark of a chat template.
+    At the start of the answer, `Assistant:` and the question once more are no dialogue.
+    """
+    start = len(answer) - len(answer.lstrip())
+    return sum(turn.start() > start or turn["who"] in ("Human", "User") for turn in _TURN.finditer(answer))

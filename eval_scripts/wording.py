@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from epbench import command
 from epbench.arguments.declaring import argument, parse
+from epbench.errors import BadInput
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
     """The command line."""
 
-    benchmark: Literal["tulving", "booksort", "memfail"] = argument("tulving, booksort or memfail", positional=True)
+    benchmark: str = argument("tulving, booksort or memfail", positional=True, default="", metavar="BENCHMARK")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -37,7 +37,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.memfail.wording import WORDS as MEMFAIL
     from epbench.tulving.wording import WORDS as TULVING
 
-    print(own_wording({"tulving": TULVING, "booksort": BOOKSORT, "memfail": MEMFAIL}[args.benchmark]), end="")
+    words = {"tulving": TULVING, "booksort": BOOKSORT, "memfail": MEMFAIL}
+    if args.benchmark not in words:
+        raise BadInput(f"expected one of {', '.join(words)}, got {args.benchmark!r}")
+    print(own_wording(words[args.benchmark]), end="")
 
 
 if __name__ == "__main__":

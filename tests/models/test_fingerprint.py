@@ -224,5 +224,5 @@ def _check():
     from epbench.memfail.judging.lexical import Check
 
     need = SimpleNamespace(text="Zoe sings", link=("sings", "rests"), detail=("Zoe",))
-    question = SimpleNamespace(text="who?", truth=["Zoe"], needs=(need,), config="long_hop")
+    question = SimpleNamespace(text="who?", reference="Zoe", about={}, gold=(need,), config="long_hop")
     return Check("storage", question, need, ("Zoe sings.",))

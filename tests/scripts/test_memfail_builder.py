@@ -190,7 +190,7 @@ def test_rows_come_from_the_hub(script, published, tmp_path):
         (["--source", "gpt-4o"], "--source: expected template, hub, a folder, or a model (hf:PATH_OR_ID, "),
         (["--source", "nowhere"], "or inspect:PROVIDER/NAME), got 'nowhere'"),
         (["--source", ".", "--rows", "5"], "--rows and --seed work only with templates or a model"),
-        (["--plan"], "--plan, --prompts and --max-tokens are for a model"),
+        (["--plan"], "--plan, --prompts, --wording and --max-tokens are for a model"),
         ([*BY_MODEL, "--max-tokens", "0"], "--max-tokens: expected at least 1, got 0"),
         ([*BY_MODEL, "--rows", "101"], "rows: expected at most 100 for coexisting_facts, one per category, got 101"),
         ([*BY_MODEL, "--rows", "3"], "rows: expected at least 5 for long_hop, whose rows share their options, got 3"),

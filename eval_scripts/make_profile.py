@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _within(budget: Budget, runs: dict[str, list[str]], most: dict[str, int | None], args: Arguments) -> dict[str, str]:
     """Ask each part a few questions, then as many more as the budget buys; return why what is missing is."""
     from epbench.profile.budget import MOST, PILOT, Asked, allocate, spent_in, variance_of
-    from epbench.profile.dimensions import measured
+    from epbench.profile.dimensions import measured, scored_runs
 
     noted, begin = args.out / "limits.json", time.monotonic()
 
@@ -122,7 +122,9 @@ def _within(budget: Budget, runs: dict[str, list[str]], most: dict[str, int | No
             if limit == asked[name]:
                 continue
             before, bounds = spent(args.out / "runs"), _bounds(budget, spent(args.out / "runs"), args.prices)
-            missing[name] = "the budget was spent" if bounds is None else _run([*_limited(runs[name], limit), *bounds])
+            some = "in part: " if scored_runs(args.out / "runs" / name) else ""
+            spent_up = f"{some}the budget was spent"
+            missing[name] = spent_up if bounds is None else _run([*_limited(runs[name], limit), *bounds])
             cost[name] = (spent(args.out / "runs") - before) / (limit - asked[name])
             asked[name] = limit
         if any(missing.values()):
@@ -207,13 +209,14 @@ def _run(words: list[str]) -> str:
 
 def _profile(args: Arguments, preset: Preset, missing: dict[str, str], prices: Prices | None) -> Profile:
     from epbench.profile.budget import spent_in
-    from epbench.profile.dimensions import measured
+    from epbench.profile.dimensions import measured, scored_runs
     from epbench.profile.page import Profile, scores_of
 
     runs = args.out / "runs"
     for folder in (runs / part.name for part in preset.part if part.benchmark == "memfail"):
-        if not (folder / "run.json").is_file() and any(folder.glob("*/scores.json")):
-            _epbench(["report", str(folder), "--out", str(folder)])  # the page of all its configs, to which points lead
+        if not (folder / "run.json").is_file() and (scored := scored_runs(folder)):
+            # The page of all its configs, to which points lead.
+            _epbench(["report", *map(str, scored), "--out", str(folder)])
     parts = {part.name: runs / part.name for part in preset.part if any((runs / part.name).rglob("scores.json"))}
     found = scores_of(list(measured(parts, args.out)))
     name = f"{args.model}, {args.memory}"

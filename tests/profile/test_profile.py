@@ -119,6 +119,17 @@ def test_a_spent_budget_is_named_and_a_larger_one_goes_on(profiles, preset, tmp_
     assert read_profile(out).dimensions == read_profile(profiles / "in-context").dimensions
 
 
+def test_a_budget_that_ends_between_two_configs_leaves_the_first(profiles, preset, tmp_path):
+    out = shutil.copytree(profiles / "in-context", tmp_path / "profile")
+    for name in ("scores.json", "questions.parquet"):
+        (out / "runs/memfail/long_hop" / name).unlink()
+    assert script(PROFILE, "lexical", "--preset", preset, "--budget", "0.001m", "--out", out).returncode == 0
+    profile = read_profile(out)
+    assert profile.missing["memfail"] == "in part: the budget was spent"
+    whole = {score.name: score.n for score in read_profile(profiles / "in-context").dimensions}
+    assert 0 < next(score.n for score in profile.dimensions if score.name == "storing") < whole["storing"]
+
+
 def test_what_cannot_be_done_is_refused(preset, tmp_path):
     refused(script(PROFILE, "--out", tmp_path), "expected a model")
     refused(script(PROFILE, "lexical", "--preset", "none", "--out", tmp_path), "full, quick, standard")

@@ -181,11 +181,16 @@ def measured(parts: Mapping[str, Path], root: Path) -> Iterator[Measured]:
             yield Measured(dimension, found, folder.relative_to(root).as_posix())
 
 
+def scored_runs(folder: Path) -> list[Path]:
+    """The runs of a part: its folder, or those of its configs, without one that a budget ended before it had scores."""
+    return [folder] if (folder / "run.json").is_file() else sorted(path.parent for path in folder.glob("*/scores.json"))
+
+
 def _questions(folder: Path) -> pd.DataFrame:
     """The questions of a run, or of the runs of several configs; of a book with their links, and where in it they end."""
     import pandas as pd
 
-    runs = [folder] if (folder / "run.json").is_file() else sorted(path.parent for path in folder.glob("*/run.json"))
+    runs = scored_runs(folder)
     rows = pd.concat([read_questions(run, ("id", "outcome")) for run in runs], ignore_index=True)
     if "trace" in rows:
         dataset = dataset_of(read_run(runs[0])) or ""

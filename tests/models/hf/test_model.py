@@ -171,6 +171,14 @@ def test_a_gpu_computes_in_bfloat16_only_if_it_has_it(folder, monkeypatch, nativ
     assert TransformersModel(str(folder), device="cuda").reader.forward.model.dtype == dtype
 
 
+@pytest.mark.parametrize("native", [True, False])
+def test_bfloat16_on_a_cpu_that_lacks_it_is_no_secret(folder, requests, monkeypatch, caplog, native):
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: native)
+    with caplog.at_level(logging.WARNING, "epbench"):
+        list(TransformersModel(str(folder), dtype="bfloat16", device="cpu").answer(requests[:1]))
+    assert ("in float32 it computes several times as fast" in caplog.text) is not native
+
+
 @pytest.mark.parametrize("which", ["folder", "plain_folder"])
 def test_a_prompt_begins_once(which, requests, request):
     prompts = TransformersModel(str(request.getfixturevalue(which))).prompts

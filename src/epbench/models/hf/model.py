@@ -191,6 +191,10 @@ class TransformersModel(LocalModel):
                 dtype,
                 "supported by this device" if dtype != torch.float32 else f"the default on {device}",
             )
+        if device == "cpu" and dtype == torch.bfloat16 and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+            log.warning(
+                "dtype bfloat16: this CPU has no instructions for it; in float32 it computes several times as fast"
+            )
         if not spread and device in ("cpu", "cuda"):
             self._check_memory(dtype, device)
         load = partial(

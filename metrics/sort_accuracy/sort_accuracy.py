@@ -78,9 +78,14 @@ _SEED = 20241010
 def accuracy_interval(correct: Sequence[bool], clusters: Sequence[str] | None = None) -> tuple[float, float] | None:
     """Return the 95 % percentile interval of the share of right answers, drawing whole clusters with replacement.
 
+    If all answers are right or all wrong, no draw shows how far the true share may be from that, and the other end of the
+    interval is that of Clopper and Pearson for as many clusters.
+
     >>> low, high = accuracy_interval([True, False] * 50)
     >>> 0.38 <= low < 0.5 < high <= 0.62
     True
+    >>> [round(end, 2) for end in accuracy_interval([True, True, True])]
+    [0.29, 1.0]
     >>> accuracy_interval([True, True], ["one", "one"]) is None
     True
     """
@@ -93,6 +98,9 @@ def accuracy_interval(correct: Sequence[bool], clusters: Sequence[str] | None = 
     means = []
     for block in np.array_split(_raw_draws(k), 20):  # in blocks: 2,000 draws of 10,000 clusters are large
         means.append(right[block].sum(axis=1) / size[block].sum(axis=1))
+    if (share := float(np.mean(correct))) in (0, 1):
+        unseen = 1 - 0.025 ** (1 / k)
+        return (0.0, unseen) if share == 0 else (1 - unseen, 1.0)
     low, high = np.quantile(np.concatenate(means), [0.025, 0.975])
     return float(low), float(high)
 

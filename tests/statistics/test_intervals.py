@@ -76,3 +76,11 @@ def test_the_interval_is_that_of_scipy(shares, level):
 def test_one_cluster_has_no_interval_and_nothing_no_mean():
     assert cluster_bootstrap(lambda weights: weights.sum(axis=1), ["a", "a"]) is None
     assert np.isnan(weighted_mean(np.zeros((1, 2)), np.ones(2))[0])
+
+
+@pytest.mark.parametrize(("value", "least"), [(0.0, 0.0), (1.0, 0.0), (1.0, -1.0)])
+def test_questions_that_all_agree_do_not_make_a_mean_certain(value: float, least: float) -> None:
+    values = np.full(3, value)
+    low, high = cluster_bootstrap(lambda w: weighted_mean(w, values), range(3), bounds=(least, 1.0)) or (0.0, 0.0)
+    exact = binomtest(3, 3).proportion_ci(method="exact").low  # what three successes of three leave open
+    assert (low, high) == pytest.approx((0.0, 1 - exact) if value == 0 else (1 - (1 - least) * (1 - exact), 1.0))

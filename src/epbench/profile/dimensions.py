@@ -214,7 +214,9 @@ def _mean(rows: pd.DataFrame) -> Estimate:
         return np.mean([weighted_mean(weights[:, half], values[half]) for half in parts], axis=0)
 
     def interval(values: Any, clusters: Any) -> tuple[float, float] | None:
-        return cluster_bootstrap(lambda weights: statistic(weights, np.asarray(values)), list(clusters))
+        return cluster_bootstrap(
+            lambda weights: statistic(weights, np.asarray(values)), list(clusters), bounds=(0.0, 1.0)
+        )
 
     found = estimate(rows, VALUE, cluster=CLUSTER, interval=interval)
     if HALF not in rows or not 0 < halves.mean() < 1:

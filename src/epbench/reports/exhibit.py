@@ -188,7 +188,7 @@ def mean_half(prefix: str = "", digits: int = 3, incomplete: str = " (incomplete
 
 
 def mean_interval(prefix: str = "", digits: int = 3, ends: int = 2) -> Show:
-    """`0.930 (0.91–0.95)`, the mean and its interval; `0.480 to 0.610` where questions failed."""
+    """`0.930 (0.91–0.95)`, the mean and its interval, if that has a width; `0.480 to 0.610` where questions failed."""
 
     def show(row: Row) -> str:
         mean, low, high = (row[f"{prefix}{name}"] for name in ("mean", "low", "high"))
@@ -196,7 +196,7 @@ def mean_interval(prefix: str = "", digits: int = 3, ends: int = 2) -> Show:
             return f"{row[f'{prefix}lowest']:.{digits}f} to {row[f'{prefix}highest']:.{digits}f}"
         if mean is None:
             return "–"
-        return f"{mean:.{digits}f}" + ("" if low is None else f" ({low:.{ends}f}–{high:.{ends}f})")
+        return f"{mean:.{digits}f}" + ("" if low is None or low == high else f" ({low:.{ends}f}–{high:.{ends}f})")
 
     return show
 

@@ -31,6 +31,7 @@ def cluster_bootstrap(
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    bounds: tuple[float, float] | None = None,
 ) -> tuple[float, float] | None:
     """95 % percentile interval of a statistic, by drawing whole clusters with replacement.
 
@@ -42,6 +43,9 @@ def cluster_bootstrap(
         clusters: The cluster of each question.
         resamples: The number of draws.
         seed: The seed of the draws; the same seed gives the same interval.
+        bounds: The least and the greatest value that a mean can have, such as 0 and 1. Where every draw gives one of
+            them, the draws do not show how far from it the true mean may be: three right answers of three are no proof
+            of perfection. The other end is then that of Clopper and Pearson for as many clusters.
 
     Returns:
         (low, high), or None if there are fewer than two clusters or the statistic is undefined in most draws.
@@ -54,6 +58,12 @@ def cluster_bootstrap(
     values = values[~np.isnan(values)]
     if len(values) < resamples / 2:
         return None
+    if bounds:
+        (least, most), unseen = bounds, 1 - ((1 - _LEVEL) / 2) ** (1 / len(set(clusters)))
+        if np.allclose(values, least):
+            return least, least + (most - least) * unseen
+        if np.allclose(values, most):
+            return most - (most - least) * unseen, most
     low, high = np.quantile(values, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return float(low), float(high)
 

@@ -354,7 +354,7 @@ def _intervals(
     matched = [float(tau is not None) if has_order(row) else None for row, tau in zip(rows, taus, strict=True)]
     intervals = {name: _interval([sums], sums) for name, sums in bins.items()}
     for name, sums in (("latest", latest), ("all_matched", _sums(rows, matched)), ("kendall_tau", _sums(rows, taus))):
-        intervals[name] = _interval([sums], sums)
+        intervals[name] = _interval([sums], sums, least=-1.0 if name == "kendall_tau" else 0.0)
     several, first = _f1_by_question(rows, f1, lost), {row.id: row for row in reversed(rows)}
     for name, deciding in (("any_right", max), ("all_right", min)):
         right = _sums([first[id_] for id_ in several], [float(deciding(values) == 1) for values in several.values()])
@@ -384,8 +384,9 @@ def _interval(
     parts: Sequence[Sums],
     cues: Iterable[Cue],
     combined: Callable[[Sequence[NDArray[np.float64]]], NDArray[np.float64]] | None = None,
+    least: float = 0.0,
 ) -> tuple[float, float] | None:
-    """The interval of what is combined from the means of parts of the questions; by default their mean."""
+    """The interval of what is combined from the means of parts of the questions, from least to 1; by default their mean."""
     import numpy as np
 
     names = list(cues)
@@ -400,7 +401,7 @@ def _interval(
         mean: NDArray[np.float64] = np.mean(means, axis=0)
         return mean
 
-    return cluster_bootstrap(statistic, names)
+    return cluster_bootstrap(statistic, names, bounds=(least, 1.0))
 
 
 def _awareness(means: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

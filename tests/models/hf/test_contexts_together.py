@@ -113,6 +113,18 @@ def test_a_context_with_much_to_read_goes_alone(monkeypatch):
     }  # fmt: skip
 
 
+def test_few_answers_for_each_context_are_written_together_however_slowly_a_cpu_reads(monkeypatch):
+    model, _ = tiny("Llama")
+    pairs, _ = asked([(60, 2)] * 4)
+    prompts = [Prompt(ids, 6, context=name) for ids, name in pairs]
+    reader = SharedPrefix(model, [])
+    answered(reader, prompts[:1])
+    monkeypatch.setattr(prefix_batches, "_SPEED", 2 * model.num_parameters())  # a token in a second
+    shapes = forwards(monkeypatch)
+    assert [one.ids for one in answered(reader, prompts)] == [alone(model, ids, 6) for ids, _ in pairs]
+    assert [rows for rows, width in shapes if width == 1] == [8] * 5
+
+
 def test_a_batch_on_a_cpu_is_small_enough_to_be_lost(monkeypatch):
     model, _ = tiny("Llama")
     prompts = [Prompt(ids, labels={"A": [5]}, context=name) for ids, name in asked([(20, 2)] * 30)[0]]

@@ -42,11 +42,16 @@ class Prompt:
     enough: Callable[[Sequence[int]], bool] | None = None
 
 
-def fills_a_batch(model: Any, ids: Sequence[Sequence[int]]) -> bool:
-    """Whether these prompts with one context gain nothing from the company of others, because there is so much to read."""
+def fills_a_batch(model: Any, members: Sequence[Prompt]) -> bool:
+    """Whether these prompts with one context gain nothing from the company of others, because there is so much to read.
+
+    A few that generate gain even where reading is slow, because each step then serves more rows.
+    """
+    ids = [prompt.ids for prompt in members]
     shared = common_prefix(ids)
     tokens = shared + sum(len(prompt_ids) - shared for prompt_ids in ids)
-    return tokens > min(_LONG_READ, _readable(model, _LONGEST_BATCH) / 2)
+    few = not members[0].labels and len(members) < _FEWEST_GENERATED
+    return tokens > (_LONG_READ if few else min(_LONG_READ, _readable(model, _LONGEST_BATCH) / 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +142,8 @@ def _tokens_at_once(model: Any, first: Family) -> float:
     """
     if first.labels:
         return _readable(model, _LONGEST_BATCH)
-    return max(_readable(model, _LONGEST_BEFORE_GENERATING), _FEWEST_GENERATED * first.rest)
+    each = first.context / len(first.members) + first.rest
+    return max(_readable(model, _LONGEST_BEFORE_GENERATING), _FEWEST_GENERATED * each)
 
 
 def _readable(model: Any, seconds: float) -> float:

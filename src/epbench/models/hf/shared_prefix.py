@@ -101,7 +101,7 @@ class SharedPrefix:
             contexts.setdefault(prompt.context, []).append(i)
         together = contexts.pop(None, [])
         for members in contexts.values():
-            if self._padded and not fills_a_batch(self.forward.model, [prompts[i].ids for i in members]):
+            if self._padded and not fills_a_batch(self.forward.model, [prompts[i] for i in members]):
                 together += members
             else:
                 yield from self._alone(prompts, members)

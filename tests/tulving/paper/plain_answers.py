@@ -84,9 +84,8 @@ class Answers:
         taus = [q["tau"] for q in ordered if q and q["tau"] is not None]
         matched = [q and {"found": float(q["tau"] is not None)} for q in ordered]
         found = {"latest": plain(latest), "all_matched": plain(matched, "found") | {"sd": None}}
-        failed = ordered.count(None)
-        tau = {"mean": None if failed or not taus else sum(taus) / len(taus), "n": len(taus), "n_failed": failed}
-        found["kendall_tau"] = tau if failed else plain([{"tau": tau} for tau in taus], "tau")
+        failed, tau = ordered.count(None), plain([{"tau": tau} for tau in taus], "tau")
+        found["kendall_tau"] = {"mean": None, "n": len(taus), "n_failed": failed} if failed else tau
         whole = {"n": len(latest + ordered) - latest.count(None) - failed, "n_failed": latest.count(None) + failed}
         if not whole["n_failed"]:
             share = max(0, found["all_matched"]["mean"] * (found["kendall_tau"]["mean"] or 0))
@@ -208,9 +207,8 @@ def check_spread(exhibit, lines):
     for (*_, score), (*books, row) in groups.items():
         for book in books:
             (line,) = [one for one in lines if (one.label, one.fingerprint) == (book["label"], book["fingerprint"])]
-            of_bin = score.startswith("f1_by_bin.")
-            scores = line.scores["f1_by_bin"] if of_bin else line.scores
-            assert book["mean"] == scores[score.removeprefix("f1_by_bin.") if of_bin else score]
+            bin_ = score.removeprefix("f1_by_bin.")
+            assert book["mean"] == (line.scores if bin_ == score else line.scores["f1_by_bin"])[bin_]
             ends = line.scores["intervals"].get(score) or (None, None)
             assert (book["low"], book["high"]) == tuple(ends)
             assert book["within"] == (ends[0] if ends[0] is None else pytest.approx((ends[1] - ends[0]) / 2 / Z))

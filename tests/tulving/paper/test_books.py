@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,13 +21,13 @@ from tests.tulving.paper import plain_books
 from tests.tulving.paper.plain_books import built, published, rows, written
 
 
-def retitled(folder, out, title):
-    """A copy of a dataset whose book has another title."""
+def changed(folder, out, config, column, first):
+    """A copy of a dataset in which the first value of a column is another."""
     shutil.copytree(folder, out)
-    (path,) = (out / "book").glob("*.parquet")
+    (path,) = (out / config).glob("*.parquet")
     table = pq.read_table(path)
-    at = table.column_names.index("title")
-    pq.write_table(table.set_column(at, table.schema.field("title"), pa.array([title])), path)
+    at, values = table.column_names.index(column), [first, *table[column].to_pylist()[1:]]
+    pq.write_table(table.set_column(at, table.schema.field(column), pa.array(values)), path)
     return out
 
 
@@ -52,14 +53,14 @@ def test_names_tell_universe_length_and_order(once, tmp_path, short_book):
         "The days of far-off-short, seed -2": ("far-off", "short", "narrative", "template", -2),
         "A book of mine": ("", "", "narrative", "", None),
     }
-    folders = [retitled(short_book, tmp_path / str(n), title) for n, title in enumerate(titles)]
+    folders = [changed(short_book, tmp_path / str(n), "book", "title", title) for n, title in enumerate(titles)]
     found = read_books([str(ordered), str(scifi), *map(str, folders)])
     about = [(book.universe, book.length, book.order, book.writer, book.seed) for book in found]
-    assert about[:2] == [
-        ("default", "short", "chronological", "template", 0),
-        ("scifi", "short", "narrative", "template", 0),
+    ours = [
+        (universe, "short", order, "template", 0)
+        for universe, order in (("default", "chronological"), ("scifi", "narrative"))
     ]
-    assert about[2:] == list(titles.values())
+    assert about == [*ours, *titles.values()]
     assert (found[1].universe_size, len(found[1].chapters), dict(found[1].coordinates)) == (30, 8, {})
     assert all(book.coordinates == {} for book in found[4:])  # universes that are not ours
     assert [book.source for book in found] == ["own"] * 6 and found[5].label == "3"
@@ -82,13 +83,16 @@ def test_a_book_of_an_archive():
     assert set(book.coordinates) == {row["location"] for row in published(OURS)["chapters"]}
 
 
-def test_an_archive_without_checks_has_no_rounds(tmp_path):
-    import zipfile
+def rezipped(out, change):
+    """Our archive without its answers, whose files are changed; None drops one."""
+    with zipfile.ZipFile(OURS) as old, zipfile.ZipFile(out, "w") as new:
+        for name in (name for name in old.namelist() if "answers" not in name):
+            if (content := change(name, old.read(name))) is not None:
+                new.writestr(name, content)
 
-    with zipfile.ZipFile(OURS) as old, zipfile.ZipFile(tmp_path / "bare.zip", "w") as new:
-        for name in old.namelist():
-            if "verif" not in name and "answers" not in name:
-                new.writestr(name, old.read(name))
+
+def test_an_archive_without_checks_has_no_rounds(tmp_path):
+    rezipped(tmp_path / "bare.zip", lambda name, old: None if "verif" in name else old)
     (book,) = read_books(archive=tmp_path / "bare.zip")
     assert (book.rounds, book.no_rounds) == ([], "the archive does not hold the checks of its candidates")
     stored = published(OURS)
@@ -99,14 +103,8 @@ def test_an_archive_without_checks_has_no_rounds(tmp_path):
     "content", ["[]", '{"passed": true}', "[true]", '[true, ["has_date"]]', "[false, []]", "[true, [1]]", "[1, []]"]
 )
 def test_checks_of_another_form_are_named(tmp_path, content):
-    import zipfile
-
-    with zipfile.ZipFile(OURS) as old, zipfile.ZipFile(tmp_path / "odd.zip", "w") as new:
-        for name in old.namelist():
-            if "answers" not in name:
-                new.writestr(
-                    name, content if name.endswith("verif_direct/model_made_e0_iter0.json") else old.read(name)
-                )
+    odd = "verif_direct/model_made_e0_iter0.json"
+    rezipped(tmp_path / "odd.zip", lambda name, old: content if name.endswith(odd) else old)
     with pytest.raises(BadInput, match="odd.zip, entry .*model_made_e0_iter0.json: expected"):
         read_books(archive=tmp_path / "odd.zip")
 
@@ -164,13 +162,8 @@ def test_a_damaged_report_or_date_is_named(short_book, tmp_path):
     (tmp_path / "report/writing.json").write_text('{"writer": "template", "dropped": []}')
     with pytest.raises(BadInput, match=r"writing\.json.*iterations"):
         read_books([str(tmp_path / "report")])
-    shutil.copytree(short_book, tmp_path / "date")
-    (path,) = (tmp_path / "date/chapters").glob("*.parquet")
-    table = pq.read_table(path)
-    dates = ["May 1", *table["date"].to_pylist()[1:]]
-    at = table.column_names.index("date")
-    pq.write_table(table.set_column(at, table.schema.field("date"), pa.array(dates)), path)
+    dated = changed(short_book, tmp_path / "date", "chapters", "date", "May 1")
     with pytest.raises(BadInput, match=r"config 'chapters', row 0, field 'date': expected a date such as 2024-05-07"):
-        read_books([str(tmp_path / "date")])
+        read_books([str(dated)])
     with pytest.raises(BadInput, match="neither a folder nor on the Hub"):
         read_books([str(Path("no") / "book")])

@@ -23,12 +23,8 @@ ALL = (*CHECKS, *EXPECTED, "Table 6", "Books of several seeds")
 
 def of_name(made, name):
     """The exhibits of a name, for each book or run; tests of ranks have a name of their own."""
-    parts = [
-        one
-        for one in made.values()
-        if one.name.startswith(f"{name},") and (", tests" in one.name) == (", tests" in name)
-    ]
-    return [*([made[name]] if name in made else []), *parts]
+    parts = [one for one in made if one.startswith(f"{name},") and (", tests" in one) == (", tests" in name)]
+    return [made[one] for one in [name, *parts] if one in made]
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +83,8 @@ def test_everything_is_made_in_the_order_of_the_paper_and_says_who_judged(made):
 
 @pytest.mark.slow
 def test_everything_can_be_written(made, tmp_path):
-    first_of_each = {
-        name.partition(",")[0]: one for name, one in reversed(made.items()) if not isinstance(one, Missing)
-    }
+    made_ones = [one for one in reversed(made.values()) if not isinstance(one, Missing)]
+    first_of_each = {one.name.partition(",")[0]: one for one in made_ones}
     write_exhibits(tmp_path, "Tulving books", [*first_of_each.values(), made["Figure 7, tests, short (ffffffff)"]])
     assert len(list(tmp_path.glob("*.svg"))) == len(first_of_each) + 1
     written = (tmp_path / f"{slug(first_of_each['Figure 4'].name)}.svg").read_text("utf-8")

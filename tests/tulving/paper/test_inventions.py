@@ -65,9 +65,7 @@ def test_planted_inventions_are_counted_by_their_source(run, book, tmp_path):
             if row["questions"] == group:
                 n = counts[is_empty, row["source_of_items"]]
                 assert (row["found"], row["mean"]) == (n, pytest.approx(n / n_of))
-                assert row["answers"] == sum(
-                    known and (of["bin"] == "0") == is_empty for of, known in zip(rows, keep, strict=True)
-                )
+                assert row["answers"] == n_of  # each answer names one thing
     write_exhibits(tmp_path, "made", [exhibit])
     with (tmp_path / "invented-items.csv").open(encoding="utf-8") as file:
         found = list(csv.DictReader(file))
@@ -100,10 +98,11 @@ def test_runs_without_their_book_are_named(given, book):
     assert isinstance(sources(lines, []), Missing)
 
 
-def test_partial_scores_and_dialogue_are_counted(given, run):
+def test_dialogue_is_counted_and_papers_stand_beside(run):
     questions = run.questions.copy()
     has = [i % 3 == 0 and answer is not None for i, answer in enumerate(questions["answer"])]
-    questions["answer"] = [f"{a}{TURN * (i % 2 + 1)}" if h else a for i, (a, h) in enumerate(zip(questions["answer"], has, strict=True))]  # fmt: skip
+    said = enumerate(zip(questions["answer"], has, strict=True))
+    questions["answer"] = [f"{answer}{TURN * (i % 2 + 1)}" if talks else answer for i, (answer, talks) in said]
     reported = read_reported(packaged("epbench.tulving", "reported.json"), "tulving")
     lines = lines_of(Inputs([replace(run, questions=questions)], reported))
     own, paper = dialogues(lines).records
@@ -112,16 +111,7 @@ def test_partial_scores_and_dialogue_are_counted(given, run):
     assert own["f1_with"] == pytest.approx(sum(f1[True]) / len(f1[True]))
     assert own["f1_without"] == pytest.approx(sum(f1[False]) / len(f1[False]))
     assert (paper["n"], round(paper["mean"] * 685), paper["model"]) == (685, 342, "claude-3-5-sonnet")
-    scores = [
-        q["scores"][q["reference"].index(item)]
-        for _, q in given.plain(run)
-        if q
-        for item in dict.fromkeys(q["reference"])
-    ]
-    own, *papers = partial_verdicts(lines).records
-    counts = {"none": scores.count(0), "whole": scores.count(1), "n": len(scores)}
-    assert {name: own[name] for name in counts} == counts
-    assert own["mean"] == pytest.approx(sum(0 < score < 1 for score in scores) / len(scores))
+    papers = partial_verdicts(lines).records[1:]  # the own row is counted by `plain_answers`
     assert {row["model"]: row["mean"] for row in papers} == {"gpt-4o": 0.04, "gpt-4o-mini": 0.08}
 
 
@@ -129,9 +119,8 @@ def test_the_distribution_of_realism_is_counted_beside_the_papers(all_books):
     reported = read_reported(packaged("epbench.tulving", "reported_books.json"), "tulving")
     numbers = [chapter.number for chapter in all_books[0].chapters]
     ratings = {n: (*RATINGS, None)[n % 6] for n in numbers}
-    found = {
-        one.name: one for one in exhibits(Inputs([], reported), all_books, realism={all_books[0].fingerprint: ratings})
-    }
+    realism = {all_books[0].fingerprint: ratings}
+    found = {one.name: one for one in exhibits(Inputs([], reported), all_books, realism=realism)}
     own, paper = found["E.7"].records
     assert [own[name] for name in RATINGS] == [sum(r == name for r in ratings.values()) for name in RATINGS]
     assert own["unrated"] == sum(rating is None for rating in ratings.values()) > 0

@@ -20,20 +20,13 @@ CHECKED = {
     "sensitivity": 0.916,
     "specificity": 0.924,
 }
+SCORES = {"chronological_awareness": 0.3, "latest": 0.4, "all_matched": 0.2, "n_by_bin": dict.fromkeys(BINS, 10)}
+NOTHING = {"incomplete": {}, "intervals": {}}
 
 
-def run(label, recall, *, memory="in-context", model="m", book="long", fingerprint="f1", source="own", **more):
-    scores = {
-        "simple_recall_score": recall,
-        "chronological_awareness": 0.3,
-        "latest": 0.4,
-        "all_matched": 0.2,
-        "n_by_bin": dict.fromkeys(BINS, 10),
-        "incomplete": {},
-        "intervals": {},
-        "judge": CHECKED,
-    } | more
-    return Line(label, source, Path("runs", label), book, fingerprint, memory, model, scores, pd.DataFrame())
+def run(label, recall, *, memory="in-context", model="m", source="own", **more):
+    scores = {"simple_recall_score": recall, "judge": CHECKED} | SCORES | NOTHING | more
+    return Line(label, source, Path("runs", label), "long", "f1", memory, model, scores, pd.DataFrame())
 
 
 def reported(recall=0.67, dataset="long"):
@@ -61,9 +54,8 @@ def test_the_floor_is_to_abstain_to_name_everything_or_the_model_without_memory_
     assert floors == {"rag": 0.9, "none": 0.9, "other": pytest.approx(0.8)}
     cells = {record["label"]: row[3] for record, row in zip(board.records, board.table.rows, strict=True)}
     assert BELOW in cells["rag"] and BELOW not in cells["none"] and BELOW not in cells["other"]
-    (board,) = leaderboards(
-        Inputs([run("low", 0.1, n_by_bin={"0": 10}), run("lower", 0.1, n_by_bin={"0": 10, "1": 10})])
-    )
+    few = [run("low", 0.1, n_by_bin={"0": 10}), run("lower", 0.1, n_by_bin={"0": 10, "1": 10})]
+    (board,) = leaderboards(Inputs(few))
     assert [record["simple_recall_score_floor"] for record in board.records] == [1.0, 0.5]
 
 
@@ -72,10 +64,8 @@ def test_the_floor_of_naming_everything_is_what_that_baseline_scores(short_book)
     reader = EverythingReader(rows)
     answers = {reply.id: reply.text for reply in reader.answer([Request(row["id"], "", "", "Who?") for row in rows])}
     scored = epbench.score(rows, answers).scores
-    columns = ("id", "trace", "get", "bin", "n_chapters", "answer")
-    questions = pd.DataFrame([{name: row[name] for name in columns} for row in rows]).rename(
-        columns={"answer": "reference"}
-    )
+    questions = pd.DataFrame(rows)[["id", "trace", "get", "bin", "n_chapters", "answer"]]
+    questions = questions.rename(columns={"answer": "reference"})
     floors = naming_everything(scored["n_by_bin"], pd.concat([questions, questions]))  # as if asked twice
     assert floors.keys() == {*COLUMNS.values(), "harsh_simple_recall_score"}
     for name, floor in floors.items():

@@ -23,19 +23,14 @@ from epbench.tulving.paper.recall import CUE
 from epbench.tulving.paper.rows import cue_text
 from epbench.tulving.questions.generate import BINS
 
-MEANS, NOTE = {"f1_by_bin.0": 0.5, "f1_by_bin.1": 0.25}, "They stopped early."
-DEVIATIONS, COUNTS = {"f1_by_bin.0": 0.125}, {"f1_by_bin.0": 150}
-REPORTED = ReportedRow("A paper", "Table 13", "short", "gpt", "in-context", MEANS, DEVIATIONS, COUNTS, {}, NOTE)
+NUMBERS = {"f1_by_bin.0": 0.5, "f1_by_bin.1": 0.25}, {"f1_by_bin.0": 0.125}, {"f1_by_bin.0": 150}
+REPORTED = ReportedRow("A paper", "Table 13", "short", "gpt", "in-context", *NUMBERS, {}, "They stopped early.")
 
 
 def made(make, runs, reported=(), *more):
     """What a function makes of these runs, by name."""
     found = make(lines_of(Inputs(runs, reported)), *more)
     return {one.name: one for one in (found if isinstance(found, list) else [found])}
-
-
-def with_questions(run, questions):
-    return replace(run, questions=questions)
 
 
 # Rows of papers
@@ -53,9 +48,8 @@ def test_reported_rows_stand_with_the_others_once_and_are_marked(given):
 
 def test_reported_rows_that_say_something_else_stay(given):
     other = replace(REPORTED, table="Table 14", scores={"f1_by_bin.0": 0.0})
-    table = made(
-        recall.by_bin, given.inputs.runs[:1], [REPORTED, replace(REPORTED, source="Another paper"), other, REPORTED]
-    )["Table 13"].table
+    rows = [REPORTED, replace(REPORTED, source="Another paper"), other, REPORTED]
+    table = made(recall.by_bin, given.inputs.runs[:1], rows)["Table 13"].table
     assert [list(row[4:6]) for row in table.rows[1:]] == [["0.50 ± 0.12", "0.25"]] * 2 + [["0.00 ± 0.12", "–"]]
 
 
@@ -97,7 +91,8 @@ def test_names_that_would_make_one_file_are_numbered(given):
 
 def test_answers_to_a_repeated_question_are_counted_each(given):
     run = given.inputs.runs[0]
-    twice = with_questions(run, pd.concat([run.questions, run.questions.assign(repeat=1)], ignore_index=True))
+    both = pd.concat([run.questions, run.questions.assign(repeat=1)], ignore_index=True)
+    twice = replace(run, questions=both)
     found = made(recall.by_bin, [twice]) | made(grouped, [twice], [], ["repeat"])
     assert any("once for each answer" in note for note in found["Table 13"].table.notes)
     assert [row["n"] for row in found["F1 by repeat"].records] == [len(run.questions)] * 2
@@ -108,9 +103,8 @@ def test_answers_to_a_repeated_question_are_counted_each(given):
 
 def test_an_ordered_book_stands_before_the_same_book_as_it_was(given):
     whole, _, lossy = given.inputs.runs[:3]
-    ordered = [
-        replace(run, book="short-ordered", fingerprint="e" * 16, label=f"{run.label} ordered") for run in (whole, lossy)
-    ]
+    other = {"book": "short-ordered", "fingerprint": "e" * 16}
+    ordered = [replace(run, label=f"{run.label} ordered", **other) for run in (whole, lossy)]
     rows = [replace(REPORTED, table="Table 22", dataset=book) for book in ("short", "short-ordered")]
     found = made(books_by_order, [*given.inputs.runs, *ordered], rows)
     own, paper = ("made", "made"), ("gpt (reported)",)
@@ -128,7 +122,7 @@ def test_a_missing_answer_names_nothing_and_hides_nothing(given):
     gone = (questions["bin"] == "0") & (questions["get"] == "all") & (questions["trace"] == "times")
     questions.loc[gone, ["outcome", "f1", "answer"]] = ["wrong", 0.0, None]
     questions["items"] = [[] if lost else list(items) for lost, items in zip(gone, questions["items"], strict=True)]
-    row = made(hallucinations, [with_questions(given.inputs.runs[0], questions)])["E.8"].records[0]
+    row = made(hallucinations, [replace(given.inputs.runs[0], questions=questions)])["E.8"].records[0]
     n = int(gone.sum())
     assert row["n_failed"] == n and row["share_mean"] is None
     assert row["share_highest"] - row["share_lowest"] == pytest.approx(n / (row["n"] + n))
@@ -158,12 +152,8 @@ def test_groups_stand_in_the_order_of_the_benchmark(given, lines):
     assert numbers == sorted(numbers) and numbers[-1] == 35
     assert grouped(runs[:1], ["entity"]).table.rows[-1][0] == "not given"
     (lossy,) = [line for line in runs if line.label == "lossy"]
-    by_outcome = grouped([lossy], ["outcome"]).records
-    assert [(row["outcome"], row["n_failed"] > 0) for row in by_outcome] == [
-        ("right", False),
-        ("wrong", False),
-        ("failed", True),
-    ]
+    by_outcome = {row["outcome"]: row["n_failed"] > 0 for row in grouped([lossy], ["outcome"]).records}
+    assert list(by_outcome.items()) == [("right", False), ("wrong", False), ("failed", True)]
     with drawing():
         assert "times, all" in svg(grouped(runs, ["trace", "get"]).plot())
     assert grouped(runs, ["id"]).plot is None
@@ -190,10 +180,8 @@ def test_other_columns_are_refused_with_those_there_are(lines, column):
 def seeds(given):
     """The complete runs with the whole book in mind, as if one reader and one judge had read three books."""
     whole = [run for run in given.inputs.runs if run.memory == "in-context" and "claude-3" not in run.model]
-    return [
-        replace(run, model="m", source="own", label=f"seed {n}", scores=run.scores | {"judge": None})
-        for n, run in enumerate(whole)
-    ]
+    one_reader = [replace(run, model="m", source="own", scores=run.scores | {"judge": None}) for run in whole]
+    return [replace(run, label=f"seed {n}") for n, run in enumerate(one_reader)]
 
 
 def test_a_second_run_on_a_book_is_left_out_and_one_book_has_no_spread(seeds):

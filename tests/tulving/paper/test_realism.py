@@ -43,10 +43,8 @@ def honest(prompt):
 
 
 def expected(book):
-    return {
-        chapter.number: rating_for({"Location": chapter.event.space, "Event": chapter.event.content})
-        for chapter in book.chapters
-    }
+    events = {chapter.number: chapter.event for chapter in book.chapters}
+    return {n: rating_for({"Location": event.space, "Event": event.content}) for n, event in events.items()}
 
 
 def records(folder):
@@ -72,9 +70,7 @@ def test_every_event_is_rated_in_one_call_and_asked_about_once(book, tmp_path):
         assert schema["properties"]["rating"]["enum"] == list(RATINGS)
     kept = records(tmp_path / "realism")
     assert {record["chapter"]: record["rating"] for record in kept} == found
-    assert {record["reason"] for record in kept} == {"by its length"} and {record["judge"] for record in kept} == {
-        "openai:tiny"
-    }
+    assert {(record["reason"], record["judge"]) for record in kept} == {("by its length", "openai:tiny")}
 
 
 def test_a_reply_is_repaired_once_and_a_judge_that_fails_gives_no_rating(book, tmp_path):
@@ -90,10 +86,11 @@ def test_a_reply_is_repaired_once_and_a_judge_that_fails_gives_no_rating(book, t
         found = ratings_of(book, model_at(endpoint), tmp_path)
     lost = {chapter.number for chapter in book.chapters if chapter.event.day == second}
     assert lost and found == {number: None if number in lost else rating for number, rating in expected(book).items()}
-    again = [call.user for call in endpoint.calls if REPAIR in call.user]
-    assert all(
-        'the rating is "plausible", one of these is expected: Realistic, Moderately' in prompt for prompt in again
+    again, said = (
+        [call.user for call in endpoint.calls if REPAIR in call.user],
+        'the rating is "plausible", one of these',
     )
+    assert all(f"{said} is expected: Realistic, Moderately" in prompt for prompt in again)
     failed = {record["chapter"]: record["failure"] for record in records(tmp_path) if record.get("failure")}
     assert failed.keys() == lost and all("also when asked again" in failure for failure in failed.values())
     with LoopbackEndpoint(honest, port=endpoint.port) as endpoint:  # the next start asks for these alone

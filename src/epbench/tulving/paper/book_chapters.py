@@ -12,7 +12,7 @@ from epbench.reports.exhibit import Column, Exhibit, Missing, Row, marked, plain
 from epbench.reports.figures import colour_of
 from epbench.reports.plots import DASHES, legend, panels
 from epbench.reports.reported import ReportedRow
-from epbench.statistics.estimate import Value, framed
+from epbench.statistics.estimate import framed
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.chapters.checks import facts_in_words, paragraphs_with, split_paragraphs
 from epbench.tulving.chapters.report import QUANTILES, SPANS, Positions, fact_positions
@@ -32,9 +32,8 @@ _CHECK, _MOST_CHECKS = "check_", 3  # Table 7 names the commonest in a round; it
 def _without_rounds(books: Books) -> list[str]:
     """Why books have no rounds, with their names."""
     unwritten: dict[str, list[str]] = {}
-    for book in books:
-        if not book.rounds:
-            unwritten.setdefault(book.no_rounds, []).append(book.marked)
+    for book in (book for book in books if not book.rounds):
+        unwritten.setdefault(book.no_rounds, []).append(book.marked)
     return [f"{', '.join(names)}: {why}" for why, names in unwritten.items()]
 
 
@@ -51,14 +50,16 @@ def _own_rounds(books: Books) -> Iterable[Record]:
             yield {**book.identity, **about, **failed, **accepted, **checks}
 
 
-def _reported_rounds(row: ReportedRow) -> Iterable[Record]:
+def _reported_rounds(row: ReportedRow) -> list[Record]:
     """The rounds that the paper reports, which says nothing of single checks."""
+    found: list[Record] = []
     for number in takewhile(lambda number: f"{number}.candidates" in row.scores, count()):
         given = {name: row.scores.get(f"{number}.{name}") for name in _ROUND}
         so_far, before = given["accepted_so_far"], row.scores.get(f"{number - 1}.accepted_so_far") if number else 0
         accepted = None if so_far is None or before is None else so_far - before
         about: Record = {"round": number, "n_events": row.scores["0.candidates"]}
-        yield {**identity_of(row), **about, **given, "accepted": accepted}
+        found.append({**identity_of(row), **about, **given, "accepted": accepted})
+    return found
 
 
 def _commonest(row: Row) -> str:
@@ -81,7 +82,6 @@ ROUNDS = BookTable(
     ],
     own=_own_rounds,
     given=_reported_rounds,
-    has={f"0.{column}" for column in _ROUND}.__contains__,
     notes=lambda books: [
         "In each round there is one candidate for every event without a chapter. The model's check (names with llm_) is "
         "made only of candidates that pass the exact checks. A candidate may fail several checks; the commonest ones are named.",
@@ -99,38 +99,33 @@ ROUNDS = BookTable(
 PROPERTIES = ("paragraphs", "style", "secondary entities")
 
 
-def _properties(books: Books) -> Iterable[Record]:
-    for book in books:
-        values = [(chapter.n_paragraphs, chapter.style, len(chapter.secondary)) for chapter in book.chapters]
-        named = Counter(f"{what}.{value}" for of in values for what, value in zip(PROPERTIES, of, strict=True))
-        yield from _counted({**book.identity, "heading": book.marked}, named)
+def _properties(book: PaperBook) -> Record:
+    """The counts of one book, named as in rows of the paper, such as `style.comedy`."""
+    values = [(chapter.n_paragraphs, chapter.style, len(chapter.secondary)) for chapter in book.chapters]
+    named = Counter(f"{what}.{value}" for of in values for what, value in zip(PROPERTIES, of, strict=True))
+    return {**book.identity, "heading": book.marked, **named}
 
 
-def _counted(about: Record, named: Mapping[str, Value]) -> Iterable[Record]:
-    """A row for each count that is named as in rows of the paper, such as `style.comedy`."""
-    for name, n in named.items():
-        what, _, value = name.partition(".")
-        if what in PROPERTIES:
-            yield {**about, "property": what, "value": value, "chapters": n}
+def _reported_properties(row: ReportedRow) -> list[Record]:
+    named = {name: n for name, n in row.scores.items() if name.partition(".")[0] in PROPERTIES}
+    about = {**identity_of(row), "heading": marked(f"{row.dataset} by {row.model}", "reported")}
+    return [{**about, **named}] if named else []
 
 
-def _side_by_side(rows: list[Record]) -> list[Record]:
+def _side_by_side(books: list[Record]) -> list[Record]:
     """A row for each value of a property and each book, which may have it in no chapter."""
 
-    def place(kind: tuple[str, str]) -> tuple[int, int, str]:  # numbers by their size, styles by their names
+    def place(kind: tuple[str, ...]) -> tuple[int, int, str]:  # numbers by their size, styles by their names
         return PROPERTIES.index(kind[0]), 0 if kind[0] == "style" else len(kind[1]), kind[1]
 
-    found: list[tuple[Record, dict[tuple[str, str], Value]]] = []
-    for row in rows:
-        kind = str(row["property"]), str(row["value"])
-        if not found or found[-1][0]["heading"] != row["heading"] or kind in found[-1][1]:  # two rows may name one book
-            found.append((row, {}))
-        found[-1][1][kind] = row["chapters"]
-    kinds = sorted({kind for _, counts in found for kind in counts}, key=place)
+    about = [{name: value for name, value in book.items() if "." not in name} for book in books]
+    kinds = sorted(
+        (tuple(name.split(".", 1)) for name in {name for book in books for name in book if "." in name}), key=place
+    )
     return [
-        {**about, "property": what, "value": value, "chapters": counts.get((what, value), 0)}
+        {**who, "property": what, "value": value, "chapters": book.get(f"{what}.{value}", 0)}
         for what, value in kinds
-        for about, counts in found
+        for who, book in zip(about, books, strict=True)
     ]
 
 
@@ -138,11 +133,8 @@ COMPOSITION = BookTable(
     "Table 8",
     "Chapters by number of paragraphs, by style and by number of secondary entities",
     [*texts("property", "value"), Column("{}", "chapters")],
-    own=_properties,
-    given=lambda row: _counted(
-        {**identity_of(row), "heading": marked(f"{row.dataset} by {row.model}", "reported")}, row.scores
-    ),
-    has=lambda name: name.partition(".")[0] in PROPERTIES,
+    own=lambda books: map(_properties, books),
+    given=_reported_properties,
     notes=lambda _: ["A secondary entity is a side character with a full name that occurs in one chapter only."],
     arranged=_side_by_side,
     across="heading",
@@ -169,9 +161,9 @@ def positions_figures(books: Sequence[PaperBook]) -> list[Exhibit | Missing]:
     shown = [book for book, fault in faults if not fault]
     if not shown:
         return [Missing("Figure 5", title, f"a book that tells every fact word for word {' '.join(notes)}".strip())]
-    parts = [shown[start : start + MOST_BOOKS] for start in range(0, len(shown), MOST_BOOKS)]
-    names = ["Figure 5"] if len(parts) == 1 else [f"Figure 5, part {number + 1}" for number in range(len(parts))]
-    return [_positions(name, title, part, notes) for name, part in zip(names, parts, strict=True)]
+    parts = {f"part {n // MOST_BOOKS + 1}": shown[n : n + MOST_BOOKS] for n in range(0, len(shown), MOST_BOOKS)}
+    names = ["Figure 5"] if len(parts) == 1 else [f"Figure 5, {part}" for part in parts]
+    return [_positions(name, title, part, notes) for name, part in zip(names, parts.values(), strict=True)]
 
 
 def _untold(chapters: Sequence[Chapter]) -> str:
@@ -192,14 +184,15 @@ def _positions(name: str, title: str, books: Sequence[PaperBook], notes: Sequenc
         about, places = {**book.identity, "span": span, "fact": fact_name}, drawn[book.marked][span][fact]
         quantiles = {f"q{q}": float(np.quantile(places, q)) for q in QUANTILES}
         summed.append({**about, "n": len(places), **quantiles})
-        for chapter, place in zip(book.chapters, places, strict=True):
-            points.append({**about, "chapter": chapter.number, "position": place})
+        numbered = zip(book.chapters, places, strict=True)
+        points += [{**about, "chapter": chapter.number, "position": place} for chapter, place in numbered]
+    quantile_columns = (Column(f"{q:.0%} quantile", f"q{q}") for q in QUANTILES)
     columns = [
         BOOK,
         Column("relative to", "span", text=True),
-        Column("fact", "fact", text=True),
+        *texts("fact"),
         Column("chapters", "n"),
-        *(Column(f"{q:.0%} quantile", f"q{q}") for q in QUANTILES),
+        *quantile_columns,
     ]
     about_positions = (
         "A position is the middle of the first occurrence, in any case, divided by the length in characters: 0 is the "

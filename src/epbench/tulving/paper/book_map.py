@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.files.safe_text import printable
@@ -40,23 +40,18 @@ def path_figures(books: Sequence[PaperBook], entity: str | None = None) -> list[
     Raises:
         BadInput: No book tells of this person.
     """
-    people = {book.marked: Counter(chapter.event.entity for chapter in book.chapters) for book in books}
-    if entity is not None:
-        books = [book for book in books if entity in people[book.marked]]
-        if not books:
-            raise BadInput(f"entity {entity!r}: expected a main character of one of the books, found none of this name")
-    if not books:
+    people = [(book, Counter(chapter.event.entity for chapter in book.chapters)) for book in books]
+    people = [(book, counts) for book, counts in people if entity is None or entity in counts]
+    if books and not people:
+        raise BadInput(f"entity {entity!r}: expected a main character of one of the books, found none of this name")
+    if not people:
         return [Missing("Figure 6", _TITLE_6, "a book whose spaces have coordinates")]
-    alone = len(books) == 1
-    return [
-        _path("Figure 6" if alone else f"Figure 6, {book.marked}", book, entity or _most_seen(people[book.marked]))
-        for book in books
-    ]
-
-
-def _most_seen(counts: Mapping[str, int]) -> str:
-    shown = [name for name, n in counts.items() if n <= MOST_STOPS] or [min(counts, key=counts.__getitem__)]
-    return max(shown, key=counts.__getitem__)
+    made = []
+    for book, counts in people:
+        shown = [name for name, n in counts.items() if n <= MOST_STOPS] or [min(counts, key=counts.__getitem__)]
+        name = "Figure 6" if len(people) == 1 else f"Figure 6, {book.marked}"
+        made.append(_path(name, book, entity or max(shown, key=counts.__getitem__)))
+    return made
 
 
 def _path(name: str, book: PaperBook, person: str) -> Exhibit | Missing:
@@ -64,20 +59,9 @@ def _path(name: str, book: PaperBook, person: str) -> Exhibit | Missing:
     records: list[Record] = []
     for number, chapter in enumerate(sorted(told, key=lambda chapter: chapter.event.time), 1):
         event, (south, west) = chapter.event, book.coordinates.get(chapter.event.space, (None, None))
-        records.append(
-            {
-                **book.identity,
-                "entity": person,
-                "stop": number,
-                "chapter": chapter.number,
-                "date": event.time.isoformat(),
-                "space": event.space,
-                "content": event.content,
-                "detail": event.detail,
-                "latitude": south,
-                "longitude": west,
-            }
-        )
+        about = {**book.identity, "entity": person, "stop": number, "chapter": chapter.number}
+        words = {"space": event.space, "content": event.content, "detail": event.detail}
+        records.append({**about, "date": event.time.isoformat(), **words, "latitude": south, "longitude": west})
     unknown = sorted({str(stop["space"]) for stop in records if not _point(stop)})
     if not any(map(_point, records)):
         whose = f"the universe {book.universe}" if book.universe else "its universe"
@@ -86,11 +70,13 @@ def _path(name: str, book: PaperBook, person: str) -> Exhibit | Missing:
         )
     notes = [f"The path of {person} in {book.marked}, in the order of the dates; chapters are in another order."]
     notes += [f"Not on the map, since their coordinates are unknown: {', '.join(unknown)}."] if unknown else []
-    columns = [
-        *texts("stop", "date", "space", "content"),
-        Column("latitude, longitude", _coordinates, text=True),
-        Column("chapter", "chapter"),
-    ]
+
+    def coordinates(stop: Row) -> str:
+        point = _point(stop)
+        return "–" if point is None else f"{point[0]:.3f}, {point[1]:.3f}"
+
+    where = Column("latitude, longitude", coordinates, text=True), Column("chapter", "chapter")
+    columns = [*texts("stop", "date", "space", "content"), *where]
     title = f"{_TITLE_6}: {person} in {book.marked}"
     return Exhibit(name, title, framed(records), columns, notes, partial(_draw_path, book, person, records))
 
@@ -99,20 +85,12 @@ def _point(stop: Row) -> Point | None:
     return None if stop["latitude"] is None else (stop["latitude"], stop["longitude"])
 
 
-def _coordinates(stop: Row) -> str:
-    point = _point(stop)
-    return "–" if point is None else f"{point[0]:.3f}, {point[1]:.3f}"
-
-
 # The map of Figure 6: the city, the spaces of a book, the paths of all its people, and one of them in colour
 
 _LAND, _SHORE, _OTHERS, _PATH = "#eef0ea", "#b9beb2", "#c9ccd1", colour_of(3)
-_WIDTH, _BESIDE, _EDGE = 6.4, 4.2, 0.75
-"""Inches: the width of the map, that of the list beside it, and the margin for ticks and titles."""
-_LINE = 0.145
-"""Inches that a line of the list takes."""
-_CHARACTER, _TALL = 0.075, 0.17
-"""Inches that a character of a label takes in width, and a label in height."""
+# In inches: the width of the map and of the list beside it, the margin for ticks and titles, the height of a line of the list,
+# the width of a character of a label, and the height of a label.
+_WIDTH, _BESIDE, _EDGE, _LINE, _CHARACTER, _TALL = 6.4, 4.2, 0.75, 0.145, 0.075, 0.17
 
 
 def _draw_path(book: PaperBook, person: str, stops: Sequence[Row]) -> Figure:
@@ -137,7 +115,11 @@ def _draw_path(book: PaperBook, person: str, stops: Sequence[Row]) -> Figure:
     axes.set(xlim=(west, east), ylim=(south, north))
     for polygon in (polygon for of in boroughs().values() for polygon in of) if in_town else ():
         axes.fill(*_xy(polygon), facecolor=_LAND, edgecolor=_SHORE, linewidth=0.7, zorder=1)
-    for points in _other_paths(book, person):
+    others: dict[str, list[Point]] = {}
+    for event in sorted((chapter.event for chapter in book.chapters), key=lambda event: event.time):
+        if (point := book.coordinates.get(event.space)) and event.entity != person:
+            others.setdefault(event.entity, []).append(point)
+    for points in others.values():
         axes.plot(*_xy(points), color=_OTHERS, linewidth=0.4, zorder=2)
     axes.scatter(*_xy(known), s=9, color="#777", zorder=3)
     axes.plot(*_xy(path), color=_PATH, linewidth=1.3, marker="o", markersize=3, zorder=4)
@@ -160,15 +142,6 @@ def _xy(points: Sequence[Point]) -> tuple[list[float], list[float]]:
     return [west for _, west in points], [south for south, _ in points]
 
 
-def _other_paths(book: PaperBook, person: str) -> list[list[Point]]:
-    """The paths of everybody else, in the order of time."""
-    paths: dict[str, list[Point]] = {}
-    for chapter in sorted(book.chapters, key=lambda chapter: chapter.event.time):
-        if (point := book.coordinates.get(chapter.event.space)) and chapter.event.entity != person:
-            paths.setdefault(chapter.event.entity, []).append(point)
-    return list(paths.values())
-
-
 def _number(axes: Axes, stops: Sequence[Row]) -> None:
     """Write the numbers of the stops at each space of the path, beside one another where spaces are close."""
     at: dict[Point, list[str]] = {}
@@ -182,26 +155,19 @@ def _number(axes: Axes, stops: Sequence[Row]) -> None:
         x, y = axes.transData.transform((west, south)) / axes.figure.dpi
         across, up = next(shift for shift in _shifts(half) if _free(x + shift[0], y + shift[1], half, taken))
         taken.append((x + across, y + up, half))
-        axes.annotate(
-            text,
-            (west, south),
-            (across * 72, up * 72),
-            textcoords="offset points",
-            fontsize=7,
-            zorder=5,
-            ha="center",
-            va="center",
-            arrowprops={"arrowstyle": "-", "color": _PATH, "linewidth": 0.6},
-            bbox={"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": _PATH, "linewidth": 0.8},
-        )
+        box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": _PATH, "linewidth": 0.8}
+        look: dict[str, Any] = {"fontsize": 7, "zorder": 5, "ha": "center", "va": "center", "bbox": box}
+        arrow = {"arrowstyle": "-", "color": _PATH, "linewidth": 0.6}
+        place = across * 72, up * 72
+        axes.annotate(text, (west, south), place, textcoords="offset points", arrowprops=arrow, **look)
 
 
 def _shifts(half: float) -> Iterator[tuple[float, float]]:
     """Where a label may be, in inches from its point: around it, then ever farther away."""
     distance = 0.2
     while True:
-        for eighth in range(8):
-            angle = math.pi / 4 * (eighth + 1)
+        for eighth in range(1, 9):
+            angle = math.pi / 4 * eighth
             yield math.cos(angle) * (distance + half), math.sin(angle) * distance
         distance += 0.1
 

@@ -7,25 +7,20 @@ how questions are spread (12).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING
 
 from epbench.models.estimate import CL100K
 from epbench.reports.exhibit import Column, Row, mean_sd, of_source, plain
-from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import Estimate
 from epbench.tulving.events.events import Distribution
 from epbench.tulving.events.universe import PUBLISHED_SIZE
-from epbench.tulving.paper.books import BOOK, WRITER, Asked, Books, BookTable, PaperBook, Record, identity_of, of_cells
+from epbench.tulving.paper.books import BOOK, WRITER, Asked, Books, BookTable, PaperBook, Record, in_one_row, of_cells
 from epbench.tulving.paper.rows import cue_text, texts
 from epbench.tulving.questions.generate import BINS, bin_of
 from epbench.tulving.questions.templates import TEMPLATES_BY_CUE
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MAIN_UNIVERSE = "default"
 FEATURES = {"time": "n_times", "space": "n_spaces", "entity": "n_entities", "content": "n_contents"}
@@ -47,7 +42,6 @@ _COUNTED = {
     "questions": "n_selected",
     **{f"about {bin_}": f"selected_{bin_}" for bin_ in BINS},
 }
-_SIZES = ("n_chapters", "length")
 
 
 def _length(row: Row) -> str:
@@ -57,17 +51,26 @@ def _length(row: Row) -> str:
 
 
 def _about_lengths(books: Books) -> str:
-    if all(book.tokenizer != "words" for book in books):
-        return "Lengths are in tokens of the encoding cl100k_base."
-    at_hand = (
-        "since the encoding cl100k_base, in which the paper counts tokens, is not at hand; `epbench[tokens]` has it."
-    )
-    return f"Lengths of books given here are in words, {at_hand}"
+    if any(book.tokenizer == "words" for book in books):
+        return (
+            "Lengths of books given here are in words, since the encoding cl100k_base, in which the paper counts tokens, "
+            "is not at hand; `epbench[tokens]` has it."
+        )
+    return "Lengths are in tokens of the encoding cl100k_base."
 
 
-def _reported_sizes(columns: Iterable[str]) -> Callable[[ReportedRow], list[Record]]:
-    known = list(columns)
-    return lambda row: [identity_of(row) | {one: row.scores.get(one) for one in known} | {"length_unit": CL100K}]
+def _length_of(book: PaperBook) -> Record:
+    return {"length": book.tokens, "length_unit": book.tokenizer}
+
+
+def _counts(book: PaperBook) -> Record:
+    events, bins = [chapter.event for chapter in book.chapters], Counter(question.bin for question in book.selected)
+    different = {column: len({getattr(event, feature) for event in events}) for feature, column in FEATURES.items()}
+    days = sorted(event.time.isoformat() for event in events)
+    size: Record = {"n_events": book.n_events, "n_chapters": len(events), **_length_of(book)}
+    asked = {"n_answerable": book.n_answerable, "n_empty": book.n_empty, "n_selected": len(book.selected)}
+    selected = {f"selected_{bin_}": bins[bin_] for bin_ in BINS}
+    return {**book.identity, **size, **different, "first_day": days[0], "last_day": days[-1], **asked, **selected}
 
 
 def _about_sizes(books: Books) -> list[str]:
@@ -80,51 +83,30 @@ def _about_sizes(books: Books) -> list[str]:
     ]
 
 
-def _counts(book: PaperBook) -> Record:
-    events, bins = [chapter.event for chapter in book.chapters], Counter(question.bin for question in book.selected)
-    days = [event.time.isoformat() for event in events]
-    length: Record = {"length": book.tokens, "length_unit": book.tokenizer}
-    different = {column: len({getattr(event, feature) for event in events}) for feature, column in FEATURES.items()}
-    asked = {"n_answerable": book.n_answerable, "n_empty": book.n_empty, "n_selected": len(book.selected)}
-    selected = {f"selected_{bin_}": bins[bin_] for bin_ in BINS}
-    told: Record = {"n_events": book.n_events, "n_chapters": len(events), **length, **different}
-    return {**book.identity, **told, "first_day": min(days), "last_day": max(days), **asked, **selected}
-
-
-def _sizes(name: str, title: str, needs: str, shows: Callable[[PaperBook], bool]) -> BookTable:
-    counted = [Column(title, _length if column == "length" else column) for title, column in _COUNTED.items()]
-    return BookTable(
-        name,
-        title,
-        [BOOK, WRITER, *counted],
-        own=lambda books: map(_counts, books),
-        given=_reported_sizes(_COUNTED.values()),
-        has=set(_COUNTED.values()).__contains__,
-        notes=_about_sizes,
-        needs=lambda _: needs,
-        shows=shows,
-    )
-
-
-MAIN_BOOKS = _sizes(
+MAIN_BOOKS = BookTable(
     "Table 2",
     "Characteristics of the main books",
-    "a book from the default universe",
-    lambda book: book.universe == MAIN_UNIVERSE,
+    [BOOK, WRITER, *(Column(name, _length if column == "length" else column) for name, column in _COUNTED.items())],
+    own=lambda books: map(_counts, books),
+    given=in_one_row(_COUNTED.values(), length_unit=CL100K),
+    notes=_about_sizes,
+    needs=lambda _: "a book from the default universe",
+    shows=lambda book: book.universe == MAIN_UNIVERSE,
 )
-OTHER_BOOKS = _sizes(
-    "Table 26",
-    "Characteristics of the books from other universes",
-    "a book from another universe, such as news or scifi",
-    lambda book: book.universe != MAIN_UNIVERSE,
+OTHER_BOOKS = replace(
+    MAIN_BOOKS,
+    name="Table 26",
+    title="Characteristics of the books from other universes",
+    needs=lambda _: "a book from another universe, such as news or scifi",
+    shows=lambda book: book.universe != MAIN_UNIVERSE,
 )
 
 
 def _uses(books: Books) -> Iterable[Record]:
     for book in books:
         use, used_in = _use_of(book, books)
-        size: Record = {"size": book.length or None, "n_chapters": len(book.chapters), "length": book.tokens}
-        yield {**book.identity, **size, "length_unit": book.tokenizer, "use": use, "used_in": used_in or None}
+        size: Record = {"size": book.length or None, "n_chapters": len(book.chapters), **_length_of(book)}
+        yield {**book.identity, **size, "use": use, "used_in": used_in or None}
 
 
 OVERVIEW = BookTable(
@@ -138,8 +120,7 @@ OVERVIEW = BookTable(
         Column("length", _length),
     ],
     own=_uses,
-    given=_reported_sizes(_SIZES),
-    has=_SIZES.__contains__,
+    given=in_one_row(("n_chapters", "length"), length_unit=CL100K),
     notes=lambda books: [
         "Tables and figures are those of the paper; all books also have a row in the tables on books themselves.",
         _about_lengths(books),
@@ -174,44 +155,27 @@ REPEATS = 10_000
 TIMES_BINS = BINS[1:]
 DISTRIBUTIONS: tuple[Distribution, ...] = ("geometric", "uniform")
 _OFTEN = "umber of items that occur once, twice, three to five times, or six times and more"
-_BLOCK = 2_000_000  # drawn numbers that are held at once, of eight bytes each
 
 
 @cache
 def expected_counts(
-    n_events: int,
-    universe_size: int = PUBLISHED_SIZE,
-    distribution: Distribution = "geometric",
-    *,
-    repeats: int = REPEATS,
-    seed: int = 0,
+    n_events: int, universe_size: int = PUBLISHED_SIZE, distribution: Distribution = "geometric"
 ) -> dict[str, Estimate]:
-    """Draw events again and again, and count the items by how often they were drawn.
-
-    Args:
-        n_events: How many items are drawn in one repetition, with replacement.
-        universe_size: The number of items.
-        distribution: `geometric`, the truncated law of `draw_events` with p = 10 / size, or `uniform`.
-        repeats: The number of repetitions, at least 2.
-        seed: The same seed gives the same numbers.
+    """Draw events `REPEATS` times, by the truncated law of `draw_events` or uniformly, and count the items of each bin.
 
     Returns:
         By bin (`1`, `2`, `3-5`, `6+`), the mean number of items and its sample deviation over the repetitions.
     """
     import numpy as np
 
-    rng = np.random.default_rng([seed, n_events, universe_size, DISTRIBUTIONS.index(distribution)])
+    rng = np.random.default_rng([0, n_events, universe_size, DISTRIBUTIONS.index(distribution)])
     p = min(0.5, 10 / universe_size)
     weights = np.ones(universe_size) if distribution == "uniform" else (1 - p) ** np.arange(universe_size)
-    block = max(1, _BLOCK // universe_size)
-    found: list[NDArray[np.int64]] = []
-    for start in range(0, repeats, block):
-        drawn = rng.multinomial(n_events, weights / weights.sum(), size=min(block, repeats - start))
-        several = (drawn >= 3) & (drawn <= 5)
-        found.append(np.stack([of.sum(1) for of in (drawn == 1, drawn == 2, several, drawn >= 6)], axis=1))
-    counts = np.concatenate(found)
+    drawn = rng.multinomial(n_events, weights / weights.sum(), size=REPEATS)
+    often = (drawn == 1, drawn == 2, (drawn >= 3) & (drawn <= 5), drawn >= 6)
+    counts = np.stack([of.sum(1) for of in often], axis=1)
     spread = zip(TIMES_BINS, counts.mean(0), counts.std(0, ddof=1), strict=True)
-    return {bin_: Estimate(repeats, 0, float(mean), float(deviation)) for bin_, mean, deviation in spread}
+    return {bin_: Estimate(REPEATS, 0, float(mean), float(deviation)) for bin_, mean, deviation in spread}
 
 
 _PUBLISHED = [(20, PUBLISHED_SIZE), (200, PUBLISHED_SIZE)]
@@ -245,8 +209,8 @@ EXPECTED = BookTable(
     given=lambda row: [
         _expectation("reported", *of) | {"mean": row.scores.get(cell), "sd": row.deviations.get(cell)}
         for cell, of in _DRAWN.items()
+        if _DRAWN.keys() & row.scores.keys()
     ],
-    has=_DRAWN.__contains__,
     notes=lambda _: [
         f"Mean ± standard deviation over {REPEATS:,} repetitions (seed 0) of drawing one element of n events, with "
         "replacement, from a universe of the given size. The geometric law is truncated, with p = 10 / size.",
@@ -270,8 +234,7 @@ def _repetitions(books: Books) -> Iterable[Record]:
 
 def _items(row: Row) -> str:
     """The number of items, and what is expected: `7 (8.5 ± 2.4)`."""
-    expected = "" if row["expected_mean"] is None else f" ({mean_sd('expected_', 1)(row)})"
-    return plain(row["items"]) + expected
+    return plain(row["items"]) + ("" if row["expected_mean"] is None else f" ({mean_sd('expected_', 1)(row)})")
 
 
 REPETITIONS = BookTable(
@@ -286,7 +249,6 @@ REPETITIONS = BookTable(
     ],
     own=_repetitions,
     given=of_cells(("feature", "times"), product(FEATURES, TIMES_BINS), "items"),
-    has={f"{feature}.{bin_}" for feature in FEATURES for bin_ in TIMES_BINS}.__contains__,
     notes=lambda _: [
         "Each cell is the number of items in the book and, in parentheses, what is expected (mean ± standard deviation) "
         f"for as many chapters by the geometric law, from {REPEATS:,} repetitions (seed 0).",
@@ -321,23 +283,18 @@ def _least_to_most(row: Row) -> str:
     return plain(least) if least == most else f"{least}–{most}"
 
 
-def _cue_or_others(row: Row) -> str:
-    return "others" if row["cue"] == "others" else cue_text(row["cue"], "e")
-
-
 WIDESPREADNESS = BookTable(
     "Table 12",
     "Selected questions by cue and by number of matching chapters",
     [
         BOOK,
         WRITER,
-        Column("cue", _cue_or_others, text=True),
+        Column("cue", lambda row: "others" if row["cue"] == "others" else cue_text(row["cue"], "e"), text=True),
         Column("templates", "templates"),
         Column("{}", _least_to_most),
     ],
     own=_spread,
     given=of_cells(("cue", "bin"), product(_REPORTED_CUES, BINS), *_ENDS),
-    has={f"{cue}.{bin_}" for cue in _REPORTED_CUES for bin_ in BINS}.__contains__,
     notes=lambda _: [
         "A cell is the number of selected questions of each template with this cue, by the number of chapters that match; "
         "at most five are selected. Times the number of templates it is the number of questions.",

@@ -48,7 +48,6 @@ class Asked(NamedTuple):
 class PaperBook:
     """A book: what its dataset or the archive says of it, its chapters, and the questions about them."""
 
-    label: str  # how tables name it: the name of the dataset, with its writer or its path where two have one name
     name: str  # the name of the dataset, such as `long` or `news-short`
     source: Source  # `own`, or `released` for a published book
     length: str  # `short`, `long` or `very-long`; empty if neither the title nor the archive says so
@@ -63,11 +62,12 @@ class PaperBook:
     n_empty: int  # the number of all questions without one
     tokens: int  # the length of the text in tokens, or in words
     tokenizer: str  # what `tokens` counts: `cl100k_base`, or `words` where that encoding is not at hand
-    n_events: int | None = None  # the events that were to be told, with those without a chapter; None if unknown
+    n_events: int | None  # the events that were to be told, with those without a chapter; None if unknown
+    rounds: Sequence[Iteration]  # in which a model wrote it; empty if there were none, or if they are unknown
+    no_rounds: str  # why `rounds` is empty
+    coordinates: Mapping[str, Point] = field(repr=False)  # latitude and longitude of known spaces
     universe_size: int = PUBLISHED_SIZE  # the number of times, of spaces, of entities and of contents in its universe
-    rounds: Sequence[Iteration] = ()  # in which a model wrote it; empty if there were none, or if they are unknown
-    no_rounds: str = ""  # why `rounds` is empty
-    coordinates: Mapping[str, Point] = field(default_factory=dict, repr=False)  # latitude and longitude of known spaces
+    label: str = ""  # how tables name it: its name, with its writer or its path where two have one name
 
     @property
     def marked(self) -> str:
@@ -75,25 +75,24 @@ class PaperBook:
         return marked(self.label, self.source)
 
     @property
-    def identity(self) -> dict[str, Value]:
+    def identity(self) -> Record:
         """The columns that say which book a row of a frame is about."""
-        who: dict[str, Value] = {"source": self.source, "label": self.label, "book": self.name}
-        kind: dict[str, Value] = {"universe": self.universe or None, "order": self.order, "writer": self.writer or None}
+        who: Record = {"source": self.source, "label": self.label, "book": self.name}
+        kind: Record = {"universe": self.universe or None, "order": self.order, "writer": self.writer or None}
         return {**who, **kind, "seed": self.seed, "fingerprint": self.fingerprint}
 
 
 def originals(books: Sequence[PaperBook]) -> list[PaperBook]:
     """Return the books without those that only put the chapters of another one of them in the order of their dates."""
-
-    def texts(book: PaperBook) -> frozenset[str]:
-        return frozenset(chapter.text for chapter in book.chapters)
-
-    told = [texts(book) for book in books if book.order == "narrative"]
-    return [book for book in books if book.order == "narrative" or texts(book) not in told]
+    texts = [frozenset(chapter.text for chapter in book.chapters) for book in books]
+    told = {of for book, of in zip(books, texts, strict=True) if book.order == "narrative"}
+    return [book for book, of in zip(books, texts, strict=True) if book.order == "narrative" or of not in told]
 
 
 Books = Sequence[PaperBook]
 Record = dict[str, Value]
+Given = Callable[[ReportedRow], Sequence[Record]]
+"""From a row of a paper to those of a frame; none if the row has no score that belongs there."""
 
 BOOK, WRITER = Column("book", of_source(), text=True), Column("writer", "writer", text=True)
 
@@ -106,8 +105,7 @@ class BookTable:
     title: str
     columns: Sequence[Column]
     own: Callable[[Books], Iterable[Record]]  # the rows of the frame about books; without any, the table is missing
-    given: Callable[[ReportedRow], Iterable[Record]]  # those of a row of a paper
-    has: Callable[[str], bool]  # whether a score belongs here; other papers have tables of this number too
+    given: Given
     notes: Callable[[Books], Sequence[str]]
     needs: Callable[[Books], str] = lambda _: "books"  # what is missing if there are no rows
     shows: Callable[[PaperBook], bool] = lambda _: True  # which books it is about
@@ -115,19 +113,18 @@ class BookTable:
     across: str = ""
     sections: str = ""
 
-    def make(self, books: Books, reported: Sequence[ReportedRow] = ()) -> Exhibit | Missing:
+    def make(self, books: Books, reported: Sequence[ReportedRow]) -> Exhibit | Missing:
         """Make it; its last notes say where the reported rows are from, with the notes of these rows."""
         books = [book for book in books if self.shows(book)]
-        own = list(self.own(books))
-        if not own:
+        rows = list(self.own(books))
+        if not rows:
             return Missing(self.name, self.title, self.needs(books))
-        theirs = [row for row in reported if row.table == self.name and any(map(self.has, row.scores))]
-        rows = self.arranged([*own, *(record for row in theirs for record in self.given(row))])
+        theirs = [(row, found) for row in reported if row.table == self.name and (found := self.given(row))]
+        frame = framed(self.arranged([*rows, *(record for _, found in theirs for record in found)]))
         notes = [*self.notes(books)]
-        notes += [f"(reported): {source}." for source in sorted({f"{row.source}, {row.table}" for row in theirs})]
-        notes += [f"{marked(row.dataset, 'reported')}: {row.note}" for row in theirs if row.note]
-        frame, across, sections = framed(rows), self.across, self.sections
-        return Exhibit(self.name, self.title, frame, self.columns, notes, across=across, sections=sections)
+        notes += [f"(reported): {source}." for source in sorted({f"{row.source}, {row.table}" for row, _ in theirs})]
+        notes += [f"{marked(row.dataset, 'reported')}: {row.note}" for row, _ in theirs if row.note]
+        return Exhibit(self.name, self.title, frame, self.columns, notes, across=self.across, sections=self.sections)
 
 
 def identity_of(row: ReportedRow) -> Record:
@@ -135,18 +132,24 @@ def identity_of(row: ReportedRow) -> Record:
     return {"source": "reported", "label": row.dataset, "book": row.dataset, "writer": row.model}
 
 
-def of_cells(
-    names: Sequence[str], cells: Iterable[tuple[str, ...]], *columns: str
-) -> Callable[[ReportedRow], Iterable[Record]]:
+def in_one_row(scores: Iterable[str], **more: Value) -> Given:
+    """What gives one record with these scores as columns."""
+    known = dict.fromkeys(scores)
+    return lambda row: (
+        [identity_of(row) | {name: row.scores.get(name) for name in known} | more]
+        if known.keys() & row.scores.keys()
+        else []
+    )
+
+
+def of_cells(names: Sequence[str], cells: Iterable[tuple[str, ...]], *columns: str) -> Given:
     """What gives a record for each cell of a row, whose score is named by the cell, such as `time.3-5`."""
-    known = list(cells)
-
-    def records(row: ReportedRow) -> Iterable[Record]:
-        for cell in known:
-            score = dict.fromkeys(columns, row.scores.get(".".join(cell)))
-            yield {**identity_of(row), **dict(zip(names, cell, strict=True)), **score}
-
-    return records
+    known = {".".join(cell): dict(zip(names, cell, strict=True)) for cell in cells}
+    return lambda row: [
+        {**identity_of(row), **cell, **dict.fromkeys(columns, row.scores.get(name))}
+        for name, cell in known.items()
+        if known.keys() & row.scores.keys()
+    ]
 
 
 def read_books(datasets: Sequence[str] = (), archive: Path | None = None) -> list[PaperBook]:
@@ -191,17 +194,17 @@ def length_counter() -> tuple[Callable[[str], int], str]:
         return lambda text: len(text.split()), "words"
 
 
-# The books of a published archive
-
-_SEED = re.compile(r"_seed(\d+)$")
+def _counts(text: str, n_chapters: Sequence[int]) -> dict[str, Any]:
+    """The length of a book, and its questions by whether a chapter answers them."""
+    (count, unit), n_answerable = length_counter(), sum(n > 0 for n in n_chapters)
+    questions = {"n_answerable": n_answerable, "n_empty": len(n_chapters) - n_answerable}
+    return {"tokens": count(text), "tokenizer": unit, **questions}
 
 
 def _published(archive: Archive, book: ReleasedBook) -> PaperBook:
     data, rounds = read_book(archive, book), published_rounds(archive.files, book)
-    seed, text, (count, unit) = _SEED.search(book.root), data.book(), length_counter()
-    n_answerable = sum(question.n_chapters > 0 for question in data.questions)
+    seed, text = re.search(r"_seed(\d+)$", book.root), data.book()
     return PaperBook(
-        label=book.name,
         name=book.name,
         source="released",
         length=book.book,
@@ -212,14 +215,11 @@ def _published(archive: Archive, book: ReleasedBook) -> PaperBook:
         fingerprint=fingerprint_of_book([question._asdict() for question in data.selected], text),
         chapters=data.chapters,
         selected=[Asked(q.template, q.cue, q.bin) for q in data.selected],
-        n_answerable=n_answerable,
-        n_empty=len(data.questions) - n_answerable,
-        tokens=count(text),
-        tokenizer=unit,
         n_events=n_published_events(archive.files, book),
         rounds=rounds,
         no_rounds="" if rounds else "the archive does not hold the checks of its candidates",
         coordinates=known_spaces(chapter.event.space for chapter in data.chapters),
+        **_counts(text, [question.n_chapters for question in data.questions]),
     )
 
 
@@ -243,7 +243,6 @@ class _Writing(Struct, frozen=True):
 _MADE = re.compile(r"The days of (?P<name>.+?), seed (?P<seed>-?\d+)(?:, written by (?P<writer>.+))?")
 _CONVERTED = re.compile(r"(?P<name>.+?), as published, by (?P<writer>.+)")
 _NAME = re.compile(r"(?:(?P<universe>.+?)-)??(?P<length>very-long|short|long)(?P<ordered>-ordered)?")
-_SIZE = re.compile(r"--universe-size (\d+)")
 
 
 def _own(dataset: str) -> PaperBook:
@@ -252,7 +251,6 @@ def _own(dataset: str) -> PaperBook:
     found = made or converted
     name = found["name"] if found else Path(dataset).name
     parts = _NAME.fullmatch(name) if found else None
-    source: Source = "released" if converted and not made else "own"
     writer = (found["writer"] or TemplateWriter.name) if found else ""
     seed = int(made["seed"]) if made else None
     universe = (parts["universe"] or "default") if parts else ""
@@ -260,39 +258,40 @@ def _own(dataset: str) -> PaperBook:
         _chapter(row, f"{dataset}, config 'chapters', row {number}")
         for number, row in enumerate(all_checked_rows(dataset, "chapters", "test", _CHAPTER))
     ]
+    days = [chapter.event.time for chapter in chapters]
+    ordered = bool(parts["ordered"]) if parts else len(days) > 1 and days == sorted(days)
     every = all_checked_rows(dataset, "all_questions", "test", fields({"n_chapters": Whole}))
-    n_answerable = sum(row["n_chapters"] > 0 for row in every)
     report, card = Path(dataset) / "writing.json", Path(dataset) / "README.md"
     writing = read_typed(report, _Writing) if report.is_file() else None
     rounds = writing.iterations if writing and writing.checker else []
-    sized = _SIZE.search(card.read_text("utf-8", errors="replace")) if card.is_file() else None
-    size, (count, unit) = int(sized[1]) if sized else PUBLISHED_SIZE, length_counter()
+    no_rounds = f"{report} reports no rounds of a model"
+    if writer == TemplateWriter.name:
+        no_rounds = "the template writer composes each chapter from its plan in one go, so there are no rounds to show"
+    sized = re.search(r"--universe-size (\d+)", card.read_text("utf-8", errors="replace")) if card.is_file() else None
+    size = int(sized[1]) if sized else PUBLISHED_SIZE
     coordinates: Mapping[str, Point] = {}
-    if source == "released":
+    if converted and not made:
+        no_rounds = "the checks of its candidates are in the archive, not in the dataset that was made from it"
         coordinates = known_spaces(chapter.event.space for chapter in chapters)
     elif universe in universe_names() and seed is not None:
         coordinates = load_universe(universe, size, seed).coordinates
     return PaperBook(
-        label=name,
         name=name,
-        source=source,
+        source="released" if converted and not made else "own",
         length=parts["length"] if parts else "",
         universe=universe,
-        order=("chronological" if parts["ordered"] else "narrative") if parts else _order_of(chapters),
+        order="chronological" if ordered else "narrative",
         writer=writer,
         seed=seed,
         fingerprint=loaded.fingerprint,
         chapters=chapters,
         selected=[Asked(row["template"], row["cue"], row["bin"]) for row in loaded.rows],
-        n_answerable=n_answerable,
-        n_empty=len(every) - n_answerable,
-        tokens=count(loaded.book.text),
-        tokenizer=unit,
         n_events=len(chapters) + len(writing.dropped) if writing else None,
         universe_size=size,
         rounds=rounds,
-        no_rounds="" if rounds else _why_no_rounds(source, writer, report),
+        no_rounds="" if rounds else no_rounds,
         coordinates=coordinates,
+        **_counts(loaded.book.text, [row["n_chapters"] for row in every]),
     )
 
 
@@ -304,19 +303,6 @@ def _chapter(row: dict[str, Any], where: str) -> Chapter:
             f"{where}, field 'date': expected a date such as 2024-05-07, found {shown(row['date'])}"
         ) from None
     event = Event(day, row["location"], row["entity"], row["content"], row["detail"])
-    secondary = tuple(row["secondary_entities"])
-    return Chapter(row["chapter"], event, row["style"], row["n_paragraphs"], row["text"], secondary)
-
-
-def _order_of(chapters: Sequence[Chapter]) -> Order:
-    """The order that the dates have, for a book whose name does not say it."""
-    days = [chapter.event.time for chapter in chapters]
-    return "chronological" if len(days) > 1 and days == sorted(days) else "narrative"
-
-
-def _why_no_rounds(source: Source, writer: str, report: Path) -> str:
-    if source == "released":
-        return "the checks of its candidates are in the archive, not in the dataset that was made from it"
-    if writer == TemplateWriter.name:
-        return "the template writer composes each chapter from its plan in one go, so there are no rounds to show"
-    return f"{report} reports no rounds of a model"
+    return Chapter(
+        row["chapter"], event, row["style"], row["n_paragraphs"], row["text"], tuple(row["secondary_entities"])
+    )

@@ -7,9 +7,9 @@ from itertools import combinations, pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from epbench.reports.exhibit import Column, Exhibit, Missing, Show, of_source, p_value
+from epbench.reports.exhibit import Column, Exhibit, Missing, marked, of_source, p_value
 from epbench.statistics.estimate import Value, framed
-from epbench.tulving.paper.inputs import EVENTS, Line, grouped_by, runs_among, size_of
+from epbench.tulving.paper.inputs import EVENTS, Line, grouped_by, is_short, runs_among
 from epbench.tulving.paper.rows import ALL_ROWS, POLICY, RUN, for_each, judge_notes
 
 if TYPE_CHECKING:
@@ -19,15 +19,11 @@ if TYPE_CHECKING:
     from epbench.statistics.ranks import Ranking
 
 Matched = tuple[Sequence[Line], "pd.DataFrame"]
-"""Two or more runs on one text, and the F1 of the questions that all of them have answered.
-
-The table has a row for each question, by its id, and a column for each run in their order. Of questions that were asked
-several times, F1 is the mean of the answers.
-"""
+"""Two or more runs on one text, and the F1 of the questions that all of them have answered, with a column for each run."""
 
 
 def matched(lines: Sequence[Line]) -> dict[str, Matched]:
-    """The runs on each text that can be compared question by question."""
+    """The runs on each text that can be compared question by question; of repeated answers to one, F1 is the mean."""
     import pandas as pd
 
     found: dict[str, Matched] = {}
@@ -52,7 +48,7 @@ def ranks(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     tests = "Whether two runs differ in F1 question by question"
     made: list[Exhibit | Missing] = []
     for name, short in (("Figure 3", False), ("Figure 7", True)):
-        found = matched([line for line in lines if (size_of(line.book) == "short") == short])
+        found = matched([line for line in lines if is_short(line) == short])
         needs = f"two or more runs that answered the same questions about one {'short' if short else 'long'} book"
         made += for_each(name, title, needs, found, _diagram)
         made += for_each(f"{name}, tests", tests, "", found, _pairs) if found else []
@@ -70,23 +66,14 @@ def _diagram(name: str, title: str, found: Matched) -> Exhibit:
     from epbench.reports.figures import critical_difference_diagram
 
     (runs, f1), ranking = found, _ranking(found)
-    same: dict[str, list[str]] = {line.who: [] for line in runs}
-    for pair in ranking.pairs:
-        if not pair.different:
-            same[pair.first].append(pair.second)
-            same[pair.second].append(pair.first)
-    means = {line.who: float(f1[column].mean()) for column, line in enumerate(runs)}
+    same = [(pair.first, pair.second) for pair in ranking.pairs if not pair.different]
     rows: list[dict[str, Value]] = []
-    for line in sorted(runs, key=lambda line: ranking.ranks[line.who]):
-        others = "; ".join(sorted(same[line.who], key=ranking.ranks.__getitem__)) or None
-        numbers = {"rank": ranking.ranks[line.who], "mean": means[line.who], "n": ranking.n}
-        rows.append({**line.columns(), "not_different_from": others, **numbers})
-    columns = [
-        RUN,
-        Column("not different from", "not_different_from", text=True),
-        Column("average rank", lambda row: f"{row['rank']:.2f}"),
-        Column("mean F1", "mean"),
-    ]
+    for column, line in sorted(enumerate(runs), key=lambda one: ranking.ranks[one[1].who]):
+        others = [other if line.who == one else one for one, other in same if line.who in (one, other)]
+        numbers = {"rank": ranking.ranks[line.who], "mean": float(f1[column].mean()), "n": ranking.n}
+        rows.append({**line.columns(), "not_different_from": "; ".join(others) or None, **numbers})
+    others_column = Column("not different from", "not_different_from", text=True)
+    columns = [RUN, others_column, Column("average rank", lambda row: f"{row['rank']:.2f}"), Column("mean F1", "mean")]
     notes = [_tests(ranking), _smallest(f1), *_matched_notes(runs, len(f1))]
     return Exhibit(name, title, framed(rows), columns, notes, lambda: critical_difference_diagram(ranking))
 
@@ -97,23 +84,18 @@ def _pairs(name: str, title: str, found: Matched) -> Exhibit:
     rows: list[dict[str, Value]] = []
     for pair in ranking.pairs:
         second, different = lines[pair.second], "yes" if pair.different else "no"
-        other: dict[str, Value] = {"second": second.label, "second_source": second.source}
-        test: dict[str, Value] = {"statistic": pair.statistic, "p": pair.p, "p_holm": pair.p_holm}
-        rows.append(lines[pair.first].columns() | other | test | {"different": different})
+        test = {"statistic": pair.statistic, "p": pair.p, "p_holm": pair.p_holm}
+        other = {"second": second.label, "second_source": second.source}
+        rows.append({**lines[pair.first].columns(), **other, **test, "different": different})
     columns = [
         Column("better rank", of_source(), text=True),
-        Column("worse rank", _other("second"), text=True),
+        Column("worse rank", lambda row: marked(row["second"], row["second_source"]), text=True),
         Column("W", lambda row: f"{row['statistic']:.1f}"),
         Column("p", p_value("p")),
         Column("p (Holm)", p_value()),
         Column("different", "different"),
     ]
     return Exhibit(name, title, framed(rows), columns, [_tests(ranking), *_matched_notes(runs, len(f1))])
-
-
-def _other(name: str) -> Show:
-    """The label of the other of two runs, with its mark."""
-    return lambda row: of_source()({"label": row[name], "source": row[f"{name}_source"]})
 
 
 def _tests(ranking: Ranking) -> str:
@@ -132,11 +114,8 @@ def _tests(ranking: Ranking) -> str:
 def _smallest(f1: pd.DataFrame) -> str:
     from epbench.statistics.smallest_difference import smallest_difference_of_means
 
-    found = [
-        smallest_difference_of_means((f1[one] - f1[other]).tolist(), paired=True)
-        for one, other in combinations(range(f1.shape[1]), 2)
-    ]
-    known = [value for value in found if value is not None]
+    differences = ((f1[one] - f1[other]).tolist() for one, other in combinations(f1, 2))
+    known = [least for of in differences if (least := smallest_difference_of_means(of, paired=True)) is not None]
     if not known:
         return "So few questions cannot show any difference."
     upto = f" (the pair that differs most evenly) to {max(known):.3f}" if len(known) > 1 else ""
@@ -160,27 +139,28 @@ def _estimation_plot(name: str, title: str, found: Matched) -> Exhibit:
     from epbench.statistics.smallest_difference import smallest_difference_of_means
 
     runs, f1 = found
-    means = [float(mean) for mean in f1.mean()]
-    events = _events(runs[0], f1)
+    means, events = [float(mean) for mean in f1.mean()], _events(runs[0], f1)
     rows: list[dict[str, Value]] = []
     groups: dict[str, Group] = {}
     for one, other in pairwise(sorted(range(len(runs)), key=lambda column: -means[column])):
         before, after = f1[one].tolist(), f1[other].tolist()
         difference = paired_estimate(before, after, events)
         low, high = difference.interval
-        rows.append(
-            runs[other].columns()
-            | {"before": runs[one].label, "before_source": runs[one].source, "before_mean": means[one]}
-            | {"mean": means[other], "n": difference.n}
-            | {"difference_mean": difference.mean, "difference_low": low, "difference_high": high}
-            | {"smallest": smallest_difference_of_means(difference.differences, paired=True)}
-        )
+        of_before: dict[str, Value] = {
+            "before": runs[one].label,
+            "before_source": runs[one].source,
+            "before_mean": means[one],
+        }
+        found_here = {"difference_mean": difference.mean, "difference_low": low, "difference_high": high}
+        smallest = smallest_difference_of_means(difference.differences, paired=True)
+        about = {**runs[other].columns(), **of_before, "mean": means[other], "n": difference.n}
+        rows.append({**about, **found_here, "smallest": smallest})
         names = [fill(runs[column].who, 16) for column in (one, other)]  # in lines that fit beside one another
         groups[f"{len(rows)}: {difference.mean:+.3f}"] = names[0], before, names[1], after, difference
     shown = "{difference_mean:+.3f} ({difference_low:+.3f} to {difference_high:+.3f})"
     columns = [
         RUN,
-        Column("before it", _other("before"), text=True),
+        Column("before it", lambda row: marked(row["before"], row["before_source"]), text=True),
         Column("mean F1", lambda row: "{mean:.3f} / {before_mean:.3f}".format(**row)),
         Column("difference (95 % interval)", lambda row: shown.format(**row)),
         Column("smallest difference", "smallest"),

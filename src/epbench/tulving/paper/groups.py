@@ -7,6 +7,8 @@ about events that never happened (paper: Appendix E.8).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -25,6 +27,7 @@ from epbench.tulving.paper.rows import (
     forest,
     judge_notes,
     lost_notes,
+    reported,
     texts,
     value,
 )
@@ -54,16 +57,11 @@ _ORDERS: Mapping[str, Sequence[str]] = {
     "origin": get_args(Origin),
     "outcome": ("right", "wrong", "failed"),
 }
-MOST_ROWS = 60
-"""More rows than this cannot be read in one figure."""
+MOST_ROWS = 60  # more cannot be read in one figure
 
 
 def grouped(lines: Sequence[Line], by: Sequence[str]) -> Exhibit:
-    """Mean F1 of all questions that share their values of some columns, for each run.
-
-    Args:
-        lines: The lines of runs, at least one.
-        by: One or more of `GROUPABLE`, each once.
+    """Mean F1 of all questions that share their values of some columns, one or more of `GROUPABLE`, for each run.
 
     Raises:
         BadInput: There is no run or no column, a column is named twice, or questions cannot be grouped by it.
@@ -72,26 +70,15 @@ def grouped(lines: Sequence[Line], by: Sequence[str]) -> Exhibit:
     rows: list[dict[str, Value]] = []
     for line in lines:
         for values, part in line.questions.groupby(list(by), dropna=False, sort=False):
-            f1 = f1_of(part)
-            known = [] if f1.n_failed else part["f1"].tolist()
-            shared = dict(zip(by, map(_plain, values), strict=True))
-            smallest = {"smallest": smallest_difference_of_means(known, paired=False)}
-            harsh_f1 = f1_of(part, "harsh_f1").columns(*SPREAD, prefix="harsh_f1_")
-            counts = f1.columns("n", "n_failed")
-            rows.append(
-                {**line.columns(), **shared, **counts, **smallest, **f1.columns(*SPREAD, prefix="f1_"), **harsh_f1}
-            )
+            f1, harsh_f1 = f1_of(part), f1_of(part, "harsh_f1")
+            smallest = smallest_difference_of_means([] if f1.n_failed else part["f1"].tolist(), paired=False)
+            about = line.columns() | dict(zip(by, map(_plain, values), strict=True)) | f1.columns("n", "n_failed")
+            means = f1.columns(*SPREAD, prefix="f1_") | harsh_f1.columns(*SPREAD, prefix="harsh_f1_")
+            rows.append({**about, "smallest": smallest, **means})
     rows.sort(key=lambda row: [_place(column, row[column]) for column in by])
-    columns = [
-        *(Column(name, lambda row, name=name: _text(row[name]), text=True) for name in by),  # type: ignore[misc]
-        RUN,
-        _F1,
-        Column("sd", "f1_sd"),
-        Column("95 % interval", interval("f1_low", "f1_high")),
-        _HARSH_F1,
-        *_COUNTS,
-        Column("smallest difference", "smallest"),
-    ]
+    keys = (Column(name, lambda row, name=name: _text(row[name]), text=True) for name in by)  # type: ignore[misc]
+    spread = Column("sd", "f1_sd"), Column("95 % interval", interval("f1_low", "f1_high"))
+    columns = [*keys, RUN, _F1, *spread, _HARSH_F1, *_COUNTS, Column("smallest difference", "smallest")]
     notes = [
         "F1: the mean over all questions of a group, whatever they ask for; add the column get to tell them apart.",
         "Harsh F1 counts every item of an answer for precision, F1 at most as many as are true.",
@@ -117,8 +104,8 @@ def _check(lines: Sequence[Line], by: Sequence[str]) -> None:
         raise BadInput("no run whose questions could be grouped")
     if not by:
         raise BadInput(f"questions are grouped by columns: {there_are}; found none")
-    for number, column in enumerate(by):
-        if column in by[:number]:
+    for column in by:
+        if list(by).count(column) > 1:
             raise BadInput(f"questions are grouped by each column once; found {column!r} twice")
         if column not in GROUPABLE:
             type_ = COLUMNS.get(column)
@@ -163,38 +150,30 @@ _HARSH = (
 def harsh(lines: Sequence[Line]) -> Exhibit | Missing:
     """Both F1 of each run by bin, and over all bins: how much a run owes to items that cost it nothing."""
     name, title = "Harsh F1", "F1 by bin when every item of an answer counts, beside the lenient F1"
-    rows = [row for line in lines for row in _harsh_rows(line)]
+    rows = []
+    for line in lines:
+        questions = line.questions.assign(loss=line.questions["f1"] - line.questions["harsh_f1"])
+        parts: dict[Any, pd.DataFrame] = dict(list(questions[questions["get"] == "all"].groupby("bin")))
+        for bin_ in (ALL_BINS, *(bin_ for bin_ in BINS if bin_ in parts)) if parts else ():
+            f1, harsh_f1, less = (
+                over_bins(questions, column) if bin_ == ALL_BINS else f1_of(parts[bin_], column)
+                for column in ("f1", "harsh_f1", "loss")
+            )
+            both = f1.columns(*SPREAD, prefix="f1_") | harsh_f1.columns(*SPREAD, prefix="harsh_f1_")
+            loss = less.columns("mean", "sd", "low", "high", prefix="loss_")
+            rows.append({**line.columns(), "bin": bin_, **f1.columns("n", "n_failed"), **both, **loss})
     if not rows:
         return Missing(name, title, "runs with questions that ask for all items (get = all)")
-    loss = Column("loss", "loss_mean"), Column("95 % interval of the loss", interval("loss_low", "loss_high"))
-    columns = [RUN, *texts("bin"), _F1, _HARSH_F1, *loss, *_COUNTS]
+    of_loss = Column("loss", "loss_mean"), Column("95 % interval of the loss", interval("loss_low", "loss_high"))
+    columns = [RUN, *texts("bin"), _F1, _HARSH_F1, *of_loss, *_COUNTS]
     notes = [*_HARSH, INTERVALS, *lost_notes(rows), *judge_notes(lines)]
     drawn = sorted(rows, key=lambda row: (ALL_BINS, *BINS).index(str(row["bin"])))
     plot = forest(drawn, "loss_", "bin", "F1 less harsh F1")
     return Exhibit(name, title, framed(rows), columns, notes, plot, sections="label")
 
 
-def _harsh_rows(line: Line) -> Iterator[dict[str, Value]]:
-    questions = line.questions.assign(loss=line.questions["f1"] - line.questions["harsh_f1"])
-    parts: dict[Any, pd.DataFrame] = dict(list(questions[questions["get"] == "all"].groupby("bin")))
-    for bin_ in (ALL_BINS, *(bin_ for bin_ in BINS if bin_ in parts)) if parts else ():
-        f1, harsh_f1, loss = (
-            over_bins(questions, column) if bin_ == ALL_BINS else f1_of(parts[bin_], column)
-            for column in ("f1", "harsh_f1", "loss")
-        )
-        lenient = f1.columns("n", "n_failed") | f1.columns(*SPREAD, prefix="f1_")
-        strict = harsh_f1.columns(*SPREAD, prefix="harsh_f1_")
-        lost = loss.columns("mean", "sd", "low", "high", prefix="loss_")
-        yield {**line.columns(), "bin": bin_, **lenient, **strict, **lost}
-
-
 def over_bins(questions: pd.DataFrame, column: str) -> Estimate:
-    """The mean of the means of the bins, as the simple recall score is one, with its interval; it has no deviation.
-
-    Args:
-        questions: All questions of a run; only those with get = all count, of which there is one.
-        column: A column of 0 to 1.
-    """
+    """The mean of the means of the bins of get = all, as the simple recall score is one, with its interval; no deviation."""
     of_bins = [estimate(part, column) for _, part in questions[questions["get"] == "all"].groupby("bin")]
     n, n_failed = sum(one.n or 0 for one in of_bins), sum(one.n_failed or 0 for one in of_bins)
     if n_failed:
@@ -218,8 +197,7 @@ def over_bins(questions: pd.DataFrame, column: str) -> Estimate:
 # What is named where nothing matches
 
 BOTH, INNER, OUTER = ORIGINS = ("both", "inner", "outer")
-SCORE = "hallucinations"
-"""The name of the share in reported rows: of all questions, and of one origin as `hallucinations.inner`."""
+SCORE = "hallucinations"  # in reported rows; the share of one origin is `hallucinations.inner`
 
 _NAMED = (
     "Questions of bin 0 that ask for all items (get = all): nothing matches, and the right answer names nothing. Inner ones "
@@ -243,52 +221,39 @@ def hallucinations(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     if not asked:
         return [Missing(name, title, "runs with questions of bin 0 that ask for all items")]
     judges = judge_notes([line for line, _ in asked])
-    rows = [row for line, questions in asked for row in _named_rows(line, questions)]
     papers = [row for line in lines for row in _reported_shares(line)]
     sources = dict.fromkeys(row["paper"] for row in papers)
     said = [f"Rows marked (reported) are from {one}, judged by people or by the paper's judge." for one in sources]
-    notes = [*_smallest_differences(asked), *judges, *said]
-    made: list[Exhibit | Missing] = [_named_table(name, title, [*rows, *papers], "origin", rows, notes)]
-    kinds: tuple[tuple[str, Sequence[str], list[str]], ...] = (
-        ("trace", get_args(Trace), []),
-        ("cue", CUES, [_LETTERS]),
+    share = Column("share", value("share_")), Column("95 % interval", interval("share_low", "share_high"))
+    made: list[Exhibit | Missing] = []
+    kinds: tuple[tuple[str, Sequence[str], Sequence[str]], ...] = (
+        ("origin", (BOTH,), [*_smallest_differences(asked), *judges, *said]),
+        ("trace", get_args(Trace), judges),
+        ("cue", CUES, [_LETTERS, *judges]),
     )
-    for column, values, more in kinds:
-        parts = [(line, one, of[of[column] == one]) for line, of in asked for one in values]
-        rows = [row for line, one, part in parts for row in _named_rows(line, part, {column: one})]
-        both = sorted((row for row in rows if row["origin"] == BOTH), key=lambda row: values.index(row[column]))
-        notes = [*more, *judges]
-        made.append(_named_table(f"{name}, {column}s", f"{title}, by {column}", rows, column, both, notes))
+    for by, values, more in kinds:
+        rows = []
+        for (line, questions), kind, origin in product(asked, values, ORIGINS):
+            part = questions if by == "origin" else questions[questions[by] == kind]
+            part = part if origin == BOTH else part[part["origin"] == origin]
+            about = {**line.columns(), by: kind, "origin": origin}
+            rows += [_named_row(about, *_named(part), f1_of(part))] if len(part) else []
+        drawn = [row for row in rows if by == "origin" or row["origin"] == BOTH]
+        drawn.sort(key=lambda row: 0 if by == "origin" else values.index(str(row[by])))
+        plot = forest(drawn, "share_", by, "share of answers that name something")
+        rows += papers if by == "origin" else []
+        lost = [_LOST] if any(row["n_failed"] for row in rows) else []
+        about_rows = [RUN, *texts(*dict.fromkeys(("memory", by, "origin")))]
+        columns = [*about_rows, *share, Column("items", "items_mean"), _F1, *_COUNTS]
+        names = (name, title) if by == "origin" else (f"{name}, {by}s", f"{title}, by {by}")
+        made.append(Exhibit(*names, framed(rows), columns, [*_NAMED, *lost, *more], plot))
     return made
 
 
-def _named_table(
-    name: str, title: str, rows: Sequence[Row], by: str, drawn: Sequence[Row], notes: Sequence[str]
-) -> Exhibit:
-    share = Column("share", value("share_")), Column("95 % interval", interval("share_low", "share_high"))
-    about = texts(*dict.fromkeys(("memory", by, "origin")))
-    columns = [RUN, *about, *share, Column("items", "items_mean"), _F1, *_COUNTS]
-    lost = [_LOST] if any(row["n_failed"] for row in rows) else []
-    plot = forest(drawn, "share_", by, "share of answers that name something")
-    return Exhibit(name, title, framed(rows), columns, [*_NAMED, *lost, *notes], plot)
-
-
-def _named_rows(
-    line: Line, questions: pd.DataFrame, about: Mapping[str, Value] | None = None
-) -> Iterator[dict[str, Value]]:
-    """A row of the frame for each origin of which there are questions."""
-    for origin in ORIGINS:
-        part = questions if origin == BOTH else questions[questions["origin"] == origin]
-        if len(part):
-            yield _named_row(line, origin, *_named(part), f1_of(part), about)
-
-
-def _named_row(
-    line: Line, origin: str, share: Estimate, items: Estimate, f1: Estimate, about: Mapping[str, Value] | None = None
-) -> dict[str, Value]:
+def _named_row(about: Mapping[str, Value], share: Estimate, items: Estimate, f1: Estimate) -> dict[str, Value]:
     shares = share.columns("mean", "low", "high", "lowest", "highest", prefix="share_")
     named = share.columns("n", "n_failed") | shares | items.columns("mean", prefix="items_")
-    return {**line.columns(), **(about or {}), "origin": origin, **named, **f1.columns(*SPREAD, prefix="f1_")}
+    return {**about, **named, **f1.columns(*SPREAD, prefix="f1_")}
 
 
 def _named(questions: pd.DataFrame) -> tuple[Estimate, Estimate]:
@@ -304,13 +269,12 @@ def _named(questions: pd.DataFrame) -> tuple[Estimate, Estimate]:
 
 def _reported_shares(line: Line) -> Iterator[dict[str, Value]]:
     """The shares that a paper reports."""
-    row = line.reported
-    for origin in ORIGINS if row else ():
-        score = SCORE if origin == BOTH else f"{SCORE}.{origin}"
-        if row is not None and score in row.scores:
-            share, n = row.scores[score], row.counts.get(score)
-            low, high = (wilson(round(share * n), n) if n else None) or (None, None)
-            yield _named_row(line, origin, Estimate(n, 0, share, low=low, high=high), Estimate(), Estimate())
+    for origin in ORIGINS:
+        share = reported(line, SCORE if origin == BOTH else f"{SCORE}.{origin}")
+        if share.mean is not None:
+            low, high = (wilson(round(share.mean * share.n), share.n) if share.n else None) or (None, None)
+            about = {**line.columns(), "origin": origin}
+            yield _named_row(about, replace(share, sd=None, low=low, high=high), Estimate(), Estimate())
 
 
 def _smallest_differences(asked: Sequence[tuple[Line, pd.DataFrame]]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from epbench.files.json_files import read_json
 from epbench.models.protocol import name_of
@@ -28,15 +28,12 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 
-_KINDS = ("tulving",)
-"""The runs that measure an epoch of a training."""
-
 EVENTS, ELEMENTS = "events", "elements"
 """Columns that are added to the questions: what the cue gives, as questions that share it are about the same chapters, so
 that intervals draw it; and the number of the cue's elements, as text."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Line:
     """A line of the tables, and what it is about: a run on a book, or numbers that a paper reports."""
 
@@ -65,12 +62,10 @@ class Line:
 
     def columns(self) -> dict[str, Value]:
         """The columns of a frame that say who this is."""
+        names = ("source", "label", "model", "memory", "book", "fingerprint", "writer", "judge")
         paper = f"{self.reported.source}, {self.reported.table}" if self.reported else None
-        reader: dict[str, Value] = {
-            name: getattr(self, name) for name in ("source", "label", "model", "memory", "book")
-        }
-        text = {"fingerprint": self.fingerprint or None, "writer": self.writer}
-        return {**reader, **text, "judge": self.judge or None, "paper": paper}
+        about = {name: getattr(self, name) for name in names}
+        return {**about, "fingerprint": self.fingerprint or None, "judge": self.judge or None, "paper": paper}
 
 
 def text_of(row: Mapping[str, Any]) -> str:
@@ -100,26 +95,17 @@ def read_runs(folders: Sequence[Path], source: Source = "own") -> list[Line]:
     Raises:
         BadInput: A folder holds no finished run of a Tulving book, or a file in it is damaged.
     """
-    found = measured_runs(names_of(folders), _KINDS)
-    # With random weights, as before a training, no question may be answered.
-    found = {
-        label: folder
-        for label, folder in found.items()
-        if not _is_measure(folder) or (folder / "scores.json").is_file()
+    runs = {
+        _read(label, folder, source): read_run(folder)["identity"].get("chapters")
+        for label, folder in measured_runs(names_of(folders), ["tulving"]).items()
+        # With random weights, as before a training, no question may be answered.
+        if folder.parent.parent.name != MEASURES or (folder / "scores.json").is_file()
     }
-    runs = [_read(label, folder, source) for label, folder in found.items()]
-    chapters = [read_run(run.folder)["identity"].get("chapters") for run in runs]
-    known: dict[str, set[str]] = {}
-    for run, print_ in zip(runs, chapters, strict=True):
-        known.setdefault(run.fingerprint, set()).update([print_] if print_ else [])
+    several = Counter(of for of, print_ in {(run.fingerprint, print_) for run, print_ in runs.items()} if print_)
     return [  # books of which only the chapters differ are two books; a run that did not note them keeps its fingerprint
-        replace(run, fingerprint=f"{print_}-{run.fingerprint}") if print_ and len(known[run.fingerprint]) > 1 else run
-        for run, print_ in zip(runs, chapters, strict=True)
+        replace(run, fingerprint=f"{print_}-{run.fingerprint}") if print_ and several[run.fingerprint] > 1 else run
+        for run, print_ in runs.items()
     ]
-
-
-def _is_measure(folder: Path) -> bool:
-    return folder.parent.parent.name == MEASURES
 
 
 def _read(label: str, folder: Path, source: Source) -> Line:
@@ -129,18 +115,14 @@ def _read(label: str, folder: Path, source: Source) -> Line:
     by_openai = memory == "none" and model.startswith("openai:ft:")
     if "run" in identity:  # of a published archive
         memory, model = reader_of(identity["run"])
-    elif by_openai or (_is_measure(folder) and folder.parent.name != "epoch-0"):
+    elif by_openai or (folder.parent.parent.name == MEASURES and folder.parent.name != "epoch-0"):
         memory = "fine-tuned"
     fingerprint = str(identity.get("fingerprint", run.get("fingerprint")))
-    questions = _with_cues(read_questions(folder, COLUMNS))
-    return Line(label, source, folder, str(run.get("book", "")), fingerprint, memory, model, scores, questions)
-
-
-def _with_cues(questions: pd.DataFrame) -> pd.DataFrame:
-    given = questions[["time", "space", "entity", "content"]].fillna("")
-    questions[EVENTS] = list(given.itertuples(index=False, name=None))
+    questions = read_questions(folder, COLUMNS)
+    cues = questions[["time", "space", "entity", "content"]].fillna("")
+    questions[EVENTS] = list(cues.itertuples(index=False, name=None))
     questions[ELEMENTS] = questions["cue"].map(len).astype(str)
-    return questions
+    return Line(label, source, folder, str(run.get("book", "")), fingerprint, memory, model, scores, questions)
 
 
 MEMORIES = ("in-context", "rag-paragraph", "rag-chapter", "fine-tuned")
@@ -157,37 +139,30 @@ def lines_of(inputs: Inputs) -> list[Line]:
     writers = {line.fingerprint: line.writer for line in runs if line.writer}
     known = [replace(line, writer=line.writer or writers.get(line.fingerprint)) for line in runs]
     found = [*_with_own_names(known), *map(_of_reported, inputs.reported)]
-    sources = ("own", "released", "reported")
-    return sorted(found, key=lambda line: (_memory_order(line.memory), sources.index(line.source)))
 
+    def place(line: Line) -> tuple[int, str, bool, str]:
+        known = line.memory in MEMORIES
+        at = (MEMORIES.index(line.memory), "") if known else (len(MEMORIES), line.memory)
+        return *at, line.source != "own", line.source  # released before reported
 
-def _memory_order(memory: str) -> tuple[int, str]:
-    return (MEMORIES.index(memory), "") if memory in MEMORIES else (len(MEMORIES), memory)
+    return sorted(found, key=place)
 
 
 def _of_run(run: Line, judge: str) -> Line:
-    written = read_run(run.folder)
-    released = run.source == "released"
-    writer = writer_of(str(written["identity"].get("released", ""))) if released else _writer_of(dataset_of(written))
-    model, memory = name_of(run.model) or "–", run.memory or "answers"
-    label = f"{model} {run.memory}".strip() if released else run.label
-    return replace(run, label=label, model=model, memory=memory, writer=writer, judge=judge)
-
-
-def _writer_of(dataset: object) -> str | None:
-    """The writer that writing.json in the folder of a dataset names; None for a dataset that is no such folder."""
-    path = Path(str(dataset), "writing.json")
-    if not dataset or not path.is_file():
-        return None
-    writer = read_json(path).get("writer")
-    return writer if isinstance(writer, str) else None
+    written, model, label, writer = read_run(run.folder), name_of(run.model) or "–", run.label, None
+    if run.source == "released":
+        label, writer = f"{model} {run.memory}".strip(), writer_of(str(written["identity"].get("released", "")))
+    elif (dataset := dataset_of(written)) and (path := Path(str(dataset), "writing.json")).is_file():
+        named = read_json(path).get("writer")
+        writer = named if isinstance(named, str) else None
+    return replace(run, label=label, model=model, memory=run.memory or "answers", writer=writer, judge=judge)
 
 
 def _of_reported(row: ReportedRow) -> Line:
     book, _, writer = row.dataset.partition(" by ")
-    who: tuple[str, Source, Path] = (f"{row.model} {row.memory}", "reported", Path())
-    none: Any = None
-    return Line(*who, book, "", row.memory, row.model, row.scores, none, writer or None, reported=row)
+    label, none = f"{row.model} {row.memory}", cast(Any, None)
+    who = (book, "", row.memory, row.model, row.scores, none, writer or None)
+    return Line(label, "reported", Path(), *who, reported=row)
 
 
 def _with_own_names(lines: Sequence[Line]) -> list[Line]:
@@ -220,19 +195,12 @@ def by_book(lines: Iterable[Line]) -> dict[str, list[Line]]:
     return {book: of for book, of in grouped_by(lines, lambda line: line.book).items() if runs_among(of)}
 
 
-def size_of(book: str) -> str:
-    """`short`, `long` or `very-long`, from the name of a book; empty for a name without any of them."""
+def parts_of(book: str) -> tuple[str, str, str]:
+    """What the name of a book says: `short`, `long`, `very-long` or nothing; its universe; and what else was changed."""
     found = _BOOK.fullmatch(book)
-    return found["size"] if found else ""
+    return (found["size"], found["universe"] or "default", found["rest"] or "") if found else ("", "default", book)
 
 
-def universe_of(book: str) -> str:
-    """The universe of a book, from its name; `default` where the name has none."""
-    found = _BOOK.fullmatch(book)
-    return (found["universe"] or "default") if found else "default"
-
-
-def is_plain(book: str) -> bool:
-    """Whether the name of a book is that of its universe and size, so that nothing else about it was changed."""
-    found = _BOOK.fullmatch(book)
-    return found is not None and not found["rest"]
+def is_short(line: Line) -> bool:
+    """Whether a line is about a short book, by its name."""
+    return parts_of(line.book)[0] == "short"

@@ -43,16 +43,24 @@ def sources(lines: Sequence[Line], books: Sequence[PaperBook]) -> Exhibit | Miss
         return Missing(name, title, "runs whose books are at hand, as with --dataset")
     rows: list[dict[str, Value]] = []
     points: list[dict[str, Value]] = []
+    kept = ("id", "repeat", "trace", "get", "bin", "origin", "question")
     for line in runs:
         tracer = tracers.setdefault(line.fingerprint, tracer_of(of_books[line.fingerprint]))
         judged = _judged(line)
         asked: Any = judged[(judged["trace"] != "full_details") | (judged["bin"] == "0")].to_dict("records")
         found = [(row, trace_row(row, tracer)) for row in asked]
-        points += [_point(line, row, one) for row, traced in found for one in traced]
+        for row, one in ((row, one) for row, traced in found for one in traced):
+            where = {"item": one.item, "item_from": one.source, "chapter": one.chapter}
+            about = line.columns() | {name: row[name] for name in kept}
+            points.append({**about, **where, "shared": one.shared, "distance": one.distance})
         for group, is_empty in GROUPS.items():
-            rows += _shares(line, group, [one for one in found if (one[0]["bin"] == "0") == is_empty])
-    about = [*texts("memory", "questions"), Column("answers", "answers"), Column("with inventions", "inventing")]
-    columns = [RUN, *about, Column("items", "items"), Column("away", "away"), Column("{}", _share)]
+            rows += _shares(line, group, [traced for row, traced in found if (row["bin"] == "0") == is_empty])
+
+    def share(row: Row) -> str:
+        return "–" if row["mean"] is None else f"{row['mean']:.3f} ({row['found']})"
+
+    counts = (Column("answers", "answers"), Column("with inventions", "inventing"), Column("items", "items"))
+    columns = [RUN, *texts("memory", "questions"), *counts, Column("away", "away"), Column("{}", share)]
     left = [line.who for line in runs_among(lines) if line.fingerprint not in of_books]
     notes = [*_TRACED, *judge_notes(runs), *([f"Not traced, without their books: {', '.join(left)}."] if left else [])]
     each = framed(points) if points else None
@@ -69,26 +77,15 @@ def tracer_of(book: PaperBook) -> Tracer:
     return Tracer(texts_of, (name for of in names.values() for name in of))
 
 
-def _point(line: Line, row: Row, one: Traced) -> dict[str, Value]:
-    about = {name: row[name] for name in ("id", "repeat", "trace", "get", "bin", "origin", "question")}
-    where = {"item": one.item, "item_from": one.source, "chapter": one.chapter}
-    return {**line.columns(), **about, **where, "shared": one.shared, "distance": one.distance}
-
-
-def _shares(line: Line, group: str, found: Sequence[tuple[Row, list[Traced]]]) -> Iterator[dict[str, Value]]:
+def _shares(line: Line, group: str, found: Sequence[Sequence[Traced]]) -> Iterator[dict[str, Value]]:
     """A row of the frame for each source; nothing without answers."""
-    items = [one for _, traced in found for one in traced]
+    items = [one for traced in found for one in traced]
     away = [one.distance for one in items if one.distance is not None]
-    counts = {"answers": len(found), "inventing": sum(bool(traced) for _, traced in found), "items": len(items)}
-    about = {"questions": group, **counts, "away": fmean(away) if away else None}
+    counts = {"answers": len(found), "inventing": sum(map(bool, found)), "items": len(items)}
+    about = {**line.columns(), "questions": group, **counts, "away": fmean(away) if away else None}
     for source in SOURCES if found else ():
-        n = sum(one.source == source for one in items)
-        share = _share_of(one.source == source for one in items)
-        yield {**line.columns(), **about, "source_of_items": source, "found": n, **share}
-
-
-def _share(row: Row) -> str:
-    return "–" if row["mean"] is None else f"{row['mean']:.3f} ({row['found']})"
+        from_it = [one.source == source for one in items]
+        yield {**about, "source_of_items": source, "found": sum(from_it), **_share_of(from_it)}
 
 
 # Scores between 0 and 1, and dialogue
@@ -99,11 +96,9 @@ def partial_verdicts(lines: Sequence[Line]) -> Exhibit | Missing:
     rows = []
     for line in runs_among(lines):
         known = _judged(line)
-        scores = [
-            score
-            for true, of in zip(known["reference"], known["scores"], strict=True)
-            for score in dict(reversed(list(zip(true, of, strict=True)))).values()
-        ]
+        of_answers = zip(known["reference"], known["scores"], strict=True)
+        by_item = (dict(reversed(list(zip(true, of, strict=True)))) for true, of in of_answers)
+        scores = [score for of in by_item for score in of.values()]
         share = _share_of(0 < score < 1 for score in scores)
         counts: Row = {"none": scores.count(0), "whole": scores.count(1)}
         rows += [{**line.columns(), **share, **counts}] if scores else []
@@ -154,9 +149,6 @@ def _shares_of_runs(
     nothing = dict.fromkeys(rows[0])
     more = [nothing | line.columns() | reported(line, score).columns("mean", "n") for line in papers]
     columns = [RUN, *texts("memory"), Column("share", value()), Column("95 % interval", interval()), *about]
-    notes = [
-        f"{note} Intervals: Wilson's, 95 %, as if all were independent.",
-        *judge_notes(lines),
-        *reported_notes(papers),
-    ]
+    intervals = "Intervals: Wilson's, 95 %, as if all were independent."
+    notes = [f"{note} {intervals}", *judge_notes(lines), *reported_notes(papers)]
     return Exhibit(name, title, framed([*rows, *more]), columns, notes, forest(rows, "", "memory", "share"))

@@ -21,12 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _HARSH = "harsh_simple_recall_score"
-COLUMNS = {
-    "simple recall": "simple_recall_score",
-    "chronological awareness": "chronological_awareness",
-    "latest": "latest",
-    "all found": "all_matched",
-}
+_RECALL = {"simple recall": "simple_recall_score", "chronological awareness": "chronological_awareness"}
+COLUMNS = {**_RECALL, "latest": "latest", "all found": "all_matched"}
 _SHOWN = {**COLUMNS, "harsh simple recall": _HARSH, "named per true item": "items_ratio"}
 _NOTES = (
     "Floor: the highest of three answers that need no memory of any event: one that abstains always, which is right in bin 0 "
@@ -53,15 +49,7 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
 def board(
     name: str, book: str, standings: Sequence[Standing], reported: Sequence[ReportedRow], notes: Sequence[str] = ()
 ) -> Exhibit:
-    """The leaderboard of one dataset.
-
-    Args:
-        name: The name of the exhibit.
-        book: The name of the dataset, such as `long`.
-        standings: A row for each run on it; see `standing`.
-        reported: Rows that papers report; those about a book of this name are shown.
-        notes: What is said below the table, after what floor and ceiling are.
-    """
+    """The leaderboard of a dataset named like `book`: its `standings`, what is `reported` about it, and what it `notes`."""
     theirs = [row for row in reported if row.dataset == book and "simple_recall_score" in row.scores]
     another = theirs and any(row.about == _THIS for row in standings)
     rows = bounded([*standings, *map(_of_reported, theirs)], ["in-context"])
@@ -77,13 +65,7 @@ _PUBLISHED, _THIS = "the published book", "this book"
 
 
 def standing(run: Line, judge: str, published: bool = False) -> Standing:
-    """The row of a run.
-
-    Args:
-        run: The run.
-        judge: What to call its judge.
-        published: Whether it is about a published book, so that it stands beside reported rows.
-    """
+    """The row of a run whose judge is called `judge`; about a `published` book it stands beside reported rows."""
     scores = run.scores
     lost, intervals = scores["incomplete"], scores["intervals"]
     return Standing(
@@ -119,51 +101,38 @@ def _of_reported(row: ReportedRow) -> Standing:
 
 
 def _floors(bins: Collection[str], questions: pd.DataFrame | None = None) -> dict[str, float]:
-    """The higher score of two that need no memory: to abstain always, or to name everything."""
-    named = naming_everything(bins, questions)
-    return {name: max(score, named.get(name, 0.0)) for name, score in abstaining(bins).items()}
-
-
-def abstaining(bins: Collection[str]) -> dict[str, float]:
-    """The scores of an answer that abstains always: right in bin 0, if that is one of the bins, and nowhere else."""
-    recall = 1 / len(bins) if "0" in bins else 0.0
-    return dict.fromkeys(COLUMNS.values(), 0.0) | dict.fromkeys(("simple_recall_score", _HARSH), recall)
+    """The higher score of two that need no memory: to abstain always, which is right in bin 0, or to name everything."""
+    named, recall = naming_everything(bins, questions), 1 / len(bins) if "0" in bins else 0.0
+    abstaining = dict.fromkeys(COLUMNS.values(), 0.0) | dict.fromkeys(("simple_recall_score", _HARSH), recall)
+    return {name: max(score, named.get(name, 0.0)) for name, score in abstaining.items()}
 
 
 def naming_everything(bins: Collection[str], questions: pd.DataFrame | None = None) -> dict[str, float]:
-    """The scores of the baseline `everything`; see `epbench.tulving.reader.everything`.
+    """The scores of the baseline `everything`; see `epbench.tulving.reader.everything`. It never gives a full account.
 
     Args:
         bins: The bins of the questions with get = all.
         questions: The rows of questions.parquet. Without any, as of a reported row, it counts as right in all bins but 0, and
-            its harsh F1 is left out. It never gives a full account.
+            its harsh F1 is left out.
     """
     if questions is None or questions.empty:
         recall = sum(bin_ != "0" for bin_ in bins) / len(bins) if bins else 0.0
         return {"simple_recall_score": recall, "latest": 1.0, "all_matched": 1.0, "chronological_awareness": 0.5}
     columns = ["id", "trace", "get", "bin", "n_chapters", "reference"]
     asked: list[Any] = questions[columns].drop_duplicates("id").to_dict("records")
-    names = names_by_trace(asked, "reference")
-    found = means_of([_named(question, names[question["trace"]]) for question in asked])
+    names, answers = names_by_trace(asked, "reference"), []
+    for question in asked:
+        about = question["id"], question["get"], question["bin"], int(question["n_chapters"])
+        true, is_there, named = list(question["reference"]), question["trace"] != ACCOUNT, names[question["trace"]]
+        order = [name for name in named if is_there and name in true]
+        scores = [float(is_there)] * len(true)
+        answers.append(ScoredAnswer(*about, (), true, items=list(named), scores=scores, order=order))
+    found = means_of(answers)
     return {name: value for name, value in found.items() if value is not None and name in (*COLUMNS.values(), _HARSH)}
 
 
-def _named(question: Mapping[str, Any], names: Sequence[str]) -> ScoredAnswer:
-    """The judged answer to a question that names all of these."""
-    true = list(question["reference"])
-    is_there = question["trace"] != ACCOUNT
-    scores, order = [float(is_there)] * len(true), [name for name in names if is_there and name in true]
-    about = question["id"], question["get"], question["bin"], int(question["n_chapters"])
-    return ScoredAnswer(*about, (), true, items=list(names), scores=scores, order=order)
-
-
 def judge_in_words(judge: Mapping[str, Any] | None, name: str) -> str:
-    """Who judged, and how well according to the passport, such as `lexical, sensitivity 0.92, specificity 0.92`.
-
-    Args:
-        judge: What scores.json says of the judge; None if it says nothing.
-        name: What to call the judge.
-    """
+    """Who judged, and how well by the passport in scores.json, such as `lexical, sensitivity 0.92, specificity 0.92`."""
     if not judge:
         return name
     if not judge.get("passport"):

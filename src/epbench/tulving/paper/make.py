@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -48,7 +47,7 @@ def exhibits(
     by: Sequence[str] = (),
     entity: str | None = None,
 ) -> list[Exhibit | Missing]:
-    """Make the tables and figures.
+    """Make the tables and figures of runs, reported rows and books.
 
     Args:
         inputs: The runs and the reported rows.
@@ -91,13 +90,9 @@ def exhibits(
 
 def _with_own_files(made: Sequence[Exhibit | Missing]) -> list[Exhibit | Missing]:
     """Number exhibits whose names would make one file name, such as those of books `a b` and `a-b`."""
-    seen: Counter[str] = Counter()
-    found: list[Exhibit | Missing] = []
-    for one in made:
-        name = slug(one.name)
-        seen[name] += 1
-        found.append(replace(one, name=f"{one.name}, {seen[name]}") if seen[name] > 1 else one)
-    return found
+    names = [slug(one.name) for one in made]
+    numbers = [names[: at + 1].count(name) for at, name in enumerate(names)]
+    return [replace(one, name=f"{one.name}, {n}") if n > 1 else one for one, n in zip(made, numbers, strict=True)]
 
 
 def datasets_of(inputs: Inputs) -> list[str]:

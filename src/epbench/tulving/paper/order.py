@@ -36,12 +36,8 @@ from epbench.tulving.questions.generate import BINS
 if TYPE_CHECKING:
     import pandas as pd
 
-_SCORES = {
-    "latest": "latest",
-    "all_matched": "all",
-    "kendall_tau": "Kendall τ",
-    "chronological_awareness": "chronological awareness",
-}
+_AWARE = {"chronological_awareness": "chronological awareness"}
+_SCORES = {"latest": "latest", "all_matched": "all", "kendall_tau": "Kendall τ", **_AWARE}
 """The scores by their names in scores.json, with the titles of their columns."""
 
 _COUNTED = (
@@ -59,13 +55,17 @@ def order_tables(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     # A run that was limited to a few questions may have none of these.
     found = {book: rows for book, rows in found.items() if any(not line.reported for line, _ in rows)}
     title = "The latest state of an entity, and all its states in chronological order"
-    return for_each(
-        "Table 4", title, "runs that asked for the latest state and for the chronological order", found, _table
-    )
+    needs = "runs that asked for the latest state and for the chronological order"
+    return for_each("Table 4", title, needs, found, _table)
 
 
 def _table(name: str, title: str, found: Sequence[tuple[Line, dict[str, Estimate]]]) -> Exhibit:
-    ranked = sorted(found, key=lambda one: -_rank(one[1]))
+    def rank(one: tuple[Line, dict[str, Estimate]]) -> float:
+        """Chronological awareness; -1 where it is a range, so that these rows come last."""
+        latest, all_, tau = (one[1][name].mean for name in ("latest", "all_matched", "kendall_tau"))
+        return -1.0 if latest is None or all_ is None else (latest + max(0.0, all_ * (tau or 0.0))) / 2
+
+    ranked = sorted(found, key=rank, reverse=True)
     rows: list[dict[str, Value]] = [
         {**line.columns(), "score": score, **one.columns(*PLAIN)}
         for line, scores in ranked
@@ -77,28 +77,19 @@ def _table(name: str, title: str, found: Sequence[tuple[Line, dict[str, Estimate
     return Exhibit(name, title, framed(rows), columns, notes, across="score", names=_SCORES, apart=APART)
 
 
-def _rank(scores: dict[str, Estimate]) -> float:
-    """Chronological awareness; -1 where it is a range, so that these rows come last."""
-    latest, all_, tau = (scores[name].mean for name in ("latest", "all_matched", "kendall_tau"))
-    return -1.0 if latest is None or all_ is None else (latest + max(0.0, all_ * (tau or 0.0))) / 2
-
-
 def counted(questions: pd.DataFrame, score: str) -> pd.DataFrame:
     """The questions of a run that count for a score, by its name in scores.json; for a bin `f1_by_bin.` and the bin."""
     latest = (questions["get"] == "latest") & (questions["n_chapters"] >= 2)
     ordered = (questions["get"] == "chronological") & (questions["reference"].map(lambda items: len(set(items))) >= 2)
-    everything = questions["get"] == "all"
     named = {"latest": latest, "all_matched": ordered, "chronological_awareness": latest | ordered}
-    if score.startswith("f1_by_bin."):
-        return questions[everything & (questions["bin"] == score.removeprefix("f1_by_bin."))]
-    return questions[named.get(score, everything)]
+    found, bin_ = named.get(score, questions["get"] == "all"), score.removeprefix("f1_by_bin.")
+    return questions[found if bin_ == score else found & (questions["bin"] == bin_)]
 
 
 def book_score(line: Line, score: str) -> Estimate:
     """A score of a run, named as for `counted`, with the interval and the bounds that scores.json has."""
-    scores, questions = line.scores, counted(line.questions, score)
-    of_bin = score.startswith("f1_by_bin.")
-    mean = scores["f1_by_bin"].get(score.removeprefix("f1_by_bin.")) if of_bin else scores[score]
+    scores, questions, bin_ = line.scores, counted(line.questions, score), score.removeprefix("f1_by_bin.")
+    mean = scores[score] if bin_ == score else scores["f1_by_bin"].get(bin_)
     (low, high), (lowest, highest) = (
         scores.get(name, {}).get(score) or (None, None) for name in ("intervals", "incomplete")
     )
@@ -123,20 +114,15 @@ def _scores(line: Line) -> dict[str, Estimate]:
     if awareness.mean is None and awareness.lowest is None:
         awareness = Estimate()
     # A share has no deviation of interest.
-    scores = estimate(latest, "f1"), replace(matched, sd=None), tau, awareness
-    return dict(zip(_SCORES, scores, strict=True))
+    return dict(zip(_SCORES, (estimate(latest, "f1"), replace(matched, sd=None), tau, awareness), strict=True))
 
 
 # Books of several seeds
 
 NAME = "Books of several seeds"
 ALL_BOOKS = "all books"
-SCORES = {
-    "simple_recall_score": "simple recall",
-    **{f"f1_by_bin.{bin_}": f"bin {bin_}" for bin_ in BINS},
-    "latest": "latest",
-    "chronological_awareness": "chronological awareness",
-}
+_BY_BIN = {f"f1_by_bin.{bin_}": f"bin {bin_}" for bin_ in BINS}
+SCORES = {"simple_recall_score": "simple recall", **_BY_BIN, "latest": "latest", **_AWARE}
 """The scores that are compared, by their names in scores.json, with their names in the table."""
 
 _NOTES = (
@@ -164,14 +150,24 @@ _MOST = 0.5  # no numbers from 0 to 1 have a larger standard deviation, however 
 def seeds(lines: Sequence[Line]) -> Exhibit | Missing:
     """The spread of each score over the books of each reader that has run on two or more."""
     title = "The same reader on several books: spread between books beside the error within one"
-    readers = [runs for runs in _readers(lines).values() if len({line.fingerprint for line in runs}) > 1]
+
+    def reader(line: Line) -> tuple[str, ...]:
+        judge = line.scores.get("judge")
+        return line.source, str(noted_judge(judge)) if judge else "", line.memory, line.model
+
+    by_reader = grouped_by(lines, reader).values()
+    readers = [runs for runs in by_reader if len({line.fingerprint for line in runs}) > 1]
     if not readers:
         return Missing(NAME, title, "runs of the same model and memory on books of other seeds")
     notes: list[str] = [*_NOTES]
     rows: list[dict[str, Value]] = []
     for runs in readers:
         books, left_out = _one_for_each_book(runs)
-        notes += [*left_out, *_other_differences(list(books.values()))]
+        identities = [read_run(line.folder)["identity"] for line in books.values()]
+        names = dict.fromkeys(name for identity in identities for name in identity if name not in _OF_BOOK)
+        differ = [name for name in names if len({str(identity.get(name)) for identity in identities}) > 1]
+        said = f"differ in more than the book: {', '.join(differ)} (a default may follow from the book)."
+        notes += [*left_out, *([f"The runs of {_who(runs[0].columns())} {said}"] if differ else [])]
         for score in SCORES:
             found = {book: one for book, line in books.items() if (one := book_score(line, score)).n or one.n_failed}
             if len(found) > 1:
@@ -183,33 +179,22 @@ def seeds(lines: Sequence[Line]) -> Exhibit | Missing:
     def book(row: Row) -> str:
         return f"{row['book']} ({row['n_books']})" if row["book"] == ALL_BOOKS else str(row["book"])
 
-    def mark(row: Row) -> str:
-        return "mean ± deviation between books" if row["book"] == ALL_BOOKS else str(row["book"])
+    def between(row: Row) -> str:
+        low, high = row["between_low"], row["between_high"]
+        return cell(row["between"]) + ("" if low is None else f" ({interval_cell((low, high))})")
 
-    columns = [
-        *READER,
-        Column("score", lambda row: SCORES[row["score"]], text=True),
-        Column("book", book, text=True),
-        Column("value", value()),
-        Column("95 % interval", interval()),
-        Column("n", "n"),
-        Column("within", "within"),
-        Column("between", _between),
-    ]
-    drawn = sorted((_drawn(row) for row in rows), key=lambda row: row["book"] == ALL_BOOKS)
-    plot = forest(drawn, "", lambda row: f"{_who(row)}: {SCORES[row['score']]}", "score", mark)
+    about = Column("score", lambda row: SCORES[row["score"]], text=True), Column("book", book, text=True)
+    found_here = Column("value", value()), Column("95 % interval", interval()), Column("n", "n")
+    columns = [*READER, *about, *found_here, Column("within", "within"), Column("between", between)]
+    drawn = [{**row, "mark": row["book"]} for row in rows if row["book"] != ALL_BOOKS]
+    for row in (row for row in rows if row["book"] == ALL_BOOKS):
+        if row["mean"] is not None:  # a bar of one deviation between books to each side
+            mean, deviation = float(row["mean"]), float(row["between"] or 0.0)
+            row = row | {"low": mean - deviation, "high": mean + deviation}
+        drawn.append({**row, "mark": "mean ± deviation between books"})
+    plot = forest(drawn, "", lambda row: f"{_who(row)}: {SCORES[row['score']]}", "score", lambda row: str(row["mark"]))
     notes += judge_notes([line for runs in readers for line in runs])
     return Exhibit(NAME, title, framed(rows), columns, notes, plot, sections="score")
-
-
-def _readers(lines: Sequence[Line]) -> dict[tuple[str, ...], list[Line]]:
-    """The runs by who read with which memory and who judged."""
-
-    def judged_by(line: Line) -> str:
-        judge = line.scores.get("judge")
-        return str(noted_judge(judge)) if judge else ""
-
-    return grouped_by(lines, lambda line: (line.source, judged_by(line), line.memory, line.model))
 
 
 def _one_for_each_book(runs: Sequence[Line]) -> tuple[dict[str, Line], list[str]]:
@@ -221,16 +206,6 @@ def _one_for_each_book(runs: Sequence[Line]) -> tuple[dict[str, Line], list[str]
             notes.append(f"{line.who} is left out: it is on the same book as {one.who}.")
     unique = len({line.book for line in first.values()}) == len(first)
     return {line.book if unique else f"{line.book}, {print_[:6]}": line for print_, line in first.items()}, notes
-
-
-def _other_differences(runs: Sequence[Line]) -> list[str]:
-    """A note on what the runs of one reader differ in beside the book."""
-    identities = [read_run(line.folder)["identity"] for line in runs if not line.reported]
-    names = dict.fromkeys(name for identity in identities for name in identity if name not in _OF_BOOK)
-    differ = [name for name in names if len({str(identity.get(name)) for identity in identities}) > 1]
-    who = _who(runs[0].columns())
-    more = f"The runs of {who} differ in more than the book: {', '.join(differ)} (a default may follow from the book)."
-    return [more] if differ else []
 
 
 def _row(line: Line, score: str, book: str, one: Estimate, n_books: int = 1, **more: Value) -> dict[str, Value]:
@@ -245,13 +220,7 @@ def _error(one: Estimate) -> float | None:
 
 
 def all_books(line: Line, score: str, found: Mapping[str, Estimate]) -> dict[str, Value]:
-    """The row of all books on which a score has an interval: their mean, and how much they differ.
-
-    Args:
-        line: The line of one of the runs.
-        score: The name of the score.
-        found: The score on each book.
-    """
+    """The row of all books on which a score, found on each, has an interval: their mean, and how much they differ."""
     errors = {book: error for book, one in found.items() if one.mean is not None and (error := _error(one)) is not None}
     whole = Estimate(sum(found[book].n or 0 for book in errors), 0)
     if len(errors) < 2:
@@ -278,16 +247,3 @@ def _interval_between(spread: Spread) -> tuple[float, float]:
 
 def _who(row: Row) -> str:
     return marked(f"{row['memory']}, {row['model']}", row["source"])
-
-
-def _between(row: Row) -> str:
-    low = row["between_low"]
-    return cell(row["between"]) + ("" if low is None else f" ({interval_cell((low, row['between_high']))})")
-
-
-def _drawn(row: Row) -> dict[str, Value]:
-    """A row as it is drawn: the mean of all books has a bar of one deviation between books to each side."""
-    if row["book"] != ALL_BOOKS or row["mean"] is None:
-        return dict(row)
-    deviation = row["between"] or 0.0
-    return {**row, "low": row["mean"] - deviation, "high": row["mean"] + deviation}

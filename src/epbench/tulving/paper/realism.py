@@ -6,21 +6,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Literal, cast
 
 from epbench.errors import BadInput
 from epbench.files.typed import Whole, fields
 from epbench.journals.journal import Journal, Record
-from epbench.judges.protocol import JudgeIdentity, about_judge, judge_open
+from epbench.judges.protocol import about_judge, judge_open
 from epbench.models.protocol import Model
 from epbench.progress import Progress, no_progress
 from epbench.reports.exhibit import Column
 from epbench.runs.folder import open_run
 from epbench.statistics.estimate import Value
-from epbench.tulving.judging.realism import MAX_TOKENS, RATINGS, RatedEvent, Rating, RealismJudge, RealismPrompts
-from epbench.tulving.paper.books import BOOK, WRITER, BookTable, PaperBook, identity_of
+from epbench.tulving.judging.realism import RATINGS, RatedEvent, Rating, RealismJudge, RealismPrompts
+from epbench.tulving.paper.books import BOOK, WRITER, BookTable, PaperBook, in_one_row
 
 Realism = Literal["empty", "realistic", "non-realistic", "mixed"]
 
@@ -44,7 +45,6 @@ def ratings_of(
     progress: Progress = no_progress,
     *,
     prompts: RealismPrompts | None = None,
-    max_tokens: int = MAX_TOKENS,
 ) -> dict[int, Rating | None]:
     """Have a model rate the events of a book; what the folder holds already is not asked again.
 
@@ -56,7 +56,6 @@ def ratings_of(
         folder: Takes run.json, the calls and the ratings of this judge on this book; it may hold some of them.
         progress: Shows how many ratings there are.
         prompts: Ours by default.
-        max_tokens: Most tokens of one reply, at least 1.
 
     Returns:
         The rating of each chapter's event by the chapter's number; None where the judge failed, which is no rating of any
@@ -66,47 +65,34 @@ def ratings_of(
         BadInput: The folder holds something else or another judge's ratings, or a prompt exceeds the model's window.
         RunFailed: The model's endpoint broke down, or turned all requests away; the replies so far are kept.
     """
-    judge = RealismJudge(model, prompts, max_tokens=max_tokens)
+    judge = RealismJudge(model, prompts)
     inputs = [RatedEvent(chapter.number, chapter.event) for chapter in book.chapters]
     judge.plan(inputs)
     identity = {"benchmark": "tulving", "realism_of": book.fingerprint, **about_judge(judge, "judge")}
     with open_run(folder, identity, {"book": book.name}):
-        journal = Journal(folder / JOURNAL, _RECORD)
-        try:
+        with closing(Journal(folder / JOURNAL, _RECORD)) as journal:
             judge_open(journal, inputs, judge, progress, "ratings", _describe, folder / CALLS)
-        finally:
-            journal.close()
-        return _ratings(journal.records, inputs, judge)
+        found = {one.chapter: journal.records.get(one.key(judge), {}).get("rating") for one in inputs}
+    if unknown := next((rating for rating in found.values() if rating not in (*RATINGS, None)), None):
+        raise BadInput(f"{JOURNAL}, field 'rating': expected one of {', '.join(RATINGS)}, found {unknown!r}")
+    return {chapter: cast("Rating | None", rating) for chapter, rating in found.items()}
 
 
 def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) -> Realism | None:
-    """The group of a question in Table 24.
+    """The group of a question in Table 24, by the ratings of the events of the chapters that match its cue.
 
-    Args:
-        chapters: The numbers of the chapters that match its cue.
-        ratings: The rating of each chapter's event; None where the judge failed.
-
-    Returns:
-        `empty` without chapters, `realistic` or `non-realistic` if all their events are of that class, `mixed` if there are
-        both, and None if that cannot be said because a rating is missing.
+    It is `empty` without chapters, `realistic` or `non-realistic` if all events are of that class, `mixed` if there are both,
+    and None if that cannot be said because a rating is missing.
     """
     found = [ratings.get(chapter) for chapter in chapters]
     classes = {rating in REALISTIC for rating in found if rating is not None}
-    if not found:
-        return "empty"
-    if len(classes) == 2:
-        return "mixed"
-    if None in found:
-        return None
-    return "realistic" if True in classes else "non-realistic"
+    if not found or len(classes) == 2:
+        return "mixed" if found else "empty"
+    return None if None in found else "realistic" if True in classes else "non-realistic"
 
 
 def distribution(ratings: Mapping[str, Mapping[int, Rating | None]]) -> BookTable:
-    """The table of how many chapters of each book have each rating; books that nobody has rated are left out.
-
-    Args:
-        ratings: The rating of each chapter's event, None where the judge failed, by the fingerprint of the book.
-    """
+    """The table of how many chapters of each book have each rating; books that nobody has rated are left out."""
 
     def counted(book: PaperBook) -> dict[str, Value]:
         of_book = Counter(ratings[book.fingerprint].values())
@@ -117,8 +103,7 @@ def distribution(ratings: Mapping[str, Mapping[int, Rating | None]]) -> BookTabl
         "How realistic the events of a book are",
         [BOOK, WRITER, *(Column(name, name) for name in RATINGS), Column("not rated", "unrated")],
         own=lambda books: map(counted, books),
-        given=lambda row: [{**identity_of(row), **{name: row.scores.get(name) for name in RATINGS}, "unrated": None}],
-        has=lambda score: score in RATINGS,
+        given=in_one_row(RATINGS, unrated=None),
         notes=lambda _: [f"Chapters by the rating of their events; class R of the paper: {', '.join(REALISTIC)}."],
         needs=lambda _: "ratings of how realistic each chapter of a book is (--realism)",
         shows=lambda book: book.fingerprint in ratings,
@@ -127,12 +112,3 @@ def distribution(ratings: Mapping[str, Mapping[int, Rating | None]]) -> BookTabl
 
 def _describe(one: RatedEvent, seconds: float) -> Record:
     return {"chapter": one.chapter, "seconds": round(seconds, 4)}
-
-
-def _ratings(
-    records: Mapping[str, Record], inputs: Sequence[RatedEvent], judge: JudgeIdentity
-) -> dict[int, Rating | None]:
-    found = {one.chapter: records.get(one.key(judge), {}).get("rating") for one in inputs}
-    if unknown := next((rating for rating in found.values() if rating not in (*RATINGS, None)), None):
-        raise BadInput(f"{JOURNAL}, field 'rating': expected one of {', '.join(RATINGS)}, found {unknown!r}")
-    return {chapter: cast("Rating | None", rating) for chapter, rating in found.items()}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from epbench.files.safe_text import printable
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_sd, of_source
 from epbench.reports.figures import INK
 from epbench.reports.plots import grouped
 from epbench.statistics.estimate import framed
-from epbench.tulving.paper.inputs import ELEMENTS, Line, by_book, grouped_by, is_plain, runs_among, size_of, universe_of
+from epbench.tulving.paper.inputs import ELEMENTS, Line, by_book, grouped_by, is_short, parts_of, runs_among
 from epbench.tulving.paper.rows import (
     ALL_ITEMS,
     APART,
@@ -54,18 +54,11 @@ def recall_table(
     grid: bool = False,
     plot: Callable[[Sequence[Row]], Figure] | None = None,
 ) -> Exhibit:
-    """Mean and deviation of F1 of each line by kinds of questions, the last of which stands in the columns.
+    """Mean and deviation of F1 of each line by kinds of questions.
 
-    Args:
-        name: The name of the exhibit.
-        title: Its title.
-        lines: The lines, in their order.
-        sides: The kinds of questions; of two, the first stands in the rows, and cells have the number of questions.
-        notes: Sentences that come first among the notes.
-        selection: Which questions count, in full sentences.
-        grid: Whether the first line alone is what the table is about: it is named, and set beside the others kind by kind,
-            only if there are others.
-        plot: Draws the rows.
+    The last kind stands in the columns; of two, the first stands in the rows, and cells have the number of questions. A `grid`
+    is about the first line, which is only named beside others, kind by kind. `notes` come first, and `selection` says which
+    questions count; `plot` draws the rows.
     """
     rows = f1_rows(lines, *sides)
     *in_rows, across = sides
@@ -92,12 +85,6 @@ def with_reported_once(lines: Iterable[Line]) -> list[Line]:
     return list(found.values())
 
 
-def _by_book(lines: Sequence[Line]) -> dict[str, list[Line]]:
-    """The lines with F1 by bin, by book; reported rows about a book by another writer stand in Table 20."""
-    published = [line for line in lines if not line.reported or not line.writer]
-    return {book: each for book, of in by_book(published).items() if runs_among(each := with_reported_once(of))}
-
-
 _NEEDS = {None: "runs", False: "runs on a book that is not a short one, such as long", True: "runs on a short book"}
 """What a table lacks that is about all books, about those that are not short, or about short ones."""
 
@@ -114,27 +101,29 @@ def by_bin(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     Table 14 has the models with at least one kind of passages and the whole book, and then all models with both kinds; the
     paper shows the first part for one model on the long book, and the second for all models on the short book.
     """
-    books = _by_book(lines)
-    short = {book: of for book, of in books.items() if size_of(book) == "short"}
+    # Reported rows about a book by another writer stand in Table 20.
+    published = by_book(line for line in lines if not line.reported or not line.writer)
+    books = {book: each for book, of in published.items() if runs_among(each := with_reported_once(of))}
+    short = {book: of for book, of in books.items() if is_short(of[0])}
     others = {book: of for book, of in books.items() if book not in short}
     memories = {book: each for book, of in books.items() if runs_among(each := _with_whole_book(of))}
-    chunks = {book: each for book, of in books.items() if (each := _with_both_chunks(of))}
+    both_kinds = {book: {line.memory for line in runs_among(of)}.issuperset(_PASSAGES) for book, of in books.items()}
+    chunks = {book: [one for one in of if one.memory in _PASSAGES] for book, of in books.items() if both_kinds[book]}
     title = "Recall: mean and standard deviation of F1 by the number of events that match the cue"
     whole = "The whole book, and passages of it: F1 by the number of events that match the cue"
     passages = "Paragraphs or chapters as passages: F1 by the number of events that match the cue"
     of_two = "runs of one model with memory in-context and with rag-paragraph or rag-chapter on the same book"
     both = "runs with memory rag-paragraph and with rag-chapter on the same book"
-    with_note = partial(_bin_table, notes=[_CHUNKS])
+
+    def make(name: str, title: str, lines: Sequence[Line]) -> Exhibit:
+        return recall_table(name, title, lines, BIN, notes=[_CHUNKS] if name.startswith("Table 14") else [])
+
     return [
-        *for_each("Table 3", title, _NEEDS[False], others, _bin_table),
-        *for_each("Table 13", title, _NEEDS[True], short, _bin_table),
-        *for_each("Table 14, memories", whole, of_two, memories, with_note),
-        *for_each("Table 14, chunks", passages, both, chunks, with_note),
+        *for_each("Table 3", title, _NEEDS[False], others, make),
+        *for_each("Table 13", title, _NEEDS[True], short, make),
+        *for_each("Table 14, memories", whole, of_two, memories, make),
+        *for_each("Table 14, chunks", passages, both, chunks, make),
     ]
-
-
-def _bin_table(name: str, title: str, lines: Sequence[Line], notes: Sequence[str] = ()) -> Exhibit:
-    return recall_table(name, title, lines, BIN, notes=notes)
 
 
 def _with_whole_book(lines: Sequence[Line]) -> list[Line]:
@@ -145,82 +134,61 @@ def _with_whole_book(lines: Sequence[Line]) -> list[Line]:
     return [line for key in sorted(found) if _WHOLE in memories[key] and len(memories[key]) > 1 for line in found[key]]
 
 
-def _with_both_chunks(lines: Sequence[Line]) -> list[Line]:
-    """All lines with passages, if there are both kinds among the runs."""
-    kinds = {line.memory for line in runs_among(lines)}
-    return [line for line in lines if line.memory in _PASSAGES] if kinds.issuperset(_PASSAGES) else []
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """A table for each run on a long or a short book, with a row and a column for each kind of question."""
-
-    name: str
-    title: str
-    rows: Side
-    columns: Side
-    short: bool | None = None  # on which books; None for all
-    selection: str = ALL_ITEMS
-
-
 _BY_CUE = "F1 by cue and events that match it"
-_GRIDS = (
-    _Grid("Table 15", "F1 by elements in the cue and events that match it", _ELEMENTS, BIN),
-    _Grid("Table 16", _BY_CUE, CUE, BIN, short=False),
-    _Grid("Table 17", _BY_CUE, CUE, BIN, short=True),
-    _Grid("Table 18", "F1 by what is asked for and events that match the cue", TRACE, BIN),
-    _Grid(
-        "Table 19",
-        "F1 by cue and by what is asked for",
-        CUE,
-        _FOUR,
-        selection="Only questions that ask for all items count (get = all), those of all bins together, so that a cue with more "
-        "empty questions has other means. As in the paper, other entities and full event details are left out.",
-    ),
+_GRIDS: tuple[tuple[str, str, Side, Side, bool | None], ...] = (
+    ("Table 15", "F1 by elements in the cue and events that match it", _ELEMENTS, BIN, None),
+    ("Table 16", _BY_CUE, CUE, BIN, False),
+    ("Table 17", _BY_CUE, CUE, BIN, True),
+    ("Table 18", "F1 by what is asked for and events that match the cue", TRACE, BIN, None),
+    ("Table 19", "F1 by cue and by what is asked for", CUE, _FOUR, None),
+)
+"""Names and titles, what stands in the rows and in the columns, and whether the books are short; None for all books."""
+_ALL_BINS = (
+    "Only questions that ask for all items count (get = all), those of all bins together, so that a cue with more empty "
+    "questions has other means. As in the paper, other entities and full event details are left out."
 )
 
 
 def by_kind(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """Tables 15 to 19: for each run, beside what papers report about a book of its name."""
-    return [one for grid in _GRIDS for one in _of_each_run(grid, lines)]
+    made: list[Exhibit | Missing] = []
+    for table, about, *sides, short in _GRIDS:
 
+        def make(name: str, _: str, line: Line, about: str = about, sides: Sequence[Any] = sides) -> Exhibit:
+            both, selection = [line, *papers_on(lines, line.book, *sides)], _ALL_BINS if _FOUR in sides else ALL_ITEMS
+            title = f"{about}: {line.who}, {line.text}"
+            return recall_table(name, title, both, *sides, selection=selection, grid=True)
 
-def _of_each_run(grid: _Grid, lines: Sequence[Line]) -> list[Exhibit | Missing]:
-    on = [line for line in lines if grid.short in (None, size_of(line.book) == "short")]
-    runs = {line.label: line for line in runs_among(on) if not asked_for_all(line).empty}
-
-    def make(name: str, _: str, line: Line) -> Exhibit:
-        both = [line, *papers_on(lines, line.book, grid.rows, grid.columns)]
-        title = f"{grid.title}: {line.who}, {line.text}"
-        return recall_table(name, title, both, grid.rows, grid.columns, selection=grid.selection, grid=True)
-
-    return for_each(grid.name, grid.title, _NEEDS[grid.short], runs, make)
+        on = [line for line in runs_among(lines) if short in (None, is_short(line))]
+        runs = {line.label: line for line in on if not asked_for_all(line).empty}
+        made += for_each(table, about, _NEEDS[short], runs, make)
+    return made
 
 
 def diverse_books(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """Table 27: readers of books of other universes, on these and on the books of the default universe."""
     title = "Recall on diverse books: mean and standard deviation of F1 by the number of events that match the cue"
-    plain = with_reported_once(line for line in lines if is_plain(line.book))
-    diverse = {_reader(line) for line in plain if universe_of(line.book) != "default"}
+
+    def reader(line: Line) -> tuple[str, str, str]:
+        return line.source, line.memory, line.model
+
+    parts = {line: parts_of(line.book) for line in lines}
+    plain = with_reported_once(line for line, (size, _, more) in parts.items() if size and not more)
+    diverse = {reader(line) for line in plain if parts[line][1] != "default"}
     if all(source == "reported" for source, *_ in diverse):
         return [Missing("Table 27", title, "runs on books of other universes, such as news-short or scifi-long")]
-    chosen = [line for line in plain if _reader(line) in diverse and (not line.reported or not line.writer)]
-    sizes = ("short", "long", "very-long")
+    chosen = [line for line in plain if reader(line) in diverse and (not line.reported or not line.writer)]
 
     def place(line: Line) -> tuple[object, ...]:
-        size, universe = sizes.index(size_of(line.book)), universe_of(line.book)
-        return (line.source == "reported", *_reader(line), size, universe != "default")
+        (size, universe, _), sizes = parts[line], ("short", "long", "very-long")
+        return (line.source == "reported", *reader(line), sizes.index(size), universe != "default")
 
     note = (
         "Each universe has its own dates, spaces, entities, contents and questions, so that its books are not paired."
     )
     # The book, not the label, tells runs of one reader apart here.
     named = [replace(line, label=line.book) if line.source == "own" else line for line in sorted(chosen, key=place)]
-    return [_bin_table("Table 27", title, named, [note])]
-
-
-def _reader(line: Line) -> tuple[str, str, str]:
-    return line.source, line.memory, line.model
+    return [recall_table("Table 27", title, named, BIN, notes=[note])]
 
 
 def heat_maps(lines: Sequence[Line]) -> list[Exhibit | Missing]:
@@ -254,10 +222,8 @@ def _draw(cues: Side, bins: Side, rows: Sequence[Row]) -> Figure:
     runs = {label: printable(of_source()(of_run[0])) for label, of_run in grouped(rows, "label").items()}
     of_bin = grouped(rows, "bin")
     shown = [bin_ for bin_ in bins.texts if bin_ in of_bin]
-    figure = Figure(
-        figsize=(1.4 + len(shown) * max(1.6, 0.42 * len(runs)), 1.9 + 0.075 * max(map(len, runs.values()))),
-        layout="constrained",
-    )
+    size = 1.4 + len(shown) * max(1.6, 0.42 * len(runs)), 1.9 + 0.075 * max(map(len, runs.values()))
+    figure = Figure(figsize=size, layout="constrained")
     for axes, bin_ in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
         _panel(axes, {(row["cue"], row["label"]): row for row in of_bin[bin_]}, cues, runs)
         axes.set_yticks(range(len(cues.texts)), cues.texts.values() if bin_ == shown[0] else [], fontsize=8)

@@ -31,12 +31,9 @@ LOST = (
 )
 INTERVALS = "Intervals: 95 %, cues drawn with replacement, because questions with the same cue share their chapters."
 
-PLAIN = ("mean", "sd", "lowest", "highest", "n", "n_failed")
-"""The fields of an estimate without an interval."""
-SPREAD = ("mean", "sd", "low", "high", "lowest", "highest")
-"""The fields of one of several estimates of the same questions."""
-APART = ("source", "label", "fingerprint", "paper")
-"""The columns that tell lines apart."""
+PLAIN = ("mean", "sd", "lowest", "highest", "n", "n_failed")  # the fields of an estimate without an interval
+SPREAD = ("mean", "sd", "low", "high", "lowest", "highest")  # those of one of several estimates of the same questions
+APART = ("source", "label", "fingerprint", "paper")  # the columns that tell lines apart
 
 Group = TypeVar("Group")
 
@@ -67,31 +64,26 @@ def asked_for_all(line: Line) -> pd.DataFrame:
 
 def f1_rows(lines: Sequence[Line], *sides: Side) -> list[dict[str, Any]]:
     """A row of a frame with the F1 of each line for each combination of values that it has questions for, or reports."""
-    found = []
+    found, names = [], [side.name for side in sides]
     for line in lines:
-        parts = dict(list(asked_for_all(line).groupby([side.name for side in sides]))) if not line.reported else {}
+        parts = dict(list(asked_for_all(line).groupby(names))) if not line.reported else {}
         for key in product(*(side.texts for side in sides)):
-            of = dict(zip((side.name for side in sides), key, strict=True))
-            if line.reported is not None:
-                one = reported(line, _f1_score(of))
+            if line.reported:  # such as `f1_by_bin.1`, `f1_by_bin.1.realistic` or `f1_by_cue_and_bin.te.1`
+                of_bin = "bin" in names and names[0] in ("bin", "realism")
+                score = ".".join(("f1_by_bin", *key[::-1]) if of_bin else (f"f1_by_{'_and_'.join(names)}", *key))
+                one = reported(line, score)
             else:
                 one = estimate(parts[key], "f1") if key in parts else Estimate()
             if one.n != 0 or one.n_failed:
+                of = dict(zip(names, key, strict=True))
                 found.append({**line.columns(), **of, "score": "f1", **one.columns(*PLAIN)})
     return found
 
 
-def _f1_score(of: Mapping[str, str]) -> str:
-    """The name of F1 of a kind of questions in reported rows, such as `f1_by_bin.1` or `f1_by_cue_and_bin.te.1`."""
-    if of.keys() <= {"bin", "realism"}:
-        return ".".join(("f1_by_bin", *(of[name] for name in ("bin", "realism") if name in of)))
-    return ".".join((f"f1_by_{'_and_'.join(of)}", *of.values()))
-
-
 def papers_on(lines: Iterable[Line], book: str, *sides: Side) -> list[Line]:
     """The reported rows about a published book that have F1 by these kinds of questions."""
-    rows = [line for line in lines if line.reported and line.book == book and not line.writer]
-    return [line for line in rows if f1_rows([line], *sides)]
+    published = (line for line in lines if line.reported and line.book == book and not line.writer)
+    return [line for line in published if f1_rows([line], *sides)]
 
 
 def reported(line: Line, score: str) -> Estimate:
@@ -102,31 +94,20 @@ def reported(line: Line, score: str) -> Estimate:
     return Estimate(row.counts.get(score), 0, row.scores[score], row.deviations.get(score))
 
 
-def bootstrap(values: Sequence[float], clusters: Sequence[Any]) -> tuple[float, float] | None:
-    """The 95 % interval of a mean, drawing clusters with replacement."""
+def f1_of(questions: pd.DataFrame, column: str = "f1") -> Estimate:
+    """The mean of F1, or of another column, with its 95 % interval, drawing cues with replacement."""
     import numpy as np
 
-    known = np.array(values, float)
-    return cluster_bootstrap(lambda weights: weighted_mean(weights, known), clusters)
+    def bootstrap(values: Sequence[float], clusters: Sequence[Any]) -> tuple[float, float] | None:
+        return cluster_bootstrap(lambda weights: weighted_mean(weights, np.array(values, float)), clusters)
 
-
-def f1_of(questions: pd.DataFrame, column: str = "f1") -> Estimate:
-    """The mean of F1, or of another column, with its interval."""
     return estimate(questions, column, cluster=EVENTS, interval=bootstrap)
 
 
 def for_each(
     name: str, title: str, needs: str, found: Mapping[str, Group], make: Callable[[str, str, Group], Exhibit | Missing]
 ) -> list[Exhibit | Missing]:
-    """An exhibit for each book or run, which its name and its title tell where there are several.
-
-    Args:
-        name: The name in the paper.
-        title: What it shows.
-        needs: What is missing if nothing was found.
-        found: What each exhibit is made of, by the book or the run.
-        make: Makes it, from the name, the title and what was found.
-    """
+    """An exhibit of what was `found` for each book or run, which its name and title tell; what it `needs` if nothing was."""
     if not found:
         return [Missing(name, title, needs)]
     return [make(name if len(found) == 1 else f"{name}, {of}", f"{title} ({of})", one) for of, one in found.items()]
@@ -145,12 +126,9 @@ def texts(*names: str) -> list[Column]:
 
 def who_columns(rows: Sequence[Row]) -> list[Column]:
     """The first columns; the run and the book are left out where they tell nothing apart."""
-    columns = [*READER]
-    if any(row["source"] == "own" for row in rows):
-        columns.append(Column("run", lambda row: row["label"] if row["source"] == "own" else "", text=True))
-    if len(set(map(text_of, rows))) > 1:
-        columns.append(Column("book", text_of, text=True))
-    return columns
+    run = Column("run", lambda row: row["label"] if row["source"] == "own" else "", text=True)
+    own, several = any(row["source"] == "own" for row in rows), len(set(map(text_of, rows))) > 1
+    return [*READER, *([run] if own else []), *([Column("book", text_of, text=True)] if several else [])]
 
 
 def with_n(show: Show) -> Show:
@@ -176,10 +154,8 @@ def counted(rows: Sequence[Row], side: Side) -> dict[str, str]:
 
 def forest(rows: Sequence[Row], prefix: str, y: str | Show, title: str, by: Show = RUN.cell) -> Callable[[], Figure]:
     """A figure of points with intervals: a row for each value of `y`, and a mark for each value of `by`, such as each run."""
-    marks = [
-        {"y": Column("", y).cell(row), "by": by(row)} | {name: row.get(f"{prefix}{name}") for name in SPREAD}
-        for row in rows
-    ]
+    spread = [{name: row.get(f"{prefix}{name}") for name in SPREAD} for row in rows]
+    marks = [of | {"y": Column("", y).cell(row), "by": by(row)} for row, of in zip(rows, spread, strict=True)]
     return partial(points, marks, "y", "by", title)
 
 
@@ -187,13 +163,7 @@ def forest(rows: Sequence[Row], prefix: str, y: str | Show, title: str, by: Show
 
 
 def notes_on(lines: Sequence[Line], rows: Sequence[Row], selection: str = ALL_ITEMS) -> list[str]:
-    """What a reader of a table must know: which questions count, what was lost, who judged, and where rows come from.
-
-    Args:
-        lines: Who stands in the table.
-        rows: The rows of its frame.
-        selection: Which questions count, in full sentences.
-    """
+    """What a reader of a table must know: which questions count, what was lost, who judged, and where rows come from."""
     notes = [selection, "Deviations are sample standard deviations over questions.", POLICY]
     notes += [f"* {note}" for note in lost_notes(rows)]
     if any(not line.reported and (line.questions["repeat"] > 0).any() for line in lines):
@@ -223,10 +193,8 @@ def reported_notes(lines: Sequence[Line]) -> list[str]:
     rows = [line.reported for line in lines if line.reported is not None]
     if not rows:
         return []
-    sources: dict[str, dict[str, None]] = {}
-    for row in rows:
-        sources.setdefault(row.source, {})[row.table] = None
-    named = "; ".join(f"{source}: {', '.join(tables)}" for source, tables in sources.items())
+    tables = {row.source: dict.fromkeys(one.table for one in rows if one.source == row.source) for row in rows}
+    named = "; ".join(f"{source}: {', '.join(of)}" for source, of in tables.items())
     notes = dict.fromkeys(f"{row.model}, {row.memory}: {row.note}" for row in rows if row.note)
     about = f"Rows marked (reported) are numbers of a paper, judged by its judge. {named}."
     if any(line.source == "own" for line in lines):

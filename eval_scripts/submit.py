@@ -123,13 +123,13 @@ def _booksort(folder: Path, parts: Mapping[str, Path]) -> Found:
 
 
 def _memfail(folder: Path, parts: Mapping[str, Path]) -> Found:
-    from epbench.memfail.paper.inputs import read_runs
+    from epbench.memfail.paper.inputs import Inputs, read_runs
     from epbench.memfail.paper.leaderboard import standings
 
     runs = read_runs([folder])
     dataset = Path(str(_run(next(iter(parts.values())))["dataset"])).name
     rows = json.dumps({run.config: run.fingerprint for run in runs}, sort_keys=True)
-    return dataset, hashlib.sha256(rows.encode()).hexdigest()[:16], list(standings(runs))
+    return dataset, hashlib.sha256(rows.encode()).hexdigest()[:16], standings(Inputs(runs))
 
 
 _FIND = {"tulving": _tulving, "booksort": _booksort, "memfail": _memfail}

@@ -19,7 +19,7 @@ from epbench.files.writing import filling, write_text
 from epbench.reports.figures import drawing, svg, table_picture
 from epbench.reports.page import page
 from epbench.reports.tables import Table, in_markdown
-from epbench.statistics.estimate import Value, p_text, stars
+from epbench.statistics.estimate import Value, framed, p_text, stars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 Show = Callable[[Row], str]
 """From a row of the frame to the text of a cell."""
+Shown = dict[str, Show | str]
+"""By the title of a column, the text of its cells, or the name of the column of the frame that they show plainly."""
 Source = Literal["own", "released", "reported"]
 """Where a row comes from: a run of the user, a run whose answers were released, or a number in a paper."""
 
@@ -139,6 +141,38 @@ class Missing:
     needs: str
 
 
+def exhibit(
+    name: str,
+    title: str,
+    rows: Iterable[Mapping[str, Value]],
+    columns: Sequence[Column],
+    notes: Sequence[str] = (),
+    plot: Callable[[], Figure] | None = None,
+    *,
+    needs: str,
+    **more: Any,
+) -> Exhibit | Missing:
+    """A table or figure of these rows; without any, what says that it needs them.
+
+    Args:
+        name: See `Exhibit`, as for title, columns, notes and plot.
+        title: See there.
+        rows: The rows of its frame.
+        columns: See there.
+        notes: See there.
+        plot: See there.
+        needs: See `Missing`.
+        more: Further fields of `Exhibit`.
+    """
+    frame = framed(rows)
+    return Missing(name, title, needs) if frame.empty else Exhibit(name, title, frame, columns, notes, plot, **more)
+
+
+def columns_of(shown: Shown, texts: int = 0) -> list[Column]:
+    """Columns, of which the first ones, so many, hold text."""
+    return [Column(title, show, text=number < texts) for number, (title, show) in enumerate(shown.items())]
+
+
 def _records(frame: pd.DataFrame) -> list[dict[str, Value]]:
     values = frame.astype(object)
     return values.where(values.notna(), None).to_dict("records")  # type: ignore[return-value]
@@ -204,6 +238,11 @@ def mean_interval(prefix: str = "", digits: int = 3, ends: int = 2) -> Show:
 def interval(low: str = "low", high: str = "high", digits: int = 3, between: str = "–") -> Show:
     """`0.888–0.931`; a dash without an interval."""
     return lambda row: "–" if row[low] is None else f"{row[low]:.{digits}f}{between}{row[high]:.{digits}f}"
+
+
+def fixed(name: str, digits: int) -> Show:
+    """An amount with so many digits; a dash for what is unknown."""
+    return lambda row: "–" if row[name] is None else f"{row[name]:,.{digits}f}"
 
 
 def counted(show: Show) -> Show:

@@ -106,12 +106,10 @@ def chosen(tmp_path_factory, small_set):
         select_prompt(out, requests, pairs, Chooser(numbers), no_progress, what)
         truth, counts = {pair.id: pair.answer for pair in pairs}, {}
         for record in map(json.loads, (out / "prompt_answers.jsonl").read_text().splitlines()):
-            one = counts.setdefault(numbers[record["key"]], [0, 0, 0, 0])
-            answered = not record.get("failure")
-            one[0] += answered and record["answer"] == truth[record["id"]]
-            one[1] += answered
-            one[2] += not answered
-            one[3] += answered and record["answer"] == "A"
+            said = None if record.get("failure") else record["answer"]
+            new = said == truth[record["id"]], said is not None, said is None, said == "A"
+            before = counts.get(numbers[record["key"]], (0, 0, 0, 0))
+            counts[numbers[record["key"]]] = [one + more for one, more in zip(before, new, strict=True)]
         found[what] = out, counts
     return found
 

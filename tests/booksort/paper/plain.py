@@ -147,10 +147,8 @@ def _power(n: int) -> dict[str, Any]:
 
 UNTESTED = {"p": None, "units": None, "smallest": None}
 GROUPS: Mapping[str, Callable[[Row], Any]] = {
-    "segment_length": lambda row: row.pair.segment_length,
-    "excerpt_length": lambda row: row.pair.excerpt_length,
-    "distance_bin": lambda row: row.pair.distance_bin,
-    "book_idx": lambda row: row.pair.book_idx,
+    **{name: lambda row, name=name: getattr(row.pair, name) for name in ("segment_length", "excerpt_length")},
+    **{name: lambda row, name=name: getattr(row.pair, name) for name in ("distance_bin", "book_idx")},
     "part": lambda row: "SORT" if row.pair.excerpt_length <= 2500 else "SORT-extend",
     "position": lambda row: row.third,
 }
@@ -175,8 +173,7 @@ def labels(rows: Sequence[Row]) -> dict[str, Any]:
 def rate(name, record, journals):
     if record["label"] == "mean of the runs":
         return pooled(name, record, journals)
-    asked = inside(name, record, journals.rows[record["label"]])
-    identity = journals.identity(record["label"])
+    asked, identity = inside(name, record, journals.rows[record["label"]]), journals.identity(record["label"])
     found = estimate([row.right for row in asked], [row.excerpt for row in asked])
     found |= {"model": identity["model"], "memory": identity["memory"]} | labels(asked)
     found |= UNTESTED if found["n_failed"] else against_chance(asked)
@@ -201,22 +198,21 @@ def pooled(name, record, journals):
         above = [round(fmean(of) - 0.5, 12) for of in of_excerpt.values()]
         p = wilcoxon(above, zero_method="pratt", method="asymptotic").pvalue if any(above) else 1.0
         found |= {"p": p, **_power(len(above))}
-    if "mean_distance" in record:
-        found["mean_distance"] = fmean([row.pair.distance for row in asked])
-    return found
+    distances = [row.pair.distance for row in asked]
+    return found | ({"mean_distance": fmean(distances)} if "mean_distance" in record else {})
 
 
+GAIN = ("mean", "low", "high", "n", "p", "smallest")
 BASELINES = {"shown": "base", "shown-small": "base-small", "prompt": None}
 
 
 def gain_of_memory(name, record, journals):
     baseline, asked = BASELINES.get(record["label"]), inside(name, record, journals.rows[record["label"]])
-    names = ("mean", "low", "high", "n", "p", "smallest")
-    if baseline is None:
-        return rate(name, record, journals) | {"baseline": None} | {f"gain_{key}": None for key in names}
-    without = inside(name, record, journals.rows[baseline])
-    found = differences([(one.right, other.right) for one, other in zip(asked, without, strict=True)], asked)
-    return rate(name, record, journals) | {"baseline": baseline} | {f"gain_{key}": found[key] for key in names}
+    found: Mapping[str, Any] = dict.fromkeys(GAIN)
+    if baseline:
+        without = inside(name, record, journals.rows[baseline])
+        found = differences([(one.right, other.right) for one, other in zip(asked, without, strict=True)], asked)
+    return rate(name, record, journals) | {"baseline": baseline} | {f"gain_{key}": found[key] for key in GAIN}
 
 
 def differences(both, rows):
@@ -225,41 +221,35 @@ def differences(both, rows):
     gains = [one - other for one, other in both]
     wins, losses = gains.count(1), gains.count(-1)
     n = wins + losses
-    p = binomtest(wins, n).pvalue if n else 1.0
-    chi_square = chi2.sf((abs(wins - losses) - 1) ** 2 / n, 1) if n else 1.0
     low, high = interval(gains, [row.excerpt for row in rows])
     found = {"n": len(gains), "mean": fmean(gains), "low": low, "high": high, "smallest": smallest_difference(gains)}
-    found |= {"p": p, "p_chi_square": chi_square, "wins": wins, "losses": losses, "ties": gains.count(0)}
+    found |= {"p": binomtest(wins, n).pvalue if n else 1.0, "wins": wins, "losses": losses, "ties": gains.count(0)}
+    found["p_chi_square"] = chi2.sf((abs(wins - losses) - 1) ** 2 / n, 1) if n else 1.0
     return found | dict(zip(("first_mean", "second_mean"), map(fmean, zip(*both, strict=True)), strict=True))
 
 
 def gain_of_length(name, record, journals):
     rows = journals.rows[record["label"]]
     short, long = ([row.right for row in rows if row.pair.segment_length == words] for words in (20, 50))
-    names = ("mean", "low", "high", "n", "p", "smallest")
-    found = dict.fromkeys(f"gain_{key}" for key in names)
+    found: dict[str, Any] = dict.fromkeys(GAIN)
     if None not in [*short, *long]:
         error = math.sqrt(sum(stdev(values) ** 2 / len(values) for values in (short, long)))
-        gain, n = fmean(long) - fmean(short), min(len(short), len(long))
+        gain, n, whole = fmean(long) - fmean(short), min(len(short), len(long)), fmean([*short, *long])
         counts = [[sum(right), len(right) - sum(right)] for right in (long, short)]
-        whole = fmean([*short, *long])
         smallest = (norm.ppf(0.975) + norm.ppf(0.8)) * math.sqrt(2 * whole * (1 - whole) / n)
         # The two askings of a pair are no independent questions.
         p = None if record["label"] == "both" else fisher_exact(counts).pvalue
-        ends = {
-            f"gain_{end}": pytest.approx(gain + z * error, abs=error) for end, z in (("low", -1.96), ("high", 1.96))
-        }
-        found = {"gain_mean": gain, "gain_n": len(short) + len(long), "gain_p": p, **ends}
-        found["gain_smallest"] = pytest.approx(smallest, rel=0.1)
-    return rate("", record, journals) | found
+        low, high = (pytest.approx(gain + z * error, abs=error) for z in (-1.96, 1.96))
+        numbers = gain, low, high, len(short) + len(long), p, pytest.approx(smallest, rel=0.1)
+        found = dict(zip(GAIN, numbers, strict=True))
+    return rate("", record, journals) | {f"gain_{key}": value for key, value in found.items()}
 
 
 def share_of_a(name, record, journals):
-    rows = journals.rows[record["label"]]
+    rows, identity = journals.rows[record["label"]], journals.identity(record["label"])
     named = [row for row in rows if row.said in ("A", "B")]
     said, failed = [row.said == "A" for row in named], sum(row.said is None for row in rows)
     found = estimate(said, [row.excerpt for row in named])
-    identity = journals.identity(record["label"])
     found |= {"model": identity["model"], "memory": identity["memory"], "n_failed": failed, "units": len(named)}
     found |= {"n_neither": len(rows) - len(named) - failed, "p": binomtest(sum(said), len(said)).pvalue}
     found["share_a_right"] = fmean([row.pair.answer == "A" for row in named])
@@ -373,18 +363,12 @@ def keys(name: str, journals: Journals) -> list[tuple[Any, ...]] | None:
     if EXPECTED[name] in (checkpoints, ratios_of_checkpoints):
         kind = "sort-in-context" if name.startswith("Appendix") else "sort"
         return list(itertools.combinations(journals.checkpoints(kind), 2))
-    measured = [(training, one) for training in journals.trainings for one in journals.measures(training)]
-    if name in ("Figure 17", "Figure 20"):
-        return [(training, one["epoch"]) for training, one in measured]
-    if name == "Appendix F.5":
-        return [(training, one["epoch"]) for training, one in measured if training == "books"]
+    measured = [(training, one["epoch"], one) for training in journals.trainings for one in journals.measures(training)]
+    epochs = [(training, epoch) for training, epoch, _ in measured]
     if name == "Figure 16":
-        return [(training, one["epoch"], text) for training, one in measured for text in one["perplexity"]]
+        return [(training, epoch, text) for training, epoch, one in measured for text in one["perplexity"]]
     if name == "Figure 15":
-        with_readout = [(training, one) for training, one in measured if one["readout"]]
-        return [
-            (training, one["epoch"], book)
-            for training, one in with_readout
-            for book in (None, *one["readout"]["by_group"])
-        ]
-    return None
+        read = [(training, epoch, one["readout"]) for training, epoch, one in measured if one["readout"]]
+        return [(training, epoch, book) for training, epoch, one in read for book in (None, *one["by_group"])]
+    of_books = [place for place in epochs if place[0] == "books"]
+    return {"Figure 17": epochs, "Figure 20": epochs, "Appendix F.5": of_books}.get(name)

@@ -25,13 +25,16 @@ TOGETHER = ("Figure 10", "Figure 12", "Figure 14", "Share of A", "Figure 18", "A
 """Those whose correction is for all rows, and not for those of a run."""
 
 
-def families(name, records, p):
-    """The corrected p-values of each family, with those that are corrected."""
+def families(name, records):
+    """The p-values of each family of tests, with those that are corrected."""
     found = {}
-    for record in records[::2] if (name, p) == ("Segment lengths", "gain_p") else records:
-        family = "" if name in TOGETHER or (name, p) == ("Segment lengths", "gain_p") else record.get("label")
-        if record[p] is not None:
-            found.setdefault(family, []).append((record[p], record[f"{p}_holm"]))
+    for p in ("p", "gain_p", "p_higher", "p_lower"):
+        of_gain = (name, p) == ("Segment lengths", "gain_p")
+        for record in records[::2] if of_gain else records:
+            if f"{p}_holm" in record and record[p] is not None:
+                family = (p, record.get("label")) if name not in TOGETHER and not of_gain else p
+                family = "ratios" if p in ("p_higher", "p_lower") else family
+                found.setdefault(family, []).append((record[p], record[f"{p}_holm"]))
     return list(found.values())
 
 
@@ -49,12 +52,7 @@ def test_every_number_is_what_the_journals_say(found, journals, name):
     if (keys := plain.keys(name, journals)) is not None:
         names = next(of for of in KEYS if set(of) <= set(records[0]))
         assert [tuple(record[key] for key in names) for record in records] == keys
-    if "p_higher" in records[0]:
-        pairs = [(record[f"p_{way}"], record[f"p_{way}_holm"]) for record in records for way in ("higher", "lower")]
-        corrected = [pairs]
-    else:
-        corrected = [of for p in ("p", "gain_p") if f"{p}_holm" in records[0] for of in families(name, records, p)]
-    for of in corrected:
+    for of in families(name, records):
         assert [holm for _, holm in of] == pytest.approx(plain.holm([p for p, _ in of]), rel=1e-6)
 
 
@@ -111,12 +109,11 @@ def fitted(rows):
     """The regression of right answers on the middle, the length and both, and the distance, clustered by excerpt."""
     length = [math.log(row.pair.excerpt_length) for row in rows]
     length = [one - fmean(length) for one in length]
-    inside = [float(row.third == "middle") for row in rows]
-    far = [math.log(row.pair.distance) for row in rows]
-    columns = [[1.0, i, i * n, n, d] for i, n, d in zip(inside, length, far, strict=True)]
+    inside, far = [float(row.third == "middle") for row in rows], [math.log(row.pair.distance) for row in rows]
+    columns = np.array([[1.0, i, i * n, n, d] for i, n, d in zip(inside, length, far, strict=True)])
     clusters = np.unique([str(row.excerpt) for row in rows], return_inverse=True)[1]
     right = np.array([float(row.right) for row in rows])
-    return sm.Logit(right, np.array(columns)).fit(disp=0, cov_type="cluster", cov_kwds={"groups": clusters})
+    return sm.Logit(right, columns).fit(disp=0, cov_type="cluster", cov_kwds={"groups": clusters})
 
 
 def test_odds_are_those_of_the_answers_and_corrected_over_runs(shown):
@@ -130,8 +127,8 @@ def test_odds_are_those_of_the_answers_and_corrected_over_runs(shown):
         assert [record["p_holm"] for record in records] == pytest.approx(plain.holm(p_values), rel=1e-3)
         for record in records:
             fit = fits[record["label"]]
-            assert record["coefficient"] == pytest.approx(fit.params[number], abs=1e-3)
-            assert (record["low"], record["high"]) == pytest.approx(tuple(fit.conf_int()[number]), abs=1e-3)
+            expected = (fit.params[number], *fit.conf_int()[number])
+            assert (record["coefficient"], record["low"], record["high"]) == pytest.approx(expected, abs=1e-3)
             assert record["odds_ratio"] == pytest.approx(math.exp(record["coefficient"]))
     first = made.records[0]
     assert first["p_holm"] < 0.01 and first["odds_ratio"] < 0.5

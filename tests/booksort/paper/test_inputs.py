@@ -1,10 +1,15 @@
+"""What is read: runs, runs on several configs, trainings, and trials of people that others publish."""
+
 import json
 
 import pandas as pd
 import pytest
 
-from epbench.booksort.paper.inputs import Inputs, read_inputs
+from epbench.booksort.paper.inputs import Inputs, people_of, read_inputs
+from epbench.booksort.paper.rates import reported_of
+from epbench.booksort.paper.results import DECLARED
 from epbench.errors import BadInput
+from epbench.reports.reported import read_reported
 from tests.booksort.paper.made_runs import make_run, mostly_right
 
 
@@ -18,22 +23,18 @@ def training_of(folder, dataset, method="sort_lm", control=None):
     return folder
 
 
-def test_a_run_is_read_with_its_questions(tmp_path, small_set):
-    folder = make_run(tmp_path / "base", small_set, mostly_right(0.5), model="someone/m", configs=["e250_s20"])
-    (run,) = read_inputs([folder], reported=()).runs
-    assert (run.label, run.memory, run.model, run.dataset) == ("base", "none", "someone/m", "booksort")
-    assert run.configs == ("e250_s20",) and (run.training, run.epoch) == (None, None)
-    assert len(run.questions) == len((folder / "answers.jsonl").read_text().splitlines())
-
-
 def test_runs_on_several_configs_in_one_folder_are_one(tmp_path, small_set):
     for config in ("e120_s20", "e250_s20"):
-        make_run(tmp_path / "m" / config, small_set, mostly_right(0.5), configs=[config])
+        make_run(tmp_path / "m" / config, small_set, mostly_right(0.5), model="someone/m", configs=[config])
     (run,) = read_inputs([tmp_path / "m"], reported=()).runs
     assert (run.label, run.folder, run.configs) == ("m", tmp_path / "m", ("e120_s20", "e250_s20"))
     parts = [read_inputs([tmp_path / "m" / config], reported=()).runs[0] for config in run.configs]
     assert run.fingerprint == "+".join(part.fingerprint for part in parts)
     assert list(run.questions["id"]) == [id_ for part in parts for id_ in part.questions["id"]]
+    (one,) = parts[1:]  # a run by itself is read with its questions
+    assert (one.label, one.memory, one.model, one.dataset) == ("e250_s20", "none", "someone/m", "booksort")
+    assert one.configs == ("e250_s20",) and (one.training, one.epoch) == (None, None)
+    assert len(one.questions) == len((one.folder / "answers.jsonl").read_text().splitlines())
 
 
 @pytest.mark.slow
@@ -45,25 +46,19 @@ def test_runs_that_differ_otherwise_stay_apart(tmp_path, small_set):
 
 
 @pytest.mark.slow
-def test_a_training_stands_apart_with_its_measures(tmp_path, small_set):
-    training = training_of(tmp_path / "books", small_set)
+def test_trainings_stand_apart_with_their_measures(tmp_path, small_set):
+    training_of(tmp_path / "all/books", small_set)
+    training_of(tmp_path / "all/control", small_set, control="summaries")
     plain = make_run(tmp_path / "plain", small_set, mostly_right(0.5))
-    inputs = read_inputs([plain, training])
+    inputs = read_inputs([plain, tmp_path / "all/books"])
     assert isinstance(inputs, Inputs) and [run.label for run in inputs.runs] == ["plain"]
     (found,) = inputs.trainings
     assert (found.label, found.model, found.trained) == ("books", "tiny", "books")
-    assert [(run.epoch, run.memory) for run in found.runs] == [
-        (epoch, memory) for epoch in (0, 1, 2, 10) for memory in ("none", "in-context")
-    ]
+    measures = [(epoch, memory) for epoch in (0, 1, 2, 10) for memory in ("none", "in-context")]
+    assert [(run.epoch, run.memory) for run in found.runs] == measures
     assert {run.training for run in found.runs} == {"books"} and found.runs[2].label == "books, epoch 1"
-
-
-@pytest.mark.slow
-def test_trainings_beside_one_another_are_read_from_their_folder(tmp_path, small_set):
-    training_of(tmp_path / "all/books", small_set)
-    training_of(tmp_path / "all/control", small_set, control="summaries")
-    found = read_inputs([tmp_path / "all"]).trainings
-    assert [(one.label, one.trained) for one in found] == [("all/books", "books"), ("all/control", "summaries")]
+    together = read_inputs([tmp_path / "all"]).trainings  # from the folder that they lie in
+    assert [(one.label, one.trained) for one in together] == [("all/books", "books"), ("all/control", "summaries")]
 
 
 @pytest.mark.slow
@@ -89,3 +84,44 @@ def test_a_run_of_an_earlier_version_is_read_from_its_journals(tmp_path, small_s
     (old / "run.json").write_text(json.dumps(json.loads((old / "run.json").read_text()) | gone))
     with pytest.raises(BadInput, match="has no questions.parquet; start the run again"):
         read_inputs([old])
+
+
+# Trials of people
+
+
+def people(folder, *rows, head="participant,segment_length,distance,correct"):
+    (folder / "t.csv").write_text("".join(f"{row}\n" for row in (head, *rows)), "utf-8")
+    return people_of(folder / "t.csv")
+
+
+def test_every_bin_of_distance_has_its_binomial_test(tmp_path):
+    rows = [f"p{i % 10},50,30000,{int(i >= 5)}" for i in range(40)]  # 35 of 40 right
+    run = people(tmp_path, *rows, *(f"p{i % 10},50,50,{'true' if i % 2 else 'false'}" for i in range(20)))
+    (figure,) = (one.make(Inputs([run])) for one in DECLARED if one.name == "Figure 2")
+    far, near = (figure.frame.query(f"over == {over}").iloc[0] for over in (25000, 0))
+    assert (far["mean"], far["n"], near["mean"]) == (35 / 40, 40, 0.5)
+    assert far["p"] == pytest.approx(1.38e-6, rel=0.01) and near["p"] == 1  # scipy.stats.binomtest(35, 40)
+    assert far["p_holm"] == pytest.approx(2 * far["p"]) and (far["model"], far["memory"]) == ("people", "read-once")
+
+
+def test_accuracies_of_people_are_a_row_of_reported_numbers(tmp_path):
+    run = people(tmp_path, "a,20,300,1", "a,20,300,0", "b,50,300,1", "b,50,9,1")
+    (tmp_path / "reported.json").write_text(json.dumps(reported_of(run)), "utf-8")
+    (row,) = read_reported(tmp_path / "reported.json", "booksort")
+    assert row.scores == {"accuracy": 0.75, "accuracy_s20": 0.5, "accuracy_s50": 1.0} and row.counts["accuracy"] == 4
+
+
+BAD_TRIALS = {
+    ("a,20,300,1", "a,20,far,1"): r"t.csv, row 1: .*distance",
+    ("a,20,300,1", "a,20,300,maybe"): r"t.csv, row 1: .*correct",
+    ("a,20,300,1", "a,20,300"): r"t.csv, row 1",
+    (): "expected a row",
+}
+
+
+def test_bad_trials_are_refused_by_row_and_column(tmp_path):
+    for rows, message in BAD_TRIALS.items():
+        with pytest.raises(BadInput, match=message):
+            people(tmp_path, *rows)
+    with pytest.raises(BadInput, match="segment_length"):
+        people(tmp_path, "a,1", head="participant,correct")

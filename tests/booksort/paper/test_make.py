@@ -22,8 +22,8 @@ from tests.booksort.paper.made_runs import make_run, make_training, mostly_right
 WITHOUT_RUNS = ["Table 5", "Table 7", "Table 8", "Table 10", "Appendix F.5"]
 
 
-def made_of(inputs):
-    return {one.name: one for one in exhibits(inputs)}
+def made_of(*inputs, **more):
+    return {one.name: one for one in exhibits(Inputs(*inputs, **more))}
 
 
 def pictures(made):
@@ -48,18 +48,18 @@ def test_exhibits_stand_in_the_order_of_the_paper_with_one_vocabulary(found):
 
 
 def test_without_runs_each_says_what_it_needs_and_reported_numbers_remain():
-    made = made_of(Inputs((), reported=reported_numbers()))
+    made = made_of((), reported=reported_numbers())
     assert [name for name, one in made.items() if not isinstance(one, Missing)] == WITHOUT_RUNS
-    for one in made_of(Inputs(())).values():
+    for one in made_of(()).values():
         assert isinstance(one, Missing) and ("run" in one.needs or one.needs.startswith("a training of a model"))
 
 
 def test_numbers_of_the_paper_are_shown_only_if_they_are_given(given, run_of):
     shown = [run_of[label] for label in ("base", "llama", "searched", "whole")]
-    for one in exhibits(Inputs(shown, given.trainings)):
+    for one in made_of(shown, given.trainings).values():
         assert isinstance(one, Missing) or "reported" not in set(one.frame["source"]), one.name
     row = ReportedRow("Mine", "T", "MMLU", "mine", "none", {"mmlu": 50.0})
-    assert [record["model"] for record in made_of(Inputs((), reported=[row]))["Table 5"].records] == ["mine"]
+    assert [record["model"] for record in made_of((), reported=[row])["Table 5"].records] == ["mine"]
 
 
 def test_reported_rows_are_marked_and_stand_below(found):
@@ -96,7 +96,7 @@ def test_failed_questions_make_a_range(found):
 def test_people_are_drawn_in_the_panel_of_their_book(run_of):
     scores = {"accuracy_s50": 0.64, "accuracy_s50.over_25000": 0.76}
     people = ReportedRow("Paper", "Figure 2", "book 102", "people", "read-once", scores, note="155 readers.")
-    made = made_of(Inputs([run_of["whole"]], reported=[people, replace(people, memory="in-context")]))
+    made = made_of([run_of["whole"]], reported=[people, replace(people, memory="in-context")])
     last = [(r["book_idx"], r["over"], r["mean"]) for r in made["Figure 10"].records[-2:]]
     assert last == [(102, None, 0.64), (102, 25000, 0.76)]
     axes = made["Figure 10"].plot().axes
@@ -110,7 +110,7 @@ def test_notes_say_what_few_questions_show_and_what_no_width_means(found, run_of
     for name, texts in said.items():
         assert all(any(text in note for note in found[name].notes) for text in texts), name
     shown = run_of["shown"]
-    always = made_of(Inputs([replace(shown, questions=shown.questions.assign(outcome="right", right=1.0))]))
+    always = made_of([replace(shown, questions=shown.questions.assign(outcome="right", right=1.0))])
     for name in ("Table 2", "Figure 3a", "Figure 7", "Figure 8", "Table 11"):
         assert any(note.startswith("± 0.000") for note in always[name].notes), name
     assert any("memory none" in note for note in always["Table 11"].notes) and len(always["Table 11"].columns) == 4
@@ -119,10 +119,10 @@ def test_notes_say_what_few_questions_show_and_what_no_width_means(found, run_of
 def test_runs_on_other_pairs_are_not_averaged_and_one_run_is_its_own_mean(run_of):
     runs = [run_of["base"], run_of["base-small"]]
     moved = runs[0].questions.assign(seg1_pos=runs[0].questions["seg1_pos"] + 1)
-    figure = made_of(Inputs([replace(runs[0], label="other", fingerprint="other", questions=moved), *runs]))["Figure 5"]
-    assert figure.records == made_of(Inputs(runs))["Figure 5"].records
+    figure = made_of([replace(runs[0], label="other", fingerprint="other", questions=moved), *runs])["Figure 5"]
+    assert figure.records == made_of(runs)["Figure 5"].records
     assert "Left out of the mean, as they are about other pairs: other." in figure.notes
-    alone = made_of(Inputs(runs[:1]))
+    alone = made_of(runs[:1])
     assert alone["Figure 5"].records == alone["Figure 13"].records
 
 
@@ -133,7 +133,7 @@ def test_labels_are_text_and_pictures_are_the_same_each_time(given, tmp_path):
         replace(one, label=f"_{one.label} <b>", runs=[replace(run, training=f"_{one.label} <b>") for run in one.runs])
         for one in given.trainings
     ]
-    made = made_of(Inputs(runs, trainings, given.reported))
+    made = made_of(runs, trainings, given.reported)
     first = pictures(made)
     assert first == pictures(made) and not any("<b>" in picture for picture in first.values())
     for name in ("Figure 2", "Figure 7", "Figure 10", "Figure 11", "Figure 14", "Share of A", "Segment lengths"):
@@ -151,7 +151,7 @@ def test_a_single_excerpt_and_failed_questions_are_no_error(run_of):
         one_excerpt = (run.questions["excerpt_idx"] == 0) & (run.questions["book_idx"] == 101)
         single = run.questions[one_excerpt].reset_index(drop=True)
         for questions in (single, single.assign(**gone)):
-            made = pictures(made_of(Inputs([replace(run, questions=questions)])))
+            made = pictures(made_of([replace(run, questions=questions)]))
             assert made and not any("nan" in picture.lower().replace("dominant", "") for picture in made.values())
 
 
@@ -164,15 +164,12 @@ def test_base_models_are_known_by_their_names():
     assert [model for model in (*BASE, *TUNED) if is_base(model)] == BASE
 
 
-def test_the_smallest_accuracy_is_found_with_the_power_that_is_said():
-    """By the exact test at that accuracy: between 74 and 86 %."""
+def test_the_power_is_that_which_is_said_and_a_mean_at_chance_everywhere_is_no_finding():
+    """By the exact test at the smallest accuracy that is shown: between 74 and 86 %."""
     for n in (60, 400, 3000):
         rejected = [k for k in range(n + 1) if abs(k - n / 2) >= norm.ppf(0.975) * math.sqrt(n) / 2]
         assert 0.74 < binom.pmf(rejected, n, smallest_above_chance(n)).sum() < 0.86
     assert smallest_above_chance(0) is None and smallest_above_chance(4) is None
-
-
-def test_a_mean_over_models_at_chance_everywhere_is_no_finding():
     questions = pd.DataFrame({"excerpt": [str(i // 4) for i in range(16)], "right": 0.5})
     assert accuracy_of(questions, pooled=True).p == 1.0
 
@@ -180,7 +177,7 @@ def test_a_mean_over_models_at_chance_everywhere_is_no_finding():
 def test_runs_of_several_configs_show_each_choice(chosen, tmp_path, small_set):
     shutil.copytree(chosen["prompt"][0], tmp_path / "m/e120")
     make_run(tmp_path / "m/e250", small_set, mostly_right(0.5), memory="in-context", model="m/x", configs=["e250_s20"])
-    made = made_of(read_inputs([tmp_path / "m"], reported=()))
+    made = made_of(read_inputs([tmp_path / "m"], reported=()).runs)
     assert [row[2] for row in made["Table 7"].table.rows] == ["e120_s20"]
     assert made["Table 10"].needs.startswith("runs with retrieval")
 
@@ -189,15 +186,15 @@ def test_runs_of_several_configs_show_each_choice(chosen, tmp_path, small_set):
 
 
 def test_trainings_of_two_models_are_shown_apart(tmp_path, small_set):
-    plans = {0: mostly_right(0.5), 1: mostly_right(0.6)}
+    plans, models = {0: mostly_right(0.5), 1: mostly_right(0.6)}, {"a": "hf:x/one", "b": "hf:y/one"}
     folders = [
         make_training(tmp_path / name, small_set, plans, model=model, weights=name, kinds=["sort"])
-        for name, model in (("a", "hf:x/one"), ("b", "hf:y/one"))
+        for name, model in models.items()
     ]
     trainings = read_inputs(folders, reported=()).trainings
     named = {name: [one.label for one in of] for name, of in by_base(trainings).items()}
     assert named == {"one": ["a"], "one (2)": ["b"]}
-    assert {"Figure 18, one", "Figure 18, one (2)", "Figure 19, one"} <= set(made_of(Inputs((), trainings)))
+    assert {"Figure 18, one", "Figure 18, one (2)", "Figure 19, one"} <= set(made_of((), trainings))
 
 
 def test_what_a_training_lacks_is_said(tmp_path, small_set):
@@ -207,15 +204,15 @@ def test_what_a_training_lacks_is_said(tmp_path, small_set):
     values = {0: {"segments": 5.0, "books": None}, 1: {"segments": 4.0, "books": None}}
     folder = make_training(tmp_path / "t", small_set, {0: unlabelled, 1: unlabelled}, kinds=["sort"], perplexity=values)
     (training,) = read_inputs([folder], reported=()).trainings
-    made = made_of(Inputs((), [training]))
+    made = made_of((), [training])
     assert [row[4:] for row in made["Figure 16"].table.rows] == [["5.00", "–"], ["4.00", "–"]]
     assert made["Figure 18"].records[0]["p"] == 1.0
     assert made["Figure 19"].needs == "a training of tiny whose answers have probabilities"
     assert "whose answers have probabilities" in made["Figure 20"].needs and "read-out" in made["Figure 15"].needs
     pictures(made)
-    alone = made_of(Inputs((), [replace(training, runs=training.runs[:1])]))
+    alone = made_of((), [replace(training, runs=training.runs[:1])])
     assert alone["Figure 18"].needs == "at least two measured checkpoints of tiny"
-    assert isinstance(made_of(Inputs((), [replace(training, epochs=())]))["Figure 17"], Missing)
+    assert isinstance(made_of((), [replace(training, epochs=())])["Figure 17"], Missing)
 
 
 def test_cells_of_the_matrix_are_marked_by_the_corrected_p(found):
@@ -227,21 +224,17 @@ def test_cells_of_the_matrix_are_marked_by_the_corrected_p(found):
 # Leaderboards
 
 
-def test_reported_rows_alone_make_a_leaderboard():
+def test_reported_rows_alone_make_a_leaderboard_and_own_rows_are_ranked_apart(given, journals):
     (board,) = leaderboards(Inputs([], reported=reported_numbers()))
     assert {record["source"] for record in board.records} == {"reported"}
     assert all(record["accuracy_floor"] in (0.5, None) for record in board.records)
     values = [record["accuracy_mean"] for record in board.records if record["accuracy_mean"] is not None]
     assert values == sorted(values, reverse=True)
-
-
-def test_an_own_row_is_the_share_of_right_answers_and_ranked_apart(given, journals):
-    records = [r for board in leaderboards(given) for r in board.records if r["source"] == "own"]
-    assert len(records) >= len(given.runs)
+    own = [r for board in leaderboards(given) for r in board.records if r["source"] == "own"]
+    assert len(own) >= len(given.runs)
     for label, rows in journals.rows.items():
-        (record,) = [one for one in records if one["label"] == label]
+        (record,) = [one for one in own if one["label"] == label]
         right = [row.right for row in rows]
-        lost = None in right
-        assert record["accuracy_mean"] == (None if lost else sum(right) / len(right))
-        assert (record["accuracy_lowest"] is not None) == lost
+        assert record["accuracy_mean"] == (None if None in right else sum(right) / len(right))
+        assert (record["accuracy_lowest"] is not None) == (None in right)
         assert record["accuracy_floor"] >= 0.5 and record["about"] == "these pairs"

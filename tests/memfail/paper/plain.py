@@ -33,20 +33,17 @@ def labels(folder: Path, rows: list[dict[str, Any]]) -> dict[str, str]:
             assert verdicts.setdefault((record["kind"], record["id"]), record["verdict"]) is record["verdict"]
     found = {}
     for row in rows:
-        answer = answers.get(row["id"], {}).get("answer")
-        number = row["hop_count"] + 1 if "hop_count" in row else len(row["preferences"])
-        facts = [_stage(f"{row['id']}/{i}", verdicts) for i in range(number)]
+        answer, number = answers.get(row["id"], {}).get("answer"), len(row.get("preferences", ()))
+        facts = [f"{row['id']}/{i}" for i in range(number or row["hop_count"] + 1)]
+        # Of each fact the first stage that failed; of the question the first among these
+        lost = [next((stage for stage in STAGES if not verdicts.get((stage, fact), False)), "") for fact in facts]
+        first = next((stage for stage in STAGES if stage in lost), None)
         right = verdicts.get(("reasoning", row["id"]))
         if "correct_choice" in row and answer is not None:
             right = json.loads(answer)["choice"] == row["correct_choice"]
-        lost = [stage for stage in STAGES if stage in facts]
-        label = f"{lost[0]}_error" if lost else "correct" if right else "reasoning_error"
+        label = f"{first}_error" if first else "correct" if right else "reasoning_error"
         found[row["id"]] = "failed" if answer is None else label
     return found
-
-
-def _stage(fact: str, verdicts: dict[tuple[str, str], bool]) -> str:
-    return next((stage for stage in STAGES if not verdicts.get((stage, fact), False)), "")
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:

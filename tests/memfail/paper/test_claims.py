@@ -9,30 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from epbench.memfail.paper.claims import (
-    REPORTED,
-    RUNS,
-    Case,
-    above,
-    as_json,
-    below,
-    claims,
-    claims_table,
-    decide,
-    judge_claims,
-    little_gain,
-    weigh,
-)
+from epbench.memfail.paper.claims import Case, claims, claims_of, decide, holds_of, weigh
 from epbench.memfail.paper.inputs import Inputs, PaperRun
-from epbench.memfail.paper.measures import by_place, comparable, deepest, with_errors
+from epbench.memfail.paper.measures import by_place, comparable, duels, with_errors
 from epbench.memfail.paper.rows import cells_of
 from epbench.memfail.scores.reported_rates import read_reported
 from tests.conftest import SHARED
 
 EASY, HARD, COEXISTING = "conditional_facts_easy", "conditional_facts_hard", "coexisting_facts"
 PERSONA, LONG_HOP = "persona_retrieval", "long_hop"
-CLAIMS = claims()
-CLAIM = {claim.name: claim for claim in CLAIMS}
+CLAIM = {claim.name: claim for claim in claims()}
 
 
 def cell(config, system, right, *, model="gpt-4.1-mini", k=5, n=100, tokens=None, **errors):
@@ -55,19 +41,8 @@ def parsed(text):
     return [cell(short[config], system, int(more[0]), **numbers)]
 
 
-def decided(name, *cells):
-    return CLAIM[name].of(cells).decision
-
-
-def test_names_are_unique_and_every_claim_says_where_it_stands():
-    assert len(CLAIM) == len(CLAIMS) >= 10
-    assert all(claim.section and claim.text.endswith(".") and claim.needs for claim in CLAIMS)
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
-def test_without_runs_nothing_is_decided_and_what_is_missing_is_said(claim):
-    evidence = claim.of([])
-    assert (evidence.decision, evidence.cases, evidence.missing) == ("not decided", (), claim.needs)
+def evidence(name, texts):
+    return CLAIM[name].of([one for text in texts.split("; ") for one in parsed(text)])
 
 
 CASES = """
@@ -100,36 +75,38 @@ a-mem-summarises-best | hard A-MEM 80 summary=5; hard B 30 summary=60 | hard A-M
 
 def test_made_results_support_a_claim_and_others_deny_it():
     cases = {name: sides for name, *sides in (line.split(" | ") for line in CASES.strip().splitlines())}
-    assert cases.keys() == CLAIM.keys()
+    assert cases.keys() == CLAIM.keys() and len(CLAIM) == len(claims())
     for name, sides in cases.items():
-        supporting, denying = ([one for text in side.split("; ") for one in parsed(text)] for side in sides)
-        assert (decided(name, *supporting), decided(name, *denying)) == ("supported", "denied"), name
+        assert [evidence(name, side).decision for side in sides] == ["supported", "denied"], name
+        claim = CLAIM[name]
+        assert claim.section and claim.text.endswith(".") and claim.needs
+        nothing = claim.of([])  # nothing is decided, and what is missing is said
+        assert (nothing.decision, nothing.cases, nothing.missing) == ("not decided", (), claim.needs)
+
+
+NOT_COMPARABLE = """
+mem0-best-on-coexisting | coexisting Mem0 90; coexisting B 10 k=10 | no k in common
+mem0-best-on-coexisting | coexisting Mem0 90; coexisting B 10 model=gemini-3.1 | other models
+stronger-models-gain-little | easy A 20 model=tiny; easy A 80 model=huge | nobody says which is stronger
+elsewhere-k-gains-little | easy A 20; easy A 80 | two runs of one system at one k
+"""
 
 
 def test_what_is_not_comparable_is_not_compared():
-    far = [cell(COEXISTING, "Mem0", 90, k=5), cell(COEXISTING, "B", 10, k=10)]  # no k in common
-    assert CLAIM["mem0-best-on-coexisting"].of(far).missing
-    models = [cell(COEXISTING, "Mem0", 90), cell(COEXISTING, "B", 10, model="gemini-3.1")]
-    assert CLAIM["mem0-best-on-coexisting"].of(models).missing
-    unknown = [cell(EASY, "A", 20, model="tiny"), cell(EASY, "A", 80, model="huge")]  # nobody says which is stronger
-    assert CLAIM["stronger-models-gain-little"].of(unknown).missing
-    twice = [cell(EASY, "A", 20), cell(EASY, "A", 80)]  # two runs of one system at one k
-    assert CLAIM["elsewhere-k-gains-little"].of(twice).missing
+    for name, texts, why in (line.split(" | ") for line in NOT_COMPARABLE.strip().splitlines()):
+        assert evidence(name, texts).missing, why
 
 
-def test_summary_errors_are_counted_among_what_was_stored():
-    cells = [cell(HARD, "A-MEM", 30, summary=50), cell(HARD, "B", 2, storage=90, summary=8)]  # B loses 8 of 10 it kept
-    (case,) = CLAIM["a-mem-summarises-best"].of(cells).cases
-    assert case.counts == ((50, 100), (8, 10)) and case.value == pytest.approx(-0.3)
-
-
-def test_groups_of_cells():
+def test_groups_of_cells_and_what_is_counted():
     cells = [cell(EASY, "A", 1, k=10, storage=1), cell(EASY, "A", 2, k=3, storage=1), cell(EASY, "A", 3, storage=1)]
     assert [c["k"] for c in by_place(cells)[EASY, "A", "gpt-4.1-mini"]] == [3, 5, 10]
     assert [c["passed"] for c in with_errors(cells)] == [(3, 100)]  # at k = 5
     assert [c["passed"] for c in with_errors(cells[:2], EASY)] == [(2, 100)]  # else at the smallest
     assert with_errors(cells, HARD) == with_errors([cell(EASY, "A", 1)]) == with_errors(cells, but="A") == []
-    assert [[c["k"] for c in group] for group in deepest([*cells, cell(EASY, "B", 1, k=3)])] == [[3, 3]]
+    assert [(a["k"], b["k"]) for a, b in duels([*cells, cell(EASY, "B", 1, k=3)])] == [(3, 3), (3, 3)]
+    # Summary errors among what was stored: B loses 8 of 10 it kept
+    (case,) = evidence("a-mem-summarises-best", "hard A-MEM 30 summary=50; hard B 2 storage=90 summary=8").cases
+    assert case.counts == ((50, 100), (8, 10)) and case.value == pytest.approx(-0.3)
 
 
 STAGES = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
@@ -141,8 +118,8 @@ def paper_run(system, model="", **more):
     """A run of which only the scores matter here."""
     judged = {**RATES, "n": 104, "failed": 4, "tokens_per_memory": 12.5}
     by_k = {"5": judged, "7": {"success_rate": None, "n": 3, "failed": 3}}
-    scores = {"config": PERSONA, "system": system, "by_k": by_k, **more}
-    return PaperRun(system, "own", Path(), PERSONA, system, False, model, "", None, "", scores, {})
+    scores = {"config": PERSONA, "system": system, "system_model": model, "by_k": by_k, **more}
+    return PaperRun(system, Path(), PERSONA, system, model, "", None, "", scores, {})
 
 
 def test_runs_become_cells_under_the_names_of_the_paper():
@@ -157,37 +134,35 @@ def test_runs_become_cells_under_the_names_of_the_paper():
 
 
 def test_the_table_and_the_file_tell_runs_and_reported_numbers_apart():
-    run = paper_run("mem0-1", "gpt-4.1-mini")
-    own = {"a": run.scores | {"system_model": run.system_model}}
-    table = claims_table(judge_claims(own, {}))
-    assert table.head == ["claim of the paper", "section", RUNS] and len(table.rows) == len(CLAIMS)
-    reported = {"b": {**run.scores, "system": "Mem0", "system_model": "gpt-4.1-mini", "reported": True}}
-    both = judge_claims(own, reported)
-    assert claims_table(both).head[-1] == REPORTED
-    row = next(row for row in claims_table(both).rows if "most errors of Mem0 are of storage" in row[0])
+    own = {"a": paper_run("mem0-1", "gpt-4.1-mini").scores}
+    table, _ = claims_of(own, {})
+    assert table.head == ["claim of the paper", "section", "your runs"] and len(table.rows) == len(CLAIM)
+    table, written = claims_of(own, {"b": {**own["a"], "system": "Mem0", "reported": True}})
+    assert table.head[-1] == "reported"
+    row = next(row for row in table.rows if "most errors of Mem0 are of storage" in row[0])
     assert row[2] == row[3] and row[2].startswith("not decided: 0 for, 0 against, 1 neither; storage among")
-    written = {claim["name"]: claim for claim in json.loads(json.dumps(as_json(both), allow_nan=False))["claims"]}
-    (case,) = written["mem0-loses-personas-in-storage"][RUNS]["cases"]
+    found = {claim["name"]: claim["your runs"] for claim in json.loads(json.dumps(written, allow_nan=False))["claims"]}
+    (case,) = found["mem0-loses-personas-in-storage"]["cases"]
     assert case["counts"] == [[30, 50]] and case["value"] == 0.6 and next(iter(case)) == "case"
-    assert written["mem0-loses-personas-in-storage"][RUNS]["about"] == "all"
-    assert "missing" in written["long-hop-induces-retrieval-errors"][RUNS]
+    assert found["mem0-loses-personas-in-storage"]["about"] == "all"
+    assert "missing" in found["long-hop-induces-retrieval-errors"]
+
+
+SUPPORTED = "coexisting-induces-retrieval-errors mem0-best-on-coexisting coexisting-grows-with-k".split()
+DENIED = "persona-induces-summary-errors reasoning-errors-are-infrequent structmem-collapses-on-coexisting".split()
 
 
 def test_every_claim_has_cases_in_the_form_of_the_published_numbers(results):
     rates = read_reported(results / "paper_results.json", results / "paper_error_breakdown.json")
-    cells, found = comparable(cells_of(Inputs(reported=rates))), {}
-    for claim in CLAIMS:
-        evidence = claim.of(cells)
-        without_tokens = claim.needs.find("tokens") >= 0 and all(cell["tokens"] is None for cell in cells)
-        assert evidence.cases or without_tokens, claim.name
-        assert sum(evidence.numbers.values()) == len(evidence.cases)
-        found[claim.name] = evidence.decision
+    cells = comparable(cells_of(Inputs(reported=rates)))
+    found = {name: claim.of(cells) for name, claim in CLAIM.items()}
+    for name, of in found.items():
+        without_tokens = "tokens" in CLAIM[name].needs and all(cell["tokens"] is None for cell in cells)
+        assert of.cases or without_tokens, name
+        assert sum(of.numbers.values()) == len(of.cases)
     if results == SHARED / "memfail":  # they contradict some claims of the paper's text, and leave others open
-        supported = "coexisting-induces-retrieval-errors mem0-best-on-coexisting coexisting-grows-with-k".split()
-        denied = (
-            "persona-induces-summary-errors reasoning-errors-are-infrequent structmem-collapses-on-coexisting".split()
-        )
-        assert {found[name] for name in supported} == {"supported"} and {found[name] for name in denied} == {"denied"}
+        for names, decision in ((SUPPORTED, "supported"), (DENIED, "denied")):
+            assert {found[name].decision for name in names} == {decision}
         (easy,) = (c for c in cells if c["name"] == f"StructMem (gpt-5.4-mini) on {EASY} at k = 5")
         assert easy["lost"]["storage"] == (100, 100)  # a run whose store was empty
 
@@ -197,9 +172,9 @@ counts = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.j
 
 @given(counts, counts)
 def test_intervals_are_those_of_statsmodels(one, other):
-    (share,) = weigh([("share", one)], above(0.5), "most").cases
+    (share,) = weigh([("share", one)], holds_of("above 0.5"), "most").cases
     assert (share.low, share.high) == pytest.approx(proportion_confint(*one, method="wilson"), abs=1e-6)
-    (difference,) = weigh([("difference", one, other)], above(0), "most").cases
+    (difference,) = weigh([("difference", one, other)], holds_of("above 0"), "most").cases
     expected = confint_proportions_2indep(*one, *other, method="newcomb", compare="diff")
     assert (difference.low, difference.high) == pytest.approx(expected, abs=1e-6)
     assert difference.value == pytest.approx(one[0] / one[1] - other[0] / other[1])
@@ -207,25 +182,27 @@ def test_intervals_are_those_of_statsmodels(one, other):
 
 
 def test_a_claim_about_all_cases_has_intervals_for_all_of_them_together():
-    measures = [(str(i), (30, 100)) for i in range(10)]
-    for_all, for_most = (weigh(measures, above(0.5), rule).cases[0] for rule in ("all", "most"))
-    assert for_all.low < for_most.low < 0.3 < for_most.high < for_all.high
-    assert (for_all.low, for_all.high) == pytest.approx(
-        proportion_confint(30, 100, alpha=0.005, method="wilson"), abs=1e-6
+    for_all, for_most = (
+        weigh([("", (30, 100))] * 10, holds_of("above 0.5"), rule).cases[0] for rule in ("all", "most")
     )
-
-
-def test_a_measure_without_questions_is_no_case():
-    assert weigh([("none", (0, 0)), ("none", (1, 2), (0, 0))], above(0), "all").cases == ()
+    assert for_all.low < for_most.low < 0.3 < for_most.high < for_all.high
+    together = proportion_confint(30, 100, alpha=0.005, method="wilson")
+    assert (for_all.low, for_all.high) == pytest.approx(together, abs=1e-6)
+    without_questions = [("none", (0, 0)), ("none", (1, 2), (0, 0))]
+    assert weigh(without_questions, holds_of("above 0"), "all").cases == ()
 
 
 def test_what_an_interval_says():
-    assert [above(0.5)(0, low, high) for low, high in [(0.6, 1), (0, 0.4), (0.4, 0.6)]] == ["for", "against", "neither"]
-    assert [below(0.5)(0, low, high) for low, high in [(0.6, 1), (0, 0.4), (0.4, 0.6)]] == ["against", "for", "neither"]
-    assert little_gain(-0.2, -0.4, 0.05) == "for"
-    assert little_gain(0.3, 0.1, 0.5) == "against"
-    assert little_gain(0.05, 0.01, 0.12) == "neither"  # certain, and small
-    assert little_gain(0.3, -0.1, 0.5) == "neither"
+    ends = [(0.6, 1), (0, 0.4), (0.4, 0.6)]
+    assert [holds_of("above 0.5")(0, low, high) for low, high in ends] == ["for", "against", "neither"]
+    assert [holds_of("below 0.5")(0, low, high) for low, high in ends] == ["against", "for", "neither"]
+    gains = [
+        (-0.2, -0.4, 0.05),
+        (0.3, 0.1, 0.5),
+        (0.05, 0.01, 0.12),
+        (0.3, -0.1, 0.5),
+    ]  # the third is certain, and small
+    assert list(starmap(holds_of("gain little"), gains)) == ["for", "against", "neither", "neither"]
 
 
 RULES = """
@@ -245,9 +222,9 @@ some 0 0 0 not decided
 """Rules, the numbers of cases for a claim, against it and neither, and the decision."""
 
 
-@pytest.mark.parametrize("line", RULES.strip().splitlines())
-def test_rules(line):
-    rule, *numbers, decision = line.split(" ", 4)
-    of_side = dict(zip(("for", "against", "neither"), map(int, numbers), strict=True))
-    evidence = decide([Case("", 0, 0, 0, side) for side, n in of_side.items() for _ in range(n)], rule)
-    assert (evidence.decision, evidence.numbers) == (decision, of_side)
+def test_rules():
+    for line in RULES.strip().splitlines():
+        rule, *numbers, decision = line.split(" ", 4)
+        of_side = dict(zip(("for", "against", "neither"), map(int, numbers), strict=True))
+        found = decide([Case("", 0, 0, 0, side) for side, n in of_side.items() for _ in range(n)], rule)
+        assert (found.decision, found.numbers) == (decision, of_side), line

@@ -20,15 +20,8 @@ TEXTS = {
     *"config label source system system_model model judge shown questions stage size generator".split(),
     *"label_first label_second origin memory about".split(),
 }
-NAMES = [
-    *(
-        "Table 2",
-        *(f"Figure {number}" for number in range(1, 10)),
-        "Figure 1, beside success",
-        "Figure 9, no model inside",
-    ),
-    *("Differences", "Scaling in N", "Scaling in K", "Tokens and cost", "Leaderboard, MemFail"),
-]
+NAMES = ["Table 2", *(f"Figure {number}" for number in range(1, 10)), "Figure 1, beside success", "Differences"]
+NAMES += ["Figure 9, no model inside", "Scaling in N", "Scaling in K", "Tokens and cost", "Leaderboard, MemFail"]
 FOLDERS = {label: name for name, label in LABELS.items()}
 SIZES = {
     "coexisting_facts": ("n_facts", lambda row: len(row["preferences"])),
@@ -111,30 +104,23 @@ def of_rows(record, made):
 
 def of_pair(record, made, exhibit):
     """McNemar's exact test, Holm's correction and the smallest difference, by hand; the bootstrap is tested elsewhere."""
-    names = [record[f"label_{side}"] for side in ("first", "second")]
-    tables = [{q["id"]: q for q in of_run(made, name, record["config"])} for name in names]
-    one, other = ({id_: q["success"] for id_, q in table.items()} for table in tables)
-    both = [id_ for id_ in one if None not in (one[id_], other[id_])]
-    wins, losses = sum(one[i] > other[i] for i in both), sum(one[i] < other[i] for i in both)
-    rates = [sum(of[i] for i in both) / len(both) for of in (one, other)]
-    rate = min(max(sum(rates) / 2, 0.5 / len(both)), 1 - 0.5 / len(both))
+    runs = [of_run(made, record[f"label_{side}"], record["config"]) for side in ("first", "second")]
+    one, other = ({q["id"]: q["success"] for q in questions} for questions in runs)
+    both = [(one[id_], other[id_]) for id_ in one if None not in (one[id_], other[id_])]
+    n, wins, losses = len(both), both.count((True, False)), both.count((False, True))
+    rates = [sum(of) / n for of in zip(*both, strict=True)]
+    rate = min(max(sum(rates) / 2, 0.5 / n), 1 - 0.5 / n)
 
     def smallest(alpha):
-        reach = t.ppf(1 - alpha / 2, len(both) - 1) + t.ppf(0.8, len(both) - 1)
-        return min(1.0, reach * math.sqrt(2 * rate * (1 - rate) / len(both)))
+        return min(1.0, (t.ppf(1 - alpha / 2, n - 1) + t.ppf(0.8, n - 1)) * math.sqrt(2 * rate * (1 - rate) / n))
 
     ps = sorted(r["p"] for r in exhibit.records)
     holm = max(min(1.0, p * (len(ps) - rank)) for rank, p in enumerate(ps) if p <= record["p"])
     assert record["low"] <= record["difference"] <= record["high"]
     lost = {f"n_failed_{side}": list(of.values()).count(None) for side, of in (("first", one), ("second", other))}
-    found = {"k": K, "n": len(both), "success_first": rates[0], "success_second": rates[1], **lost}
-    found |= {"difference": rates[0] - rates[1], "low": record["low"], "high": record["high"], "p_holm": holm}
-    found |= {
-        "better": wins,
-        "worse": losses,
-        "equal": len(both) - wins - losses,
-        "smallest_difference": smallest(0.05),
-    }
+    found = {"k": K, "n": n, "success_first": rates[0], "success_second": rates[1], "difference": rates[0] - rates[1]}
+    found |= {**lost, "low": record["low"], "high": record["high"], "p_holm": holm}
+    found |= {"better": wins, "worse": losses, "equal": n - wins - losses, "smallest_difference": smallest(0.05)}
     p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
     return found | {"p": p, "smallest_difference_corrected": smallest(0.05 / len(ps))}
 
@@ -198,15 +184,18 @@ def test_cells_show_what_the_frame_holds(made, shown):
     assert (beside_it["success"], beside_it["failed"]) == (success, str(failed))
     of_stages = row("Figure 9, no model inside", config, label)
     assert of_stages["correct"] == f"{right} ({right / n:.2f})" and of_stages["n"] == str(n)
-    ids = {one["id"] for one in made.rows[config] if one["hop_count"] == made.rows[config][0]["hop_count"]}
+    hops = made.rows[config][0]["hop_count"]
+    ids = {one["id"] for one in made.rows[config] if one["hop_count"] == hops}
     of_size = cell([question for question in questions if question["id"] in ids])
-    assert row("Scaling in K", label)[f"K = {made.rows[config][0]['hop_count']}"].endswith(f"[{of_size['n']}]")
+    assert row("Scaling in K", label)[f"K = {hops}"].endswith(f"[{of_size['n']}]")
     pairs = shown["Differences"].table
     for record, cells in zip(shown["Differences"].records, pairs.rows, strict=True):
-        cells = dict(zip(pairs.head, cells, strict=True))
-        assert cells["success"] == f"{record['success_first']:.3f} / {record['success_second']:.3f}"
-        assert cells["better / equal / worse"] == f"{record['better']} / {record['equal']} / {record['worse']}"
-        assert cells["different"] == ("yes" if record["p_holm"] < 0.05 else "not shown")
-        smallest = f"{record['smallest_difference']:.3f} / {record['smallest_difference_corrected']:.3f}"
-        assert cells["smallest difference: alone / corrected"] == smallest
-        assert cells["p (Holm)"] == f"{record['p_holm']:.3g}"
+        expected = {
+            "success": "{success_first:.3f} / {success_second:.3f}",
+            "better / equal / worse": "{better} / {equal} / {worse}",
+            "different": "yes" if record["p_holm"] < 0.05 else "not shown",
+            "smallest difference: alone / corrected": "{smallest_difference:.3f} / {smallest_difference_corrected:.3f}",
+            "p (Holm)": "{p_holm:.3g}",
+        }
+        found = dict(zip(pairs.head, cells, strict=True))
+        assert {name: found[name] for name in expected} == {name: of.format(**record) for name, of in expected.items()}

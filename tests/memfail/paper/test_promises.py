@@ -8,14 +8,13 @@ import json
 import shutil
 from dataclasses import replace
 
-import pyarrow.parquet as pq
 import pytest
 
 from epbench.errors import BadInput
 from epbench.judges.protocol import PastJudge
 from epbench.memfail.dataset.load import CONFIGS, load_memfail
 from epbench.memfail.paper import make
-from epbench.memfail.paper.figures import figure_1, figure_2, figure_3, figure_4, figure_5, figures_6_to_9, scaling
+from epbench.memfail.paper.figures import by_k, by_model
 from epbench.memfail.paper.inputs import PUBLISHED_ROWS, Inputs, read_datasets, read_runs
 from epbench.memfail.paper.leaderboard import leaderboards
 from epbench.memfail.paper.make import differences, exhibits, table_2, tokens_and_cost
@@ -26,6 +25,7 @@ from epbench.reports.exhibit import Exhibit, Missing, as_csv, write_exhibits
 from epbench.reports.figures import drawing
 from tests.conftest import SHARED
 from tests.memfail.paper.conftest import K
+from tests.memfail.paper.plain import questions_of
 
 NAMES = [
     *("Table 2", "Figure 1", "Figure 1, beside success", "Figure 2", "Figure 3", "Figure 3, tokens per question"),
@@ -36,13 +36,11 @@ published = pytest.mark.skipif(not (SHARED / "memfail").is_dir(), reason="needs 
 
 
 def drawn(exhibit):
+    """The figure, and the texts of its legend and above its panels."""
     with drawing():
-        return exhibit.plot()
-
-
-def texts_in(figure):
+        figure = exhibit.plot()
     legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    return legends + [title for axes in figure.axes if (title := axes.get_title())]
+    return figure, legends + [title for axes in figure.axes if (title := axes.get_title())]
 
 
 @pytest.mark.slow
@@ -51,13 +49,12 @@ def test_everything_is_in_the_order_of_the_paper_and_can_be_written(made, tmp_pa
     assert [one.name for one in found] == [*NAMES, "Figure 9, no model inside", *MORE]
     shown = write_exhibits(tmp_path, "MemFail", found)
     assert len(shown.rows) == sum(isinstance(one, Missing) for one in found) and (tmp_path / "figure-08.svg").is_file()
-    for one in found:
-        if isinstance(one, Exhibit):
-            assert one.title[-1] != "." and all(note.endswith(".") or "judge" in note for note in one.table.notes)
-            assert len({tuple(record) for record in one.records}) == 1  # the same columns in each
-            rows = list(csv.DictReader(io.StringIO(as_csv(one))))
-            cells = {cell for row in rows for cell in row.values()}
-            assert len(rows) == len(one.records) and not {"nan", "NaN"} & cells
+    for one in (one for one in found if isinstance(one, Exhibit)):
+        assert one.title[-1] != "." and all(note.endswith(".") or "judge" in note for note in one.table.notes)
+        assert len({tuple(record) for record in one.records}) == 1  # the same columns in each
+        rows = list(csv.DictReader(io.StringIO(as_csv(one))))
+        cells = {cell for row in rows for cell in row.values()}
+        assert len(rows) == len(one.records) and not {"nan", "NaN"} & cells
 
 
 def test_without_anything_only_what_needs_nothing_is_made():
@@ -79,7 +76,7 @@ def test_runs_are_called_by_system_reader_or_folder(made, tmp_path):
         read_runs([again, tmp_path / "other/again"])
     (again / "questions.parquet").unlink()
     with pytest.raises(BadInput, match="start the run again"):
-        leaderboards(Inputs(read_runs([again])))
+        exhibits(Inputs(read_runs([again])))
     with pytest.raises(BadInput, match="expected a folder with"):
         read_datasets([str(tmp_path)])
 
@@ -92,33 +89,31 @@ def test_runs_without_a_judge_or_usage_are_shown(made, tmp_path):
     (folder / "run.json").write_text(json.dumps({name: about[name] for name in about if name != "judge"}), "utf-8")
     (run,) = read_runs([folder])
     assert run.spent["answering"].calls is None and run.system_model == "" and not run.on_published_rows
-    assert isinstance(figure_1(Inputs([run])), Exhibit)
+    assert isinstance(by_k(Inputs([run]), "Figure 1"), Exhibit)
     (board,) = leaderboards(Inputs([run]))
     assert [record["judge"] for record in board.records] == ["not named, without a passport"]
 
 
-def test_reported_rates_have_a_mark_and_notes(made):
-    first = figure_1(made.inputs)
+def test_notes_say_what_to_know_beside_own_and_reported_rates(made):
+    first = by_k(made.inputs, "Figure 1")
     assert {r["system_model"] for r in first.records if r["source"] == "reported"} == {"gpt-4.1-mini"}
-    assert any("Garg et al." in note for note in first.table.notes)
-    assert any("other rows than the published ones" in note for note in first.table.notes)
-    assert any("from all of them wrong" in note for note in first.table.notes)
-    assert {row[1] for row in figure_4(made.inputs).table.rows} >= {"Mem0, haiku-4.5 (reported)", "oracle (baseline)"}
-
-
-def test_floor_ceiling_vacuous_passes_and_judges_are_in_the_notes(made):
-    notes = "\n".join(figure_1(made.inputs).table.notes)
-    outcomes = pq.read_table(made.folder / "floor/persona_retrieval/questions.parquet").to_pylist()
+    shown = {row[1] for row in by_k(made.inputs, "Figure 4").table.rows}
+    assert shown >= {"Mem0, haiku-4.5 (reported)", "oracle (baseline)"}
+    outcomes = questions_of(made.folder / "floor/persona_retrieval")
     empty = sum(line["vacuous"] for line in outcomes)
-    assert f"persona_retrieval {empty / len(outcomes):.3f} computed, {empty / len(outcomes):.3f} measured" in notes
-    assert f"none (baseline) at k = {K}: {empty} of {empty}" in notes
-    assert "Ceilings, the best success at any k: coexisting_facts oracle (baseline) 1.000" in notes
-    assert "judge lexical" in notes
-    alone = figure_1(Inputs([run for run in made.inputs.runs if run.system == "verbatim-bm25"]))
+    rate, notes = f"{empty / len(outcomes):.3f}", "\n".join(first.table.notes)
+    for text in (
+        *("Garg et al.", "other rows than the published ones", "from all of them wrong", "judge lexical"),
+        f"persona_retrieval {rate} computed, {rate} measured",
+        f"none (baseline) at k = {K}: {empty} of {empty}",
+        "Ceilings, the best success at any k: coexisting_facts oracle (baseline) 1.000",
+    ):
+        assert text in notes
+    alone = by_k(Inputs([run for run in made.inputs.runs if run.system == "verbatim-bm25"]), "Figure 1")
     assert any("No ceiling is known" in note for note in alone.table.notes)
     compared = " ".join(differences(made.inputs).table.notes)
-    assert "McNemar" in compared and "Holm over all 18 comparisons" in compared and "80 % power" in compared
-    assert "failed in one of the runs are left out" in compared
+    for text in ("McNemar", "Holm over all 18 comparisons", "80 % power", "failed in one of the runs are left out"):
+        assert text in compared
 
 
 def test_reported_systems_in_which_nothing_was_stored_are_pointed_out():
@@ -134,31 +129,31 @@ def test_reported_systems_in_which_nothing_was_stored_are_pointed_out():
 
 
 def test_success_by_model_has_the_systems_that_were_run_with_two(made):
-    assert {r["system"] for r in figure_2(made.inputs).records} == {"StructMem", "SimpleMem"}
-    assert {r["source"] for r in figure_5(made.inputs).records} == {"reported"}  # baselines have no model inside
+    assert {r["system"] for r in by_model(made.inputs, "Figure 2").records} == {"StructMem", "SimpleMem"}
+    assert {r["source"] for r in by_model(made.inputs, "Figure 5").records} == {"reported"}  # no model inside baselines
     bm25 = next(run for run in made.inputs.runs if run.system == "verbatim-bm25" and run.config == "long_hop")
-    mine = [replace(bm25, system="mine", label=f"mine, {m}", system_model=m, baseline=False) for m in ("b", "a")]
-    exhibit = figure_5(Inputs(mine))
+    mine = [replace(bm25, system="mine", label=f"mine, {m}", system_model=m) for m in ("b", "a")]
+    exhibit = by_model(Inputs(mine), "Figure 5")
     assert exhibit.table.head == ["config", "system", "k", "a", "b"]
     assert exhibit.table.rows[0][:3] == ["long_hop", "mine", str(K)]
-    assert "a" in texts_in(drawn(exhibit)) and exhibit.table.notes[0] == f"The figure shows k = {K}."
-    assert isinstance(figure_5(Inputs(mine[:1])), Missing)
+    assert "a" in drawn(exhibit)[1] and exhibit.table.notes[0] == f"The figure shows k = {K}."
+    assert isinstance(by_model(Inputs(mine[:1]), "Figure 5"), Missing)
 
 
 @pytest.mark.slow
 def test_drawings_have_a_panel_for_each_config_one_legend_and_need_no_colour(made):
-    texts = texts_in(drawn(figure_1(made.inputs)))
+    found = {one.name: one for one in exhibits(made.inputs)}
+    _, texts = drawn(found["Figure 1"])
     assert {"Coexisting facts", "Long hop", "oracle (baseline)", "Mem0, gpt-4.1-mini (reported)"} <= set(texts)
     assert texts.count("oracle (baseline)") == 1
-    grid = {text for text in texts_in(drawn(figure_4(made.inputs))) if ", " in text}
-    assert {"gpt-4.1-mini, Long hop", "no model inside, Coexisting facts"} <= grid
-    stages = drawn(figures_6_to_9(made.inputs)[2])
-    assert {"Persona retrieval, direct", "Persona retrieval, misleading", "storage error"} <= set(texts_in(stages))
+    assert {"gpt-4.1-mini, Long hop", "no model inside, Coexisting facts"} <= {*drawn(found["Figure 4"])[1]}
+    stages, texts = drawn(found["Figure 8"])
+    assert {"Persona retrieval, direct", "Persona retrieval, misleading", "storage error"} <= set(texts)
     assert len({patch.get_hatch() for patch in stages.axes[0].patches}) == 5
-    by_memory, by_question = figure_3(made.inputs)
+    by_memory, by_question = found["Figure 3"], found["Figure 3, tokens per question"]
     assert isinstance(by_question, Missing)  # neither the reader nor these reported rates have tokens
     assert ("none", "long_hop") not in {(r["system"], r["config"]) for r in by_memory.records}  # nothing came back
-    assert all(drawn(one).axes for one in (by_memory, *scaling(made.inputs)))
+    assert all(drawn(one)[0].axes for one in (by_memory, found["Scaling in N"], found["Scaling in K"]))
 
 
 def test_runs_with_other_judges_are_not_compared(made):
@@ -190,8 +185,7 @@ def test_table_2_stands_beside_the_papers_and_says_why_tokens_are_not_counted(ma
 
 def test_reported_rows_of_the_leaderboard_name_their_file(made):
     (found,) = leaderboards(replace(made.inputs, sources={"rates.json": "a table of the paper"}))
-    reported = [record for record in found.records if record["source"] == "reported"]
-    assert reported and all(record["origin"] == "rates.json" for record in reported)
+    assert {record["origin"] for record in found.records if record["source"] == "reported"} == {"rates.json"}
     assert any("rates.json: a table of the paper." in note for note in found.table.notes)
 
 
@@ -210,6 +204,10 @@ def test_the_published_rows_are_known_and_have_the_numbers_of_the_paper(script, 
             assert round(one["tokens"]) == round(other["tokens"])
 
 
+RATES = "Mem0 .35 .61 .69, SimpleMem .07 .20 .34, A-MEM .25 .51 .61, StructMem .25 .49 .54"
+"""Of Figure 1 on coexisting facts, at k = 5, 10 and 15."""
+
+
 def test_the_numbers_of_the_papers_figures_come_out():
     made = {one.name: one for one in exhibits(Inputs(reported=read_reported(PAPER)))}
 
@@ -218,16 +216,15 @@ def test_the_numbers_of_the_papers_figures_come_out():
         (found,) = [r for r in made[figure].records if wanted.items() <= r.items()]
         return found
 
-    rates_of = {"Mem0": (0.35, 0.61, 0.69), "SimpleMem": (0.07, 0.20, 0.34)}
-    rates_of |= {"A-MEM": (0.25, 0.51, 0.61), "StructMem": (0.25, 0.49, 0.54)}
-    for system, rates in rates_of.items():
-        assert [record("Figure 1", "coexisting_facts", system, k)["mean"] for k in (5, 10, 15)] == list(rates)
+    for system, *rates in map(str.split, RATES.split(", ")):
+        found = [record("Figure 1", "coexisting_facts", system, k)["mean"] for k in (5, 10, 15)]
+        assert found == list(map(float, rates))
     mem0 = record("Figure 1", "coexisting_facts", "Mem0", 5)
     assert (round(mem0["low"], 4), round(mem0["high"], 4)) == (0.2636, 0.4475)
     hard = record("Figure 8", "conditional_facts_hard", "A-MEM", 5)
     assert [hard[f"n_{s}_error"] for s in ("storage", "summary", "retrieval", "reasoning")] == [3, 47, 1, 14]
     direct = record("Figure 8", "persona_retrieval", "Mem0", 5, questions="direct")
-    assert direct["n"] == 143 and direct["n_storage_error"] == 103 and direct["n_success"] == 14
+    assert (direct["n"], direct["n_storage_error"], direct["n_success"]) == (143, 103, 14)
     assert record("Figure 9", "conditional_facts_easy", "StructMem", 5)["storage_error"] == 1.0
     empty = "StructMem, gpt-5.4-mini (reported) on conditional_facts_easy"
     assert any(empty in note for note in made["Figure 9"].table.notes)

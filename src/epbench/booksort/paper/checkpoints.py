@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun, Training
-from epbench.booksort.paper.rates import N
 from epbench.booksort.paper.training import CONTROL, TRAINING
 from epbench.booksort.scores.comparison import compare_runs, pair_differences
 from epbench.reports.comparison import p_matrix_figure
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, difference, p_value, slug
+from epbench.reports.exhibit import Exhibit, Missing, Row, Shown, columns_of, difference, p_value, slug
 from epbench.statistics.estimate import framed
 from epbench.statistics.paired import Comparison, notes_on
 from epbench.statistics.smallest_difference import smallest_difference_of_means
@@ -34,7 +35,7 @@ _SMALLEST = (
     "cases, if they vary as these do. Intervals draw excerpts, tests take pairs for independent."
 )
 _TITLES = {"Figure 18": "Do checkpoints differ in accuracy?", "Figure 19": "Do checkpoints differ in their log ratios?"}
-_CHECKPOINTS = (Column("checkpoint", "first", text=True), Column("other", "second", text=True), N)
+_CHECKPOINTS: Shown = {"checkpoint": "first", "other": "second", "n": "n"}
 
 
 def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
@@ -49,14 +50,13 @@ def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
     made: list[Exhibit | Missing] = []
     for figure, make in (("Figure 18", _figure_18), ("Figure 19", _figure_19)):
         for base, pairs in found.items():
-            name = figure if len(groups) == 1 else f"{figure}, {base}"
+            name, one = figure + (f", {base}" if len(groups) > 1 else ""), make(base, pairs)
             needs = f"a training of {base} whose answers have probabilities"
             needs = needs if pairs else f"at least two measured checkpoints of {base}"
-            made.append((make(name, base, pairs) if pairs else None) or Missing(name, _TITLES[figure], needs))
+            made.append(replace(one, name=name) if one else Missing(name, _TITLES[figure], needs))
     for base, group in in_context.items():
-        name = "Appendix F.5, differences" + (f", {base}" if len(in_context) > 1 else "")
-        if pairs := _compared(group, "in-context"):
-            made.append(_figure_18(name, base, pairs, "in-context"))
+        if one := _figure_18(base, _compared(group, "in-context"), "in-context"):
+            made.append(replace(one, name="Appendix F.5, differences" + (f", {base}" if len(in_context) > 1 else "")))
     return made
 
 
@@ -101,8 +101,8 @@ def _compared(group: Sequence[Training], memory: str) -> list[dict[str, Any]]:
     return found
 
 
-def _figure_18(name: str, base: str, found: Sequence[Mapping[str, Any]], context: str = "without context") -> Exhibit:
-    """McNemar's tests of all checkpoints of one model."""
+def _figure_18(base: str, found: Sequence[Mapping[str, Any]], context: str = "without context") -> Exhibit | None:
+    """McNemar's tests of all checkpoints of one model; None without any."""
     kept = ("wins", "ties", "losses", "p", "p_holm")
     rows = [
         _pair(base, pair["runs"], pair)
@@ -110,23 +110,15 @@ def _figure_18(name: str, base: str, found: Sequence[Mapping[str, Any]], context
         | {**{key: pair[key] for key in kept}, "p_chi_square": pair["p_corrected"]}
         for pair in found
     ]
-    columns = [
-        *_CHECKPOINTS,
-        Column("accuracy", "first_mean"),
-        Column("of the other", "second_mean"),
-        Column("difference, 95 %", difference("")),
-        *(Column(title, show) for title, show in (("better", "wins"), ("equal", "ties"), ("worse", "losses"))),
-        Column("p", p_value("p")),
-        Column("p (Holm)", p_value()),
-        Column("p (chi-square)", p_value("p_chi_square")),
-        Column("smallest", "smallest"),
-    ]
+    shown: Shown = {"accuracy": "first_mean", "of the other": "second_mean", "difference, 95 %": difference("")}
+    shown |= {"better": "wins", "equal": "ties", "worse": "losses", "p": p_value("p"), "p (Holm)": p_value()}
+    shown |= {"p (chi-square)": p_value("p_chi_square"), "smallest": "smallest"}
     notes = [_ACCURACY, _SMALLEST, *notes_on(Comparison("accuracy", [dict(pair) for pair in found]))]
     title = f"Do the checkpoints of {base} differ in accuracy {context}? p-values of any two"
-    return Exhibit(name, title, framed(rows), columns, notes, lambda: _matrix(rows, ("p", "p"), ("p_holm", "p_holm")))
+    return _made(title, rows, shown, notes, [("p", "p"), ("p_holm", "p_holm")])
 
 
-def _figure_19(name: str, base: str, found: Sequence[Mapping[str, Any]]) -> Exhibit | None:
+def _figure_19(base: str, found: Sequence[Mapping[str, Any]]) -> Exhibit | None:
     """Paired t-tests of the log ratios of all checkpoints of one model; None if no probabilities are known."""
     keys = {"p_higher": "p", "p_lower": "p_less", "p_higher_holm": "p_holm", "p_lower_holm": "p_less_holm"}
     rows = [
@@ -134,17 +126,22 @@ def _figure_19(name: str, base: str, found: Sequence[Mapping[str, Any]]) -> Exhi
         for pair in found
         if (ratio := pair["log_ratio"])
     ]
-    if not rows:
-        return None
-    columns = [
-        *_CHECKPOINTS,
-        Column("difference in nats, 95 %", difference("", starred=False)),
-        *(Column(column.replace("_holm", ", Holm").replace("p_", "p: "), p_value(column)) for column in keys),
-        Column("smallest", "smallest"),
-    ]
+    shown: Shown = {"difference in nats, 95 %": difference("", starred=False)}
+    shown |= {column.replace("_holm", ", Holm").replace("p_", "p: "): p_value(column) for column in keys}
     title = f"Do the checkpoints of {base} give the right segment a larger share of p(A) + p(B)? p-values of any two"
-    plain, corrected = ("p_higher", "p_lower"), ("p_higher_holm", "p_lower_holm")
-    return Exhibit(name, title, framed(rows), columns, [_RATIO, _SMALLEST], lambda: _matrix(rows, plain, corrected))
+    tests = [("p_higher", "p_lower"), ("p_higher_holm", "p_lower_holm")]
+    return _made(title, rows, shown | {"smallest": "smallest"}, [_RATIO, _SMALLEST], tests)
+
+
+def _made(
+    title: str,
+    rows: Sequence[Row],
+    shown: Shown,
+    notes: Sequence[str],
+    tests: Sequence[tuple[str, str]],
+) -> Exhibit | None:
+    columns, plot = columns_of({**_CHECKPOINTS, **shown}, 2), partial(_matrix, rows, *tests)
+    return Exhibit("", title, framed(rows), columns, notes, plot) if rows else None
 
 
 def _pair(base: str, runs: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,30 +5,37 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.booksort.paper.rates import (
     CHANCE,
-    FAILED,
     GAINED,
-    MEMORY,
-    MODEL,
     POWER,
-    RUN,
     Group,
-    N,
-    P,
     about,
     accuracies,
     by,
+    named,
+    of_excerpts,
     paired_with,
-    share_of_excerpts,
     tested,
 )
 from epbench.booksort.paper.results import TABLE_11
 from epbench.booksort.scores.middle_effect import middle_effect
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, counted, difference, interval, mean_half, p_value
+from epbench.reports.exhibit import (
+    Exhibit,
+    Missing,
+    Row,
+    columns_of,
+    counted,
+    difference,
+    exhibit,
+    interval,
+    mean_half,
+    p_value,
+)
 from epbench.reports.plots import points
 from epbench.statistics.estimate import Estimate, Value, corrected, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
@@ -37,7 +44,6 @@ from epbench.statistics.smallest_difference import smallest_difference_of_means,
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 _REPORTED = (
     "The reported values of one model hardly differ between books, and SORT-extend has values for a book that is shorter than "
@@ -60,34 +66,23 @@ def table_11(inputs: Inputs) -> Exhibit | Missing:
         gained |= _gains(run, [one for one in inputs.runs if (one.memory, one.model) == ("none", run.model)])
     none = {"baseline": None, **Estimate(None).columns(*GAINED, prefix="gain_")}
     rows = [{**row, **gained.get((row["label"], row["book_idx"], row["group"]), none)} for row in made.records]
-    columns, notes = [*made.columns], [*made.notes]
-    if rows[-1]["source"] == "reported":
-        notes.append(_REPORTED)
-    if gained:
-        columns.append(Column("gain: {}", difference("gain_", 2)))
-    notes.append(_GAIN if gained else _NO_GAIN)
+    notes = [*made.notes, *([_REPORTED] if rows[-1]["source"] == "reported" else []), _GAIN if gained else _NO_GAIN]
     if shown := [(row["gain_n"], row["gain_smallest"]) for row in rows if row["gain_smallest"]]:
-        n, least = min(shown)
-        notes.append(
-            f"The smallest group has n = {n:,}, which shows a difference of {least:.2f} with 80 % power at .05."
-        )
+        least = "The smallest group has n = {:,}, which shows a difference of {:.2f} with 80 % power at .05."
+        notes.append(least.format(*min(shown)))
+    columns = [*made.columns, *columns_of({"gain: {}": difference("gain_", 2)} if gained else {})]
     return replace(made, frame=framed(rows), columns=columns, notes=notes)
 
 
 def _gains(run: PaperRun, baselines: Sequence[PaperRun]) -> dict[tuple[Value, ...], Group]:
     """The gain of a run over the first of some runs without memory that has its questions, by label, book and group."""
     for baseline in baselines:
-        both = paired_with(run.questions, [baseline.questions])
+        both = paired_with([run.questions, baseline.questions])
         if len(both) == len(run.questions):
             groups, parts = zip(*TABLE_11.split(both), strict=True)
-            gains = corrected([_gain(part) for part in parts])
-            return {
-                (run.label, group["book_idx"], group["group"]): {
-                    "baseline": baseline.label,
-                    **gain.columns(*GAINED, prefix="gain_"),
-                }
-                for group, gain in zip(groups, gains, strict=True)
-            }
+            keys = [(run.label, group["book_idx"], group["group"]) for group in groups]
+            gains = [gain.columns(*GAINED, prefix="gain_") for gain in corrected(list(map(_gain, parts)))]
+            return {key: {"baseline": baseline.label, **gain} for key, gain in zip(keys, gains, strict=True)}
     return {}
 
 
@@ -104,35 +99,28 @@ def _gain(questions: pd.DataFrame) -> Estimate:
 
 def segment_lengths(inputs: Inputs) -> Exhibit | Missing:
     """The accuracy of each run on segments of each length, and what the longest gain over the shortest (Appendix D.2)."""
-    name, title = "Segment lengths", "Accuracy by the length of segments, and what longer ones gain (Appendix D.2)"
     runs = [run for run in inputs.runs if run.questions["segment_length"].nunique() > 1]
-    if not runs:
-        return Missing(name, title, "a run with segments of 20 and of 50 words, on several configs")
     rows: list[Row] = []
     gains = corrected([_longer(run.questions) for run in runs])
     for run, gain in zip(runs, gains, strict=True):
         first, *_, last = tested(accuracies(run, by("segment_length")))
         rows += [{**row, **gain.columns(*GAINED, prefix="gain_")} for row in (first, last)]
-    least = [gain.smallest for gain in gains if gain.smallest is not None]
+    least = max((gain.smallest for gain in gains if gain.smallest is not None), default=None)
+    shows = f" The run with the fewest questions shows a difference of {least:.3f} with 80 % power." if least else ""
     notes = [
         "Gain of the longer segments with its 95 % interval, by drawing excerpts, which the lengths do not share.",
         "p: Fisher's exact test, two-sided, by Holm for all runs; none for runs in both orders, whose askings are no independent "
-        "questions. * p < .05, ** p < .01."
-        + (
-            f" The run with the fewest questions shows a difference of {max(least):.3f} with 80 % power."
-            if least
-            else ""
-        ),
+        f"questions. * p < .05, ** p < .01.{shows}",
     ]
-    gained = (Column("gain", difference("gain_")), Column("p", p_value("gain_p_holm")))
-    columns = [RUN, MODEL, MEMORY, *gained, Column("{} words", counted(mean_half()))]
-    shown = {n: f"{n}" for n in sorted({row["segment_length"] for row in rows})}
+    shown = columns_of({"gain": difference("gain_"), "p": p_value("gain_p_holm"), "{} words": counted(mean_half())})
+    columns = [*named("run model memory"), *shown]
+    names = {n: f"{n}" for n in sorted({row["segment_length"] for row in rows})}
     drawn = [{**row, "what": f"segments of {row['segment_length']} words"} for row in rows]
-
-    def plot() -> Figure:
-        return points(drawn, "label", "what", "accuracy", guess=CHANCE)
-
-    return Exhibit(name, title, framed(rows), columns, notes, plot, across="segment_length", names=shown)
+    plot = partial(points, drawn, "label", "what", "accuracy", guess=CHANCE)
+    title = "Accuracy by the length of segments, and what longer ones gain (Appendix D.2)"
+    needs = "a run with segments of 20 and of 50 words, on several configs"
+    more: dict[str, Any] = {"needs": needs, "across": "segment_length", "names": names}
+    return exhibit("Segment lengths", title, rows, columns, notes, plot, **more)
 
 
 def _longer(questions: pd.DataFrame) -> Estimate:
@@ -157,27 +145,23 @@ def _longer(questions: pd.DataFrame) -> Estimate:
 
 def share_of_a(inputs: Inputs) -> Exhibit | Missing:
     """How often each run answers A, beside how often A is right (Appendix C.3)."""
-    name, title = "Share of A", "How often the answer is A, and how often A is right (Appendix C.3)"
     rows = tested([one for one in map(_share, inputs.runs) if one[1].mean is not None])
-    if not rows:
-        return Missing(name, title, "at least one run")
-    least = max(row["smallest"] or 0.0 for row in rows)
+    least = max((row["smallest"] or 0.0 for row in rows), default=0.0)
     notes = [
         "Over the answers that name a segment; interval: 95 %, by drawing excerpts.",
         "p: exact binomial test against 0.5, two-sided, by Holm for all runs. * p < .05, ** p < .01. The fewest answers of a "
         f"run show a share {least:.3f} away from 0.5 with 80 % power.",
         "A model that prefers a label is right less often than it could be; asking in both orders cancels this.",
     ]
-    said = (Column("share of A", "mean"), Column("95 %", interval()), Column("A is right", "share_a_right"))
-    columns = [RUN, MODEL, MEMORY, *said, P, N, Column("neither", "n_neither"), FAILED]
-
-    def plot() -> Figure:
-        none = {"low": None, "high": None, "what": "questions where A is right"}
-        right = [{**row, **none, "mean": row["share_a_right"]} for row in rows]
-        answers = [{**row, "what": "answers that are A"} for row in rows]
-        return points([*answers, *right], "label", "what", "share of A", guess=CHANCE)
-
-    return Exhibit(name, title, framed(rows), columns, notes, plot)
+    said = columns_of({"share of A": "mean", "95 %": interval(), "A is right": "share_a_right"})
+    counts = columns_of({"n": "n", "neither": "n_neither", "failed": "n_failed"})
+    columns = [*named("run model memory"), *said, *named("p"), *counts]
+    answers = [{**row, "what": "answers that are A"} for row in rows]
+    none = {"low": None, "high": None, "what": "questions where A is right"}
+    right = [{**row, **none, "mean": row["share_a_right"]} for row in rows]
+    plot = partial(points, [*answers, *right], "label", "what", "share of A", guess=CHANCE)
+    title = "How often the answer is A, and how often A is right (Appendix C.3)"
+    return exhibit("Share of A", title, rows, columns, notes, plot, needs="at least one run")
 
 
 def _share(run: PaperRun) -> tuple[Group, Estimate]:
@@ -186,7 +170,7 @@ def _share(run: PaperRun) -> tuple[Group, Estimate]:
 
     answered = run.questions[run.questions["right"].notna()]
     named = answered[answered["predicted"].isin(["A", "B"])]
-    share = share_of_excerpts(
+    share = of_excerpts(
         named.assign(said=(named["predicted"] == "A").astype(float)),
         "said",
         test=lambda rows: (float(binomtest(int(rows["said"].sum()), len(rows)).pvalue), len(rows)),
@@ -209,11 +193,7 @@ _REGRESSION = (
 
 def regression(inputs: Inputs) -> Exhibit | Missing:
     """Whether answers are worse in the middle at equal distance, which Figure 11 alone does not say (Appendix D.6)."""
-    name = "Figure 11, regression"
-    title = "Odds of a right answer if both segments begin in the middle third, at equal distance"
     effects = [(run, middle_effect(run.questions)) for run in inputs.runs if run.memory == "in-context"]
-    if not effects:
-        return Missing(name, title, "in-context runs")
     terms = ("middle", "middle x length")
     rows = [_term(run, effect, term) for run, effect in effects for term in terms]
     for term in terms:
@@ -221,24 +201,21 @@ def regression(inputs: Inputs) -> Exhibit | Missing:
         for row, p in zip(known, holm([row["p"] for row in known]), strict=True):
             row["p_holm"] = p
     reasons = [f"{run.label}: {effect['not_estimable']}." for run, effect in effects if "not_estimable" in effect]
-    counts = (Column("pairs", "n"), Column("in the middle", "n_in_middle"), FAILED)
-    columns = [RUN, MODEL, *counts, Column("{}", _odds), Column("{}: p", p_value())]
-    return Exhibit(name, title, framed(rows), columns, [*_REGRESSION, *reasons], across="term")
+    shown = columns_of(
+        {"pairs": "n", "in the middle": "n_in_middle", "failed": "n_failed", "{}": _odds, "{}: p": p_value()}
+    )
+    columns = [*named("run model"), *shown]
+    title = "Odds of a right answer if both segments begin in the middle third, at equal distance"
+    more: dict[str, Any] = {"needs": "in-context runs", "across": "term"}
+    return exhibit("Figure 11, regression", title, rows, columns, [*_REGRESSION, *reasons], **more)
 
 
 def _term(run: PaperRun, effect: dict[str, Any], term: str) -> dict[str, Any]:
-    found = effect.get("terms", {}).get(term, {})
-    return {
-        **about(run),
-        "term": term,
-        **{name: found.get(name) for name in ("coefficient", "low", "high", "odds_ratio", "p")},
-        "n": effect["n"],
-        "n_failed": effect["n_failed"],
-        "n_in_middle": effect["in_middle"]["n"],
-        "accuracy_in_middle": effect["in_middle"]["accuracy"],
-        "accuracy_elsewhere": effect["elsewhere"]["accuracy"],
-        "p_holm": None,
-    }
+    found, inside, outside = effect.get("terms", {}).get(term, {}), effect["in_middle"], effect["elsewhere"]
+    numbers = {name: found.get(name) for name in ("coefficient", "low", "high", "odds_ratio", "p")}
+    counts = {"n": effect["n"], "n_failed": effect["n_failed"], "n_in_middle": inside["n"]}
+    shares = {"accuracy_in_middle": inside["accuracy"], "accuracy_elsewhere": outside["accuracy"]}
+    return {**about(run), "term": term, **numbers, **counts, **shares, "p_holm": None}
 
 
 def _odds(row: Row) -> str:

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, ValidationError, convert
+
+from epbench.booksort.context.reader import READ_ONCE
 from epbench.booksort.scores.run_files import IDENTITY, about_whole_books, read_questions, read_scores
 from epbench.errors import BadInput
+from epbench.files.csv_tables import read_csv
 from epbench.files.packaged import packaged
 from epbench.files.typed import typed
 from epbench.finetuning.run import MEASURES as JOURNAL
 from epbench.finetuning.run import measured_folder
 from epbench.journals.journal import read_journal
+from epbench.judges.people import PEOPLE
 from epbench.reports.between import memory_of
 from epbench.reports.reported import ReportedRow, read_reported
 from epbench.runs.folder import read_run
@@ -37,70 +42,43 @@ _PARTS = ("config", "fingerprint", "held_out")
 
 @dataclass(frozen=True)
 class PaperRun:
-    """A run of Book-SORT; runs on several configs in one folder that are alike in all else are one run.
+    """A run of Book-SORT; runs on several configs in one folder that are alike in all else are one run."""
 
-    Attributes:
-        label: The name of the run in tables: its folder, or for a measure `<training>, epoch <n>`.
-        folder: The run's folder; of several, the folder they lie in.
-        dataset: The last part of the name of the dataset, such as `booksort`.
-        configs: The configs that were asked, such as `e250_s20`, in rising order.
-        memory: `none`, `in-context`, `rag`, `full-book` or a memory system; see `memory_of`.
-        model: Who answered.
-        fingerprint: The fingerprints of the dataset's pairs, one for each part, joined by `+`. Runs that share it were
-            about the same pairs.
-        identity: The field identity of run.json; of several, that of the first.
-        questions: The questions of all parts; see `epbench.booksort.scores.run_files.read_questions`.
-        training: The label of the training that this run measures; None for other runs.
-        epoch: The number of epochs after which it measures the model, 0 for the model before training; None for others.
-    """
-
-    label: str
-    folder: Path
-    dataset: str
-    configs: Sequence[str]
-    memory: str
-    model: str
-    fingerprint: str
-    identity: Mapping[str, Any]
-    questions: pd.DataFrame
-    training: str | None = None
-    epoch: int | None = None
+    label: str  # in tables: its folder, or for a measure `<training>, epoch <n>`
+    folder: Path  # of several that are one run and have the whole folder, that which they lie in; else of the first
+    dataset: str  # the last part of the name of the dataset, such as `booksort`
+    configs: Sequence[str]  # the configs that were asked, such as `e250_s20`, in rising order
+    memory: str  # `none`, `in-context`, `rag`, `full-book` or a memory system; see `memory_of`
+    model: str  # who answered
+    fingerprint: str  # of the pairs of each part, joined by `+`; runs that share it were about the same pairs
+    identity: Mapping[str, Any]  # the field identity of run.json; of several, that of the first
+    questions: pd.DataFrame  # of all parts; see `epbench.booksort.scores.run_files.read_questions`
+    training: str | None = None  # the label of the training that this run measures; None for other runs
+    epoch: int | None = None  # after how many epochs it measures the model, 0 for before training; None for other runs
 
 
 @dataclass(frozen=True)
 class Training:
-    """A fine-tuning run on the texts of Book-SORT, or on a control.
+    """A fine-tuning run on the texts of Book-SORT, or on a control."""
 
-    Attributes:
-        label: The name of the training in tables: its folder.
-        model: The model before training, without the folder that it lies in.
-        trained: What it was trained on: `books`, or in a control such as `summaries`.
-        same: Trainings with the same value begin with the same weights and are asked the same questions.
-        epochs: The records of measures.jsonl, by epoch; epoch 0 is the model before training.
-        runs: The runs that measure its epochs, in rising order; those of an epoch in the order of `KINDS`. Their memory
-            (`none` or `in-context`) tells them apart.
-    """
-
-    label: str
-    model: str
-    trained: str
-    same: str
-    epochs: Sequence[Mapping[str, Any]]
-    runs: Sequence[PaperRun]
+    label: str  # in tables: its folder
+    model: str  # the model before training, without the folder that it lies in
+    trained: str  # what it was trained on: `books`, or in a control such as `summaries`
+    same: str  # trainings with the same value begin with the same weights and are asked the same questions
+    epochs: Sequence[Mapping[str, Any]]  # the records of measures.jsonl, by epoch; epoch 0 is the model before training
+    runs: Sequence[
+        PaperRun
+    ]  # those that measure its epochs, in rising order; those of an epoch in the order of `KINDS`
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Everything that was given.
+    """Everything that was given: runs in the order in which they were given, without those that measure a training; trainings.
 
-    Attributes:
-        runs: The runs, in the order in which they were given, without those that measure a training.
-        trainings: The trainings, likewise.
-        reported: Numbers from papers. Their dataset is `book-sort`, or `book <number>` for one of its books. The scores are
-            `accuracy`, `accuracy_s20` and `accuracy_s50` by the length of segments, the same with `accuracy_extend` for
-            excerpts of 10,000 and 20,000 words (SORT-extend), and `accuracy_s50.over_25000` for distances of more than
-            25,000 words. An interval is what the paper prints after ±, on both sides. The memory of people is
-            `read-once`.
+    And numbers from papers. Their dataset is `book-sort`, or `book <number>` for one of its books. The scores are `accuracy`,
+    `accuracy_s20` and `accuracy_s50` by the length of segments, the same with `accuracy_extend` for excerpts of 10,000 and
+    20,000 words (SORT-extend), and `accuracy_s50.over_25000` for distances of more than 25,000 words. An interval is what the
+    paper prints after ±, on both sides. The memory of people is `read-once`.
     """
 
     runs: Sequence[PaperRun]
@@ -132,32 +110,30 @@ def read_inputs(folders: Sequence[Path], reported: Sequence[ReportedRow] | None 
 
 def reported_numbers() -> list[ReportedRow]:
     """The numbers of the paper that the package carries."""
-    files = sorted(packaged("epbench.booksort").glob("reported*.json"))
-    return [row for path in files for row in read_reported(path, "booksort")]
+    return [
+        row
+        for path in sorted(packaged("epbench.booksort").glob("reported*.json"))
+        for row in read_reported(path, "booksort")
+    ]
 
 
 def _runs(label: str, folder: Path, found: Mapping[Path, Mapping[str, Any]]) -> list[PaperRun]:
-    """The runs in one folder, joined where they differ in nothing but the config."""
-    groups: list[list[Path]] = []
-    for part in found:
-        for group in groups:
-            if _belongs(found[part]["identity"], [found[one]["identity"] for one in group]):
-                group.append(part)
+    """The runs in one folder, joined where they differ in nothing but the config, and none asks about the config of another."""
+    groups: list[tuple[dict[str, Any], set[str], list[Path]]] = []
+    for part, run in found.items():
+        asked = set(run["identity"].get("config", ()))
+        rest = {name: value for name, value in run["identity"].items() if name not in _PARTS and value is not None}
+        for same, taken, parts in groups:
+            if same == rest and not (taken & asked or "all" in taken | asked):
+                taken |= asked
+                parts.append(part)
                 break
         else:
-            groups.append([part])
+            groups.append((rest, asked, [part]))
     if len(groups) == 1:
-        return [_run(label, folder, groups[0], found)]
-    return [_run(f"{label}/{' + '.join(part.name for part in group)}", group[0], group, found) for group in groups]
-
-
-def _belongs(identity: Mapping[str, Any], group: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a run differs from those of a group in nothing but the config, and none of them asks about the same one."""
-    names = (identity.keys() | group[0].keys()) - set(_PARTS)
-    taken = {config for one in group for config in one.get("config", ())}
-    asked = set(identity.get("config", ()))
-    overlap = taken & asked or "all" in taken | asked
-    return not overlap and all(identity.get(name) == group[0].get(name) for name in names)
+        return [_run(label, folder, groups[0][2], found)]
+    names = [" + ".join(part.name for part in parts) for _, _, parts in groups]
+    return [_run(f"{label}/{name}", of[2][0], of[2], found) for name, of in zip(names, groups, strict=True)]
 
 
 def _run(
@@ -165,30 +141,21 @@ def _run(
 ) -> PaperRun:
     import pandas as pd
 
-    for part in parts:
-        benchmark = found[part]["identity"].get("benchmark")
-        if benchmark != "booksort":
-            raise BadInput(f"{part / 'run.json'}: its benchmark is {benchmark!r}; expected a run of Book-SORT")
-        typed(f"{part / 'run.json'}, field 'identity'", found[part]["identity"], IDENTITY)
+    identities = [found[part]["identity"] for part in parts]
+    for part, identity in zip(parts, identities, strict=True):
+        if identity.get("benchmark") != "booksort":
+            name = identity.get("benchmark")
+            raise BadInput(f"{part / 'run.json'}: its benchmark is {name!r}; expected a run of Book-SORT")
+        typed(f"{part / 'run.json'}, field 'identity'", identity, IDENTITY)
         read_scores(part)  # a run that did not end has none
-    first = found[parts[0]]
     questions = pd.concat([read_questions(part) for part in parts], ignore_index=True)
     columns = about_whole_books(questions), questions["excerpt_length"], questions["segment_length"]
-    lengths = sorted(
-        {(whole, 0 if whole else excerpt, segment) for whole, excerpt, segment in zip(*columns, strict=True)}
-    )
-    return PaperRun(
-        label=label,
-        folder=folder,
-        dataset=Path(str(first.get("dataset", ""))).name,
-        configs=tuple(f"{'book' if whole else f'e{excerpt}'}_s{segment}" for whole, excerpt, segment in lengths),
-        memory=memory_of(first["identity"]),
-        model=str(first["identity"].get("model", "")),
-        fingerprint="+".join(str(found[part]["identity"]["fingerprint"]) for part in parts),
-        identity=first["identity"],
-        questions=questions,
-        **more,
-    )
+    lengths = sorted({(whole, 0 if whole else excerpt, words) for whole, excerpt, words in zip(*columns, strict=True)})
+    configs = tuple(f"{'book' if whole else f'e{excerpt}'}_s{segment}" for whole, excerpt, segment in lengths)
+    dataset, model = Path(str(found[parts[0]].get("dataset", ""))).name, str(identities[0].get("model", ""))
+    asked = "+".join(str(identity["fingerprint"]) for identity in identities)
+    about = label, folder, dataset, configs, memory_of(identities[0]), model, asked, identities[0]
+    return PaperRun(*about, questions, **more)
 
 
 def _training(label: str, folder: Path, run: Mapping[str, Any]) -> Training:
@@ -199,14 +166,48 @@ def _training(label: str, folder: Path, run: Mapping[str, Any]) -> Training:
             "texts of Book-SORT"
         )
     epochs = sorted(int(path.name.removeprefix("epoch-")) for path in (folder / MEASURES).glob("epoch-*"))
-    runs = []
-    for epoch in epochs:
-        for kind in KINDS:
-            part = measured_folder(folder, epoch) / kind
-            if (part / "scores.json").is_file():
-                name = f"{label}, epoch {epoch}"
-                runs.append(_run(name, part, [part], {part: read_run(part)}, training=label, epoch=epoch))
+    parts = [(epoch, measured_folder(folder, epoch) / kind) for epoch in epochs for kind in KINDS]
+    runs = [
+        _run(f"{label}, epoch {epoch}", part, [part], {part: read_run(part)}, training=label, epoch=epoch)
+        for epoch, part in parts
+        if (part / "scores.json").is_file()
+    ]
     records = sorted(read_journal(folder / JOURNAL).values(), key=lambda record: int(record["epoch"]))
     same = [identity.get(name) for name in _SAME] if identity.get("weights") else [str(folder)]
     model = str(identity.get("model", "")).rstrip("/").rsplit("/", 1)[-1]
     return Training(label, model, identity.get("control") or "books", repr(same), records, runs)
+
+
+# Trials of people as others publish them
+
+
+class _Trial(Struct):
+    participant: str
+    segment_length: int
+    distance: int
+    correct: bool
+
+
+def people_of(path: Path) -> PaperRun:
+    """Read trials as the run of one reader.
+
+    Args:
+        path: A CSV file with a row for each trial: participant (intervals draw them), segment_length and distance in words,
+            and correct (1, 0, true or false).
+
+    Raises:
+        BadInput: A column is missing, or a value is of another kind.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for number, row in enumerate(read_csv(path, _Trial.__struct_fields__)):
+        try:
+            trial = convert(row, _Trial, strict=False)
+        except ValidationError as error:
+            raise BadInput(f"{path}, row {number}: {error}".replace(" - at `$.", ", field `")) from None
+        about = {"segment_length": trial.segment_length, "distance": trial.distance, "excerpt": trial.participant}
+        rows.append(about | {"pair": number, "swapped": False, "right": float(trial.correct)})
+    if not rows:
+        raise BadInput(f"{path}: expected a row for each trial, found none")
+    return PaperRun(PEOPLE, path, path.stem, (), READ_ONCE, PEOPLE, "", {}, pd.DataFrame(rows))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from epbench.booksort.paper import checkpoints, settings, training
 from epbench.booksort.paper.effects import regression, segment_lengths, share_of_a, table_11
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.rates import CHANCE, share_of_excerpts
+from epbench.booksort.paper.rates import CHANCE, of_excerpts
 from epbench.booksort.paper.results import DECLARED
 from epbench.models.protocol import name_of
 from epbench.reports.exhibit import Exhibit, Missing
@@ -46,7 +46,6 @@ def _place(one: Exhibit | Missing) -> int:
 # Leaderboards
 
 _COLUMNS = {"accuracy": "accuracy", "20-word segments": "accuracy_s20", "50-word segments": "accuracy_s50"}
-_LENGTHS = {"accuracy_s20": 20, "accuracy_s50": 50}
 _JUDGE = "none needed"
 _NOTES = (
     "No judge is needed: the label that is more probable as the next word is the answer.",
@@ -62,7 +61,7 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
     boards = []
     for name, of in by_board(runs, lambda run: (run.dataset, run.fingerprint)).items():
         configs = ", ".join(dict.fromkeys(config for run in of for config in run.configs))
-        boards.append(board(name, f"{of[0].dataset}: {configs}", [standing(run) for run in of], inputs.reported))
+        boards.append(board(name, f"{of[0].dataset}: {configs}", list(map(standing, of)), inputs.reported))
     if not boards and _published(inputs.reported):
         boards = [board("Leaderboard", "the published set", [], inputs.reported)]
     return boards
@@ -84,28 +83,27 @@ def board(name: str, dataset: str, standings: Sequence[Standing], reported: Sequ
 
 
 def _published(reported: Sequence[ReportedRow]) -> list[Standing]:
-    found = [_of_reported(row) for row in reported if row.dataset == "book-sort"]
-    return bounded([row for row in found if row.scores], [])
+    found = [(row, [name for name in _COLUMNS.values() if name in row.scores]) for row in reported]
+    return bounded(
+        [
+            reported_standing(row, dict.fromkeys(scores, CHANCE), _JUDGE, "the published pairs")
+            for row, scores in found
+            if scores and row.dataset == "book-sort"
+        ],
+        [],
+    )
 
 
 def standing(run: PaperRun) -> Standing:
     """The row of a run."""
     questions = run.questions
-    parts = {score: questions[questions["segment_length"] == length] for score, length in _LENGTHS.items()}
-    parts = {score: part for score, part in ({"accuracy": questions} | parts).items() if len(part)}
+    parts = {"accuracy": questions} | {
+        f"accuracy_s{words}": part for words, part in questions.groupby("segment_length")
+    }
+    scores = {name: of_excerpts(parts[name], "right") for name in _COLUMNS.values() if name in parts and len(questions)}
     trained = "" if run.epoch is None else f", {run.training} after {run.epoch} epochs"
     names: Names = (run.label, "own", str(run.folder), name_of(run.model), run.memory + trained, _JUDGE)
+    floors, alike = dict.fromkeys(scores, CHANCE), dict.fromkeys(scores, run.model)
     return Standing(
-        *names,
-        scores={score: share_of_excerpts(part, "right") for score, part in parts.items()},
-        floors=dict.fromkeys(parts, CHANCE),
-        about="these pairs",
-        n_asked=len(questions),
-        baseline=run.memory,
-        alike=dict.fromkeys(parts, run.model),
+        *names, scores, floors, about="these pairs", n_asked=len(questions), baseline=run.memory, alike=alike
     )
-
-
-def _of_reported(row: ReportedRow) -> Standing:
-    floors = {name: CHANCE for name in _COLUMNS.values() if name in row.scores}
-    return reported_standing(row, floors, _JUDGE, "the published pairs")

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
@@ -37,12 +38,37 @@ GAINED = ("mean", "low", "high", "n", "p", "p_holm", "smallest")
 """The fields of an estimate of a gain that frames hold, as `gain_mean` and so on."""
 MEAN = "mean of the runs"
 
-RUN, MODEL, MEMORY = (
-    Column(title, show, text=True) for title, show in (("run", of_source()), ("model", "model"), ("memory", "memory"))
-)
-OF_MODEL = Column("model", of_source("model"), text=True)
-SCORED = (Column("accuracy", mean_half()), Column("p", p_value()), Column("n", "n"), Column("failed", "n_failed"))
-ACCURACY, P, N, FAILED = SCORED
+
+def distance(row: Row) -> str:
+    """The bin of distance of `by` as the text of a cell."""
+    if row["up_to"] is None:
+        return f"over {row['over']:,}" if row["over"] else "all"
+    return f"{row['over']:,}–{row['up_to']:,}"
+
+
+_COLUMNS = {
+    "run": Column("run", of_source(), text=True),
+    "model": Column("model", "model", text=True),
+    "of_model": Column("model", of_source("model"), text=True),
+    "memory": Column("memory", "memory", text=True),
+    "accuracy": Column("accuracy", mean_half()),
+    "p": Column("p", p_value()),
+    "n": Column("n", "n"),
+    "failed": Column("failed", "n_failed"),
+    "segments": Column("segments", "segment_length"),
+    "excerpt": Column("excerpt", "excerpt_length"),
+    "book": Column("book", lambda row: str(row["book_idx"])),
+    "distance": Column("distance", distance),
+    "label_mass": Column("label mass", "label_mass"),
+    "epoch": Column("epoch", "epoch"),
+}
+SCORED = "accuracy p n failed"
+
+
+def named(names: str) -> list[Column]:
+    """The columns of these names, which several exhibits have."""
+    return [_COLUMNS[name] for name in names.split()]
+
 
 _INTERVAL = "±: half of the 95 % interval, by drawing excerpts, whose questions share one reading."
 _TEST = (
@@ -58,27 +84,16 @@ _NO_WIDTH = (
 )
 
 
-def share_of_excerpts(questions: pd.DataFrame, column: str, **more: Any) -> Estimate:
-    """The share of questions with a property; its interval draws excerpts, whose questions share one reading.
-
-    Args:
-        questions: The questions.
-        column: The property: 1 or 0, NaN where the question failed.
-        more: The test; see `epbench.statistics.estimate.estimate`.
-    """
+def of_excerpts(questions: pd.DataFrame, column: str, **more: Any) -> Estimate:
+    """As `epbench.statistics.estimate.estimate` does, with an interval that draws excerpts, whose questions share one reading."""
     interval = metric_module("sort_accuracy").accuracy_interval
     return estimate(questions, column, cluster="excerpt", interval=interval, **more)
 
 
 def accuracy_of(questions: pd.DataFrame, *, pooled: bool = False) -> Estimate:
-    """The accuracy of some questions, with its test against chance.
-
-    Args:
-        questions: As `epbench.booksort.scores.run_files.read_questions` returns them.
-        pooled: Whether `right` is a mean over models, 0 to 1.
-    """
+    """The accuracy of some questions, with its test against chance; with `pooled`, `right` is a mean over models, 0 to 1."""
     test = _test_of_means if pooled else against_guessing
-    return share_of_excerpts(questions, "right", test=test, smallest=smallest_above_chance)
+    return of_excerpts(questions, "right", test=test, smallest=smallest_above_chance)
 
 
 def _test_of_means(answered: pd.DataFrame) -> tuple[float, int]:
@@ -94,9 +109,9 @@ def _test_of_means(answered: pd.DataFrame) -> tuple[float, int]:
 
 
 def smallest_above_chance(n: int) -> float | None:
-    """The smallest accuracy above chance that so many questions show with 80 % power, two-sided at .05; None if none.
+    """The smallest accuracy that so many questions show with 80 % power, two-sided at .05, by the normal approximation.
 
-    By the normal approximation, with the deviation of guessing: (1.960 + 0.842) · 0.5 / √n above 0.5.
+    That is (1.960 + 0.842) · 0.5 / √n above 0.5, with the deviation of guessing; None if it is not below 1.
     """
     found = CHANCE + POWER * CHANCE / math.sqrt(n) if n else 1.0
     return found if found < 1 else None
@@ -122,13 +137,11 @@ def by(*names: str, edges: Sequence[int] = (), more: Callable[[pd.DataFrame], Gr
         bins = np.searchsorted(edges, questions["distance"])
         groups: Iterable[Any] = questions.groupby([*names, bins], sort=True)
         for (*values, bin_), part in groups:
-            group: dict[str, Any] = {
-                name: value.item() if hasattr(value, "item") else value
-                for name, value in zip(names, values, strict=True)
-            }
+            plain_values = [value.item() if hasattr(value, "item") else value for value in values]
+            group: dict[str, Any] = dict(zip(names, plain_values, strict=True))
             if edges:
-                low, high = list(zip((0, *edges), (*edges, None), strict=True))[bin_]
-                group |= {"over": low, "up_to": high, "mean_distance": float(part["distance"].mean())}
+                over, up_to = (0, *edges)[bin_], (*edges, None)[bin_]
+                group |= {"over": over, "up_to": up_to, "mean_distance": float(part["distance"].mean())}
             yield {**group, **more(part)}, part
 
     return split
@@ -145,88 +158,56 @@ def accuracies(run: PaperRun, split: Split) -> list[tuple[Group, Estimate]]:
     return [({**about(run), **group}, accuracy_of(part)) for group, part in split(run.questions)]
 
 
-def paired_with(questions: pd.DataFrame, others: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def paired_with(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The questions that all tables have, with their columns in the first, and `right_1`, `right_2` and so on of the others."""
-    keys = list(QUESTION)
-    for number, other in enumerate(others, 1):
+    questions, keys = tables[0], list(QUESTION)
+    for number, other in enumerate(tables[1:], 1):
         questions = questions.merge(other[[*keys, "right"]].rename(columns={"right": f"right_{number}"}), on=keys)
     return questions
 
 
 def _averaged(runs: Sequence[PaperRun], split: Split) -> tuple[list[tuple[Group, Estimate]], list[str]]:
-    """The mean over runs on each group, question by question, over the questions that all were asked.
+    """The mean over runs on each group, question by question, over the questions that all were asked, and what is left out.
 
     If no question is common to all runs, the mean is over those on the most frequent set; one run is its own mean.
-
-    Returns:
-        The groups, and notes that name the runs that are left out.
     """
-    kept = list(runs)
-    first, *others = (run.questions for run in runs)
-    if others and paired_with(first, others).empty:
+    kept, notes = list(runs), []
+    if len(runs) > 1 and paired_with([run.questions for run in runs]).empty:
         most = Counter(run.fingerprint for run in runs).most_common(1)[0][0]
         kept = [run for run in runs if run.fingerprint == most]
-        first, *others = (run.questions for run in kept)
-    left_out = [run.label for run in runs if all(run is not one for one in kept)]
-    notes = [f"Left out of the mean, as they are about other pairs: {', '.join(left_out)}."] if left_out else []
-    if not others:
+        left_out = ", ".join(run.label for run in runs if run.fingerprint != most)
+        notes = [f"Left out of the mean, as they are about other pairs: {left_out}."] if left_out else []
+    if len(kept) == 1:
         return accuracies(kept[0], split), notes
-    common = paired_with(first, others)
+    common = paired_with([run.questions for run in kept])
     common["right"] = common.filter(regex="^right(_[0-9]+)?$").mean(axis=1, skipna=False)
     memories = ", ".join(dict.fromkeys(run.memory for run in kept))
     names = {"source": "own", "label": MEAN, "model": f"{len(kept)} runs", "memory": memories}
     return [({**names, **group}, accuracy_of(part, pooled=True)) for group, part in split(common)], notes
 
 
-def distance(row: Row) -> str:
-    """The bin of distance of `by` as the text of a cell."""
-    if row["up_to"] is None:
-        return f"over {row['over']:,}" if row["over"] else "all"
-    return f"{row['over']:,}–{row['up_to']:,}"
-
-
 @dataclass(frozen=True)
 class Rates:
-    """A table or figure of accuracies, as it is declared.
-
-    Attributes:
-        name: See `epbench.reports.exhibit.Exhibit`.
-        title: See there.
-        memories: The memories of the runs that are shown.
-        split: Divides the questions of a run into groups.
-        columns: See `Exhibit`.
-        only: Which of the runs with these memories are shown.
-        needs: Which runs it needs, said where they are missing; by default one with the first memory.
-        where: The questions that count: the value that they have in each of these columns.
-        notes: What is said before the test, its correction and the smallest accuracy that is shown, which is said always.
-        told: Further notes about the runs.
-        plot: Draws the rows; None draws the table.
-        across: See `Exhibit`.
-        order: The values of `across` from the left; by default those that there are, in rising order.
-        pooled: Whether the mean over the runs is shown.
-        together: Whether Holm's correction is for all groups of all runs, and not for those of each run.
-        reported: Which reported rows stand below; by default those of the same table.
-        scores: What their scores are, by name: the columns of the group that each is about. Without one, none is shown.
-    """
+    """A table or figure of accuracies, as it is declared; name, title, columns and across are those of `Exhibit`."""
 
     name: str
     title: str
-    memories: Sequence[str]
-    split: Split
+    memories: Sequence[str]  # of the runs that are shown
+    split: Split  # divides the questions of a run into groups
     columns: Sequence[Column]
     _: KW_ONLY
-    only: Callable[[PaperRun], bool] = lambda _: True
-    needs: str = ""
-    where: Group = field(default_factory=dict)
-    notes: Sequence[str] = ()
-    told: Callable[[Sequence[PaperRun]], Sequence[str]] = lambda _: ()
-    plot: Plot | None = None
+    only: Callable[[PaperRun], bool] = lambda _: True  # which of the runs with these memories are shown
+    needs: str = ""  # said where runs are missing; by default one with the first memory
+    where: Group = field(default_factory=dict)  # the questions that count, by the value of columns
+    notes: Sequence[str] = ()  # before the test, its correction and the smallest accuracy shown, which are said always
+    told: Callable[[Sequence[PaperRun]], Sequence[str]] = lambda _: ()  # further notes about the runs
+    plot: Plot | None = None  # draws the rows; None draws the table
     across: str = ""
-    order: Sequence[Value] = ()
-    pooled: bool = False
-    together: bool = False
-    reported: Callable[[ReportedRow], bool] | None = None
-    scores: Mapping[str, Group] = field(default_factory=dict)
+    order: Sequence[Value] = ()  # the values of `across` from the left; by default all, in rising order
+    pooled: bool = False  # whether the mean over the runs is shown
+    together: bool = False  # whether Holm's correction is for all groups of all runs, and not for those of each run
+    reported: Callable[[ReportedRow], bool] | None = None  # the reported rows below; by default those of the same table
+    scores: Mapping[str, Group] = field(default_factory=dict)  # by the name of a reported score, its group
 
     def shown(self, inputs: Inputs) -> list[PaperRun]:
         """The runs that are shown."""
@@ -235,18 +216,15 @@ class Rates:
     def make(self, inputs: Inputs) -> Exhibit | Missing:
         """Make it from the runs and the reported rows that were given."""
         runs, left_out = self.shown(inputs), list[str]()
+        families = [accuracies(run, self._groups) for run in runs if not self.pooled]
         if self.pooled and runs:
             mean, left_out = _averaged(runs, self._groups)
             families = [mean]
-        else:
-            families = [accuracies(run, self._groups) for run in runs]
-        if self.together:
-            families = [[one for family in families for one in family]]
-        own = [row for family in families for row in tested(family)]
+        own = [row for family in ([[*chain(*families)]] if self.together else families) for row in tested(family)]
         if not own:
-            needs = self.needs or f"at least one run with memory {self.memories[0]}"
-            return Missing(self.name, self.title, needs)
-        reported = [row for row in inputs.reported if self.scores and self._reports(row)]
+            return Missing(self.name, self.title, self.needs or f"at least one run with memory {self.memories[0]}")
+        is_shown = self.reported or (lambda row: row.table == self.name)
+        reported = [row for row in inputs.reported if self.scores and is_shown(row)]
         theirs = [
             {name: {**_reported_row(row, score), **group}.get(name) for name in own[0]}
             for row in reported
@@ -266,9 +244,6 @@ class Rates:
             questions = questions[questions[column] == value]
         return self.split(questions)
 
-    def _reports(self, row: ReportedRow) -> bool:
-        return self.reported(row) if self.reported else row.table == self.name
-
 
 def _reported_row(row: ReportedRow, score: str) -> Row:
     """The row of a frame about a reported score; a row about one book has it as book_idx."""
@@ -281,14 +256,27 @@ def _reported_row(row: ReportedRow, score: str) -> Row:
 
 def _what_is_shown(rows: Sequence[Row]) -> list[str]:
     """What so few questions could show against chance, and what an interval without width means, if there is one."""
-    units = [row["units"] for row in rows if row["units"]]
-    power = "No group could be tested against chance, as questions failed."
-    if units:
-        smallest = smallest_above_chance(min(units))
-        least = f"an accuracy of {smallest:.3f}" if smallest else "no accuracy below 1"
+    power, units = "No group could be tested against chance, as questions failed.", [row["units"] or 0 for row in rows]
+    if least := min(filter(None, units), default=0):
+        smallest = smallest_above_chance(least)
+        shown = f"an accuracy of {smallest:.3f}" if smallest else "no accuracy below 1"
         power = (
-            f"The smallest group that was tested has n = {min(units):,}, which shows {least} with 80 % power at .05 before the "
+            f"The smallest group that was tested has n = {least:,}, which shows {shown} with 80 % power at .05 before the "
             f"correction; the largest has n = {max(units):,}."
         )
     no_width = any(row["low"] is not None and row["low"] == row["high"] for row in rows)
     return [power, _NO_WIDTH] if no_width else [power]
+
+
+def reported_of(run: PaperRun) -> dict[str, Any]:
+    """Return its accuracies as a file of reported numbers; see `epbench.reports.reported`."""
+    parts = {f"accuracy_s{words}": part for words, part in run.questions.groupby("segment_length")}
+    found = {name: of_excerpts(part, "right") for name, part in {"accuracy": run.questions, **parts}.items()}
+    row: dict[str, Any] = {"dataset": "book-sort", "model": run.model, "memory": run.memory}
+    row |= {
+        "scores": {name: of.mean for name, of in found.items()},
+        "counts": {name: of.n for name, of in found.items()},
+    }
+    row["intervals"] = {name: [of.low, of.high] for name, of in found.items() if of.low is not None}
+    table = {"source": run.folder.name, "table": "trials of people", "rows": [row]}
+    return {"benchmark": "booksort", "tables": [table]}

@@ -9,22 +9,9 @@ from typing import TYPE_CHECKING, Any
 from epbench.booksort.context.reader import READ_ONCE
 from epbench.booksort.pairs.bins import WHOLE_BOOK_EDGES
 from epbench.booksort.paper.inputs import PaperRun
-from epbench.booksort.paper.rates import (
-    ACCURACY,
-    FAILED,
-    MEMORY,
-    MODEL,
-    RUN,
-    SCORED,
-    Group,
-    N,
-    P,
-    Rates,
-    by,
-    distance,
-)
+from epbench.booksort.paper.rates import SCORED, Group, Rates, by, named
 from epbench.booksort.scores.run_files import EXTEND, LONG_EXCERPT, SORT
-from epbench.reports.exhibit import Column, counted, mean_half, p_value
+from epbench.reports.exhibit import Column, columns_of, counted, mean_half, p_value
 from epbench.reports.plots import line_panels
 
 if TYPE_CHECKING:
@@ -58,74 +45,61 @@ def is_base(model: str) -> bool:
     return bool(_BASE.search(name) or _FAMILIES.search(name))
 
 
-# Groups of questions
+# Groups of questions, and what is said of runs
 
 
 def labels(questions: pd.DataFrame) -> Group:
     """What answers are beyond the more probable label: how often the written one is right, and p(A) + p(B)."""
     known = questions["label_mass"][questions["right"].notna()].dropna()
-    greedy = float((questions["written"] == questions["answer"]).mean())
-    return {
-        "greedy_accuracy": None if questions["right"].isna().any() else greedy,
-        "label_mass": float(known.mean()) if len(known) else None,
-    }
-
-
-def _named(questions: pd.DataFrame) -> Group:
-    first = questions.iloc[0]
-    return {"group": f"{first['part']}, {first['segment_length']} words"}
+    greedy = None if questions["right"].isna().any() else float((questions["written"] == questions["answer"]).mean())
+    return {"greedy_accuracy": greedy, "label_mass": float(known.mean()) if len(known) else None}
 
 
 def _of_group(part: str, words: int | None = None) -> Group:
     return {"part": part, "segment_length": words, "group": part if words is None else f"{part}, {words} words"}
 
 
+def _group(questions: pd.DataFrame) -> Group:
+    return {"group": _of_group(questions["part"].iloc[0], questions["segment_length"].iloc[0])["group"]}
+
+
 def _parts(questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:
     """SORT and SORT-extend, each in all and by the length of segments."""
-    for (name,), part in questions.groupby(["part"]):
+    for name, part in questions.groupby("part"):
         yield _of_group(str(name)), part
-        yield from by("part", "segment_length", more=_named)(part)
+        yield from by("part", "segment_length", more=_group)(part)
 
 
 def _thirds(questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:
     """By the third of the excerpt in which both segments begin, or that they begin in two."""
     first, second = (3 * questions[name] // questions["excerpt_length"] for name in ("seg1_pos", "seg2_pos"))
-    names = dict(enumerate((*THIRDS, APART)))
-    position = first.clip(upper=2).where(first == second, 3).map(names)
+    position = first.clip(upper=2).where(first == second, 3).map(dict(enumerate((*THIRDS, APART))))
     more = by("excerpt_length", "position", more=lambda part: {"mean_distance": float(part["distance"].mean())})
     return more(questions.assign(position=position))
 
 
-# What is said of runs
-
-
 def _configs(runs: Sequence[PaperRun]) -> list[str]:
-    asked: dict[str, list[str]] = {}
-    for run in runs:
-        asked.setdefault(", ".join(run.configs), []).append(run.label)
-    named = [f"{configs} ({', '.join(labels)})" for configs, labels in asked.items()]
+    asked = {
+        configs: [run.label for run in runs if run.configs == configs] for configs in (run.configs for run in runs)
+    }
+    named = [f"{', '.join(configs)} ({', '.join(of)})" for configs, of in asked.items()]
     return [f"All configs count: {'; '.join(named)}."]
 
 
 def _passages(runs: Sequence[PaperRun]) -> list[str]:
-    orders = {run.label: "the order of the book" if run.identity.get("keep_order") else "similarity" for run in runs}
-    return [f"Passages are shown by {'; '.join(f'{label}: {order}' for label, order in orders.items())}."]
+    orders = [
+        f"{run.label}: {'the order of the book' if run.identity.get('keep_order') else 'similarity'}" for run in runs
+    ]
+    return [f"Passages are shown by {'; '.join(orders)}."]
 
 
 def _share_in_order(runs: Sequence[PaperRun]) -> list[str]:
-    shares = {run.label: (run.questions["retrieved_order"] == True).mean() for run in runs}  # noqa: E712
-    named = "; ".join(f"{label}: {value:.3f}" for label, value in shares.items())
-    return [f"Share of the questions that this is about: {named}."]
-
-
-def _is_long(run: PaperRun) -> bool:
-    return bool((run.questions["excerpt_length"] >= LONG_EXCERPT).any())
+    shares = [f"{run.label}: {run.questions['retrieved_order'].eq(True).mean():.3f}" for run in runs]
+    return [f"Share of the questions that this is about: {'; '.join(shares)}."]
 
 
 # What several of them share
 
-SEGMENTS, EXCERPT = Column("segments", "segment_length"), Column("excerpt", "excerpt_length")
-BOOK, DISTANCE = Column("book", lambda row: str(row["book_idx"])), Column("distance", distance)
 _SIDE_BY_SIDE = Column("{}", counted(mean_half()))
 _SEGMENTS, _EXCERPTS = "segments of {segment_length} words", "excerpts of {excerpt_length:,} words"
 _NONE, _IN_CONTEXT, _RAG = ("none",), ("in-context",), ("rag",)
@@ -135,7 +109,7 @@ _FAR, _OVER = "accuracy_s50.over_25000", {"over": 25000}
 _IN_DATA = "p, n and failed questions of all groups are in the data."
 _BY_WORDS: dict[str, Any] = {
     "split": by("segment_length", edges=EDGES),
-    "columns": (RUN, MODEL, SEGMENTS, DISTANCE, *SCORED),
+    "columns": named(f"run model segments distance {SCORED}"),
     "notes": (
         "Distance: words from the start of the earlier segment to the start of the later one. A bin that lost questions is a "
         "range.",
@@ -145,12 +119,12 @@ _BY_WORDS: dict[str, Any] = {
 _BINS = "Bins of distance are those that the pairs were drawn from, named by their right edges in words."
 _BY_BINS: dict[str, Any] = {
     "split": by("segment_length", "excerpt_length", "distance_bin"),
-    "columns": (RUN, MODEL, SEGMENTS, EXCERPT, Column("distance up to", "distance_bin"), *SCORED),
+    "columns": [*named("run model segments excerpt"), Column("distance up to", "distance_bin"), *named(SCORED)],
 }
 _BOOKS = "book (number at Project Gutenberg, or of the set)"
 _BY_BOOK: dict[str, Any] = {
     "split": by("book_idx"),
-    "columns": (RUN, MODEL, BOOK, *SCORED),
+    "columns": named(f"run model book {SCORED}"),
     "notes": ("All lengths of excerpts and segments together. The paper shows standard deviations instead.",),
     "plot": line_panels("book_idx", "{label}", _BOOKS, scale="names", joined=False, starred=False),
 }
@@ -158,10 +132,12 @@ _GREEDY = (
     "greedy: the accuracy of what the model would have written; label mass: the probability that its first token is A or B. "
     "Where both are low, the accuracy says which label is the more probable one, and not what the model answers."
 )
-_LABELS = (Column("greedy", "greedy_accuracy"), Column("label mass", "label_mass"))
+_LABELS = columns_of(
+    {"segment": "segment_length", "accuracy": mean_half(), "p": p_value(), "greedy": "greedy_accuracy"}
+)
 _BY_LENGTH: dict[str, Any] = {
     "split": by("excerpt_length", "segment_length", more=labels),
-    "columns": (RUN, MODEL, EXCERPT, Column("segment", "segment_length"), ACCURACY, P, *_LABELS, N, FAILED),
+    "columns": [*named("run model excerpt"), *_LABELS, *named("label_mass n failed")],
     "plot": line_panels("excerpt_length", "{label}, {segment_length} words", "length of the excerpt (words)"),
     "together": True,
 }
@@ -193,8 +169,8 @@ TABLE_11 = Rates(
     "Table 11",
     "In-context accuracy by book, and what it gains over no memory (Tables 11 and 12)",
     _IN_CONTEXT,
-    by("book_idx", "part", "segment_length", more=_named),
-    (RUN, MODEL, BOOK, Column("{}", mean_half())),
+    by("book_idx", "part", "segment_length", more=_group),
+    [*named("run model book"), Column("{}", mean_half())],
     notes=(_IN_DATA,),
     across="group",
     reported=lambda row: row.table in ("Table 11", "Table 12"),
@@ -211,7 +187,7 @@ DECLARED = (
         "Baseline: accuracy before a model has seen the books",
         _NONE,
         by("segment_length"),
-        (RUN, MODEL, Column("{} words", mean_half()), Column("{} words: p", p_value()), Column("{} words: n", "n")),
+        [*named("run model"), *columns_of({"{} words": mean_half(), "{} words: p": p_value(), "{} words: n": "n"})],
         told=_configs,
         across="segment_length",
         scores=_OF_SEGMENTS,
@@ -222,14 +198,14 @@ DECLARED = (
         ("none", "rag", "full-book", READ_ONCE),
         needs="at least one run with memory none, rag or full-book, or of answers of people",
         scores={**_OF_SEGMENTS, _FAR: {"segment_length": 50, **_OVER}},
-        **_BY_WORDS | {"columns": (RUN, MODEL, MEMORY, SEGMENTS, DISTANCE, *SCORED)},
+        **_BY_WORDS | {"columns": named(f"run model memory segments distance {SCORED}")},
     ),
     Rates(
         "Table 2",
         "Accuracy with the excerpt in context",
         _IN_CONTEXT,
         _parts,
-        (RUN, MODEL, _SIDE_BY_SIDE),
+        [*named("run model"), _SIDE_BY_SIDE],
         across="group",
         notes=(
             "SORT: excerpts of up to 2,500 words; SORT-extend: of 10,000 and 20,000 words. A dash: nothing was asked.",
@@ -242,7 +218,7 @@ DECLARED = (
         "In-context accuracy by the length of the excerpt",
         _IN_CONTEXT,
         by("excerpt_length"),
-        (RUN, MODEL, Column("words of the excerpt", "excerpt_length"), *SCORED),
+        [*named("run model"), Column("words of the excerpt", "excerpt_length"), *named(SCORED)],
         notes=("Both lengths of segments together, as far as they were asked.",),
         plot=line_panels("excerpt_length", "{label}", "length of the excerpt in words", starred=False),
     ),
@@ -281,7 +257,7 @@ DECLARED = (
         "Accuracy on SORT with a whole book in context, by the distance of the segments",
         ("full-book",),
         by("book_idx", edges=EDGES[2:], more=labels),
-        (RUN, BOOK, DISTANCE, *SCORED),
+        named(f"run book distance {SCORED}"),
         needs="a run with memory full-book, on a book that fits into the window of the model",
         together=True,
         notes=(
@@ -298,7 +274,7 @@ DECLARED = (
         "Accuracy in-context by the third of the excerpt in which both segments begin",
         _IN_CONTEXT,
         _thirds,
-        (RUN, MODEL, EXCERPT, _SIDE_BY_SIDE),
+        [*named("run model excerpt"), _SIDE_BY_SIDE],
         needs="in-context runs",
         across="position",
         order=(*THIRDS, APART),
@@ -318,7 +294,7 @@ DECLARED = (
         "Accuracy in-context by the length of the excerpt, of models that were asked about long ones",
         _IN_CONTEXT,
         needs="in-context runs on excerpts of 10,000 words or more, by a model whose window was extended",
-        only=_is_long,
+        only=lambda run: bool((run.questions["excerpt_length"] >= LONG_EXCERPT).any()),
         notes=(_LONG_LENGTHS, _GREEDY),
         **_BY_LENGTH,
     ),

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, Training
-from epbench.booksort.paper.rates import (
-    ACCURACY,
-    CHANCE,
-    FAILED,
-    OF_MODEL,
-    UNTESTED,
-    Group,
-    N,
-    accuracy_of,
-)
+from epbench.booksort.paper.rates import CHANCE, UNTESTED, Group, accuracy_of, named
 from epbench.booksort.paper.results import labels
 from epbench.booksort.scores.scoring import LOW_MASS
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, mean_interval
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, columns_of, exhibit, fixed, interval, mean_interval
 from epbench.reports.plots import Plot, bars, legend, line_panels, lines, panels, rates
 from epbench.reports.reported import ReportedRow, sources
-from epbench.statistics.estimate import Estimate, framed
+from epbench.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,21 +23,7 @@ TRAINING = "a training of a model on the books"
 CONTROL = ", and beside it of a control without the books"
 _EPOCH = "epoch (0: before training)"
 _MEASURED = f"{TRAINING}, with measures of its epochs{CONTROL}"
-_ASKED = {
-    "none": (
-        "Figure 17",
-        "Accuracy on SORT without context, by epoch of a training on the books or of a control",
-        _MEASURED,
-    ),
-    "in-context": (
-        "Appendix F.5",
-        "Accuracy on SORT with the excerpt in context, by epoch of a training",
-        f"{TRAINING}, whose epochs were also asked in-context",
-    ),
-}
-"""By the memory of the runs that measure epochs, where their accuracies are shown, and what is needed for it."""
-_TEXTS = tuple(Column(name, name, text=True) for name in ("training", "trained"))
-_ABOUT = (OF_MODEL, *_TEXTS, Column("epoch", "epoch"))
+_ABOUT = [*named("of_model"), *columns_of({"training": "training", "trained": "trained", "epoch": "epoch"}, 2)]
 
 
 def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
@@ -56,12 +34,15 @@ def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
     """
     trainings = [one for one in inputs.trainings if one.epochs]
     of_f, of_f5 = ([row for row in inputs.reported if row.table == table] for table in ("Appendix F", "Appendix F.5"))
+    without = "Accuracy on SORT without context, by epoch of a training on the books or of a control"
+    inside = "Accuracy on SORT with the excerpt in context, by epoch of a training"
+    asked = f"{TRAINING}, whose epochs were also asked in-context"
     return [
         _figure_15(trainings),
         _figure_16(trainings, of_f),
-        _accuracies(trainings, "none", ()),
+        _accuracies(("Figure 17", without, _MEASURED), trainings, "none", ()),
         _figure_20(trainings),
-        _accuracies(trainings, "in-context", of_f5),
+        _accuracies(("Appendix F.5", inside, asked), trainings, "in-context", of_f5),
     ]
 
 
@@ -81,14 +62,8 @@ def _by_epoch(**more: Any) -> Plot:
 
 def _figure_15(trainings: Sequence[Training]) -> Exhibit | Missing:
     """Whether a layer can read the right answers out of hidden states, by epoch and by the book that it was tested on."""
-    name = "Figure 15"
-    title = (
-        "Accuracy of a layer that reads the answers out of hidden states, tested on a book that it was not trained on"
-    )
     measured = [(one, record) for one in trainings for record in one.epochs if record.get("readout")]
     rows = [row for training, record in measured for row in _readout(training, record)]
-    if not rows:
-        return Missing(name, title, f"{TRAINING}, with a read-out from pairs of at least two books")
     notes = [
         "A logistic regression on the last hidden state before the answer, trained on the pairs of all books but one and "
         "tested on that one. In brackets Wilson's 95 % interval, which takes predictions for independent; n is in the data.",
@@ -107,28 +82,32 @@ def _figure_15(trainings: Sequence[Training]) -> Exhibit | Missing:
         legend(figure)
         return figure
 
+    title = (
+        "Accuracy of a layer that reads the answers out of hidden states, tested on a book that it was not trained on"
+    )
+    needs = f"{TRAINING}, with a read-out from pairs of at least two books"
     names = {None: "all books", **{book: f"book {book}" for book in books}}
     columns = [*_ABOUT, Column("{}", mean_interval())]
-    return Exhibit(name, title, framed(rows), columns, notes, plot, across="book", names=names)
+    return exhibit("Figure 15", title, rows, columns, notes, plot, needs=needs, across="book", names=names)
 
 
-def _readout(training: Training, record: Any) -> list[Row]:
+def _readout(training: Training, record: Any) -> Iterator[Row]:
     """The read-out after an epoch, of all books and of each."""
     found, about = record["readout"], _about(training, record["epoch"])
     low, high = found["interval"] or (None, None)
-    whole = Estimate(found["n"], 0, found["accuracy"], low=low, high=high)
-    rows: list[Row] = [{**about, "book": None, **whole.columns(*UNTESTED)}]
+    yield {**about, "book": None, **Estimate(found["n"], 0, found["accuracy"], None, low, high).columns(*UNTESTED)}
     asked = next((run.questions["book_idx"].astype(str) for run in training.runs if run.epoch == record["epoch"]), None)
     for book, value in found["by_group"].items():
         n = None if asked is None else int((asked == book).sum())
-        rows.append({**about, "book": book, **Estimate(n, 0, value).columns(*UNTESTED)})
-    return rows
+        yield {**about, "book": book, **Estimate(n, 0, value).columns(*UNTESTED)}
 
 
 def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -> Exhibit | Missing:
     """How surprising texts are to a model after each epoch: the segments, the books, and what was never trained."""
-    name = "Figure 16"
-    title = "Perplexity of the segments in their prompts without context, and of other texts, by epoch"
+    name, title = (
+        "Figure 16",
+        "Perplexity of the segments in their prompts without context, and of other texts, by epoch",
+    )
     if not trainings:
         return Missing(name, title, _MEASURED)
     texts = list(dict.fromkeys(text for one in trainings for record in one.epochs for text in record["perplexity"]))
@@ -161,14 +140,15 @@ def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -
             axes.yaxis.set_minor_formatter(NullFormatter())
         return figure
 
-    columns = [*_ABOUT, Column("{}", lambda row: "–" if row["mean"] is None else f"{row['mean']:,.2f}")]
-    names, frame = {text: text.replace("_", " ") for text in texts}, framed([*rows, *theirs])
-    return Exhibit(name, title, frame, columns, notes, plot, across="text", names=names, sections="source")
+    columns, names = [*_ABOUT, Column("{}", fixed("mean", 2))], {text: text.replace("_", " ") for text in texts}
+    more: dict[str, Any] = {"across": "text", "names": names, "sections": "source"}
+    return exhibit(name, title, [*rows, *theirs], columns, notes, plot, needs=_MEASURED, **more)
 
 
-def _accuracies(trainings: Sequence[Training], memory: str, reported: Sequence[ReportedRow]) -> Exhibit | Missing:
+def _accuracies(
+    about: tuple[str, str, str], trainings: Sequence[Training], memory: str, reported: Sequence[ReportedRow]
+) -> Exhibit | Missing:
     """Accuracy by epoch of the runs with one memory: `none` for what the weights remember, `in-context` for what it costs."""
-    name, title, needs = _ASKED[memory]
     rows: list[Row] = [
         {**_about(training, run.epoch), **accuracy_of(run.questions).columns(*UNTESTED), **labels(run.questions)}
         for training in trainings
@@ -180,8 +160,6 @@ def _accuracies(trainings: Sequence[Training], memory: str, reported: Sequence[R
     for row in reported:
         trained, epoch = row.memory.split(", epoch ")
         theirs.append({**_of_reported(row, trained, int(epoch)), **empty, "mean": row.scores["accuracy"]})
-    if not rows and not theirs:
-        return Missing(name, title, needs)
     notes = [
         "± is half the width of a 95 % interval that draws excerpts. Epoch 0 is the model before training. Where the books "
         "are trained, only epoch 1 is episodic, as each text was seen once. Figure 18 tests whether epochs differ without "
@@ -193,35 +171,31 @@ def _accuracies(trainings: Sequence[Training], memory: str, reported: Sequence[R
             "Where the label mass is below a half, the accuracy says which label a model holds for the more probable one, and "
             "not what it would answer."
         )
-    labelled = (Column("greedy accuracy", "greedy_accuracy"), Column("label mass", "label_mass"))
-    columns = [*_ABOUT, ACCURACY, *labelled, N, FAILED]
-    plot = (lambda: _by_epoch()(rows)) if rows else None
-    return Exhibit(name, title, framed([*rows, *theirs]), columns, notes, plot, sections="source")
+    (name, title, needs), greedy = about, Column("greedy accuracy", "greedy_accuracy")
+    columns = [*_ABOUT, *named("accuracy"), greedy, *named("label_mass n failed")]
+    plot = partial(_by_epoch(), rows) if rows else None
+    return exhibit(name, title, [*rows, *theirs], columns, notes, plot, needs=needs, sections="source")
 
 
 def _figure_20(trainings: Sequence[Training]) -> Exhibit | Missing:
     """How much of p(A) + p(B) a model gives the right segment after each epoch."""
-    name = "Figure 20"
-    title = "Mean log ratio of the right answer, log(p(right) / (p(A) + p(B))), without context, by epoch"
     rows: list[Row] = []
     for training in trainings:
         measured = {record["epoch"]: record["sort"] for record in training.epochs}
-        if all(sort.get("log_ratio") is None for sort in measured.values()):
-            continue
-        for run in (run for run in training.runs if run.memory == "none" and run.epoch in measured):
+        known = any(sort.get("log_ratio") is not None for sort in measured.values())
+        for run in (run for run in training.runs if known and run.memory == "none" and run.epoch in measured):
             sort, ratios = measured[run.epoch], run.questions["log_ratio"]
             low, high = sort.get("log_ratio_interval") or (None, None)
             numbers = {"mean": sort.get("log_ratio"), "low": low, "high": high}
             rows.append({**_about(training, run.epoch), **numbers, "n": int(ratios.count()), "n_asked": len(ratios)})
-    if not rows:
-        return Missing(name, title, f"{TRAINING} whose answers have probabilities")
     guess = math.log(CHANCE)
     notes = [
         f"In nats; {guess:.3f} is that of a model that gives both labels the same probability, and 0 the highest. 95 %: "
         "drawing excerpts. Whether epochs differ is tested in Figure 19.",
         "Questions that failed, or whose right label has no probability, which would lower the mean, are asked but not among n.",
     ]
-    ratio = (Column("log ratio", "mean"), Column("95 %", interval(between=" to ")))
-    columns = [*_ABOUT, *ratio, N, Column("asked", "n_asked")]
-    plot = _by_epoch(y_label="log ratio (nats)", guess=guess)
-    return Exhibit(name, title, framed(rows), columns, notes, lambda: plot(rows))
+    ratio = columns_of({"log ratio": "mean", "95 %": interval(between=" to "), "n": "n", "asked": "n_asked"})
+    title = "Mean log ratio of the right answer, log(p(right) / (p(A) + p(B))), without context, by epoch"
+    plot = partial(_by_epoch(y_label="log ratio (nats)", guess=guess), rows)
+    needs = f"{TRAINING} whose answers have probabilities"
+    return exhibit("Figure 20", title, rows, [*_ABOUT, *ratio], notes, plot, needs=needs)

@@ -18,8 +18,9 @@ from typing import Any, Literal
 
 from epbench.files.packaged import packaged
 from epbench.files.text import parse_toml
+from epbench.memfail.paper.inputs import Inputs
 from epbench.memfail.paper.measures import MEASURES, Cells, Count, Measure, comparable, duels
-from epbench.memfail.paper.rows import cells_of_scores
+from epbench.memfail.paper.rows import cells_of
 from epbench.reports.plots import grouped
 from epbench.reports.tables import Runs, Table
 from epbench.statistics.correlation import pearson
@@ -50,19 +51,12 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a claim rests on.
-
-    Attributes:
-        decision: Supported, denied or not decided.
-        rule: Whether the claim is about all cases, most of them, or some.
-        cases: What was measured; the empty tuple if runs are missing.
-        missing: Which runs are missing; empty if none.
-    """
+    """What a claim rests on."""
 
     decision: Decision
     rule: Rule
-    cases: tuple[Case, ...] = ()
-    missing: str = ""
+    cases: tuple[Case, ...] = ()  # what was measured; empty if runs are missing
+    missing: str = ""  # which runs are missing; empty if none
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -72,27 +66,16 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim.
+    """One claim."""
 
-    Attributes:
-        name: Short and unique, for files.
-        section: Where the paper makes it.
-        text: What it says.
-        rule: Whether it is about all cases, most of them, or some.
-        needs: The runs without which nothing is decided.
-        measure: What is measured: one of `MEASURES`, or `nobody_dominates` or `follows_tokens`.
-        holds: What it must be: `above` or `below` a number or the `margin`, or to `gain little`.
-        about: Of which configs, systems or stages it is measured.
-    """
-
-    name: str
-    section: str
-    text: str
-    rule: Rule
-    needs: str
-    measure: str
-    holds: str
-    about: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # short and unique, for files
+    section: str  # where the paper makes it
+    text: str  # what it says
+    rule: Rule  # whether it is about all cases, most of them, or some
+    needs: str  # the runs without which nothing is decided
+    measure: str  # what is measured: one of `MEASURES`, or `nobody_dominates` or `follows_tokens`
+    holds: str  # what it must be: `above` or `below` a number or the `margin`, or to `gain little`
+    about: Mapping[str, Any] = field(default_factory=dict)  # of which configs, systems or stages it is measured
 
     def of(self, cells: Cells) -> Evidence:
         """What these cells say about the claim."""
@@ -114,27 +97,20 @@ def claims() -> tuple[Claim, ...]:
 # What an interval says
 
 
-def above(limit: float) -> Holds:
-    """For a claim that something is more than a limit."""
-    return lambda value, low, high: "for" if low > limit else "against" if high < limit else "neither"
-
-
-def below(limit: float) -> Holds:
-    """For a claim that something is less than a limit."""
-    return lambda value, low, high: "for" if high < limit else "against" if low > limit else "neither"
-
-
-def little_gain(value: float, low: float, high: float) -> Side:
-    """For a claim that something gains little: a certain gain that is measured above the margin speaks against it."""
-    return "for" if high <= MARGIN else "against" if low > 0 and value > MARGIN else "neither"
-
-
 def holds_of(text: str) -> Holds:
     """What a claim says of its measure: `above 0.5`, `below margin` or `gain little`."""
     kind, limit = text.split()
     if kind == "gain":
-        return little_gain
-    return {"above": above, "below": below}[kind](MARGIN if limit == "margin" else float(limit))
+        return _gains_little
+    at = MARGIN if limit == "margin" else float(limit)
+    below: Side = "for" if kind == "below" else "against"
+    above: Side = "for" if kind == "above" else "against"
+    return lambda value, low, high: below if high < at else above if low > at else "neither"
+
+
+def _gains_little(value: float, low: float, high: float) -> Side:
+    """A certain gain that is measured above the margin speaks against a claim that something gains little."""
+    return "for" if high <= MARGIN else "against" if low > 0 and value > MARGIN else "neither"
 
 
 # Decisions
@@ -211,17 +187,12 @@ def follows_tokens(cells: Cells, holds: Holds, config: str) -> list[Case]:
     return cases
 
 
-_TESTS: Mapping[str, Callable[..., list[Case]]] = {
-    "nobody_dominates": nobody_dominates,
-    "follows_tokens": follows_tokens,
-}
+_TESTS: Mapping[str, Callable[..., list[Case]]]
+_TESTS = {"nobody_dominates": nobody_dominates, "follows_tokens": follows_tokens}
 """Those that do not compare counts."""
 
 
 # All claims
-
-Found = Mapping[str, Mapping[str, Evidence]]
-"""The evidence for each claim by its name, and by where it comes from: `your runs`, `reported`."""
 
 RUNS, REPORTED = "your runs", "reported"
 _HOW = (
@@ -232,50 +203,40 @@ _HOW = (
 
 
 def claims_of(runs: Runs, reported: Runs) -> tuple[Table, dict[str, Any]]:
-    """The table of the claims, and the content of claims.json, for scores of runs and reported rates by label."""
-    found = judge_claims(runs, reported)
-    return claims_table(found), as_json(found)
+    """What runs and reported numbers, with all their k, say about each claim; baselines are left out.
 
+    Args:
+        runs: The scores of runs by label.
+        reported: Reported rates, likewise.
 
-def judge_claims(runs: Runs, reported: Runs) -> Found:
-    """What runs and reported numbers, with all their k, say about each claim; baselines are left out."""
+    Returns:
+        A table with a row for each claim: what decides it, and by source the decision, the numbers of cases, and the strongest
+        case. And the content of claims.json: for each claim its section and text, and by source the decision and all cases.
+    """
     parts = {RUNS: runs} | ({REPORTED: reported} if reported else {})
-    cells = {source: comparable(cells_of_scores(part)) for source, part in parts.items()}
-    return {claim.name: {source: claim.of(of_source) for source, of_source in cells.items()} for claim in claims()}
-
-
-def as_json(found: Found) -> dict[str, Any]:
-    """The content of claims.json: for each claim its section and text, and by source the decision and all cases."""
-    shown = []
+    cells = {source: comparable(cells_of(Inputs(reported=part))) for source, part in parts.items()}
+    rows, written = [], []
     for claim in claims():
-        sources = {source: _evidence(evidence) for source, evidence in found[claim.name].items()}
-        shown.append({"name": claim.name, "section": claim.section, "claim": claim.text, **sources})
-    return {"level": LEVEL, "margin": MARGIN, "claims": shown}
+        found = {source: claim.of(of_source) for source, of_source in cells.items()}
+        rows.append([claim.text, claim.section, *map(_cell, found.values())])
+        sources = {source: _written(evidence) for source, evidence in found.items()}
+        written.append({"name": claim.name, "section": claim.section, "claim": claim.text, **sources})
+    table = Table(["claim of the paper", "section", *parts], rows, notes=_HOW, text_columns=2 + len(parts))
+    return table, {"level": LEVEL, "margin": MARGIN, "claims": written}
 
 
-def _evidence(evidence: Evidence) -> dict[str, Any]:
+def _written(evidence: Evidence) -> dict[str, Any]:
     cases = [{"case": case.pop("name"), **case} for case in map(asdict, evidence.cases)]
     missing = {"missing": evidence.missing} if evidence.missing else {}
     return {"decision": evidence.decision, "about": evidence.rule, **evidence.numbers, **missing, "cases": cases}
 
 
-def claims_table(found: Found) -> Table:
-    """A row for each claim: what decides it, and by source the decision, the numbers of cases, and the strongest case."""
-    sources = list(next(iter(found.values())))
-    rows = [[claim.text, claim.section, *map(_cell, found[claim.name].values())] for claim in claims()]
-    return Table(["claim of the paper", "section", *sources], rows, notes=_HOW, text_columns=2 + len(sources))
-
-
 def _cell(evidence: Evidence) -> str:
+    """The decision, with a case on its side if there is one, that with the narrowest interval."""
     if evidence.missing:
         return f"not decided: no {evidence.missing}"
-    n = evidence.numbers
-    text = f"{evidence.decision}: {n['for']} for, {n['against']} against, {n['neither']} neither"
-    strongest = _strongest(evidence)
-    return f"{text}; {strongest.name}: {strongest.value:.2f} ({strongest.low:.2f} to {strongest.high:.2f})"
-
-
-def _strongest(evidence: Evidence) -> Case:
-    """The case to show: one on the side of the decision if there is one, with the narrowest interval."""
     side = {"supported": "for", "denied": "against"}.get(evidence.decision, "neither")
-    return min(evidence.cases, key=lambda case: (case.side != side, case.high - case.low, case.name))
+    strongest = min(evidence.cases, key=lambda case: (case.side != side, case.high - case.low, case.name))
+    numbers = ", ".join(f"{n} {of_side}" for of_side, n in evidence.numbers.items())
+    shown = f"{strongest.name}: {strongest.value:.2f} ({strongest.low:.2f} to {strongest.high:.2f})"
+    return f"{evidence.decision}: {numbers}; {shown}"

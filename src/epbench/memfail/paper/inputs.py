@@ -15,7 +15,6 @@ from epbench.memfail.scores.comparison import whole_scores
 from epbench.memfail.scores.cost import Spent, spent, usage_of
 from epbench.memfail.scores.run_files import COLUMNS, read_run, run_folders
 from epbench.models.prices import Prices
-from epbench.reports.exhibit import Source, marked
 from epbench.reports.tables import Scores
 from epbench.runs.question_table import read_questions
 
@@ -29,36 +28,18 @@ PUBLISHED_ROWS: Mapping[str, str] = dict(zip(CONFIGS, _PUBLISHED, strict=True))
 
 @dataclass(frozen=True)
 class PaperRun:
-    """One run of one config.
+    """One run of one config."""
 
-    Attributes:
-        label: What it is called in tables: the system, and whatever tells it from the other runs.
-        source: Where its numbers come from.
-        folder: The run's folder.
-        config: One of `CONFIGS`.
-        system: The memory system, or the baseline.
-        baseline: Whether it is a baseline.
-        system_model: The model inside the system; empty for none.
-        model: Who read the memories and answered.
-        judge: The judge; None if the run names none.
-        fingerprint: That of the rows.
-        scores: The content of scores.json, with tokens_per_question where the reader's usage is known, and with `baseline` and
-            `system_model` where run.json says so.
-        spent: What each stage took.
-    """
-
-    label: str
-    source: Source
+    label: str  # in tables: the system, and whatever tells it from the other runs
     folder: Path
-    config: str
-    system: str
-    baseline: bool
-    system_model: str
-    model: str
-    judge: PastJudge | None
-    fingerprint: str
-    scores: Scores
-    spent: Mapping[str, Spent]
+    config: str  # one of `CONFIGS`
+    system: str  # the memory system, or the baseline
+    system_model: str  # the model inside the system; empty for none
+    model: str  # who read the memories and answered
+    judge: PastJudge | None  # None if the run names none
+    fingerprint: str  # of the rows
+    scores: Scores  # scores.json as `epbench.memfail.scores.comparison.whole_scores` returns it
+    spent: Mapping[str, Spent]  # what each stage took
 
     @cached_property
     def questions(self) -> pd.DataFrame:
@@ -74,9 +55,11 @@ class PaperRun:
         return self.questions[self.questions["k"] == k]
 
     @property
-    def name(self) -> str:
-        """The label, with a mark unless the run is one's own."""
-        return marked(self.label, self.source)
+    def about(self) -> dict[str, str | None]:
+        """The columns of a frame that say which run it is."""
+        inside, reader = self.system_model or None, self.model or None
+        about = {"config": self.config, "label": self.label, "source": "own", "system": self.system}
+        return {**about, "system_model": inside, "model": reader}
 
     @property
     def on_published_rows(self) -> bool:
@@ -86,24 +69,18 @@ class PaperRun:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Everything that exhibits are made from; what is absent leaves its part out.
+    """Everything that exhibits are made from; what is absent leaves its part out."""
 
-    Attributes:
-        runs: The runs of all configs.
-        reported: Reported rates in the form of runs, by label; see `reported_rates.read_reported`.
-        datasets: By name of a dataset, its configs.
-        prices: Of tokens; None shows no cost.
-        sources: What the files of reported rates say of their source, by the name of the file.
-    """
-
-    runs: Sequence[PaperRun] = ()
-    reported: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    datasets: Mapping[str, Sequence[Loaded]] = field(default_factory=dict)
-    prices: Prices | None = None
-    sources: Mapping[str, str] = field(default_factory=dict)
+    runs: Sequence[PaperRun] = ()  # of all configs
+    reported: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=dict
+    )  # by label; see `reported_rates.read_reported`
+    datasets: Mapping[str, Sequence[Loaded]] = field(default_factory=dict)  # by name of a dataset, its configs
+    prices: Prices | None = None  # of tokens; None shows no cost
+    sources: Mapping[str, str] = field(default_factory=dict)  # of reported rates, by the name of their file
 
 
-def read_runs(folders: Iterable[Path], prices: Prices | None = None, source: Source = "own") -> list[PaperRun]:
+def read_runs(folders: Iterable[Path], prices: Prices | None = None) -> list[PaperRun]:
     """Read runs of MemFail, and name each by its system, and by its reader or its folder where that is not enough.
 
     Runs of a config that the paper does not have are left out, as long as there are others.
@@ -111,13 +88,12 @@ def read_runs(folders: Iterable[Path], prices: Prices | None = None, source: Sou
     Args:
         folders: The folders of runs, or of runs of several configs.
         prices: For the cost of each stage; None computes none.
-        source: Where the numbers of these runs come from.
 
     Raises:
         BadInput: A folder holds no run of MemFail, none is of a config of the paper, a run did not end, runs of one config
             are on different rows, or two runs of one config cannot be told apart.
     """
-    every = [(folder, _read(run, prices, source)) for folder, run in run_folders(folders)]
+    every = [(folder, _read(run, prices)) for folder, run in run_folders(folders)]
     found = [(folder, run) for folder, run in every if run.config in CONFIGS]
     if every and not found:
         raise BadInput(f"{every[0][1].folder}: expected a config of the paper, got a run of {every[0][1].config}")
@@ -133,31 +109,19 @@ def read_runs(folders: Iterable[Path], prices: Prices | None = None, source: Sou
 
 def _names(folder: Path, run: PaperRun) -> tuple[str, str, str]:
     """Names of a run, from the shortest to the longest; a class of the user's own is called by its file, without folders."""
-    name = run.system.rpartition("/")[2] if ".py:" in run.system else run.system
-    name += f", {run.system_model}" if run.system_model else " (baseline)" if run.baseline else ""
+    name, baseline = run.system.rpartition("/")[2] if ".py:" in run.system else run.system, run.scores.get("baseline")
+    name += f", {run.system_model}" if run.system_model else " (baseline)" if baseline else ""
     return name, f"{name}, read by {run.model}", f"{name} [{folder.resolve().name}]"
 
 
-def _read(folder: Path, prices: Prices | None, source: Source) -> PaperRun:
+def _read(folder: Path, prices: Prices | None) -> PaperRun:
     about, scores = read_run(folder), whole_scores(folder)
     identity, judge = about["identity"], about.get("judge")
-    usage = usage_of(folder) if (folder / "usage.json").is_file() else {}
     system = str(scores.get("system") or identity.get("system") or "unnamed")
-    model = str(identity.get("system_model") or "")
-    return PaperRun(
-        label=system,
-        source=source,
-        folder=folder,
-        config=scores["config"],
-        system=system,
-        baseline=bool(identity.get("control")),
-        system_model=model,
-        model=str(identity.get("model") or ""),
-        judge=noted_judge(judge) if judge else None,
-        fingerprint=str(identity.get("fingerprint") or ""),
-        scores=scores,
-        spent=spent(about, usage, prices),
-    )
+    inside, reader, rows = (str(identity.get(name) or "") for name in ("system_model", "model", "fingerprint"))
+    took = spent(about, usage_of(folder) if (folder / "usage.json").is_file() else {}, prices)
+    judged_by = noted_judge(judge) if judge else None
+    return PaperRun(system, folder, scores["config"], system, inside, reader, judged_by, rows, scores, took)
 
 
 def read_datasets(names: Iterable[str]) -> dict[str, list[Loaded]]:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
 
 from epbench.memfail.calibration.passport import passport_in_words
 from epbench.memfail.dataset.load import CONFIGS
-from epbench.memfail.paper.inputs import Inputs, PaperRun
-from epbench.memfail.paper.rows import cells_of, share_of
-from epbench.metric_folders import metric_module
+from epbench.memfail.paper.inputs import Inputs
+from epbench.memfail.paper.rows import Row, cells_of, share
 from epbench.reports.exhibit import Exhibit
 from epbench.reports.leaderboard import Names, Standing, bounded, leaderboard, score_of
+from epbench.reports.plots import grouped
 from epbench.statistics.estimate import Estimate
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _TITLES = ("conditional, easy", "conditional, hard", "coexisting", "persona", "long hop")
 _NOTES = (
@@ -33,8 +28,9 @@ _REPORTED = "Reported rows are about the published rows of the paper, read and j
 
 def leaderboards(inputs: Inputs) -> list[Exhibit]:
     """One leaderboard of all configs that are given; none without a run or a reported rate."""
-    rows = [*standings(inputs.runs), *_reported(inputs)]
-    return [board("Leaderboard, MemFail", rows, _about_reported(inputs))] if rows else []
+    rows, told = standings(inputs), [f"{name}: {source}." for name, source in inputs.sources.items() if source]
+    notes = [_REPORTED, *told] if inputs.reported else []
+    return [board("Leaderboard, MemFail", rows, notes)] if rows else []
 
 
 def board(name: str, rows: Sequence[Standing], notes: Sequence[str] = ()) -> Exhibit:
@@ -55,69 +51,52 @@ def board(name: str, rows: Sequence[Standing], notes: Sequence[str] = ()) -> Exh
     return leaderboard(name, "Success of memory systems", rows, columns, about)
 
 
-def standings(runs: Sequence[PaperRun]) -> Iterator[Standing]:
-    """A row for each system, reader, judge and k, with all of its configs."""
-    groups: dict[tuple[Any, ...], list[tuple[PaperRun, pd.DataFrame]]] = defaultdict(list)
-    for run in runs:
-        for k, questions in run.questions.groupby("k"):
-            groups[run.label, run.source, run.model, run.judge, k].append((run, questions))
-    for (*_, k), at_k in groups.items():
-        of_group, run, several = [run for run, _ in at_k], at_k[0][0], len(at_k) > 1
-        judge = (
-            passport_in_words(run.judge) if run.judge else None
-        ) or f"{run.judge or 'not named'}, without a passport"
-        origins = dict.fromkeys(str(run.folder.parent if several else run.folder) for run in of_group)
-        names: Names = (run.label, run.source, ", ".join(origins), run.model, f"{run.label}, k = {k}", judge)
-        yield Standing(
-            *names,
-            scores={run.config: _success(questions) for run, questions in at_k},
-            floors={run.config: float(run.scores.get("floor", {}).get("success_rate", 0.0)) for run in of_group},
-            about=_PUBLISHED if all(run.on_published_rows for run in of_group) else "these rows",
-            n_asked=sum(run.questions["id"].nunique() for run in of_group),
-            baseline=run.system,
-            alike={run.config: (run.fingerprint, run.model, run.judge, k) for run in of_group},
-        )
+def standings(inputs: Inputs) -> list[Standing]:
+    """A row for each system, reader, judge and k, with all of its configs, of one's own runs and of reported rates."""
+    cells = [row | {"judge": row["given"] and row["given"].judge} for row in cells_of(inputs)]
+    return [
+        _own(rows) if rows[0]["given"] else _reported(rows, ", ".join(inputs.sources) or "a paper")
+        for rows in grouped(cells, "label", "source", "model", "judge", "k").values()
+    ]
 
 
-def _success(questions: pd.DataFrame) -> Estimate:
-    """The success rate with the interval of scores.json, or its bounds where questions failed."""
-    found = metric_module("memory_failures").rates(questions["label"].tolist())
-    if found["n_failed"]:
-        return share_of(questions["success"])[1]
-    return score_of(found["success_rate"], (found["ci_low"], found["ci_high"]))
+def _own(rows: Sequence[Row]) -> Standing:
+    first, of_group = rows[0], [row["given"] for row in rows]
+    run, k = of_group[0], first["k"]
+    judge = (run.judge and passport_in_words(run.judge)) or f"{run.judge or 'not named'}, without a passport"
+    origins = dict.fromkeys(str(run.folder.parent if len(rows) > 1 else run.folder) for run in of_group)
+    return Standing(
+        *(run.label, "own", ", ".join(origins), run.model, f"{run.label}, k = {k}", judge),
+        scores={row["config"]: _success(row) for row in rows},
+        floors={run.config: float(run.scores.get("floor", {}).get("success_rate", 0.0)) for run in of_group},
+        about=_PUBLISHED if all(run.on_published_rows for run in of_group) else "these rows",
+        n_asked=sum(row["scores"]["n"] for row in rows),
+        baseline=run.system,
+        alike={run.config: (run.fingerprint, run.model, run.judge, k) for run in of_group},
+    )
 
 
-def _about_reported(inputs: Inputs) -> list[str]:
-    told = [f"{name}: {source}." for name, source in inputs.sources.items() if source]
-    return [_REPORTED, *told] if inputs.reported else []
+def _reported(rows: Sequence[Row], origin: str) -> Standing:
+    label = f"{rows[0]['system']}, {rows[0]['system_model']}"
+    scores = {row["config"]: _success(row) for row in rows}
+    names: Names = (label, "reported", origin, "the paper's reader", f"{label}, k = {rows[0]['k']}", _THEIRS)
+    return Standing(*names, scores, floors=dict.fromkeys(scores, 0.0), about=_PUBLISHED)
 
 
-def _reported(inputs: Inputs) -> Iterator[Standing]:
-    """A row for each reported system, internal model and k."""
-    groups: dict[tuple[str, str, int], dict[str, Estimate]] = defaultdict(dict)
-    for row in cells_of(replace(inputs, runs=())):
-        rate, interval = row["scores"]["success_rate"], row["scores"]["intervals"].get("success_rate")
-        groups[row["system"], row["system_model"], row["k"]][row["config"]] = score_of(rate, interval)
-    for (system, model, k), scores in groups.items():
-        label, origin = f"{system}, {model}", ", ".join(inputs.sources) or "a paper"
-        names: Names = (label, "reported", origin, "the paper's reader", f"{label}, k = {k}", _THEIRS)
-        yield Standing(*names, scores, floors=dict.fromkeys(scores, 0.0), about=_PUBLISHED)
+def _success(row: Row) -> Estimate:
+    """The success rate with the interval of its source, or its bounds where questions failed."""
+    if row["n_failed"]:
+        return share(row["n_right"], row["n"], row["n_failed"])
+    return score_of(row["scores"]["success_rate"], row["scores"]["intervals"].get("success_rate"))
 
 
 def _with_mean(row: Standing, configs: Sequence[str]) -> Standing:
     """The same row with means over all configs; one that lacks a config, or answers to one, has no mean score."""
-    floors, ceilings = (_mean(of.get(config) for config in configs) for of in (row.floors, row.ceilings))
-    score = _mean(row.mean(config) for config in configs).get("mean")
-    return replace(
-        row,
-        scores={**row.scores, "mean": score_of(score)},
-        floors={**row.floors, **floors},
-        ceilings={**row.ceilings, **ceilings},
-    )
 
+    def mean(of: Mapping[str, float | None]) -> dict[str, float]:
+        known = [value for config in configs if (value := of.get(config)) is not None]
+        return {"mean": fmean(known)} if len(known) == len(configs) else {}
 
-def _mean(values: Iterable[float | None]) -> dict[str, float]:
-    """The mean by its name; empty if a value is missing."""
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return {"mean": fmean(known)} if len(known) == len(found) else {}
+    score = mean({config: row.mean(config) for config in configs}).get("mean")
+    floors, ceilings = ({**of, **mean(dict(of))} for of in (row.floors, row.ceilings))
+    return replace(row, scores={**row.scores, "mean": score_of(score)}, floors=floors, ceilings=ceilings)

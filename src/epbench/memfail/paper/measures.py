@@ -31,7 +31,6 @@ WEAKEST, *STRONGER = MODELS
 _SYSTEMS = {"mem0-1": "Mem0", "a-mem": "A-MEM", "simplemem": "SimpleMem", "structmem": "StructMem"}
 _MODELS = {"claude-haiku-4-5": "haiku-4.5", "gemini-3.1-pro-preview": "gemini-3.1"}
 """Names of systems and internal models as the paper has them, by ours and by those of providers."""
-_PLACE = ("config", "system", "model")
 
 
 def comparable(rows: Iterable[Row]) -> list[Row]:
@@ -53,23 +52,22 @@ def _cell(row: Row) -> Row:
     system, model = _SYSTEMS.get(row["system"], row["system"]), (row["system_model"] or "").rpartition(":")[2]
     model = _MODELS.get(model, model)
     who = f"{system} ({model})" if model else system
-    memory, question = row["tokens_per_memory"], row["tokens_per_question"]
     return {
-        "config": row["config"],
-        "k": row["k"],
+        **{name: row[name] for name in ("config", "k")},
         "system": system,
         "model": model,
         "who": who,
         "name": f"{who} on {row['config']} at k = {row['k']}",
         "passed": (row["n_right"], row["n"]),
         "lost": {} if None in (count for count, _ in lost.values()) else lost,
-        "tokens": question if memory is None else memory,
+        "tokens": row["tokens_per_question"] if row["tokens_per_memory"] is None else row["tokens_per_memory"],
     }
 
 
 def by_place(cells: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
     """The cells of each config, system and internal model, by ascending k."""
-    return grouped(sorted(cells, key=itemgetter(*_PLACE, "k")), *_PLACE)
+    place = ("config", "system", "model")
+    return grouped(sorted(cells, key=itemgetter(*place, "k")), *place)
 
 
 def with_errors(cells: Iterable[Row], *configs: str, only: str = "", but: str = "") -> list[Row]:
@@ -86,24 +84,16 @@ def with_errors(cells: Iterable[Row], *configs: str, only: str = "", but: str = 
     return [cell for cell in found if cell["system"] != but and only in ("", cell["system"])]
 
 
-def deepest(cells: Iterable[Row], *configs: str) -> list[list[Row]]:
-    """For each config and internal model the cells of all systems at the largest k that all of them have.
+def duels(cells: Iterable[Row], *configs: str) -> Iterator[tuple[Row, Row]]:
+    """Each cell with that of each other system on the same config, one of these or any, with the same model.
 
-    Where they have no k in common, each system is left with nothing to be compared with.
+    They stand at the largest k that all systems have; where they have none in common, nothing is compared.
     """
     wanted = [cell for cell in cells if not configs or cell["config"] in configs]
-    return [_at_common_k(group) for group in grouped(wanted, "config", "model").values()]
-
-
-def _at_common_k(group: Sequence[Row]) -> list[Row]:
-    common = set.intersection(*({cell["k"] for cell in own} for own in grouped(group, "system").values()))
-    return [cell for cell in group if cell["k"] == max(common)] if common else []
-
-
-def duels(cells: Iterable[Row], *configs: str) -> Iterator[tuple[Row, Row]]:
-    """Each cell with that of each other system with the same model, at the largest common k."""
-    pairs = (pair for group in deepest(cells, *configs) for pair in permutations(group, 2))
-    return ((one, other) for one, other in pairs if one["system"] != other["system"])
+    for group in grouped(wanted, "config", "model").values():
+        common = set.intersection(*({cell["k"] for cell in own} for own in grouped(group, "system").values()))
+        at_k = [cell for cell in group if cell["k"] == max(common, default=None)]
+        yield from ((one, other) for one, other in permutations(at_k, 2) if one["system"] != other["system"])
 
 
 # Measures
@@ -124,7 +114,7 @@ def gains(cells: Cells, configs: Sequence[str] = CONFIGS, bound_by: str = "") ->
         bound_by: Only where most questions are lost at this stage, at the k at which errors are compared.
     """
     places = by_place(cell for cell in cells if cell["config"] in configs)
-    bound = by_place(cell for cell in with_errors(cells) if _most_lost(cell, bound_by)) if bound_by else places
+    bound = by_place(cell for cell in with_errors(cells) if _is_most(cell, bound_by)) if bound_by else places
     ends = [(own[0], own[-1]) for place, own in places.items() if place in bound and own[-1]["k"] > own[0]["k"]]
     return [
         (f"{few['who']} on {few['config']}, k = {many['k']} minus k = {few['k']}", many["passed"], few["passed"])
@@ -132,7 +122,7 @@ def gains(cells: Cells, configs: Sequence[str] = CONFIGS, bound_by: str = "") ->
     ]
 
 
-def _most_lost(cell: Row, stage: str) -> bool:
+def _is_most(cell: Row, stage: str) -> bool:
     most: int = max(count for count, _ in cell["lost"].values())
     return most > 0 and cell["lost"][stage][0] == most
 
@@ -155,8 +145,8 @@ def share_of_errors(cells: Cells, stage: str, config: str, only: str = "", but: 
     """The share of this stage among the errors of the memory system itself, that is without reasoning."""
     found: list[Measure] = []
     for cell in with_errors(cells, config, only=only, but=but):
-        errors = {name: count for name, (count, _) in cell["lost"].items() if name != "reasoning"}
-        found.append((f"{stage} among the errors of {cell['name']}", (errors[stage], sum(errors.values()))))
+        n = sum(count for name, (count, _) in cell["lost"].items() if name != "reasoning")
+        found.append((f"{stage} among the errors of {cell['name']}", (cell["lost"][stage][0], n)))
     return found
 
 
@@ -167,16 +157,12 @@ def share_of_questions(cells: Cells, stage: str, but: str = "") -> list[Measure]
 
 def mem0_on_long_texts(cells: Cells) -> list[Measure]:
     """The storage errors of Mem0 among personas minus those among preferences."""
-    found = {(cell["config"], cell["model"]): cell for cell in with_errors(cells, PERSONA, COEXISTING, only="Mem0")}
-    both = [(of, found.get((COEXISTING, model))) for (config, model), of in found.items() if config == PERSONA]
+    found = with_errors(cells, PERSONA, COEXISTING, only="Mem0")
+    name = f"storage errors of {{}}, {PERSONA} minus {COEXISTING}"
     return [
-        (
-            f"storage errors of {of['who']}, {PERSONA} minus {COEXISTING}",
-            of["lost"]["storage"],
-            short["lost"]["storage"],
-        )
-        for of, short in both
-        if short
+        (name.format(long["who"]), long["lost"]["storage"], short["lost"]["storage"])
+        for long, short in permutations(found, 2)
+        if long["config"] == PERSONA != short["config"] and long["model"] == short["model"]
     ]
 
 
@@ -196,12 +182,12 @@ def a_mem_on_stored(cells: Cells) -> list[Measure]:
 
 def spending(cells: Cells) -> list[Measure]:
     """The success of A-MEM minus that of each system that takes fewer tokens."""
-    found: list[Measure] = []
-    for one, other in duels(cell for cell in cells if cell["tokens"] is not None):
-        if one["system"] == "A-MEM" and one["tokens"] > other["tokens"]:
-            takes = f"which takes {other['tokens']:,.0f} tokens and not {one['tokens']:,.0f}"
-            found.append((f"{one['name']}, minus {other['system']}, {takes}", one["passed"], other["passed"]))
-    return found
+    name = "{}, minus {}, which takes {:,.0f} tokens and not {:,.0f}"
+    return [
+        (name.format(one["name"], other["system"], other["tokens"], one["tokens"]), one["passed"], other["passed"])
+        for one, other in duels(cell for cell in cells if cell["tokens"] is not None)
+        if one["system"] == "A-MEM" and one["tokens"] > other["tokens"]
+    ]
 
 
 MEASURES: Mapping[str, Callable[..., list[Measure]]] = {

@@ -11,15 +11,16 @@ from epbench.memfail.scores.comparison import judge_notes
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR, count_of, judged
 from epbench.reports.exhibit import marked, mean_interval
-from epbench.reports.tables import Runs, Scores, cell
-from epbench.statistics.estimate import Estimate, framed
+from epbench.reports.tables import Scores, cell
+from epbench.statistics.estimate import Estimate
 from epbench.statistics.intervals import wilson
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Row = dict[str, Any]
-"""A row of a frame: config, label, source, system, system_model, model, k, the estimate of success and what stands beside."""
+"""A row of a frame: config, label, source, system, system_model, model, k, the estimate of success and what stands beside;
+and of what it was made: `scores` at this k, those of the whole `run`, and the run itself, `given`, None for a reported one."""
 
 _TITLES = ("Conditional facts, easy", "Conditional facts, hard", "Coexisting facts", "Persona retrieval", "Long hop")
 TITLES: Mapping[str, str] = dict(zip(CONFIGS, _TITLES, strict=True))
@@ -33,31 +34,22 @@ _BESIDE = (
     *(*ERRORS, "success_earned", "vacuous", "vacuous_wrong", "answer_accuracy"),
     *("memories", "words_per_memory", "tokens_per_memory", "tokens_per_question"),
 )
-_HIDDEN = ("scores", "run")
 
 
-def share(right: int, n: int, failed: int = 0, level: float = 0.95) -> Estimate:
-    """The share of right questions, with its interval by Wilson; a range where questions failed.
-
-    Args:
-        right: The number of questions that count.
-        n: The number of questions that did not fail.
-        failed: The number of those that did.
-        level: Of the interval.
-    """
+def share(right: int, n: int, failed: int = 0) -> Estimate:
+    """The share of right ones of the questions that did not fail, with its interval by Wilson; a range where some failed."""
     if not n:
         return Estimate()
     if failed:
         return Estimate(n, failed, lowest=right / (n + failed), highest=(right + failed) / (n + failed))
-    low, high = wilson(right, n, level=level) or (None, None)
+    low, high = wilson(right, n) or (None, None)
     return Estimate(n, 0, right / n, None, low, high)
 
 
 def share_of(outcomes: pd.Series) -> tuple[int, Estimate]:
     """How many of some outcomes are true, and their share; those that are null have failed."""
-    known = outcomes.dropna()
-    right = int(known.sum())
-    return right, share(right, len(known), len(outcomes) - len(known))
+    right, n = int(outcomes.sum()), int(outcomes.count())
+    return right, share(right, n, len(outcomes) - n)
 
 
 def scored(about: Mapping[str, Any], scores: Scores) -> Row:
@@ -71,28 +63,18 @@ def scored(about: Mapping[str, Any], scores: Scores) -> Row:
 
 
 def cells_of(inputs: Inputs) -> list[Row]:
-    """A row for each run and k, own and reported, as they were given; `run` has all scores of the run."""
-    found = []
-    for run in inputs.runs:
-        about = (run.config, run.name, run.source, run.system, run.system_model or None, run.model or None)
-        found += _at_each_k(about, run.scores)
-    return [*found, *cells_of_scores(inputs.reported)]
-
-
-def cells_of_scores(runs: Runs) -> list[Row]:
-    """The same of runs of which only the scores are known, as of reported ones."""
-    found = []
-    for scores in runs.values():
+    """A row for each run and k, own and reported, as they were given."""
+    given: list[tuple[Mapping[str, Any], Scores, PaperRun | None]] = [
+        (run.about, run.scores, run) for run in inputs.runs
+    ]
+    for scores in inputs.reported.values():
         system, model = scores.get("system") or "unnamed", scores.get("system_model")
-        label = marked(f"{system}, {model}", "reported")
-        found += _at_each_k((scores["config"], label, "reported", system, model or None, None), scores)
-    return found
-
-
-def _at_each_k(about: Sequence[str | None], run: Scores) -> list[Row]:
+        names = scores["config"], marked(f"{system}, {model}", "reported"), "reported", system, model or None, None
+        given.append((dict(zip(ABOUT, names, strict=False)), scores, None))
     return [
-        scored(dict(zip(ABOUT, (*about, int(k)), strict=True)), scores) | {"run": run}
-        for k, scores in run["by_k"].items()
+        scored({**about, "k": int(k)}, at_k) | {"run": scores, "given": run}
+        for about, scores, run in given
+        for k, at_k in scores["by_k"].items()
     ]
 
 
@@ -107,14 +89,9 @@ def rows_of(inputs: Inputs) -> list[Row]:
     return sorted(cells_of(inputs), key=place)
 
 
-def frame_of(rows: Iterable[Row]) -> pd.DataFrame:
-    """The frame of an exhibit: the rows without the scores that they come from."""
-    return framed({name: value for name, value in row.items() if name not in _HIDDEN} for row in rows)
-
-
-def values(rows: Iterable[Row], name: str) -> list[Any]:
-    """The values of a column, each once, in their order."""
-    return list(dict.fromkeys(row[name] for row in rows))
+def shown(rows: Iterable[Row]) -> list[Row]:
+    """The rows as a frame has them, without what they were made of."""
+    return [{name: row[name] for name in row if name not in ("scores", "run", "given")} for row in rows]
 
 
 REPORTED = (
@@ -148,31 +125,35 @@ def notes_on(inputs: Inputs, rows: Sequence[Row]) -> list[str]:
         inputs: The runs that the rows come from.
         rows: What is shown; notes about other configs and sources are left out.
     """
-    shown = {(row["config"], row["label"]) for row in rows}
+    places = {(row["config"], row["label"]) for row in rows}
     configs = sorted({row["config"] for row in rows})
     runs = [run for run in inputs.runs if run.config in configs]
-    own = [run for run in runs if (run.config, run.label) in shown]
-    notes = [_SUCCESS, *_floors(runs, configs), *_ceilings(rows, runs, configs), *_vacuous(rows)]
-    notes += [_LOST] if any(row["n_failed"] for row in rows) else []
-    notes += [REPORTED] if any(row["source"] == "reported" for row in rows) else []
+    own, sources = [run for run in runs if (run.config, run.label) in places], {row["source"] for row in rows}
+    empty = [row for row in rows if row["source"] == "reported" and row["storage_error"] == 1.0]
+    other = ", ".join(sorted({run.config for run in own if not run.on_published_rows and "reported" in sources}))
     return [
-        *notes,
-        *_never_stored(rows),
-        *_other_rows(own, rows),
-        *_unnoticed(own),
+        *(_SUCCESS, *_floors(runs, configs), *_ceilings(runs, configs, "own" in sources), *_vacuous(rows)),
+        *([_LOST] if any(row["n_failed"] for row in rows) else []),
+        *([REPORTED] if "reported" in sources else []),
+        *_listed("Every question of ", (f"{row['label']} on {row['config']}" for row in empty), _NEVER_STORED),
+        *_listed("One's own runs of ", [other] if other else [], _OTHER_ROWS),
+        *_listed(
+            "Needed facts that the judge would not miss if they were absent: ", filter(None, map(_unnoticed, own))
+        ),
         *judge_notes(run.judge for run in own),
     ]
 
 
-def _rates(run: PaperRun) -> list[float]:
-    """The success rates of a run at each k at which a question did not fail."""
-    return [at["success_rate"] for at in run.scores["by_k"].values() if at["success_rate"] is not None]
-
-
 def _listed(before: str, parts: Iterable[str], after: str = "") -> list[str]:
-    """A note with these parts; none without one."""
-    found = "; ".join(parts)
+    """A note with these parts, each once; none without one."""
+    found = "; ".join(dict.fromkeys(parts))
     return [f"{before}{found}{after}."] if found else []
+
+
+def _best(runs: Iterable[PaperRun]) -> float | None:
+    """The highest success rate at any k at which a question did not fail."""
+    rates = (at_k["success_rate"] for run in runs for at_k in run.scores["by_k"].values())
+    return max((rate for rate in rates if rate is not None), default=None)
 
 
 def _floors(runs: Sequence[PaperRun], configs: Sequence[str]) -> list[str]:
@@ -181,20 +162,18 @@ def _floors(runs: Sequence[PaperRun], configs: Sequence[str]) -> list[str]:
     for config in configs:
         of_config = [run for run in runs if run.config == config]
         computed = next((run.scores["floor"]["success_rate"] for run in of_config if "floor" in run.scores), None)
-        measured = [rate for run in of_config if run.system == FLOOR for rate in _rates(run)]
+        measured = _best(run for run in of_config if run.system == FLOOR)
         says = [f"{cell(float(computed))} computed"] if computed is not None else []
-        says += [f"{cell(max(measured))} measured"] if measured else []
+        says += [f"{cell(measured)} measured"] if measured is not None else []
         parts += [f"{config} {', '.join(says)}"] if says else []
     return _listed("Floor, success without memory: ", parts)
 
 
-def _ceilings(rows: Sequence[Row], runs: Sequence[PaperRun], configs: Sequence[str]) -> list[str]:
-    best: dict[str, list[str]] = {config: [] for config in configs}
-    for run in runs:
-        if run.system in CEILINGS and (rates := _rates(run)):
-            best[run.config].append(f"{run.label} {cell(max(rates))}")
-    parts = (f"{config} {', '.join(of)}" for config, of in best.items() if of)
-    is_own = any(row["source"] == "own" for row in rows)
+def _ceilings(runs: Sequence[PaperRun], configs: Sequence[str], is_own: bool) -> list[str]:
+    best = [(run, _best([run])) for run in runs if run.system in CEILINGS]
+    known = [(run.config, f"{run.label} {cell(rate)}") for run, rate in best if rate is not None]
+    of_config = {config: ", ".join(text for of, text in known if of == config) for config in configs}
+    parts = [f"{config} {texts}" for config, texts in of_config.items() if texts]
     return _listed("Ceilings, the best success at any k: ", parts) or ([_NO_CEILING] if is_own else [])
 
 
@@ -207,25 +186,10 @@ def _vacuous(rows: Sequence[Row]) -> list[str]:
     return _listed(f"{_VACUOUS}. Vacuous passes: ", found, more) or [f"{_VACUOUS}."]
 
 
-def _never_stored(rows: Sequence[Row]) -> list[str]:
-    empty = [row for row in rows if row["source"] == "reported" and row["storage_error"] == 1.0]
-    places = dict.fromkeys(f"{row['label']} on {row['config']}" for row in empty)
-    return _listed("Every question of ", places, _NEVER_STORED)
-
-
-def _other_rows(runs: Sequence[PaperRun], rows: Sequence[Row]) -> list[str]:
-    if not any(row["source"] == "reported" for row in rows):
-        return []
-    other = sorted({run.config for run in runs if not run.on_published_rows})
-    return _listed("One's own runs of ", [", ".join(other)], _OTHER_ROWS) if other else []
-
-
-def _unnoticed(runs: Sequence[PaperRun]) -> list[str]:
-    """How many needed facts the judge would not miss, once for each config, judge and count."""
-    found: dict[str, None] = {}
-    for run in runs:
-        counts = run.scores.get("unnoticed")
-        if counts and counts["of"] and (counts["n"] or counts["misplaced"]):
-            misplaced = f" (and {counts['misplaced']} taken for a lost detail)" if counts["misplaced"] else ""
-            found[f"{counts['n']} of {counts['of']} in {run.config}{misplaced}"] = None
-    return _listed("Needed facts that the judge would not miss if they were absent: ", found)
+def _unnoticed(run: PaperRun) -> str:
+    """How many needed facts the judge would not miss; empty for none."""
+    counts = run.scores.get("unnoticed")
+    if not counts or not counts["of"] or not (counts["n"] or counts["misplaced"]):
+        return ""
+    misplaced = f" (and {counts['misplaced']} taken for a lost detail)" if counts["misplaced"] else ""
+    return f"{counts['n']} of {counts['of']} in {run.config}{misplaced}"

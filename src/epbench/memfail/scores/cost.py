@@ -15,7 +15,7 @@ from epbench.files.json_files import read_json
 from epbench.files.typed import Number, fields
 from epbench.models.load import is_model_name
 from epbench.models.prices import Prices
-from epbench.reports.exhibit import Column, Exhibit, Show
+from epbench.reports.exhibit import Column, Exhibit, fixed
 from epbench.reports.tables import Table
 from epbench.statistics.estimate import Value, framed
 
@@ -148,11 +148,6 @@ def cost_tables(runs: Mapping[str, Mapping[str, Spent]], prices: Prices | None) 
 def usage_rows(about: Mapping[str, Value], run: Mapping[str, Spent]) -> list[dict[str, Value]]:
     """A row for each stage of a run, after the columns that say which run it is."""
     return [{**about, "stage": stage, **asdict(of_stage)} for stage, of_stage in run.items()]
-
-
-def fixed(name: str, digits: int) -> Show:
-    """How an amount is shown, with so many digits; a dash for what is unknown."""
-    return lambda row: "–" if row[name] is None else f"{row[name]:,.{digits}f}"
 
 
 USAGE_COLUMNS = (

@@ -65,7 +65,8 @@ def test_a_model_that_always_says_a_has_accuracy_one_half_and_no_consistency(row
     assert scores["accuracy"] == 0.5 and scores["share_a"] == 1.0 and scores["consistency"] == 0.0
     assert scores["both_orders"]["always_a"] == 1.0 and scores["both_orders"]["always_b"] == 0.0
     assert scores["p_value"] == 1.0  # it is never right in both orders
-    assert scores["intervals"]["accuracy"] == [0.5, 0.5] and scores["intervals"]["consistency"] == [0.0, 0.0]
+    assert scores["intervals"]["accuracy"] == [0.5, 0.5]
+    assert scores["intervals"]["consistency"] == pytest.approx([0.0, 1 - 0.025 ** (1 / 50)])  # of fifty excerpts
 
 
 def test_a_consistent_model_keeps_its_accuracy_and_its_significance(rows):

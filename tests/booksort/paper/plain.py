@@ -125,6 +125,9 @@ def estimate(values: Sequence[float | None], clusters: Sequence[Any]) -> dict[st
     if lost:
         return found | {"lowest": sum(known) / len(values), "highest": (sum(known) + lost) / len(values)}
     low, high = interval(known, clusters)
+    if known and set(known) in ({0.0}, {1.0}) and low is not None:  # the exact interval of as many clusters
+        low, high = binomtest((k := len(set(clusters))) * int(known[0]), k).proportion_ci(method="exact")
+        low, high = pytest.approx(low), pytest.approx(high)
     return found | {"mean": fmean(known), "sd": stdev(known) if n > 1 else None, "low": low, "high": high}
 
 

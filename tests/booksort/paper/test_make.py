@@ -110,7 +110,7 @@ def test_notes_say_what_few_questions_show_and_what_no_width_means(found, run_of
     for name, texts in said.items():
         assert all(any(text in note for note in found[name].notes) for text in texts), name
     shown = run_of["shown"]
-    always = made_of([replace(shown, questions=shown.questions.assign(outcome="right", right=1.0))])
+    always = made_of([replace(shown, questions=shown.questions.assign(right=0.5))])
     for name in ("Table 2", "Figure 3a", "Figure 7", "Figure 8", "Table 11"):
         assert any(note.startswith("± 0.000") for note in always[name].notes), name
     assert any("memory none" in note for note in always["Table 11"].notes) and len(always["Table 11"].columns) == 4

@@ -158,5 +158,7 @@ def _recall(run: PaperRun) -> Estimate:
         found.assign(excerpt=asked.reindex(found["id"]).to_numpy()),
         "recall",
         cluster="excerpt",
-        interval=lambda values, of: cluster_bootstrap(lambda weights: weighted_mean(weights, np.array(values)), of),
+        interval=lambda values, of: cluster_bootstrap(
+            lambda weights: weighted_mean(weights, np.array(values)), of, bounds=(0.0, 1.0)
+        ),
     )

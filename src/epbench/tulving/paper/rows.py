@@ -99,7 +99,8 @@ def f1_of(questions: pd.DataFrame, column: str = "f1") -> Estimate:
     import numpy as np
 
     def bootstrap(values: Sequence[float], clusters: Sequence[Any]) -> tuple[float, float] | None:
-        return cluster_bootstrap(lambda weights: weighted_mean(weights, np.array(values, float)), clusters)
+        known = np.array(values, float)
+        return cluster_bootstrap(lambda weights: weighted_mean(weights, known), clusters, bounds=(0.0, 1.0))
 
     return estimate(questions, column, cluster=EVENTS, interval=bootstrap)
 

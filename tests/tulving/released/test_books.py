@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import zipfile
 from collections import Counter
@@ -32,8 +33,12 @@ def unpacked(released, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def archive(unpacked, tmp_path) -> Path:
-    """A copy that a test may damage."""
-    return Path(shutil.copytree(unpacked, tmp_path / "data"))
+    """A copy whose books and events a test may damage; thousands of answers are only linked."""
+
+    def copy(source: str, target: str) -> None:
+        (os.link if "/answers/" in source else shutil.copyfile)(source, target)
+
+    return Path(shutil.copytree(unpacked, tmp_path / "data", copy_function=copy))
 
 
 @pytest.mark.parametrize(("path", "book", "counts"), BOOKS, ids=lambda value: getattr(value, "name", ""))

@@ -83,4 +83,6 @@ def test_questions_that_all_agree_do_not_make_a_mean_certain(value: float, least
     values = np.full(3, value)
     low, high = cluster_bootstrap(lambda w: weighted_mean(w, values), range(3), bounds=(least, 1.0)) or (0.0, 0.0)
     exact = binomtest(3, 3).proportion_ci(method="exact").low  # what three successes of three leave open
+    few = cluster_bootstrap(lambda w: weighted_mean(w, np.full(9, value)), range(9), bounds=(least, 1.0), seen=3)
+    assert few == (low, high)
     assert (low, high) == pytest.approx((0.0, 1 - exact) if value == 0 else (1 - (1 - least) * (1 - exact), 1.0))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -208,15 +209,15 @@ def _mean(rows: pd.DataFrame) -> Estimate:
 
     halves = rows[HALF] if HALF in rows else rows[VALUE].notna() | True
     known = halves[rows[VALUE].notna()].to_numpy()
+    parts = [half for half in (known, ~known) if half.any()]
 
     def statistic(weights: Any, values: Any) -> Any:
-        parts = [half for half in (known, ~known) if half.any()]
         return np.mean([weighted_mean(weights[:, half], values[half]) for half in parts], axis=0)
 
     def interval(values: Any, clusters: Any) -> tuple[float, float] | None:
-        return cluster_bootstrap(
-            lambda weights: statistic(weights, np.asarray(values)), list(clusters), bounds=(0.0, 1.0)
-        )
+        seen = min(len(set(compress(clusters, half))) for half in parts)
+        drawn = partial(statistic, values=np.asarray(values))
+        return cluster_bootstrap(drawn, list(clusters), bounds=(0.0, 1.0), seen=seen)
 
     found = estimate(rows, VALUE, cluster=CLUSTER, interval=interval)
     if HALF not in rows or not 0 < halves.mean() < 1:

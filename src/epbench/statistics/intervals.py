@@ -32,6 +32,7 @@ def cluster_bootstrap(
     resamples: int = RESAMPLES,
     seed: int = 0,
     bounds: tuple[float, float] | None = None,
+    seen: int | None = None,
 ) -> tuple[float, float] | None:
     """95 % percentile interval of a statistic, by drawing whole clusters with replacement.
 
@@ -46,6 +47,7 @@ def cluster_bootstrap(
         bounds: The least and the greatest value that a mean can have, such as 0 and 1. Where every draw gives one of
             them, the draws do not show how far from it the true mean may be: three right answers of three are no proof
             of perfection. The other end is then that of Clopper and Pearson for as many clusters.
+        seen: For that, the number of clusters that have a value; all of them unless given.
 
     Returns:
         (low, high), or None if there are fewer than two clusters or the statistic is undefined in most draws.
@@ -59,7 +61,7 @@ def cluster_bootstrap(
     if len(values) < resamples / 2:
         return None
     if bounds:
-        (least, most), unseen = bounds, 1 - ((1 - _LEVEL) / 2) ** (1 / len(set(clusters)))
+        (least, most), unseen = bounds, 1 - ((1 - _LEVEL) / 2) ** (1 / (seen or len(set(clusters))))
         if np.allclose(values, least):
             return least, least + (most - least) * unseen
         if np.allclose(values, most):

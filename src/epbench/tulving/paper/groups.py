@@ -190,7 +190,8 @@ def over_bins(questions: pd.DataFrame, column: str) -> Estimate:
         total: NDArray[np.float64] = sum(weighted_mean(weights * of_bin, values) for of_bin in chosen)  # type: ignore[assignment]
         return total / len(chosen)
 
-    low, high = cluster_bootstrap(mean, judged[EVENTS].tolist(), bounds=(0.0, 1.0)) or (None, None)
+    seen = min((judged[EVENTS][of_bin].nunique() for of_bin in chosen), default=None)
+    low, high = cluster_bootstrap(mean, judged[EVENTS].tolist(), bounds=(0.0, 1.0), seen=seen) or (None, None)
     return Estimate(n, 0, fmean(one.mean or 0.0 for one in of_bins), low=low, high=high)
 
 

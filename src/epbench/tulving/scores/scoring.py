@@ -401,7 +401,9 @@ def _interval(
         mean: NDArray[np.float64] = np.mean(means, axis=0)
         return mean
 
-    return cluster_bootstrap(statistic, names, bounds=(least, 1.0))
+    return cluster_bootstrap(
+        statistic, names, bounds=(least, 1.0), seen=min(map(len, filter(None, parts)), default=None)
+    )
 
 
 def _awareness(means: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -26,8 +26,8 @@ Args:
 
 Returns:
     accuracy (float): the share of right answers, in [0, 1].
-    ci_low, ci_high (float): its 95 % percentile interval from 2,000 bootstrap samples, the same on every call; None
-        with a single cluster.
+    ci_low, ci_high (float): its 95 % percentile interval from 2,000 bootstrap samples, the same on every call; the
+        exact one where all answers are right, or all wrong; None with a single cluster.
     share_a (float): the share of A among the valid answers; None if there are none. Values far from 0.5 show a bias.
     n, n_invalid (int): the number of questions, and of answers that are neither A nor B.
     p_value (float): one-sided binomial test: the probability of at least as many right answers by guessing.

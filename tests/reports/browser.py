@@ -35,6 +35,7 @@ class Browser:
         self._session = self.do("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.do(f"{domain}.enable")
+        self.do("Page.setLifecycleEventsEnabled", enabled=True)
 
     def __enter__(self):
         return self
@@ -62,13 +63,18 @@ class Browser:
 
     def open(self, path):
         """Open a file and wait until it is loaded and drawn; return the seconds that took."""
-        self.events.clear()
+        self._load("about:blank")  # the page before ends here, with what it still polls and complains of
         begin = time.perf_counter()
-        self.do("Page.navigate", url=path if str(path).startswith("http") else Path(path).resolve().as_uri())
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
-            self.events.append(json.loads(self._socket.recv(timeout=_SECONDS)))
+        self._load(path if str(path).startswith("http") else Path(path).resolve().as_uri())
         self.drawn()
         return time.perf_counter() - begin
+
+    def _load(self, url):
+        self.events.clear()
+        loader = self.do("Page.navigate", url=url)["loaderId"]
+        loaded = {"loaderId": loader, "name": "load"}
+        while not any(loaded.items() <= event.get("params", {}).items() for event in self.events):
+            self.events.append(json.loads(self._socket.recv(timeout=_SECONDS)))
 
     def js(self, expression):
         """The value of an expression of JavaScript; of a promise, what it comes to."""

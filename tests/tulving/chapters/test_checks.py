@@ -1,5 +1,7 @@
 """The checks of a chapter by its plan: what is right passes, and every fault is found by its own check."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -184,3 +186,20 @@ def test_at_level_four_the_event_is_named_once_and_the_first_name_of_a_nickname_
 def test_at_level_two_the_date_stands_as_questions_write_it():
     _, _, task, _ = chosen(2, always)
     assert task.plan.when == f"on {in_words(task.event.time)}" and task.plan.fixed == []
+
+
+WORLD = outline(2).universe
+NAMES = [*WORLD.spaces[:3], *WORLD.entities[:3], *WORLD.contents[:3]]
+
+
+@given(
+    st.lists(st.sampled_from([*NAMES, *(f"{name}s" for name in NAMES), "x", "-", "'s", ","]), max_size=8), st.booleans()
+)
+def test_names_are_found_as_whole_words_in_their_order(parts, close):
+    text = ("" if close else " ").join(parts)
+    found = [
+        (match.start(), name)
+        for name in [*WORLD.spaces, *WORLD.entities, *WORLD.contents]
+        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?![^\W_])", text, re.IGNORECASE)
+    ]
+    assert [mention.name for mention in Vocabulary(WORLD).names(text)] == [name for _, name in sorted(found)]

@@ -6,7 +6,14 @@ import pytest
 
 from epbench.draws import RandomStream
 from epbench.tulving.events.universe import load_universe
-from epbench.tulving.levels.banks import CONTRASTS, contrasts_of, patterns_of, references_bank
+from epbench.tulving.levels.banks import (
+    CONTRASTS,
+    IN_LETTERS,
+    NUMBER_IN_LETTERS,
+    contrasts_of,
+    patterns_of,
+    references_bank,
+)
 from epbench.tulving.levels.plot import asides_of
 from epbench.tulving.scenes.patterns import Sentence, has_doubled_word, with_right_articles
 from epbench.tulving.scenes.scene_files import TONES, distinct_paraphrases, load_scenery
@@ -78,3 +85,7 @@ def test_what_a_kind_of_event_is_called_does_not_hide_where_it_ends(universe):
             )
             match = frame.whole(written)
             assert match and said(match, "event").lower() == words.lower(), written
+
+
+def test_every_number_in_letters_is_read_whole():
+    assert [re.match(NUMBER_IN_LETTERS, f"{number} days")[0] for number in IN_LETTERS] == list(IN_LETTERS)

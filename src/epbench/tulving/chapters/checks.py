@@ -229,11 +229,26 @@ class Vocabulary:
         """Yield the dates in any format, then the names as whole words in any case, in the order of the text."""
         for _, _, written in find_dates(text):
             yield Found("date", written)
+        yield from self.names(text)
+
+    def names(self, text: str) -> Iterator[Found]:
+        """Yield the names alone."""
         lowered = text.lower()
-        if self._by_first_word.keys().isdisjoint(_WORD.findall(lowered)):
-            return
-        for match in _WORD.finditer(lowered):
-            for name, mention in self._by_first_word.get(match[0], ()):
-                end = match.start() + len(name)
-                if lowered.startswith(name, match.start()) and not lowered[end : end + 1].isalnum():
-                    yield mention
+        found = [
+            (at, order, mention)
+            for word in self._by_first_word.keys() & _WORD.findall(lowered)
+            for order, (name, mention) in enumerate(self._by_first_word[word])
+            for at in _whole_words(name, lowered)
+        ]
+        for _, _, mention in sorted(found):
+            yield mention
+
+
+def _whole_words(name: str, text: str) -> Iterator[int]:
+    """Where a name stands in a text, but not within longer words."""
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
+        if not before.isalnum() and before != "_" and not after.isalnum():
+            yield at
+        at = text.find(name, at + 1)

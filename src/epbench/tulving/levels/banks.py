@@ -66,4 +66,7 @@ IN_LETTERS = (
     *(f"{n} hundred and {rest}".removesuffix(" and zero") for n in ("one", "two", "three") for rest in _BELOW_100),
 )
 """The numbers from 0 to 399."""
+_FROM_1_TO_99 = rf"(?:(?:{'|'.join(_TENS)})(?:-(?:{'|'.join(_ONES[1:10])}))?|{'|'.join(_ONES[:0:-1])})"
+NUMBER_IN_LETTERS = rf"(?:(?:one|two|three) hundred(?: and {_FROM_1_TO_99})?|{_FROM_1_TO_99}|zero)"
+"""A regular expression of these."""
 NTH = ("first", "second", "third", "fourth")

@@ -138,8 +138,14 @@ def add_withdrawals(book: Book, chosen: Sequence[Vain]) -> None:
     draws = RandomStream("withdrawals", book.seed)
     read = {spot for plan in book.plans for evidence in plan.evidence.values() for spot in evidence.spots}
     read |= {outcome.spot for plan in book.plans for outcome in plan.outcomes}
+    unread = [
+        spot
+        for number, layout in enumerate(book.layouts)
+        for paragraph in range(1, layout.n_paragraphs + 1)
+        if (spot := Spot(number, paragraph)) not in read
+    ]
     for number, words, wrong in chosen:
-        others = [spot for spot in _spots(book) if spot.number != number and spot not in read]
+        others = [spot for spot in unread if spot.number != number]
         if len(others) < 2:
             continue
         hosts = draws.sample(others, 2)
@@ -147,14 +153,6 @@ def add_withdrawals(book: Book, chosen: Sequence[Vain]) -> None:
         book.tell(hosts[0].number, "correction", known, draws, hosts[0].paragraph)
         book.tell(hosts[1].number, "withdrawal", {"anchor": words}, draws, hosts[1].paragraph)
         book.plans[number].withdrawn.add(hosts[1].number)
-
-
-def _spots(book: Book) -> list[Spot]:
-    return [
-        Spot(number, paragraph)
-        for number, layout in enumerate(book.layouts)
-        for paragraph in range(1, layout.n_paragraphs + 1)
-    ]
 
 
 def _with_other_dates(

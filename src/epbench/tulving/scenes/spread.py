@@ -109,15 +109,18 @@ class Spread:
         self._most = max(1, int(MOST_CHAPTERS * n_chapters))
         self._candidates = max(1, min(MOST_CANDIDATES, CANDIDATES // max(1, n_chapters)))
         self._seen: dict[int, int] = {}
+        self._frequent: set[int] = set()
 
     def allows(self, sentence: str) -> bool:
         """Whether the book can have a sentence: not if eight words in a row consist of runs that are too frequent."""
-        return sentence.count(" ") < RUN - 1 or self._allows(_runs(_numbers_of(sentence)))
+        return not self._frequent or sentence.count(" ") < RUN - 1 or self._allows(_runs(_numbers_of(sentence)))
 
     def _allows(self, runs: Sequence[int]) -> bool:
+        if self._frequent.isdisjoint(runs):
+            return True
         frequent = 0
         for run in runs:
-            frequent = frequent + 1 if self._seen.get(run, 0) >= self._most else 0
+            frequent = frequent + 1 if run in self._frequent else 0
             if frequent > RUN - GRAM:
                 return False
         return True
@@ -127,8 +130,11 @@ class Spread:
         self._add(_runs(_numbers_of(sentence)))
 
     def _add(self, runs: Sequence[int]) -> None:
+        seen, most = self._seen, self._most
         for run in runs:
-            self._seen[run] = self._seen.get(run, 0) + 1
+            seen[run] = times = seen.get(run, 0) + 1
+            if times == most:
+                self._frequent.add(run)
 
     def freshest(
         self, pool: list[T], draft: Callable[[T], Draft], draws: RandomStream, *, unsaid: str = ""
@@ -172,11 +178,11 @@ class Spread:
     def _write(self, steps: Sequence[_Step], draws: RandomStream, fill: Callable[[str], str], draft: Draft) -> None:
         parts, numbers = draft.parts, draft.numbers
         for step in steps:
-            if isinstance(step, list):
-                self._write(self._freshest(step, draws, numbers), draws, fill, draft)
-            elif isinstance(step, tuple):
+            if isinstance(step, tuple):
                 parts.append(step[0])
                 numbers += step[1]
+            elif isinstance(step, list):
+                self._write(self._freshest(step, draws, numbers), draws, fill, draft)
             else:
                 text = fill(step)
                 parts.append(text)

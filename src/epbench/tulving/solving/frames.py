@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS
 from epbench.tulving.events.universe import Universe
-from epbench.tulving.levels.banks import CONTRASTS, IN_LETTERS, NTH, contrasts_of, patterns_of, references_bank
+from epbench.tulving.levels.banks import CONTRASTS, NTH, NUMBER_IN_LETTERS, contrasts_of, patterns_of, references_bank
 from epbench.tulving.levels.plot import asides_bank, asides_name
 from epbench.tulving.scenes.patterns import Part, Pattern, Sentence, parse
 from epbench.tulving.scenes.scene_files import TONES
@@ -50,7 +50,7 @@ def _slots() -> Mapping[str, str]:
         "content": r"[A-Z0-9][\w’' -]*?",
         "phrase": r"[Tt]he [\w’', -]+?",
         **dict.fromkeys(("feature", "first", "second"), rf"(?i:{features})"),
-        "n": rf"\b(?i:{'|'.join(sorted(IN_LETTERS, key=len, reverse=True))})",
+        "n": rf"\b(?i:{NUMBER_IN_LETTERS})",
         "nth": "|".join(NTH),
         "month": "|".join(MONTHS),
         "side": "after|before",
@@ -108,26 +108,32 @@ def _whole_words(part: Part, before: bool, after: bool) -> list[str]:
 
 
 Label = TypeVar("Label")
+_ANY = frozenset([""])
+"""What every text has among its words."""
 
 
 class Frames(Generic[Label]):
-    """Frames by their rarest word, so that few of them are tried on a text."""
+    """Frames by their two rarest words, so that few of them are tried on a text."""
 
     def __init__(self, frames: Iterable[tuple[Label, Frame]]) -> None:
         """Sort the frames; each has a label."""
         listed = list(frames)
         n = Counter(word for _, frame in listed for words in frame.needs for word in words)
-        self._by_word: dict[str, list[tuple[int, Label, Frame]]] = defaultdict(list)
+        self._by_word: dict[str, list[tuple[int, Label, Frame, frozenset[str]]]] = defaultdict(list)
         for order, (label, frame) in enumerate(listed):
-            for word in min(frame.needs, key=lambda words: sum(n[word] for word in words), default=[""]):
-                self._by_word[word].append((order, label, frame))
+            needs = sorted(frame.needs, key=lambda words: sum(n[word] for word in words))
+            rarest, next_one = (*needs, _ANY, _ANY)[:2]
+            for word in rarest:
+                self._by_word[word].append((order, label, frame, next_one))
+        self._words = frozenset(self._by_word)
 
     def fitting(self, text: str) -> Iterator[tuple[Label, Frame]]:
         """Yield the frames that a text may have, in their order."""
         words = _words_of(text)
-        found = {entry[0]: entry for word in words if word in self._by_word for entry in self._by_word[word]}
+        rare = words & self._words
+        found = {entry[0]: entry for word in rare for entry in self._by_word[word] if not entry[3].isdisjoint(words)}
         for order in sorted(found):
-            yield found[order][1:]
+            yield found[order][1:3]
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,8 @@ mentioned in passing is set aside first; what a kind of event is called, the boo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -15,9 +16,10 @@ from epbench.tulving.chapters.checks import Vocabulary
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS, find_dates
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.banks import IN_LETTERS, NTH
-from epbench.tulving.solving.frames import any_phrase, phrase_frames, place_of, role, said, sentence_frames
+from epbench.tulving.solving.frames import Frame, any_phrase, phrase_frames, place_of, role, said, sentence_frames
 
 _SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”])) (?=[\"“A-Z0-9])")
+_AFTER_THE = re.compile(r"\b[Tt]he ([\w'-]+)")
 
 Place = tuple[int, int]
 """The numbers of a chapter and of a paragraph in it, from 1."""
@@ -105,38 +107,38 @@ class Statements:
 
     def of_book(self, chapters: Sequence[tuple[int, str]]) -> list[Statement]:
         """Return what the chapters of a book say, given their numbers and texts."""
-        paragraphs = [
-            ((number, at), _SENTENCE_END.split(paragraph))
+        told = [
+            (
+                (number, at),
+                sentence,
+                [(kind, match) for kind, frame in self._frames.fitting(sentence) if (match := frame.whole(sentence))],
+                list(any_phrase().fitting(sentence)),
+            )
             for number, text in chapters
             for at, paragraph in enumerate(text.split("\n\n"), 1)
+            for sentence in _SENTENCE_END.split(paragraph)
         ]
-        glosses = [gloss for _, sentences in paragraphs for sentence in sentences for gloss in self._glosses(sentence)]
+        glosses = [self._glossed(match) for _, _, matches, _ in told for kind, match in matches if kind == "gloss"]
         self._phrases, self._events = {}, dict(self._contents)
-        for words in sorted({words for words, _ in glosses}, key=lambda words: (-len(words), words)):
+        for words in sorted({gloss[0] for gloss in glosses if gloss}, key=lambda words: (-len(words), words)):
             self._phrases.setdefault(words.split()[1].lower(), []).append(words)
             self._events[words.removeprefix("the ").lower()] = words
-        return [
-            statement
-            for place, sentences in paragraphs
-            for sentence in sentences
-            for statement in self._of_sentence(place, sentence)
-        ]
-
-    def _glosses(self, sentence: str) -> Iterator[tuple[str, str]]:
-        """What a kind of event is called, and its name, if the sentence says so."""
-        for _, frame in phrase_frames("gloss").fitting(sentence):
-            if (match := frame.whole(sentence)) and (gloss := self._glossed(match)):
-                yield gloss
+        return [statement for sentence in told for statement in self._of_sentence(*sentence)]
 
     def _glossed(self, match: re.Match[str]) -> tuple[str, str] | None:
         content = self._contents.get(said(match, "content").lower())
         return (_lowered(said(match, "phrase")), content) if content else None
 
-    def _of_sentence(self, place: Place, sentence: str) -> Iterator[Statement]:
+    def _of_sentence(
+        self,
+        place: Place,
+        sentence: str,
+        matches: Sequence[tuple[str, re.Match[str]]],
+        phrases: Sequence[tuple[str, Frame]],
+    ) -> Iterator[Statement]:
+        """What a sentence says, given the frames that it is, and those of the phrases that it may have."""
         told = sentence
-        for kind, frame in self._frames.fitting(sentence):
-            if (match := frame.whole(sentence)) is None:
-                continue
+        for kind, match in matches:
             if kind == "aside":
                 return
             if kind in self._of_their_own:
@@ -146,7 +148,7 @@ class Statements:
             else:
                 told = said(match, kind)
                 break
-        yield from self._facts(place, told)
+        yield from self._facts(place, told, phrases)
 
     def _entitled(self, match: re.Match[str]) -> tuple[str, str]:
         return _lowered(said(match, "title")), said(match, "entity")
@@ -194,54 +196,52 @@ class Statements:
     }
     """The sentences that say one thing and nothing else, and how each is read."""
 
-    def _facts(self, place: Place, text: str) -> Iterator[Statement]:
-        rest, parts = text, {part for part, _ in any_phrase().fitting(text)}
-        if "claim" in parts and (claim := _within("claim", rest)):
+    def _facts(self, place: Place, text: str, phrases: Sequence[tuple[str, Frame]]) -> Iterator[Statement]:
+        rest, frames = text, defaultdict[str, list[Frame]](list)
+        for part, frame in phrases:
+            frames[part].append(frame)
+        if claim := _first_within(frames["claim"], rest):
             words, witness = said(claim, "words"), said(claim, "witness")
             days, space = [day for _, day, _ in find_dates(words)], self._last_space(words)
             rest = rest.replace(claim[0], "—")
             if days or space:
                 yield Statement(place, "date" if days else "location", Claim(witness, days[-1] if days else space))
-        if dated := self._relation(rest, parts):
+        if dated := self._relation(rest, frames):
             rest = rest.replace(dated[1], "—")
             yield Statement(place, "date", dated[0])
-        if "where" in parts and (meeting := _within("where", rest)):
+        if meeting := _first_within(frames["where"], rest):
             rest = rest.replace(meeting[0], "—")
             yield Statement(place, "location", Anchor(group=_lowered(said(meeting, "group"))))
-        if "described" in parts and (described := _within("described", rest)):
+        if described := _first_within(frames["described"], rest):
             rest = rest.replace(described[0], "—")
             yield Statement(place, "location", Described(said(described, "first"), said(described, "second")))
         yield from self._explicit(place, rest)
 
     def _last_space(self, text: str) -> str | None:
-        spaces = [mention.name for mention in self._vocabulary.mentions(text) if mention.fact == "location"]
+        spaces = [mention.name for mention in self._vocabulary.names(text) if mention.fact == "location"]
         return spaces[-1] if spaces else None
 
     def _explicit(self, place: Place, text: str) -> Iterator[Statement]:
         for _, day, _ in find_dates(text):
             yield Statement(place, "date", day)
-        for mention in self._vocabulary.mentions(text):
-            if mention.fact == "content":
-                yield Statement(place, "named", mention.name)
-            elif mention.fact != "date":
-                yield Statement(place, mention.fact, mention.name)  # type: ignore[arg-type]
+        for mention in self._vocabulary.names(text):
+            kind = "named" if mention.fact == "content" else mention.fact
+            yield Statement(place, kind, mention.name)  # type: ignore[arg-type]
         for match in self._titles.finditer(text):
             yield Statement(place, "entity", _lowered(match[0]))
-        for match in re.finditer(r"\b[Tt]he ([\w'-]+)", text):
-            following = text[match.start() :].lower()
-            words = next(
-                (words for words in self._phrases.get(match[1].lower(), ()) if _begins(following, words)), None
-            )
-            if words:
-                yield Statement(place, "named", words)
+        for match in _AFTER_THE.finditer(text):
+            if phrases := self._phrases.get(match[1].lower()):
+                following = text[match.start() :].lower()
+                if words := next((words for words in phrases if _begins(following, words)), None):
+                    yield Statement(place, "named", words)
 
-    def _relation(self, sentence: str, parts: Set[str]) -> tuple[Relation, str] | None:
+    def _relation(self, sentence: str, frames: Mapping[str, Sequence[Frame]]) -> tuple[Relation, str] | None:
         """The relation to another chapter, and its words."""
-        if "ended" in parts and (match := _within("ended", sentence)):
+        if match := _first_within(frames["ended"], sentence):
             return Relation(Anchor(span=_lowered(said(match, "span")))), match[0]
         told = []
-        for part in parts & _RELATIONS:
-            for match in _all_within(part, sentence):
+        for part in frames.keys() & _RELATIONS:
+            for match in _all_within(frames[part], sentence):
                 if anchored := self._anchor(said(match, "anchor")):
                     begins, ends = place_of(match, "anchor")
                     words = match[0] if ends < match.end() else sentence[match.start() : begins + anchored[1]]
@@ -253,7 +253,7 @@ class Statements:
 
     def _anchor(self, text: str) -> tuple[Anchor, int] | None:
         """The chapter that the beginning of a text names, and the length of the words that name it."""
-        for match in _all_within("landmark", text):
+        for match in _all_within((frame for _, frame in phrase_frames("landmark").fitting(text)), text):
             if match.start() == 0:
                 return Anchor(group=_lowered(said(match, "group"))), match.end()
         content, space = _first(text, self._events), _first(text, self._spaces)
@@ -292,12 +292,12 @@ _KINDS = {"meeting": "met", "counterclaim": "location"}
 """The kinds of statement that sentences make whose part of the bank has another name."""
 
 
-def _within(part: str, text: str) -> re.Match[str] | None:
-    return next(iter(_all_within(part, text)), None)
+def _first_within(frames: Sequence[Frame], text: str) -> re.Match[str] | None:
+    return next(_all_within(frames, text), None) if frames else None
 
 
-def _all_within(part: str, text: str) -> Iterable[re.Match[str]]:
-    return (match for _, frame in phrase_frames(part).fitting(text) if (match := frame.within(text)))
+def _all_within(frames: Iterable[Frame], text: str) -> Iterator[re.Match[str]]:
+    return (match for frame in frames if (match := frame.within(text)))
 
 
 def _lowered(words: str) -> str:

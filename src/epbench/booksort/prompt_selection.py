@@ -45,21 +45,15 @@ MOST_FAILED = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The results of one prompt or one reading.
+    """The results of one prompt or one reading."""
 
-    Attributes:
-        number: Number of the prompt or reading.
-        n: Number of answered questions.
-        failed: Number of questions without an answer, or with a truncated one. They count as neither right nor wrong.
-        accuracy: Accuracy over the answered questions, from 0 to 1. An answer other than A or B is wrong.
-        share_a: Share of A among the answers that are A or B; None if there are none.
-    """
-
-    number: int
-    n: int
+    number: int  # number of the prompt or reading
+    n: int  # number of answered questions
+    # Number of questions without an answer, or with a truncated one. They count as neither right nor wrong.
     failed: int
+    # Accuracy over the answered questions, from 0 to 1. An answer other than A or B is wrong.
     accuracy: float
-    share_a: float | None
+    share_a: float | None  # share of A among the answers that are A or B; None if there are none
 
 
 def select_prompt(
@@ -72,19 +66,9 @@ def select_prompt(
 ) -> dict[str, Any]:
     """Try every prompt, choose one, and write `prompt_selection.json`.
 
-    An earlier choice in the folder is kept, because the answers of the run were given to that prompt.
-
-    Args:
-        folder: Folder of the run.
-        requests: The requests about all pairs, by number of the prompt.
-        pairs: The held-out pairs.
-        model: The model that answers.
-        progress: Shows a progress bar.
-        what: `prompt` or `reading`.
-
-    Returns:
-        The content of the file: prompt (the number chosen), reason, tied (numbers), and prompts (the fields of `Tried` for
-        each); or reading and readings instead of prompt and prompts.
+    An earlier choice in the folder is kept, because the answers of the run were given to that prompt. The content of the
+    file is prompt (the number chosen), reason, tied (numbers), and prompts (the fields of `Tried` for each); or reading
+    and readings.
 
     Raises:
         RunFailed: Too many requests about a prompt failed. Nothing is chosen, and the next run asks them again.
@@ -110,11 +94,7 @@ def select_prompt(
 
 
 def choose(tried: Sequence[Tried], what: Choice = "prompt") -> dict[str, Any]:
-    """Choose by the rule above, and return the content of `prompt_selection.json`.
-
-    Raises:
-        RunFailed: More than `MOST_FAILED` of the questions of a prompt have no answer.
-    """
+    """Choose by the rule above; RunFailed if more than `MOST_FAILED` of the questions of a prompt have no answer."""
     for candidate in tried:
         asked = candidate.n + candidate.failed
         if candidate.failed > MOST_FAILED * asked:

@@ -37,16 +37,10 @@ def curves(
     chance: float | None = None,
     episodic: bool = True,
 ) -> str:
-    """Draw two panels, as an HTML figure: scores by epoch on the left, perplexities by epoch on the right.
+    """Draw two panels, as an HTML figure: scores (0 to 1) by epoch on the left, perplexities by epoch on the right.
 
-    Args:
-        epochs: The measured epochs; 0 is the model before training.
-        remembered: Scores from 0 to 1.
-        perplexities: For each epoch the perplexity of each text by its name, drawn on a logarithmic axis. Those of texts
-            that were never trained show what remembering costs.
-        chance: The score of a guess, drawn as a line; None for none.
-        episodic: Whether the memory is episodic after the first epoch, as that of a text is which was read once; a line
-            then marks that epoch.
+    Epoch 0 is the model before training. The perplexity of texts that were never trained shows what remembering costs. A
+    line marks the first epoch if the memory is `episodic` after it, as that of a text is which was read once.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullFormatter
@@ -136,13 +130,7 @@ def epoch_name(epoch: int) -> str:
 
 
 def perplexity_table(epochs: Sequence[Record], notes: Sequence[str] = (), *, episodic: bool = True) -> Table:
-    """What remembering costs: a row for each measured epoch, with the perplexity of trained and of other texts.
-
-    Args:
-        epochs: By epoch, its number `epoch` and the `perplexity` of each text by name; None where there is none.
-        notes: Sentences below the table.
-        episodic: Whether the memory is episodic after the first epoch, as in `epbench.finetuning.curves.curves`.
-    """
+    """What remembering costs: a row for each measured epoch, with the perplexity of trained and of other texts."""
     shown = epoch_name if episodic else str
     names = list(dict.fromkeys(name for record in epochs for name in record["perplexity"]))
     rows = [
@@ -152,12 +140,7 @@ def perplexity_table(epochs: Sequence[Record], notes: Sequence[str] = (), *, epi
 
 
 def training_table(method: str, training: Record) -> Table:
-    """What training took.
-
-    Args:
-        method: How the weights were trained, such as `all weights`.
-        training: What `training_summary` has added up.
-    """
+    """What training took, as `training_summary` has added it up."""
     facts = {"method": method}
     facts |= {name: f"{training[name]:,}" for name in ("steps", "tokens", "learned")}
     facts["tokens a second"] = "–" if training["tokens_per_second"] is None else f"{training['tokens_per_second']:,.0f}"
@@ -173,14 +156,7 @@ def _perplexity(value: float | None) -> str:
 
 
 def training_page(title: str, run: Mapping[str, Any], scores: Mapping[str, Any], shown: str) -> str:
-    """Return the page of a training.
-
-    Args:
-        title: The name of the run, as text.
-        run: The content of run.json.
-        scores: The content of scores.json: its warnings and its training.
-        shown: What was measured, as HTML.
-    """
+    """Return the page of a training, with what was measured, `shown`, as HTML."""
     return page(
         f"Fine-tuning as memory: {title}",
         f"""{warning_paragraphs(scores["warnings"])}

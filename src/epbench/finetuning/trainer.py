@@ -72,13 +72,9 @@ def _states(out: Path) -> dict[int, Path]:
 
 
 def write_weights(folder: Path, model: Any, state: Mapping[str, torch.Tensor], tokenizer: Any) -> None:
-    """Write the folder of a model, which appears whole or not at all.
+    """Write the folder of a model, which appears whole or not at all, in place of an older one.
 
-    Args:
-        folder: Where it goes; an older one is replaced.
-        model: The model that was trained, which says how the weights are used; its own weights may be parts of them.
-        state: The whole weights by name. They are written in bfloat16.
-        tokenizer: The tokenizer that goes with them.
+    The model that was trained says how the weights are used; `state` has them whole, and they are written in bfloat16.
     """
     # Imported here, so that a benchmark can train where only transformers and what it needs is installed.
     from epbench.files.json_files import read_json, write_json
@@ -209,11 +205,7 @@ def training_arguments(recipe: Recipe, out: Path) -> TrainingArguments:
 
 
 def load_for_training(base: str, recipe: Recipe) -> Any:
-    """Load a model in float32, with LoRA if the recipe says so.
-
-    Raises:
-        BadInput: There are no weights at this path or name.
-    """
+    """Load a model in float32, with LoRA if the recipe says so; BadInput if there are no weights at this path or name."""
     try:
         model = AutoModelForCausalLM.from_pretrained(
             base, dtype=torch.float32, attn_implementation=recipe.attn_implementation, trust_remote_code=False

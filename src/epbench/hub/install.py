@@ -86,13 +86,10 @@ def planned_install(folder: Path, namespace: str = "epbench") -> Installation:
 
 
 def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
-    """Install a dataset folder in the cache of `datasets` as `<namespace>/<folder's name>`, whatever had the name before.
+    """Install a dataset folder in the cache of `datasets` as `<namespace>/<folder's name>`; return its folder there.
 
     If the same content is already installed, nothing is done. The content that is replaced stays beside the new one, for
     programs that are loading it now; `load_dataset` no longer finds it, and the next replacement removes it.
-
-    Returns:
-        The folder in the cache.
 
     Raises:
         BadInput: The folder is not a dataset folder, its default config has no files, or its rows cannot be read.
@@ -216,23 +213,12 @@ def _content_hash(config: str, paths: list[Path]) -> str:
 
 
 def metric_is_installed(name: str, namespace: str = "epbench") -> bool:
-    """Whether `evaluate` has this metric in its cache, with the code of this version.
-
-    Raises:
-        BadInput: There is no metric with that name.
-    """
+    """Whether `evaluate` has this metric in its cache, with the code of this version."""
     return all(_holds(package, name) for package in _packages(name, namespace))
 
 
 def install_metric(name: str, namespace: str = "epbench") -> list[Path]:
-    """Install a metric in the module cache of `evaluate`, as `<name>` and as `<namespace>/<name>`.
-
-    Returns:
-        The folders in the cache.
-
-    Raises:
-        BadInput: There is no metric with that name.
-    """
+    """Install a metric in the module cache of `evaluate`, as `<name>` and as `<namespace>/<name>`; return both folders."""
     code = _code(name)
     version, places = hashlib.sha256(code).hexdigest(), []
     for package in _packages(name, namespace):

@@ -78,10 +78,6 @@ def metric_push(name: str, namespace: str) -> Push:
     """Compare a metric folder with the Space `<namespace>/<name>`, from which `evaluate.load` loads it.
 
     The tag is that of the package. It does not begin with `v`, as `evaluate.load` takes a tag of its own version first.
-
-    Raises:
-        BadInput: There is no metric with that name.
-        RunFailed: The Hub refuses to answer, or cannot be reached.
     """
     from epbench import __version__
 
@@ -89,20 +85,12 @@ def metric_push(name: str, namespace: str) -> Push:
 
 
 def run_push(folder: Path, namespace: str) -> Push:
-    """Compare what `write_run_folder` made of a run with the dataset of its name on the Hub; it gets no tag.
-
-    Raises:
-        RunFailed: The Hub refuses to answer, or cannot be reached.
-    """
+    """Compare what `write_run_folder` made of a run with the dataset of its name on the Hub; it gets no tag."""
     return _compared(folder, f"{namespace}/{folder.name}", "dataset", None)
 
 
 def check_may_be_passed_on(folder: Path) -> None:
-    """Refuse rows that belong to others.
-
-    Raises:
-        BadInput: The folder is not a dataset folder, or its card names no licence.
-    """
+    """Refuse rows that belong to others: their card names no licence."""
     parquet_files(folder)
     license = header_of(folder).get("license")
     if license in (None, "unknown"):
@@ -205,15 +193,7 @@ _CONFLICTS = (409, 412)  # 412: the parent of the commit is no longer the newest
 
 
 def push(planned: Push, *, private: bool = False, move_tag: bool = False) -> Push:
-    """Make the repository what the folder is, and set the tag.
-
-    Args:
-        planned: What `dataset_push` or `metric_push` found.
-        private: Whether a new repository is private.
-        move_tag: Whether to take the tag from other content.
-
-    Returns:
-        What has been committed; nothing if there was no difference.
+    """Make the repository what the folder is, set the tag, and return what has been committed.
 
     Raises:
         BadInput: The tag is on other content, and is not to be moved.

@@ -30,33 +30,19 @@ _SAME = ("preset", "version")
 
 
 class Score(Struct, frozen=True):
-    """A dimension of a profile, as profile.json has it; see `epbench.profile.dimensions`.
+    """A dimension of a profile, as profile.json has it; see `epbench.profile.dimensions`."""
 
-    Attributes:
-        name: The dimension.
-        score: Its mean; None where questions failed, which leaves `lowest` and `highest`.
-        low: The lower end of the 95 % interval; None without one.
-        high: The upper end.
-        lowest: The score if all failed questions were wrong; None if none failed.
-        highest: The score if all failed questions were right.
-        floor: What an answer that needs no memory scores.
-        ceiling: The highest score.
-        n: The number of questions with an outcome.
-        failed: The number of those without.
-        run: The folder of the run, relative to the profile.
-    """
-
-    name: str
-    score: Number | None
-    low: Number | None
-    high: Number | None
-    lowest: Number | None
-    highest: Number | None
-    floor: Number
-    ceiling: Number
-    n: Whole
-    failed: Whole
-    run: str
+    name: str  # the dimension
+    score: Number | None  # its mean; None where questions failed, which leaves `lowest` and `highest`
+    low: Number | None  # the lower end of the 95 % interval; None without one
+    high: Number | None  # the upper end
+    lowest: Number | None  # the score if all failed questions were wrong; None if none failed
+    highest: Number | None  # the score if all failed questions were right
+    floor: Number  # what an answer that needs no memory scores
+    ceiling: Number  # the highest score
+    n: Whole  # the number of questions with an outcome
+    failed: Whole  # the number of those without
+    run: str  # the folder of the run, relative to the profile
 
 
 class Profile(Struct, frozen=True):
@@ -107,12 +93,9 @@ def write_profile(folder: Path, profile: Profile) -> None:
 
 
 def profile_page(profiles: Sequence[Profile], places: Mapping[str, str], tested: Table | None = None) -> str:
-    """The page of one profile, or of several overlaid.
+    """The page of one profile, or of several overlaid, with what differs between two (`tested`).
 
-    Args:
-        profiles: The profiles.
-        places: By name of a profile, the address of its folder as seen from the page; empty for the same one.
-        tested: What differs between two profiles.
+    `places` has, by name of a profile, the address of its folder as seen from the page; empty for the same one.
     """
     with drawing():
         picture = figure_html(_dots(profiles), _CAPTION)

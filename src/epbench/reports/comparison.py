@@ -26,31 +26,18 @@ _SMALLEST = 0.001  # smaller p-values are shown as "<0.001", and have the darkes
 
 
 def p_matrix(names: Sequence[str], p: PMatrix, title: str) -> str:
-    """A heat map of p-values as an HTML figure with its SVG.
+    """A heat map of p-values as an HTML figure with its SVG; readable for up to about fourteen names.
 
-    Each cell shows its p with two significant digits. Cells below 0.05 are bold and have an asterisk, so that they
-    are seen without colour too; the darker a cell, the smaller its p.
-
-    Args:
-        names: The names of the runs, from top to bottom and from left to right; readable up to about fourteen.
-        p: Square, with a row and a column for each name. A cell without a value is grey, and has a dash where it is not on
-            the diagonal.
-        title: What the p-values are, with a full stop. It stands below the figure, before the explanation of the marks.
-
-    Raises:
-        ValueError: The matrix is not as long and as wide as there are names.
+    Each cell shows its p with two significant digits. Cells below 0.05 are bold and have an asterisk, so that they are
+    seen without colour too; the darker a cell, the smaller its p. A cell without a value is grey, and has a dash where it
+    is not on the diagonal. The title, with a full stop, stands below the figure, before the explanation of the marks.
     """
     with drawing():
         return figure_html(p_matrix_figure(names, p), f"{title} Bold with an asterisk: p < {_LEVEL:g}.")
 
 
 def p_matrix_figure(names: Sequence[str], p: PMatrix, corrected: PMatrix | None = None) -> Figure:
-    """The heat map itself, to be called within `epbench.reports.figures.drawing`.
-
-    Args:
-        names: See `p_matrix`.
-        p: See `p_matrix`.
-        corrected: The same p-values, corrected for their number; they decide which cells are marked. None for p itself.
+    """The heat map itself, to be called within `epbench.reports.figures.drawing`; `corrected` decides which cells are marked.
 
     Raises:
         ValueError: A matrix is not as long and as wide as there are names.

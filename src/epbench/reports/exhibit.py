@@ -128,16 +128,11 @@ class Exhibit:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A table or a figure that could not be made.
+    """A table or a figure that could not be made."""
 
-    Attributes:
-        name: The name in the paper.
-        title: What it would show.
-        needs: Which runs or data it needs that were not given, such as "runs with memory rag-chapter on the same book".
-    """
-
-    name: str
-    title: str
+    name: str  # the name in the paper
+    title: str  # what it would show
+    # Which runs or data it needs that were not given, such as "runs with memory rag-chapter on the same book".
     needs: str
 
 
@@ -152,18 +147,7 @@ def exhibit(
     needs: str,
     **more: Any,
 ) -> Exhibit | Missing:
-    """A table or figure of these rows; without any, what says that it needs them.
-
-    Args:
-        name: See `Exhibit`, as for title, columns, notes and plot.
-        title: See there.
-        rows: The rows of its frame.
-        columns: See there.
-        notes: See there.
-        plot: See there.
-        needs: See `Missing`.
-        more: Further fields of `Exhibit`.
-    """
+    """A table or figure of these rows; without any, what says that it needs them. `more` are further fields of `Exhibit`."""
     frame = framed(rows)
     return Missing(name, title, needs) if frame.empty else Exhibit(name, title, frame, columns, notes, plot, **more)
 
@@ -292,16 +276,8 @@ def write_exhibits(
 ) -> Table:
     """Write `<name>.svg`, `.csv`, `.md` and `.tex` of each exhibit, and all of them as `tables.md` and `tables.html`.
 
-    Either all of these files are written or none.
-
-    Args:
-        out: The folder; it is made if it does not exist.
-        heading: The title of the page.
-        exhibits: What was made and what could not be made, in the order of the page.
-        boards: Leaderboards, which come first and are also written as `LEADERBOARD.md`.
-
-    Returns:
-        A table for the screen: what could not be made and what it needs, and a note that names what was made.
+    Either all of these files are written or none. Leaderboards come first and are also written as `LEADERBOARD.md`. The
+    table for the screen tells what could not be made and what it needs, and a note names what was made.
 
     Raises:
         BadInput: Two exhibits have one name.

@@ -25,46 +25,26 @@ Headlines = Callable[[str, Mapping[str, Any]], Sequence[Headline | None]]
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run as the page lists it.
+    """A run as the page lists it."""
 
-    Attributes:
-        path: The run's folder, relative to the folder of all runs.
-        benchmark: Such as `tulving`.
-        dataset: The name of the dataset, for MemFail with the config.
-        model: Who answered.
-        memory: With which memory or system.
-        judge: Who judged; empty for nobody.
-        state: `finished`, `at work`, or `stopped` for one that has no scores and that no process works in.
-        answers: The number of answers in the journal; None for a finished run.
-        idle: For how many seconds no answer has come; None for a finished run.
-        failed: The number of failed questions of a finished run.
-        questions: The number of its questions.
-        scores: By name: the value or None, the ends of the interval or of the range, and whether it is a range.
-        has_page: Whether it has a report.html.
-    """
-
-    path: str
-    benchmark: str
-    dataset: str
-    model: str
-    memory: str
-    judge: str
-    state: str
-    answers: int | None
-    idle: float | None
-    failed: int
-    questions: int
+    path: str  # the run's folder, relative to the folder of all runs
+    benchmark: str  # such as `tulving`
+    dataset: str  # the name of the dataset, for MemFail with the config
+    model: str  # who answered
+    memory: str  # with which memory or system
+    judge: str  # who judged; empty for nobody
+    state: str  # `finished`, `at work`, or `stopped` for one that has no scores and that no process works in
+    answers: int | None  # the number of answers in the journal; None for a finished run
+    idle: float | None  # for how many seconds no answer has come; None for a finished run
+    failed: int  # the number of failed questions of a finished run
+    questions: int  # the number of its questions
+    # By name: the value or None, the ends of the interval or of the range, and whether it is a range.
     scores: Mapping[str, Sequence[Any]]
-    has_page: bool
+    has_page: bool  # whether it has a report.html
 
 
 def run_rows(root: Path, headlines: Headlines) -> Iterator[RunRow]:
-    """Find all runs below a folder, in the order of their paths. A folder whose files are damaged is left out.
-
-    Args:
-        root: The folder.
-        headlines: The headline scores of a benchmark.
-    """
+    """Find all runs below a folder, in the order of their paths. A folder whose files are damaged is left out."""
     for described in sorted(root.rglob("run.json")):
         try:
             yield _row(described.parent, described.parent.relative_to(root).as_posix(), headlines)
@@ -128,14 +108,10 @@ def rows_json(rows: Sequence[RunRow]) -> list[dict[str, Any]]:
 def overview_page(
     title: str, rows: Sequence[RunRow], *, live: bool, pages: Mapping[str, str], comparisons: Mapping[str, str]
 ) -> str:
-    """The page.
+    """The page. With `live`, a server answers `runs.json` and `compare`, so that it follows runs that are at work.
 
-    Args:
-        title: Its title.
-        rows: The runs.
-        live: Whether a server answers `runs.json` and `compare`, so that the page follows runs that are at work.
-        pages: By the path of a run, the address of its page; runs with a page that are not named have theirs at `run/PATH`.
-        comparisons: By title, the addresses of pages of several runs that were made with it.
+    `pages` has the addresses of pages by the path of the run; those that are not named are at `run/PATH`. `comparisons`
+    has, by title, the addresses of pages of several runs that were made with it.
     """
     from markupsafe import Markup
 

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 def read_questions(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
     """Read questions.parquet of a run, or compute it from the journals of a run of an earlier version, which has none.
 
-    Args:
-        folder: The run's folder.
-        columns: The columns that the file must have; it may have others, which are read as well.
-
     Raises:
-        BadInput: The file is no Parquet file, or lacks a column; or there is none and the journals do not give it.
+        BadInput: The file is no Parquet file, or lacks one of the columns; or there is none and the journals do not give
+            it.
     """
     import pandas as pd
 

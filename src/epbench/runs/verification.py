@@ -45,11 +45,9 @@ def verify(
 ) -> list[Check]:
     """Check that a run's files are what its journals give, and that it is about what it says.
 
-    Args:
-        folder: The run's folder. A training is checked for changed files only.
-        dataset: Where the dataset is now; None for where the run found it.
-        prompts: The reader's prompt pack, if the run had another one than ours.
-        score_again: Scores a published run anew, given its folder and an empty one; None without its archive.
+    A training is checked for changed files only. The dataset is where the run found it unless given; `prompts` is the
+    reader's prompt pack, if the run had another one than ours. `score_again` scores a published run anew, given its
+    folder and an empty one; None without its archive.
 
     Raises:
         BadInput: The folder holds no finished run, or the dataset, the prompts or the archive cannot be read.
@@ -104,16 +102,8 @@ def recompute(
 ) -> list[Check]:
     """Compute the results of a run again, into an empty folder; on another dataset than the run's, nothing is computed.
 
-    Args:
-        benchmark: The benchmark of the run.
-        folder: The run's folder.
-        scratch: The folder for the results.
-        dataset: Where the dataset is now; None for where the run found it.
-        prompts: The reader's prompt pack, if the run had another one than ours.
-
-    Returns:
-        What was checked on the way: the dataset, that every answer is to one of its questions, and, where the judge goes by
-        rules, that it still gives the verdicts in the journal.
+    The checks on the way: the dataset, that every answer is to one of its questions, and, where the judge goes by rules,
+    that it still gives the verdicts in the journal.
 
     Raises:
         BadInput: The run is a published one, or it, the dataset or the prompts cannot be read.
@@ -193,13 +183,10 @@ def _installed(library: str) -> str:
 
 
 def compare_results(folder: Path, again: Path, later: Collection[Collection[str]] = ()) -> list[Check]:
-    """Compare each result of a run with the same file, computed again.
+    """Compare each result of a run with the same file, computed `again` from the same journals.
 
-    Args:
-        folder: The folder of the run.
-        again: The folder of what was computed again from the same journals.
-        later: Fields of scores.json that earlier versions did not write, those of one version together. A run without any
-            of these is of an earlier version: they, and the tables and pages that show them, are then not compared.
+    `later` are fields of scores.json that earlier versions did not write, those of one version together. A run without
+    any of these is of an earlier version: they, and the tables and pages that show them, are then not compared.
     """
     checks = []
     same_judge = _same_judge(folder, again)
@@ -316,14 +303,7 @@ def _in_text(actual: str, expected: str) -> str:
 
 
 def check_records(folder: Path, again: Path, name: str, whose: str) -> Check:
-    """Whether a journal has the records that were made again, apart from how long they took.
-
-    Args:
-        folder: The folder of the run.
-        again: The folder of the journal that was made again.
-        name: The name of the journal.
-        whose: Who made the records, such as a judge.
-    """
+    """Whether a journal has the records that a judge, or whoever made them, made again, apart from how long they took."""
     noted, recomputed = read_journal(folder / name), read_journal(again / name)
     took = {_SECONDS: 0}
     wrong = [key for key, record in recomputed.items() if noted.get(key, {}) | took != record | took]
@@ -336,11 +316,7 @@ def check_records(folder: Path, again: Path, name: str, whose: str) -> Check:
 
 
 def finished_run(folder: Path) -> dict[str, Any]:
-    """Return run.json of a run that has ended.
-
-    Raises:
-        BadInput: There is no scores.json, or run.json does not say how the run was made.
-    """
+    """Return run.json of a run that has ended, and says how it was made."""
     if not (folder / "scores.json").is_file():
         raise BadInput(f"{folder} has no scores.json; only a run that has ended can be verified")
     run = read_run(folder)

@@ -28,17 +28,8 @@ class Correlation:
 def pearson(x: Sequence[float], y: Sequence[float]) -> Correlation | None:
     """Correlate two measures, such as how surprising a text is to a model and how sure the model is of an answer about it.
 
-    The test and the interval take the pairs of values for independent, and their distribution for about normal.
-
-    Args:
-        x: The first measure of each question; all values are finite.
-        y: The second measure, in the same order.
-
-    Returns:
-        The correlation; None with fewer than three pairs, or if one measure is constant, up to rounding.
-
-    Raises:
-        ValueError: The lengths differ, or a value is not finite.
+    The test and the interval take the pairs of values for independent, and their distribution for about normal. None with
+    fewer than three pairs, or if one measure is constant, up to rounding; ValueError if a value is not finite.
     """
     from scipy.stats import ConstantInputWarning, NearConstantInputWarning, pearsonr
 

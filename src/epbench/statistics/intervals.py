@@ -178,10 +178,8 @@ class Spread:
 def spread_of_groups(values: Mapping[str, Sequence[float]], errors: Mapping[str, float] | None = None) -> Spread:
     """Take apart the spread between groups and that within them, by the method of moments.
 
-    Args:
-        values: The values of each group, such as the F1 of each question about a book; with `errors`, its score alone.
-        errors: The standard error of each group's mean, where its values are not independent, as with questions that share
-            a cue; by default it is that of independent values.
+    The values are such as the F1 of each question about a book; with `errors`, the standard errors of the groups' means,
+    its score alone. By default these are those of independent values, which questions that share a cue have not.
 
     Raises:
         ValueError: There is no group, a group has no value, or one value and no error.

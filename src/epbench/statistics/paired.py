@@ -169,13 +169,7 @@ def paired_estimate(
     *,
     resamples: int = 5000,
 ) -> PairedEstimate:
-    """Estimate how much higher the second of two runs is.
-
-    Args:
-        first: The values of the first run.
-        second: The values of the second run, for the same questions in the same order.
-        clusters: The cluster of each question; each is its own cluster by default.
-        resamples: The number of draws.
+    """Estimate how much higher the second of two runs is on the same questions; without clusters, each question is its own.
 
     Raises:
         ValueError: The lengths differ, or there are fewer than two clusters.
@@ -228,16 +222,10 @@ def compare_two(
     unit_of: Callable[[Question], object] | None = None,
     outcomes: bool = False,
 ) -> dict[str, Any]:
-    """Compare the values of two runs.
+    """Compare the values of two runs by the questions that each has answered; the interval draws whole clusters.
 
-    Args:
-        names: The names of the runs.
-        values: The value of each question that a run has answered, for the first and the second run.
-        cluster_of: The cluster of a question. Questions of one cluster share their errors, so that the interval draws
-            whole clusters.
-        unit_of: With outcomes, what McNemar's test counts once, for example the pair that two questions ask about; each
-            question is a unit of its own unless given.
-        outcomes: Whether the values are 0 (wrong) or 1 (right).
+    With `outcomes`, the values are 0 (wrong) or 1 (right), and McNemar's test counts a unit once, for example the pair
+    that two questions ask about; each question is a unit of its own unless given.
 
     Returns:
         runs: the two names. The fields of `epbench.statistics.paired.Paired`. alone: for each run n and mean (None
@@ -268,20 +256,9 @@ def compare_outcomes(
     cluster: str,
     unit_of: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
-    """Compare how much of the same questions two runs got right.
+    """Compare how much of the same questions two runs got right; n_failed of each are left out. See `compare_two`.
 
-    Args:
-        names: The names of the runs.
-        tables: For the first and the second run a row for each question, with the columns id, outcome (`right`, `wrong`, or
-            `failed`, which is left out) and the cluster.
-        cluster: The column of the cluster of a question.
-        unit_of: What McNemar's test counts once, by the id of a question; see `compare_two`.
-
-    Returns:
-        What `compare_two` returns, and n_failed, the number of failed questions of each run.
-
-    Raises:
-        RunFailed: No question was answered by both runs.
+    The tables have a row for each question: id, outcome (`right`, `wrong` or `failed`), and the column of its cluster.
     """
     answered = [table[table["outcome"] != "failed"] for table in tables]
     values = [dict(zip(table["id"], map(float, table["outcome"] == "right"), strict=True)) for table in answered]

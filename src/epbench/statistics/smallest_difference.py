@@ -86,13 +86,7 @@ class TwoSamples:
 def mann_whitney(first: Sequence[float], second: Sequence[float], alternative: Alternative = "two-sided") -> TwoSamples:
     """Compare two sets by the Mann–Whitney U test (paper on Tulving books: Tables 21, 23 and 25).
 
-    Args:
-        first: The values of the first set, such as F1 of each question.
-        second: Those of the second.
-        alternative: What is claimed about the first set.
-
-    Raises:
-        ValueError: A set has no value.
+    `alternative` is what is claimed about the first set. ValueError if a set has no value.
     """
     from scipy.stats import mannwhitneyu
 

@@ -29,23 +29,15 @@ Task = tuple[Cell, Book]
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that determines a set besides its books. The same recipe gives the same rows on any machine.
+    """Everything that determines a set besides its books. The same recipe gives the same rows on any machine."""
 
-    Attributes:
-        excerpt_words: Lengths of excerpts in words.
-        segment_words: Lengths of segments in words.
-        excerpts: Number of test excerpts per book and config, at least 1.
-        validation: Number of validation excerpts per book and config, at least 0.
-        seed: Seed of all random streams.
-        whole_book: Number of test pairs per book and distance bin in the configs of whole books, such as `book_s50`; a tenth
-            as many are for validation. 0 for no such configs.
-    """
-
-    excerpt_words: tuple[int, ...] = EXCERPT_WORDS
-    segment_words: tuple[int, ...] = SEGMENT_WORDS
-    excerpts: int = 100
-    validation: int = 10
-    seed: int = 0
+    excerpt_words: tuple[int, ...] = EXCERPT_WORDS  # lengths of excerpts in words
+    segment_words: tuple[int, ...] = SEGMENT_WORDS  # lengths of segments in words
+    excerpts: int = 100  # number of test excerpts per book and config, at least 1
+    validation: int = 10  # number of validation excerpts per book and config, at least 0
+    seed: int = 0  # seed of all random streams
+    # Number of test pairs per book and distance bin in the configs of whole books, such as `book_s50`; a tenth as many
+    # are for validation. 0 for no such configs.
     whole_book: int = 0
 
     def __post_init__(self) -> None:
@@ -80,11 +72,7 @@ class Recipe:
 
 
 def tasks_of(books: Sequence[Book], recipe: Recipe) -> list[Task]:
-    """Return every cell of every book. As in the paper, a book is left out where it is shorter than the excerpts.
-
-    Raises:
-        BadInput: A book is shorter than all excerpts, or no book is long enough for pairs of whole books.
-    """
+    """Return every cell of every book. As in the paper, a book is left out where it is shorter than the excerpts."""
     least = min(recipe.excerpt_words)
     for book in books:
         if len(book.words) < least:
@@ -102,12 +90,7 @@ def make_configs(
     recipe: Recipe,
     progress: Callable[[Sequence[Task]], Iterable[Task]] = iter,
 ) -> list[Config]:
-    """Make all configs, with one entry per split; the first one is the default.
-
-    Args:
-        books: Books with distinct texts.
-        recipe: What to make from them.
-        progress: Wraps the cells, to show a progress bar.
+    """Make all configs of books with distinct texts, an entry for each split, the default first; `progress` wraps the cells.
 
     Raises:
         BadInput: A book is too short, or has too few excerpts.
@@ -121,10 +104,7 @@ def make_configs(
 
 
 def _pair_columns(rows: Sequence[tuple[Cell, Book, PairDraw]]) -> Mapping[str, Sequence[Any]]:
-    """Return the published columns, then ours.
-
-    The text of an excerpt is stored once for all its pairs; that of a whole book is in the config `books`.
-    """
+    """The published columns, then ours; the text of an excerpt is stored once, that of a whole book in the config `books`."""
     import numpy as np
     import pyarrow as pa
 

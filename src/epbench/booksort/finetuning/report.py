@@ -25,14 +25,10 @@ def scores_of(
     method: str,
     control: str | None = None,
 ) -> dict[str, Any]:
-    """Put together the content of scores.json.
+    """Put together the content of scores.json from the records of measures.jsonl, by epoch, and of training.jsonl.
 
-    Args:
-        measures: The records of measures.jsonl, by epoch; see `epbench.booksort.finetuning.measures`.
-        steps: The records of training.jsonl.
-        comparison: All epochs compared with one another, question by question; None if there is only one.
-        method: How the weights were trained, such as `all weights`; see `Recipe.method`.
-        control: What was trained in place of the books, such as `summaries`; None if the books were trained.
+    `comparison` is of all epochs with one another, question by question; `control` what was trained in place of the
+    books.
     """
     return {
         "method": method,
@@ -95,14 +91,7 @@ def _perplexity_note(scores: Record) -> str:
 
 
 def html_report(title: str, run: Record, scores: Record, comparison: Comparison | None) -> str:
-    """The page of a run.
-
-    Args:
-        title: The name of the run.
-        run: The content of run.json.
-        scores: The content of scores.json.
-        comparison: See `scores_of`.
-    """
+    """The page of a run, from the contents of run.json and scores.json."""
     compared = ""
     if comparison:
         compared = f"<h2>Epochs compared, question by question</h2>{comparison_html(comparison)}"

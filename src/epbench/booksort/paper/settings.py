@@ -46,13 +46,7 @@ def table_5(inputs: Inputs) -> Exhibit | Missing:
 
 
 def chosen_tables(inputs: Inputs, what: str) -> list[Exhibit | Missing]:
-    """The prompt, or the reading of passages, that was chosen for each model, and how well each did that was tried.
-
-    Args:
-        inputs: The runs that chose on held-out pairs are shown, and reported rows with a score of that name: the number
-            that was chosen.
-        what: `prompt` or `reading`.
-    """
+    """The prompt, or the reading of passages, that was chosen for each model, and how well each did that was tried."""
     name = {"prompt": "Table 7", "reading": "Table 10"}[what]
     reported = [row for row in inputs.reported if what in row.scores]
     tried = [row for run in inputs.runs for row in _tried(run, what)]

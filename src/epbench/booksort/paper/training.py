@@ -27,11 +27,7 @@ _ABOUT = [*named("of_model"), *columns_of({"training": "training", "trained": "t
 
 
 def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
-    """Figures 15, 16, 17 and 20, and Appendix F.5: what a training does to what the weights remember, and what it costs.
-
-    Args:
-        inputs: Trainings of which no epoch was measured are left out; of the reported numbers, those of Appendix F are used.
-    """
+    """Figures 15, 16, 17 and 20, and Appendix F.5: what a training does to what the weights remember, and what it costs."""
     trainings = [one for one in inputs.trainings if one.epochs]
     of_f, of_f5 = ([row for row in inputs.reported if row.table == table] for table in ("Appendix F", "Appendix F.5"))
     without = "Accuracy on SORT without context, by epoch of a training on the books or of a control"

@@ -33,12 +33,7 @@ if TYPE_CHECKING:
 
 
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
-    """Compare the accuracy of any two runs on the questions that both have answered.
-
-    Args:
-        runs: The folders of at least two runs, by the name of the run.
-        dataset: Not used: the tables in the folders are all that is compared.
-        progress: Shows a bar.
+    """Compare the accuracy of any two runs, by name, on the questions that both have answered; `dataset` is not used.
 
     Raises:
         BadInput: A run did not end, or the runs are on different rows, configs or splits.
@@ -52,14 +47,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
 
 
 def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Write OUT/table.md and OUT/report.html.
-
-    Args:
-        folders: The folders of the runs; the name of a folder is the label of its run.
-        out: The folder of the two files; it is made if it does not exist.
-
-    Returns:
-        The scores of each run by its label, and no notes: the tables have them.
+    """Write OUT/table.md and OUT/report.html of runs labelled by their folders; return the scores by label, and no notes.
 
     Raises:
         BadInput: A run did not end, two folders have the same name, or the runs are on different datasets.
@@ -108,17 +96,13 @@ def _question_by_question(runs: Mapping[str, Path]) -> str:
 def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) -> list[dict[str, Any]]:
     """Compare the accuracy of any two runs (Appendix F.2), and their log ratios (Appendix F.3).
 
-    Args:
-        runs: The questions as `read_questions` returns them, by the name of the run.
-        progress: Shows a bar.
-
     Returns:
         For each two runs what `epbench.statistics.paired.compare_two` returns, with excerpts as clusters and McNemar's
         test. If each pair of segments was asked in both orders, its two askings are one unit of that test. Also n_failed,
         the number of failed questions of each run, which are left out; log_ratio, as in `compare_log_ratios` with p_holm
         and p_less_holm, and auc, as in `compare_areas`, each None if a run has no probabilities; and p_holm. Holm's
-        correction of p is for the number of comparisons. That of the log ratios is for the tests in both directions
-        together, so for k (k - 1) tests of k runs.
+        correction of p is for the number of comparisons, that of the log ratios for the tests in both directions: k (k -
+        1) tests of k runs.
 
     Raises:
         RunFailed: Two runs have no answered question in common.
@@ -136,14 +120,9 @@ def compare_log_ratios(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, A
     """Test whether the first run gives the right segment a larger part of p(A) + p(B), by a one-sided paired t-test.
 
     Two askings of one pair of segments count once, by their mean. The test treats pairs as independent; the interval,
-    which draws excerpts, does not.
-
-    Returns:
-        n, the number of pairs for which both runs have probabilities; difference, the mean log ratio of the first run
-        minus that of the second, in nats; interval, [low, high] of the difference, 95 %, or None with a single excerpt;
-        p, for the first run being higher; and p_less, 1 - p, for the second. Both are None if all differences are equal,
-        as they are between two runs of one model: without variance there is no test. The whole is None with fewer than
-        two such pairs.
+    which draws excerpts, does not. `n` pairs have probabilities in both runs; None with fewer than two. `difference` is
+    that of the mean log ratios in nats, with a 95 % interval; `p` is for the first run being higher and `p_less` for the
+    second, None without variance.
     """
     import numpy as np
 
@@ -159,12 +138,10 @@ def compare_log_ratios(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, A
 
 
 def compare_areas(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any] | None:
-    """Compare how well the log odds of two runs tell the questions apart on which both have probabilities.
+    """Compare how well the log odds of two runs tell the `n` questions apart on which both have probabilities.
 
-    Returns:
-        n, the number of these questions; means, the AUC of each run; difference, that of the first minus that of the second;
-        interval, [low, high] of the difference, 95 %, with excerpts as clusters, or None with a single excerpt. The whole is
-        None where the questions have only one of the answers A and B.
+    `means` are their AUCs, `difference` has a 95 % interval with excerpts as clusters. None where all questions have one
+    answer.
     """
     import numpy as np
 
@@ -185,11 +162,7 @@ def compare_areas(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any] |
 
 
 def pair_differences(first: pd.DataFrame, second: pd.DataFrame, column: str) -> pd.DataFrame:
-    """By how much a column of the first run exceeds that of the second, for each pair of segments where both have values.
-
-    Returns:
-        For each pair its excerpt, and the difference, which is the mean over both askings of a pair.
-    """
+    """By how much a column of the first run exceeds that of the second: for each pair its excerpt and mean difference."""
     both = first[["id", "pair", "excerpt", column]].merge(second[["id", column]], on="id", suffixes=("", "_other"))
     both = both.assign(difference=both[column] - both[f"{column}_other"]).dropna(subset="difference")
     return both.groupby("pair", sort=False).agg({"excerpt": "first", "difference": "mean"})

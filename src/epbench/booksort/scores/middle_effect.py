@@ -29,18 +29,15 @@ def both_in_the_middle(rows: pd.DataFrame) -> pd.Series[bool]:
 
 
 def middle_effect(rows: pd.DataFrame) -> dict[str, Any]:
-    """The effect of the middle on the odds of a right answer.
+    """The effect of the middle on the odds of a right answer, over the questions that did not fail.
 
-    Length and distance enter as logarithms, centred, so that `middle` is the effect at their means. Standard errors
-    are clustered by excerpt.
-
-    Args:
-        rows: All questions, as `read_questions` returns them; those that failed are left out.
+    Length and distance enter as logarithms, centred, so that `middle` is the effect at their means. Standard errors are
+    clustered by excerpt.
 
     Returns:
-        n and n_failed: the numbers of answered questions and of those left out. in_middle and elsewhere: n and accuracy of
-        each. confound: the share of pairs in the middle by relative distance, and the correlation of both. Either terms
-        (coefficient, low, high, odds_ratio and p of `middle`, `middle x length`, `length` and `distance`) or
+        n and n_failed: the numbers of answered questions and of those left out. in_middle and elsewhere: n and accuracy
+        of each. confound: the share of pairs in the middle by relative distance, and the correlation of both. Either
+        terms (coefficient, low, high, odds_ratio and p of `middle`, `middle x length`, `length` and `distance`) or
         not_estimable, the reason why there are none. If all excerpts have one length, the terms of length are left out.
     """
     answered = rows[rows["right"].notna()]
@@ -126,10 +123,7 @@ def _fit(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
 def _clustered_logit(
     design: NDArray[np.float64], right: NDArray[np.float64], clusters: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The coefficients of a logistic regression and their standard errors by cluster; None if there are no finite ones.
-
-    Newton's method, and the sandwich estimator with the correction for few clusters (Cameron & Miller, 2015, Section II.B).
-    """
+    """Coefficients and errors by cluster (Cameron & Miller, 2015, II.B), by Newton's method; None if none are finite."""
     import numpy as np
     from scipy.special import expit
 

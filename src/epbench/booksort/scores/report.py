@@ -48,16 +48,7 @@ def html_report(
     usage: Mapping[str, Any],
     more: str = "",
 ) -> str:
-    """The page of one run.
-
-    Args:
-        title: The name of the run.
-        run: The content of run.json.
-        scores: The content of scores.json.
-        rows: The table of all questions, to say how many there are, about how many excerpts and books.
-        usage: The content of usage.json.
-        more: What follows on the page, as HTML.
-    """
+    """The page of one run, with what follows on it, `more`, as HTML."""
     retrieval = scores.get("retrieval")
     sentence = (
         f"{name_of(str(run['identity'].get('model', '')))}: which of two segments came first? {_size(rows)[:-1]}, \
@@ -104,13 +95,7 @@ def headlines(scores: Scores) -> list[Headline | None]:
 
 
 def comparison_report(dataset: str, runs: Runs, more: str = "") -> str:
-    """The page of several runs on one dataset.
-
-    Args:
-        dataset: The name of the dataset.
-        runs: The scores by the run's label.
-        more: What follows on the page, as HTML.
-    """
+    """The page of several runs on one dataset."""
     body = [[label, accuracy(whole(scores)), *answers(scores)] for label, scores in runs.items()]
     both = {label: scores for label, scores in runs.items() if "both_orders" in scores}
     return page(

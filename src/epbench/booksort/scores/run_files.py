@@ -1,7 +1,4 @@
-"""The files of a run of Book-SORT, as they are read: run.json, scores.json, and questions.parquet with a row for each question.
-
-Files of other tools and damaged ones are refused.
-"""
+"""The files of a run of Book-SORT, as they are read; files of other tools and damaged ones are refused."""
 
 from __future__ import annotations
 

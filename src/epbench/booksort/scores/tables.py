@@ -28,11 +28,7 @@ def markdown_table(runs: Runs) -> str:
 def accuracy(found: Mapping[str, Any] | None, name: str = "accuracy") -> str:
     """An accuracy and half the width of its interval, such as `0.930 ± 0.007`; a dash without a question.
 
-    If questions failed, the accuracy is a range, `0.48–0.61 (incomplete)`, from all of them wrong to all of them right.
-
-    Args:
-        found: A summary, with `ci_low` and `ci_high` for `accuracy`.
-        name: `accuracy` or `greedy_accuracy`.
+    If questions failed, it is a range, `0.48–0.61 (incomplete)`, from all of them wrong to all of them right.
     """
     if found is None:
         return "–"

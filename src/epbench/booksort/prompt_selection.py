@@ -27,7 +27,7 @@ from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
 from epbench.models.protocol import Model, Request
 from epbench.progress import Progress
-from epbench.reports.tables import Table
+from epbench.reports.tables import Table, cell
 
 Choice = Literal["prompt", "reading"]
 """What is chosen."""
@@ -106,12 +106,13 @@ def choose(tried: Sequence[Tried], what: Choice = "prompt") -> dict[str, Any]:
     best = max(tried, key=lambda candidate: candidate.accuracy)
     error = math.sqrt(best.accuracy * (1 - best.accuracy) / best.n)
     tied = [candidate for candidate in tried if candidate.accuracy >= best.accuracy - error - 1e-12]
-    chosen = min(tied, key=lambda candidate: (_lean(candidate), -candidate.accuracy, candidate.number))
+    lean = {one.number: 0.5 if one.share_a is None else abs(one.share_a - 0.5) for one in tied}  # to one label
+    chosen = min(tied, key=lambda candidate: (lean[candidate.number], -candidate.accuracy, candidate.number))
     reason = f"{what} {best.number} has the highest accuracy, {best.accuracy:.3f} over {best.n} answers"
     if len(tied) > 1:
         reason += (
             f"; {len(tied)} {what}s are within its standard error of {error:.3f}; of these {what} {chosen.number} has its "
-            f"share of A, {_shown(chosen.share_a)}, nearest to one half"
+            f"share of A, {cell(chosen.share_a)}, nearest to one half"
         )
     return {
         what: chosen.number,
@@ -121,20 +122,11 @@ def choose(tried: Sequence[Tried], what: Choice = "prompt") -> dict[str, Any]:
     }
 
 
-def _lean(candidate: Tried) -> float:
-    """Return how strongly the answers prefer one label, from 0 to 0.5."""
-    return 0.5 if candidate.share_a is None else abs(candidate.share_a - 0.5)
-
-
-def _shown(share: float | None) -> str:
-    return "–" if share is None else f"{share:.3f}"
-
-
 def screen_table(choice: Mapping[str, Any], what: Choice = "prompt") -> Table:
     """Return a table of all prompts or readings with their results; the chosen one is marked."""
     rows = []
     for row in choice[f"{what}s"]:
         mark = "→ " if row["number"] == choice[what] else ""
         accuracy = f"{row['accuracy']:.3f}" if row["n"] else "–"
-        rows.append([f"{mark}{row['number']}", accuracy, _shown(row["share_a"]), str(row["n"]), str(row["failed"])])
+        rows.append([f"{mark}{row['number']}", accuracy, cell(row["share_a"]), str(row["n"]), str(row["failed"])])
     return Table([what, "accuracy", "share of A", "answers", "failed"], rows, text_columns=0)

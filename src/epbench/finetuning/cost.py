@@ -147,6 +147,4 @@ def utilization(
     if peak is None:
         return None
     possible = peak * n_devices * seconds
-    return Utilization(
-        training_flops(config, lengths) / possible, training_flops(config, lengths, causal=True) / possible
-    )
+    return Utilization(*(training_flops(config, lengths, causal=causal) / possible for causal in (False, True)))

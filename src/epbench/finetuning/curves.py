@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from epbench.reports.figures import colour_of, drawing, error_bars, figure_html
+from epbench.reports.figures import colour_of, drawing, error_bars, figure_html, plain_numbers
 from epbench.reports.page import how_it_was_run, page, pairs, warning_paragraphs
 from epbench.reports.tables import Table, cell
 
@@ -43,13 +43,13 @@ def curves(
     line marks the first epoch if the memory is `episodic` after it, as that of a text is which was read once.
     """
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullFormatter
 
     with drawing():
         figure = Figure(figsize=(10, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2)
         costs = [
-            Series(title_of(name), [perplexity.get(name) for perplexity in perplexities]) for name in perplexities[0]
+            Series(name.replace("_", " "), [perplexity.get(name) for perplexity in perplexities])
+            for name in perplexities[0]
         ]
         for axes, lines in ((left, remembered), (right, costs)):
             _draw(axes, epochs, lines)
@@ -59,19 +59,12 @@ def curves(
         if chance is not None:
             left.axhline(chance, color="#999", linewidth=1, linestyle=":")
         right.set(title="what it costs", ylabel="perplexity (logarithmic)", yscale="log")
-        right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        right.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-        right.yaxis.set_minor_formatter(NullFormatter())
+        plain_numbers(right.yaxis)
         return figure_html(
             figure,
             f"Epochs to remember, cost to forget. Epoch 0 is the model before training.{_ONCE if episodic else ''} Bars: "
             "95 % intervals.",
         )
-
-
-def title_of(name: str) -> str:
-    """Return a name in a record as a title: `held_out` as `held out`."""
-    return name.replace("_", " ")
 
 
 def _draw(axes: Axes, epochs: Sequence[int], lines: Sequence[Series]) -> None:
@@ -133,10 +126,12 @@ def perplexity_table(epochs: Sequence[Record], notes: Sequence[str] = (), *, epi
     """What remembering costs: a row for each measured epoch, with the perplexity of trained and of other texts."""
     shown = epoch_name if episodic else str
     names = list(dict.fromkeys(name for record in epochs for name in record["perplexity"]))
+    found = [[one["perplexity"].get(name) for name in names] for one in epochs]
     rows = [
-        [shown(record["epoch"]), *(_perplexity(record["perplexity"].get(name)) for name in names)] for record in epochs
+        [shown(one["epoch"]), *("–" if value is None else f"{value:,.2f}" for value in values)]
+        for one, values in zip(epochs, found, strict=True)
     ]
-    return Table(["epoch", *map(title_of, names)], rows, "Perplexity", notes)
+    return Table(["epoch", *(name.replace("_", " ") for name in names)], rows, "Perplexity", notes)
 
 
 def training_table(method: str, training: Record) -> Table:
@@ -149,10 +144,6 @@ def training_table(method: str, training: Record) -> Table:
         facts["MFU, causal attention"] = f"{training['mfu_causal']:.1%}"
     facts["loss, first and last epoch"] = f"{cell(training['first_loss'])}, {cell(training['last_loss'])}"
     return Table([], list(facts.items()), "Training", text_columns=2)
-
-
-def _perplexity(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.2f}"
 
 
 def training_page(title: str, run: Mapping[str, Any], scores: Mapping[str, Any], shown: str) -> str:

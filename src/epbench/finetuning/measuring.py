@@ -96,9 +96,7 @@ def text_perplexity(model: TransformersModel, samples: Sequence[Sample], ranks: 
 
     share = ranks.share(samples)
     learned = [[i for i, yes in enumerate(sample.learned) if yes] for sample in share]
-    likelihoods = model.likelihoods.of_spans(
-        [sample.ids for sample in share], [{"learned": positions} for positions in learned]
-    )
+    likelihoods = model.likelihoods.of_spans([one.ids for one in share], [{"learned": places} for places in learned])
     spans = [span for part in ranks.gather([likelihood["learned"] for likelihood in likelihoods]) for span in part]
     try:
         return perplexity(spans) if any(span.n_tokens for span in spans) else None

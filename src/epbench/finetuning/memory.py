@@ -230,16 +230,6 @@ def _moments_sharded(parameters: Parameters, row: _Row, world: int) -> list[tupl
     ]
 
 
-_PARTS = {
-    "weights": "weights",
-    "gradients": "gradients",
-    "optimizer": "optimizer",
-    "copies": "copies of weights",
-    "activations": "activations",
-    "logits": "logits",
-}
-
-
 def fewest_devices(available: int, estimate: Callable[[int], MemoryEstimate]) -> int | None:
     """Return the smallest number of devices, up to 64, over which training can be sharded so that it fits, or None."""
     return next((n for n in range(1, 65) if estimate(n).total <= available), None)
@@ -287,7 +277,8 @@ def check_disk(folder: Path, needed: int) -> None:
 
 def _sum_of(estimate: MemoryEstimate) -> str:
     """The parts of the total, as a sum."""
-    parts = {name: getattr(estimate, part) for part, name in _PARTS.items()}
+    names = ("weights", "gradients", "optimizer", "copies", "activations", "logits")
+    parts = {"copies of weights" if name == "copies" else name: getattr(estimate, name) for name in names}
     if estimate.measuring > sum(parts.values()) - estimate.weights - estimate.optimizer:
         parts = {"weights": estimate.weights, "optimizer": estimate.optimizer, "model copied": estimate.measuring}
     return " + ".join(f"{name} {_gb(part)}" for name, part in parts.items() if part)

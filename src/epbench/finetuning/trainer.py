@@ -173,23 +173,16 @@ def training_arguments(recipe: Recipe, out: Path) -> TrainingArguments:
             "activation checkpointing: as the configuration of FSDP says, which does it without another all-gather"
         )
     cuda = torch.cuda.is_available()
-    more: dict[str, Any] = {}  # transformers before 5.23 has no argument of this name
+    same = ("num_train_epochs", "learning_rate", "weight_decay", "max_grad_norm", "seed")
+    more = {name: getattr(recipe, name) for name in (*same, "adam_beta1", "adam_beta2", "adam_epsilon")}
     if recipe.activation_checkpointing and not sharded:
-        more = {"activation_checkpointing": True}
+        more["activation_checkpointing"] = True  # transformers before 5.23 has no argument of this name
     return TrainingArguments(
         output_dir=str(out / STATE),
         per_device_train_batch_size=1,  # a step of ours is one batch of the trainer, with all its rows
         gradient_accumulation_steps=1,
-        num_train_epochs=recipe.num_train_epochs,
-        learning_rate=recipe.learning_rate,
         lr_scheduler_type="cosine",
         warmup_steps=0,
-        weight_decay=recipe.weight_decay,
-        adam_beta1=recipe.adam_beta1,
-        adam_beta2=recipe.adam_beta2,
-        adam_epsilon=recipe.adam_epsilon,
-        max_grad_norm=recipe.max_grad_norm,
-        seed=recipe.seed,
         bf16=cuda,
         tf32=is_torch_tf32_available() or None,  # asking for it raises an error on GPUs that do not have it
         use_cpu=not cuda,
@@ -218,9 +211,8 @@ def load_for_training(base: str, recipe: Recipe) -> Any:
         return model
     from peft import LoraConfig, get_peft_model
 
-    adapter = LoraConfig(
-        r=recipe.lora_r, lora_alpha=recipe.lora_alpha, target_modules="all-linear", task_type="CAUSAL_LM"
-    )
+    where = {"target_modules": "all-linear", "task_type": "CAUSAL_LM"}
+    adapter = LoraConfig(r=recipe.lora_r, lora_alpha=recipe.lora_alpha, **where)
     model.enable_input_require_grads()  # type: ignore[no-untyped-call]  # or nothing has a gradient under activation checkpointing
     return get_peft_model(model, adapter)
 

@@ -108,9 +108,7 @@ def _info_entry(splits: Sequence[Config]) -> Mapping[str, Any]:
     return {
         "config_name": splits[0].name,
         "features": splits[0].stored_features._to_yaml_list(),
-        "splits": [
-            {"name": config.split, "num_bytes": config.n_bytes, "num_examples": config.n_rows} for config in splits
-        ],
+        "splits": [{"name": of.split, "num_bytes": of.n_bytes, "num_examples": of.n_rows} for of in splits],
     }
 
 

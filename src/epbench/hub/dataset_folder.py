@@ -183,9 +183,8 @@ def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
         for table in chain([first], blocks):
             for at in range(0, table.num_rows or 1, ROW_GROUP):
                 writer.write_table(_own_dictionaries(table[at : at + ROW_GROUP]))
-        writer.add_key_value_metadata(
-            {**(plain.metadata or {}), b"ARROW:schema": b64encode(plain.serialize().to_pybytes())}
-        )
+        stored = b64encode(plain.serialize().to_pybytes())
+        writer.add_key_value_metadata({**(plain.metadata or {}), b"ARROW:schema": stored})
     pa.default_memory_pool().release_unused()
 
 

@@ -80,9 +80,8 @@ def planned_install(folder: Path, namespace: str = "epbench") -> Installation:
     root = Path(datasets.config.HF_DATASETS_CACHE) / f"{namespace}___{folder.name}"
     there = _installed(root)
     sizes = {config: sum(path.stat().st_size for path in paths) for config, paths in files.items()}
-    return Installation(
-        folder, f"{namespace}/{folder.name}", root, content, there, _compared(content, there, sizes, root)
-    )
+    compared = _compared(content, there, sizes, root)
+    return Installation(folder, f"{namespace}/{folder.name}", root, content, there, compared)
 
 
 def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
@@ -110,7 +109,7 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
                 dataset_name=folder.name,
                 config_name=config,
                 hash=planned.given.hashes[config],
-                data_files={_split_of(path): str(path) for path in paths},
+                data_files={path.name.split("-")[0]: str(path) for path in paths},  # by split
             )
             with _naming(planned.root, paths[0]):
                 builder.download_and_prepare()
@@ -166,9 +165,7 @@ def _link(source: str, target: str) -> None:
 def _newest(root: Path) -> dict[str, Path]:
     """By config, the folder that `datasets` takes: the one with the latest date."""
     folders = [info.parent for info in root.glob("*/*/*/dataset_info.json")]
-    return {
-        folder.parts[-3]: folder for folder in sorted(folders, key=lambda folder: (folder.stat().st_mtime, folder.name))
-    }
+    return {at.parts[-3]: at for at in sorted(folders, key=lambda folder: (folder.stat().st_mtime, folder.name))}
 
 
 def _installed(root: Path) -> Content | None:
@@ -199,10 +196,6 @@ def _compared(content: Content, there: Content | None, sizes: Mapping[str, int],
         size = sum(path.stat().st_size for path in (root / config).rglob("*") if path.is_file())
         differences.append(Difference(config, "deleted", size))
     return differences
-
-
-def _split_of(path: Path) -> str:
-    return path.name.split("-")[0]
 
 
 def _content_hash(config: str, paths: list[Path]) -> str:

@@ -112,7 +112,6 @@ def _compared(folder: Path, repo: str, kind: Kind, tag: str | None) -> Push:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     files, api, head, tagged = _files(folder, kind), HfApi(), None, None
-    deleted = _holds_rows if kind == "dataset" else lambda path: False
     there: dict[str, There] = {}
     with _one_line_error(repo):
         try:
@@ -124,6 +123,10 @@ def _compared(folder: Path, repo: str, kind: Kind, tag: str | None) -> Push:
             tags = api.list_repo_refs(repo, repo_type=kind).tags
             tagged = next((ref.target_commit for ref in tags if ref.name == tag), None)
         then = _listed(repo, kind, tagged) if tagged not in (None, head) else there
+
+    def deleted(path: str) -> bool:
+        return kind == "dataset" and "/" in path and path.endswith(".parquet")
+
     changes = differences(files, there, deleted)
     return Push(folder, repo, kind, tag, head, changes, tagged, differences(files, then, deleted), there)
 
@@ -147,10 +150,6 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
                 f"{path}: expected a file inside {folder}, found a link to {path.resolve()}; replace it by a copy"
             )
     return {name: shown[name] for name in sorted(shown, key=lambda name: (not name.startswith(first), name))}
-
-
-def _holds_rows(path: str) -> bool:
-    return "/" in path and path.endswith(".parquet")
 
 
 def _listed(repo: str, kind: Kind, revision: str) -> dict[str, There]:
@@ -199,22 +198,18 @@ def push(planned: Push, *, private: bool = False, move_tag: bool = False) -> Pus
         BadInput: The tag is on other content, and is not to be moved.
         RunFailed: The Hub refuses the upload, cannot be reached, or somebody else changes the same files.
     """
+    from huggingface_hub import HfApi
+
     if planned.moves_tag and not move_tag:
         raise BadInput(f"{planned.repo}: the tag {planned.tag} is on other content, at commit {planned.tagged}")
     with _one_line_error(planned.repo):
         if planned.head is None:
-            _create(planned, private)
+            sdk = "static" if planned.kind == "space" else None
+            HfApi().create_repo(planned.repo, repo_type=planned.kind, private=private, exist_ok=True, space_sdk=sdk)
             planned = _compared_again(planned)
         done = _commit(planned)
         _set_tag(_compared_again(done))
     return done
-
-
-def _create(planned: Push, private: bool) -> None:
-    from huggingface_hub import HfApi
-
-    sdk = "static" if planned.kind == "space" else None
-    HfApi().create_repo(planned.repo, repo_type=planned.kind, private=private, exist_ok=True, space_sdk=sdk)
 
 
 def _commit(planned: Push) -> Push:

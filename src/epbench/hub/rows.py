@@ -42,7 +42,7 @@ def all_checked_rows(name: str, config: str, split: str, kind: type[Struct]) -> 
 
 
 def check_rows(where: str, rows: Iterable[Row], kind: type[Struct]) -> Iterator[Row]:
-    """Yield rows of any source, which messages name `where`, each with the columns that it must have; refuse an empty one."""
+    """Yield rows of any source (`where` in messages), each with the columns that it must have. BadInput without rows."""
     number = -1
     for number, row in enumerate(rows):
         typed(f"{where}, row {number}", row, kind)

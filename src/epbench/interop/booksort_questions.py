@@ -35,7 +35,8 @@ def requests(name: str, config: str, memory: str) -> Mapping[str, Request]:
 def answer_of(log_likelihoods: Sequence[float], greedy: Sequence[bool] = ()) -> Literal["A", "B", "X"]:
     """Return the answer, as our own evaluation reads it from the log-likelihoods of A and of B, in nats.
 
-    If they are equal, the one that is the most probable next token of all (`greedy`) decides, or else X, which is wrong.
+    If they are equal, the label that is the most probable next token of all (`greedy`) decides; else it is X, which is
+    wrong.
     """
     most_likely = max(log_likelihoods)
     shares = [1.0 if value == most_likely else math.exp(value - most_likely) for value in log_likelihoods]

@@ -103,16 +103,18 @@ def profile_page(profiles: Sequence[Profile], places: Mapping[str, str], tested:
     shown = [score.name for profile in profiles for score in profile.dimensions]
     rows = []
     for name in [dimension.name for dimension in DIMENSIONS if dimension.name in shown]:
-        cells = "".join(_cell(profile, name, places[profile.name]) for profile in profiles)
-        rows.append(
-            f'<tr><td class="text">{html_text(name)}</td><td class="text">{html_text(about[name])}</td>{cells}</tr>'
-        )
+        texts = "".join(f'<td class="text">{html_text(text)}</td>' for text in (name, about[name]))
+        rows.append(f"<tr>{texts}{''.join(_cell(profile, name, places[profile.name]) for profile in profiles)}</tr>")
     heads = "".join(f"<th>{html_text(profile.name)}</th>" for profile in profiles)
     table = f'<table><tr><th>dimension</th><th class="text">what it is</th>{heads}</tr>{"".join(rows)}</table>'
-    title = profiles[0].name if len(profiles) == 1 else f"{len(profiles)} profiles"
+    first = profiles[0]
+    sentence = (
+        f"What each remembers, in {len(first.dimensions)} dimensions; preset {first.preset}, version {first.version}."
+    )
+    title = first.name if len(profiles) == 1 else f"{len(profiles)} profiles"
     return page(
         f"Memory profile: {title}",
-        f"""<p class="lead">{html_text(_sentence(profiles))}</p>
+        f"""<p class="lead">{html_text(sentence)}</p>
 {picture}
 {tested.html() if tested else ""}
 {table}
@@ -122,13 +124,6 @@ def profile_page(profiles: Sequence[Profile], places: Mapping[str, str], tested:
 
 _CAPTION = """The score of each dimension with its 95 % interval; a bar without a point is the range that failed questions leave
 open. The dotted tick is the floor: what an answer that needs no memory scores. The ceiling is 1."""
-
-
-def _sentence(profiles: Sequence[Profile]) -> str:
-    first = profiles[0]
-    return (
-        f"What each remembers, in {len(first.dimensions)} dimensions; preset {first.preset}, version {first.version}."
-    )
 
 
 def _cell(profile: Profile, name: str, place: str) -> str:
@@ -153,9 +148,8 @@ def _beside(profile: Profile) -> str:
 
 
 def _dots(profiles: Sequence[Profile]) -> Figure:
-    names = [
-        one.name for one in DIMENSIONS if any(one.name == score.name for of in profiles for score in of.dimensions)
-    ]
+    floors = {score.name: score.floor for profile in profiles for score in profile.dimensions}
+    names = [one.name for one in DIMENSIONS if one.name in floors]
     figure, axes = new_figure(8, 0.6 + 0.26 * len(names) * (1 + 0.35 * (len(profiles) - 1)))
     for number, profile in enumerate(profiles):
         shift = 0.0 if len(profiles) == 1 else 0.5 * (number / (len(profiles) - 1) - 0.5)
@@ -167,7 +161,6 @@ def _dots(profiles: Sequence[Profile]) -> Figure:
             if score.score is not None:
                 axes.plot([score.score], [at], "os^Dv"[number % 5], color=colour, markersize=5)
         axes.plot([], [], "os^Dv"[number % 5], color=colour_of(number), label=profile.name)
-    floors = {score.name: score.floor for profile in profiles for score in profile.dimensions}
     for place, name in enumerate(names):
         axes.plot([floors[name]] * 2, [place - 0.35, place + 0.35], ":", color="#555", linewidth=1)
     axes.set_yticks(range(len(names)), names)

@@ -58,9 +58,8 @@ def between_parts(points: Sequence[Point], score: str) -> tuple[str, str]:
     with drawing():
         figure, axes = new_figure(8, 3.5)
         lines(axes, points, "between", "line", starred=False)
-        axes.set(
-            ylim=(0, 1.05), xlabel="tokens of unrelated text between what is remembered and the question", ylabel=score
-        )
+        words = "tokens of unrelated text between what is remembered and the question"
+        axes.set(ylim=(0, 1.05), xlabel=words, ylabel=score)
         legend(figure)
         curve = figure_html(figure, f"{score} by the length of unrelated text, with 95 % intervals.")
     return f"<h2>After unrelated text</h2>\n{curve}\n{table.html()}", f"\n{table.markdown()}"

@@ -116,14 +116,12 @@ class Exhibit:
             ]
             for shown, of in lines.items()
         ]
-        titles = [column.title.format(self._named(value)) for value in values for column in spread]
+        names = {value: (self.names or {}).get(value, plain(value)) for value in values}
+        titles = [column.title.format(names[value]) for value in values for column in spread]
         sections = [next(iter(of.values())).get(self.sections) for of in lines.values()]
         ends = [i for i, (one, other) in enumerate(pairwise(sections)) if one != other]
         head = [*(column.title for column in fixed), *titles]
         return Table(head, cells, "", self.notes, sum(column.text for column in fixed), ends)
-
-    def _named(self, value: Any) -> str:
-        return (self.names or {}).get(value, plain(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +307,8 @@ def _write(out: Path, exhibit: Exhibit) -> str:
         picture = svg(figure)
     write_text(out / f"{stem}.svg", picture)
     write_text(out / f"{stem}.csv", as_csv(exhibit))
-    write_text(out / f"{stem}.md", f"{_title(exhibit)}\n\n{exhibit.table.markdown()}")
+    title = f"**{markdown_text(exhibit.name)}.** {markdown_text(exhibit.title)}"
+    write_text(out / f"{stem}.md", f"{title}\n\n{exhibit.table.markdown()}")
     write_text(out / f"{stem}.tex", exhibit.table.latex(f"{exhibit.name}. {exhibit.title}", f"tab:{stem}"))
     return picture
 
@@ -318,10 +317,6 @@ def as_csv(exhibit: Exhibit) -> str:
     """The records of an exhibit as CSV; None is an empty field, and floats keep all their digits."""
     numbers = exhibit.frame if exhibit.points is None else exhibit.points
     return "" if numbers.empty else str(numbers.to_csv(index=False, lineterminator="\n"))
-
-
-def _title(exhibit: Exhibit) -> str:
-    return f"**{markdown_text(exhibit.name)}.** {markdown_text(exhibit.title)}"
 
 
 def _markdown(heading: str, made: Sequence[Exhibit], absent: Table) -> str:

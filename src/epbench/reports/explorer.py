@@ -87,9 +87,8 @@ class QuestionCard:
     @property
     def worth(self) -> float | None:
         """The score, or else 1 for right and 0 for wrong; None for a failed question."""
-        return (
-            None if self.outcome == "failed" else float(self.outcome == "right") if self.score is None else self.score
-        )
+        right = float(self.outcome == "right") if self.score is None else self.score
+        return None if self.outcome == "failed" else right
 
 
 def versus_html(

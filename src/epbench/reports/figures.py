@@ -15,6 +15,7 @@ from epbench.statistics.ranks import Ranking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 
@@ -45,6 +46,15 @@ def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
+
+
+def plain_numbers(axis: Axis, text: str = "{x:,g}") -> None:
+    """Mark a logarithmic axis at 1, 2 and 5 of each power of ten, with plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(StrMethodFormatter(text))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def error_bars(

@@ -55,7 +55,7 @@ def run_rows(root: Path, headlines: Headlines) -> Iterator[RunRow]:
 def _row(folder: Path, path: str, headlines: Headlines) -> RunRow:
     run = read_json(folder / "run.json")
     identity = run["identity"]
-    finished = (folder / "scores.json").is_file()
+    finished, journal = (folder / "scores.json").is_file(), folder / ANSWERS
     scores = read_json(folder / "scores.json") if finished else {}
     benchmark, config = str(identity.get("benchmark", "")), identity.get("config")
     name = str(run.get("book") or Path(str(run.get("dataset", ""))).name)
@@ -69,8 +69,8 @@ def _row(folder: Path, path: str, headlines: Headlines) -> RunRow:
         memory=str(identity.get("memory") or identity.get("system") or ""),
         judge=str(run.get("judge", {}).get("name", "")),
         state="finished" if finished else "at work" if _is_locked(folder) else "stopped",
-        answers=None if finished else _lines(folder / ANSWERS),
-        idle=None if finished else _idle(folder / ANSWERS),
+        answers=None if finished else journal.read_bytes().count(b"\n") if journal.is_file() else 0,
+        idle=None if finished or not journal.is_file() else max(0.0, round(time.time() - journal.stat().st_mtime, 1)),
         failed=int(scores.get("n_failed", 0)),
         questions=int(scores.get("n_questions", 0)),
         scores={
@@ -90,14 +90,6 @@ def _is_locked(folder: Path) -> bool:
             return False
     except (Timeout, OSError):
         return True
-
-
-def _lines(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.is_file() else 0
-
-
-def _idle(path: Path) -> float | None:
-    return max(0.0, round(time.time() - path.stat().st_mtime, 1)) if path.is_file() else None
 
 
 def rows_json(rows: Sequence[RunRow]) -> list[dict[str, Any]]:

@@ -29,9 +29,7 @@ _BLOCK = 2**20
 
 
 def write_checksums(
-    folder: Path,
-    edited: Mapping[str, str] | None = None,
-    lines_of: Callable[[Path], LinesHash] | None = None,
+    folder: Path, edited: Mapping[str, str] | None = None, lines_of: Callable[[Path], LinesHash] | None = None
 ) -> None:
     """Write checksums.json of a run: the SHA-256 and the size of each file in its folder, without those in subfolders.
 

@@ -70,10 +70,10 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
             if described.exists():
                 check_identity(folder, read_run(folder)["identity"], {**dict.fromkeys(SELDOM), **identity})
             else:
-                write_json(
-                    described,
-                    {"identity": dict(identity), **about, **_absolute(about), "command": _command(), **_versions()},
-                )
+                command = shlex.join(map(without_secrets, command_line.words()))
+                here = {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}
+                said = {"identity": dict(identity), **about, **_absolute(about), "command": command, **here}
+                write_json(described, said)
             with kept_journals(folder):
                 edited = edited_files(folder, lines_of)
                 yield folder
@@ -112,9 +112,8 @@ def is_finished(folder: Path, identity: Mapping[str, Any], **noted: Any) -> bool
     """
     try:
         run, scores = read_run(folder), read_scores(folder)
-        same = not differing(run["identity"], {**dict.fromkeys(SELDOM), **scrubbed(dict(identity))}) and not differing(
-            run, noted
-        )
+        expected = {**dict.fromkeys(SELDOM), **scrubbed(dict(identity))}
+        same = not (differing(run["identity"], expected) or differing(run, noted))
         return same and scores.get("n_failed") == 0 and is_by_this_code(folder) and changed_since(folder) == {}
     except BadInput:
         return False
@@ -168,11 +167,3 @@ def read_scores_to_show(folder: Path, kind: type[Struct]) -> dict[str, Any]:
     scores = read_scores(folder, kind)
     note = change_note(folder)
     return scores | {"warnings": [note, *scores.get("warnings", [])]} if note else scores
-
-
-def _command() -> str:
-    return shlex.join(map(without_secrets, command_line.words()))
-
-
-def _versions() -> dict[str, Any]:
-    return {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}

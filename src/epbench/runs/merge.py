@@ -76,9 +76,8 @@ def _merge(
     first, limit = described[0], limit_of(described, limit)
     identity, dataset, label = first["identity"], dataset or dataset_of(first) or "", first.get("label", shards[0].name)
     judge = _judge_of(described, benchmark.rules()) if benchmark.rules else None
-    past = benchmark.past(
-        Described(folder=shards[0], run=first, dataset=dataset, limit=limit, prompts=prompts, merged=True)
-    )
+    whole = Described(folder=shards[0], run=first, dataset=dataset, limit=limit, prompts=prompts, merged=True)
+    past = benchmark.past(whole)
     if any(check.held is False for check in past.checks):
         raise BadInput(f"{dataset}: its rows are not those of the runs; give the dataset of the runs")
     about = {"dataset": dataset, "label": label, "merged": [str(f) for f in shards]}
@@ -118,7 +117,7 @@ def _check_other(shard: Path, out: Path) -> None:
 
 
 def read_shards(folders: Sequence[Path], out: Path, kind: type[Struct]) -> list[dict[str, Any]]:
-    """Read run.json of every shard, in the order of `folders`, which must hold this.
+    """Read run.json of every shard, in the order of `folders`; `kind` is what it must hold.
 
     A field of the identity that only some versions write is left out if a shard lacks it, since nothing is known of that
     shard then. BadInput: a folder holds no run, is `out` itself, or holds another run than the first one does.

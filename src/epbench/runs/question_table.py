@@ -62,9 +62,8 @@ def _computed(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
     with tempfile.TemporaryDirectory(prefix="epbench-questions-") as scratch:
         recomputed = Path(scratch) / "run"
         try:
-            why = "; ".join(
-                check.said for check in recompute(find_benchmark(folder), folder, recomputed) if not check.held
-            )
+            checks = recompute(find_benchmark(folder), folder, recomputed)
+            why = "; ".join(check.said for check in checks if not check.held)
         except BadInput as error:
             why = str(error)
         if (recomputed / QUESTIONS).is_file():

@@ -23,7 +23,7 @@ def folder_by(out: Path, what: str, model: str) -> Path:
 
 
 def replies_to(path: Path, requests: Sequence[Request], model: Model, progress: Progress, label: str) -> list[Record]:
-    """Return the reply to each request in the journal; requests without one are made first; messages name them `label`.
+    """Return the reply to each request; those without one in the journal are made first. Messages name them `label`.
 
     Raises:
         RunFailed: Some requests got no answer; all others are kept.

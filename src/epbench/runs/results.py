@@ -71,12 +71,7 @@ def _arrow(kind: Any) -> pa.DataType:
 
 
 def write_results(
-    folder: Path,
-    *,
-    scores: Mapping[str, Any],
-    usage: Mapping[str, Any],
-    table: str,
-    report: str,
+    folder: Path, *, scores: Mapping[str, Any], usage: Mapping[str, Any], table: str, report: str
 ) -> None:
     """Write the results of a run, after its questions.parquet. Each file appears whole or not at all."""
     write_json(folder / "scores.json", scores)

@@ -125,9 +125,7 @@ def measured_runs(named: Mapping[str, Path], kinds: Sequence[str]) -> dict[str, 
 
 def _runs_by_epoch(folder: Path, kinds: Sequence[str]) -> dict[int, Path]:
     """The runs of one kind by epoch, in rising order; an epoch that was not measured is left out."""
-    numbered = {
-        int(m[1]): path for path in (folder / MEASURES).glob("*") if (m := re.fullmatch(r"epoch-(\d+)", path.name))
-    }
+    numbered = {int(m[1]): of for of in (folder / MEASURES).glob("*") if (m := re.fullmatch(r"epoch-(\d+)", of.name))}
     for kind in kinds:
         runs = {epoch: path / kind for epoch, path in sorted(numbered.items()) if (path / kind / "run.json").is_file()}
         if runs:
@@ -154,7 +152,7 @@ def labels_of(folders: Sequence[Path]) -> dict[str, Path]:
 def check_same(
     described: Mapping[Path, Mapping[str, Any]], names: Iterable[str], where_noted: Iterable[str] = ()
 ) -> None:
-    """Refuse runs, by run.json and folder, that are not about the same questions, by these fields of the identity.
+    """Refuse runs, by folder, whose run.json differ in these fields of the identity, as they are not about the same questions.
 
     Fields `where_noted` must agree among the runs that have them.
     """

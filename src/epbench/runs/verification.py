@@ -20,12 +20,13 @@ from epbench.journals.journal import read_journal
 from epbench.judges.protocol import JUDGE, JUDGEMENTS, identity_of, noted_judge
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import weights_of
-from epbench.runs.benchmark import Benchmark, Check, Described, PastRun, benchmark_named, check_fingerprint
+from epbench.runs.benchmark import Benchmark, Check, Described, benchmark_named, check_fingerprint
 from epbench.runs.checksums import CHECKSUMS, changed_since, is_by_this_code
 from epbench.runs.folder import dataset_of, read_run
 from epbench.runs.results import QUESTIONS, RESULTS
 from epbench.runs.several import FINETUNING
 
+_COMPUTED = (*RESULTS, QUESTIONS)
 _SECONDS = "seconds"
 """How long something took; only the first computation knows it."""
 _HOW = fields({**dict.fromkeys(("command", "python", "platform"), str), "versions": dict[str, str]})
@@ -93,7 +94,7 @@ def copy_journals(folder: Path, scratch: Path) -> None:
     """Copy what results are computed from, run.json and the journals, into an empty folder."""
     scratch.mkdir(parents=True, exist_ok=True)
     for path in sorted(folder.iterdir()):
-        if path.is_file() and not path.name.startswith(".") and path.name not in (*_computed(), CHECKSUMS):
+        if path.is_file() and not path.name.startswith(".") and path.name not in (*_COMPUTED, CHECKSUMS):
             shutil.copyfile(path, scratch / path.name)
 
 
@@ -129,24 +130,16 @@ def recompute(
         judge, rules = noted_judge(run["judge"]), benchmark.rules()
         if judge == identity_of(rules):
             judge = rules
-            checks.append(_judge_again(folder, scratch / "judged", past, rules))
+            judged = scratch / "judged"  # all answers anew
+            copy_journals(folder, judged)
+            (judged / JUDGEMENTS).unlink(missing_ok=True)
+            past.judge(judged, rules)
+            checks.append(check_records(folder, judged, JUDGEMENTS, rules.name))
         else:
             note = f"{judge.name} is not asked again; the results were computed from its verdicts"
             checks.append(Check(JUDGEMENTS, None, note))
     past.finish(scratch, judge, run.get("label", folder.name))
     return checks
-
-
-def _judge_again(folder: Path, scratch: Path, past: PastRun, rules: Any) -> Check:
-    """Have a judge that goes by rules judge all answers anew, in a scratch folder."""
-    copy_journals(folder, scratch)
-    (scratch / JUDGEMENTS).unlink(missing_ok=True)
-    past.judge(scratch, rules)
-    return check_records(folder, scratch, JUDGEMENTS, rules.name)
-
-
-def _computed() -> tuple[str, ...]:
-    return (*RESULTS, QUESTIONS)
 
 
 def check_hashes(folder: Path) -> list[Check]:
@@ -194,7 +187,7 @@ def compare_results(folder: Path, again: Path, later: Collection[Collection[str]
     older = frozenset[str]().union(*(fields for fields in later if not set(fields) & stored))
     skipped = frozenset(() if same_judge else ("judge", "corrected")) | older
     another = bool(older) or ((folder / CHECKSUMS).is_file() and not is_by_this_code(folder))
-    for name in _computed():
+    for name in _COMPUTED:
         if not (again / name).exists() and not (folder / name).exists():
             continue
         if not (folder / name).exists():
@@ -204,9 +197,8 @@ def compare_results(folder: Path, again: Path, later: Collection[Collection[str]
         else:
             differences = list(_differences(folder / name, again / name, skipped))
             if differences and another and name in ("table.md", "report.html"):
-                checks.append(
-                    Check(name, None, "another version made it, and this one shows the scores in another way")
-                )
+                why = "another version made it, and this one shows the scores in another way"
+                checks.append(Check(name, None, why))
                 continue
             more = f", and {len(differences) - _MOST} more differences" if len(differences) > _MOST else ""
             checks.append(Check(name, not differences, "; ".join(differences[:_MOST]) + more))

@@ -10,19 +10,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """Pearson's correlation.
+    """Pearson's correlation."""
 
-    Attributes:
-        n: The number of pairs of values, at least three.
-        r: The correlation, -1 to 1.
-        p: The two-sided p-value of no correlation.
-        interval: The 95 % interval of r by Fisher's transformation, which is (-1, 1) for three pairs.
-    """
-
-    n: int
-    r: float
-    p: float
-    interval: tuple[float, float]
+    n: int  # the number of pairs of values, at least three
+    r: float  # the correlation, -1 to 1
+    p: float  # the two-sided p-value of no correlation
+    interval: tuple[float, float]  # the 95 % interval of r by Fisher's transformation, which is (-1, 1) for three pairs
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> Correlation | None:

@@ -145,29 +145,17 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class PairedEstimate:
-    """The paired mean difference of two runs.
+    """The paired mean difference of two runs."""
 
-    Attributes:
-        n: The number of questions.
-        differences: The second value minus the first, question by question.
-        mean: Their mean.
-        interval: The 95 % percentile interval of the mean, drawing clusters with replacement.
-        resampled: The mean of each resample.
-    """
-
-    n: int
-    differences: list[float]
-    mean: float
-    interval: tuple[float, float]
-    resampled: list[float]
+    n: int  # the number of questions
+    differences: list[float]  # the second value minus the first, question by question
+    mean: float  # their mean
+    interval: tuple[float, float]  # the 95 % percentile interval of the mean, drawing clusters with replacement
+    resampled: list[float]  # the mean of each resample
 
 
 def paired_estimate(
-    first: Sequence[float],
-    second: Sequence[float],
-    clusters: Sequence[object] | None = None,
-    *,
-    resamples: int = 5000,
+    first: Sequence[float], second: Sequence[float], clusters: Sequence[object] | None = None, *, resamples: int = 5000
 ) -> PairedEstimate:
     """Estimate how much higher the second of two runs is on the same questions; without clusters, each question is its own.
 
@@ -198,19 +186,14 @@ Progress = Callable[[Sequence[tuple[str, str]]], Iterable[tuple[str, str]]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """All comparisons of any two of several runs.
+    """All comparisons of any two of several runs."""
 
-    Attributes:
-        score: The score that is compared, such as "accuracy".
-        pairs: What `compare_two` returns for each comparison, with p_holm, and `beside` where other numbers of both runs
-            stand beside the score, by their names.
-        about: What all runs have in common, such as their judge.
-        left_out: What could not be compared and what else readers must know, in full sentences.
-    """
-
-    score: str
+    score: str  # the score that is compared, such as "accuracy"
+    # What `compare_two` returns for each comparison, with p_holm, and `beside` where other numbers of both runs stand
+    # beside the score, by their names.
     pairs: list[dict[str, Any]]
-    about: dict[str, Any] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)  # what all runs have in common, such as their judge
+    # What could not be compared and what else readers must know, in full sentences.
     left_out: list[str] = field(default_factory=list)
 
 

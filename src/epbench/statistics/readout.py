@@ -71,9 +71,7 @@ def cross_validated_readout(features: NDArray[np.floating], labels: Sequence[str
     n, n_right = len(labels), sum(map(sum, right.values()))
     interval = wilson(n_right, n)
     assert interval is not None  # there are questions of two groups
-    return Readout(
-        n, n_right / n, interval, {group: sum(outcomes) / len(outcomes) for group, outcomes in right.items()}
-    )
+    return Readout(n, n_right / n, interval, {group: sum(of) / len(of) for group, of in right.items()})
 
 
 def _check(features: NDArray[np.floating], labels: Sequence[str], groups: Sequence[int]) -> None:

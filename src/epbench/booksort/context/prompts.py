@@ -155,9 +155,8 @@ def _of_yaml(path: Path, words: Mapping[str, str]) -> Pack:
     if not files:
         raise BadInput(f"{path}: expected one YAML file for each prompt, got none")
     defaults = load_prompts()
-    return replace(
-        defaults, prompts={i: _yaml_prompt(file, defaults.prompts[1], words) for i, file in enumerate(files, 1)}
-    )
+    prompts = {i: _yaml_prompt(file, defaults.prompts[1], words) for i, file in enumerate(files, 1)}
+    return replace(defaults, prompts=prompts)
 
 
 def _yaml_prompt(path: Path, default: Prompt, words: Mapping[str, str]) -> Prompt:

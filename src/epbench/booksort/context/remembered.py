@@ -95,11 +95,13 @@ class Told:
             raise BadInput(f"--conversation-words: expected at least 1, got {words}")
         self._books = {book.book_idx: spaced(book.text) for book in books}
         texts = {self.store_of(pair): excerpt_of(pair) for pair in pairs if not books}
-        texts |= {
-            f"book {book.book_idx}": book.text for book in books if any(p.book_idx == book.book_idx for p in pairs)
-        }
+        asked = {pair.book_idx for pair in pairs}
+        texts |= {f"book {book.book_idx}": book.text for book in books if book.book_idx in asked}
         self._starts = {store: conversation_starts(text, words) for store, text in texts.items()}
-        self.texts = {store: _cut(text.split(), self._starts[store]) for store, text in texts.items()}
+        self.texts = {
+            store: [" ".join(words[start:end]) for start, end in pairwise([*self._starts[store], len(words)])]
+            for store, words in ((store, text.split()) for store, text in texts.items())
+        }
         """By the name of the store, the texts of its conversations."""
         self._begin = lru_cache(maxsize=64)(self._find)  # the pairs of an excerpt follow one another
 
@@ -135,10 +137,6 @@ class Told:
         if start < 0:
             raise BadInput(f"an excerpt is not in book {book_idx} of config 'books', from which it should be")
         return self._books[book_idx].count(" ", 0, start)
-
-
-def _cut(words: Sequence[str], starts: Sequence[int]) -> list[str]:
-    return [" ".join(words[start:end]) for start, end in pairwise([*starts, len(words)])]
 
 
 @dataclass(frozen=True)

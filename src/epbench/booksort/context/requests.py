@@ -57,7 +57,9 @@ def requests_for(
             pair.id,
             prompt.system,
             context,
-            prompt.task.format(title=pair.title, segments=_segments(pair, pack)),
+            prompt.task.format(
+                title=pair.title, segments=pack.segments.format(first=pair.shown[0], second=pair.shown[1])
+            ),
             Sampling(max_tokens),
             labels=LABELS,
             answer_start=prompt.answer_start,
@@ -77,15 +79,6 @@ def prompt_of(pack: Pack, number: int) -> Prompt:
 def reading_of(prompt: Prompt, title: str, excerpt: str) -> str:
     """Return the context that shows a model a text of a book: the excerpt of a pair, or what it is trained on."""
     return prompt.reading.format(title=title, excerpt=excerpt)
-
-
-def _segments(pair: Pair, pack: Pack) -> str:
-    first, second = pair.shown
-    return pack.segments.format(first=first, second=second)
-
-
-def _nothing(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
-    return [""] * len(pairs)
 
 
 def _excerpts(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
@@ -158,7 +151,7 @@ class Memory:
 
 
 MEMORIES: Mapping[str, Memory] = {
-    "none": Memory(_nothing),
+    "none": Memory(lambda pairs, store, pack, prompt: [""] * len(pairs)),
     "in-context": Memory(_excerpts, excerpts=True),
     "rag": Memory(_passages, books=True, passages=True, searched=True),
     "full-book": Memory(_books, books=True),

@@ -86,9 +86,7 @@ class SegmentPositions:
         """
         if is_whole_book(pair.config):
             begins = [self._begins_of(pair.book_idx)[position] for position in pair.positions]
-            first, second = (
-                (begin, begin + len(spaced(segment))) for begin, segment in zip(begins, pair.segments, strict=True)
-            )
+            first, second = ((at, at + len(spaced(text))) for at, text in zip(begins, pair.segments, strict=True))
             return first, second
         start = self._start_of(pair.book_idx, pair.excerpt or "")
         if start < 0 or not pair.excerpt:

@@ -112,11 +112,10 @@ def is_swapped(id_: str) -> bool:
 
 def both_orders(pairs: Iterable[Pair]) -> list[Pair]:
     """Return every pair as it is, followed by itself with swapped segments, so that a preference for a label cancels out."""
-    return [ordered for pair in pairs for ordered in (pair, _swapped(pair))]
-
-
-def _swapped(pair: Pair) -> Pair:
-    return replace(pair, id=pair.id + SWAPPED, answer="B" if pair.answer == "A" else "A")
+    other: dict[str, Literal["A", "B"]] = {"A": "B", "B": "A"}
+    return [
+        ordered for pair in pairs for ordered in (pair, replace(pair, id=pair.id + SWAPPED, answer=other[pair.answer]))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,10 +222,8 @@ def load_books(name: str) -> list[BookText]:
         raise BadInput(
             f"{name}: the published set has no whole books, which this memory needs; use a set that has the config 'books'"
         )
-    books = []
-    for row in checked_rows(name, "books", "test", _BOOK):
-        books.append(BookText(row["book_idx"], row["book_title"], row["text"]))
-    return books
+    rows = checked_rows(name, "books", "test", _BOOK)
+    return [BookText(row["book_idx"], row["book_title"], row["text"]) for row in rows]
 
 
 def fingerprint(content: Iterable[Pair | BookText]) -> str:

@@ -9,13 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.pairs.bins import (
-    EXCERPT_WORDS,
-    SEGMENT_WORDS,
-    WHOLE_BOOK_EDGES,
-    distance_bins,
-    whole_book_bins,
-)
+from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS, WHOLE_BOOK_EDGES, distance_bins, whole_book_bins
 from epbench.booksort.pairs.sampling import Cell, PairDraw, draw_pairs
 from epbench.booksort.texts.books import Book
 from epbench.errors import BadInput
@@ -86,9 +80,7 @@ def tasks_of(books: Sequence[Book], recipe: Recipe) -> list[Task]:
 
 
 def make_configs(
-    books: Sequence[Book],
-    recipe: Recipe,
-    progress: Callable[[Sequence[Task]], Iterable[Task]] = iter,
+    books: Sequence[Book], recipe: Recipe, progress: Callable[[Sequence[Task]], Iterable[Task]] = iter
 ) -> list[Config]:
     """Make all configs of books with distinct texts, an entry for each split, the default first; `progress` wraps the cells.
 
@@ -129,7 +121,7 @@ def _pair_columns(rows: Sequence[tuple[Cell, Book, PairDraw]]) -> Mapping[str, S
 
 def _values(cell: Cell, book: Book, drawn: PairDraw) -> dict[str, Any]:
     first, second = drawn.pair
-    segments = [_words(book, position, cell.segment_words) for position in drawn.pair]
+    segments = [" ".join(book.words[position : position + cell.segment_words]) for position in drawn.pair]
     return {
         "id": f"{book.index}-{cell.config}-{drawn.excerpt_idx}-{drawn.distance_bin}",
         "book_idx": book.index,
@@ -150,10 +142,6 @@ def _values(cell: Cell, book: Book, drawn: PairDraw) -> dict[str, Any]:
         "answer": "A" if drawn.first_is_a else "B",
         "choices": segments if drawn.first_is_a else segments[::-1],
     }
-
-
-def _words(book: Book, first: int, n: int) -> str:
-    return " ".join(book.words[first : first + n])
 
 
 def _book_columns(books: Sequence[Book]) -> Mapping[str, Sequence[Any]]:
@@ -185,10 +173,8 @@ def _pair_features() -> Features:
 def _book_features() -> Features:
     from datasets import Features, Value
 
-    text, number = Value("string"), Value("int32")
-    return Features(
-        {"book_idx": number, "book_title": text, "text": Value("large_string"), "n_words": number, "sha256": text}
-    )
+    text, number, long_text = Value("string"), Value("int32"), Value("large_string")
+    return Features({"book_idx": number, "book_title": text, "text": long_text, "n_words": number, "sha256": text})
 
 
 def manifest(books: Sequence[Book], recipe: Recipe, configs: Sequence[Config]) -> str:

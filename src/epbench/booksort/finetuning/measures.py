@@ -115,7 +115,7 @@ def measure(
 
     with _timed(seconds, "perplexity"):
         asked = share_of_pairs(model, plan, ranks)
-        segments = _segment_likelihoods(model, asked, ranks)
+        segments = _likelihoods(model, asked, ranks)
         texts = {name: text_perplexity(model, samples, ranks) for name, samples in plan.texts.items()}
         perplexities = {SEGMENTS: perplexity(segments.values()), **texts}
     with _timed(seconds, "readout"):
@@ -135,7 +135,7 @@ def _sort_run(
     about: Mapping[str, Any],
     progress: Progress = no_progress,
 ) -> dict[str, Any] | None:
-    """Ask the questions of a plan in every process, into the folder of an ordinary run; `summary_of` it in the main one."""
+    """Ask the questions of a plan in every process, as an ordinary run; the main process returns `summary_of` it."""
     run, label = plan.prepared(memory, model), f"{memory}, {about.get('label', model.name)}"
     with ExitStack() as opened:
         if ranks.main:
@@ -222,21 +222,17 @@ def share_of_pairs(model: TransformersModel, plan: SortPlan, ranks: Ranks) -> li
     return asked
 
 
-def _segment_likelihoods(
-    model: TransformersModel, asked: Sequence[AskedPair], ranks: Ranks
-) -> dict[str, SpanLikelihood]:
+def _likelihoods(model: TransformersModel, pairs: Sequence[AskedPair], ranks: Ranks) -> dict[str, SpanLikelihood]:
     """How probable the tokens of both segments of each pair are, by the id of the pair; in every process."""
-    rows, spans = [pair.ids for pair in asked], [{"segments": pair.segments} for pair in asked]
+    rows, spans = [pair.ids for pair in pairs], [{"segments": pair.segments} for pair in pairs]
     likelihoods = model.likelihoods.of_spans(rows, spans)
-    return _gathered(
-        {pair.id: likelihood["segments"] for pair, likelihood in zip(asked, likelihoods, strict=True)}, ranks
-    )
+    return _gathered({pair.id: found["segments"] for pair, found in zip(pairs, likelihoods, strict=True)}, ranks)
 
 
 def states_before_answers(
     model: TransformersModel, asked: Sequence[AskedPair], pairs: Sequence[Pair], ranks: Ranks
 ) -> NDArray[np.float32]:
-    """Return the last hidden state of the prompt without context of every pair, of shape (pairs, hidden size), everywhere."""
+    """Return the last hidden state of each pair's prompt without context, of shape (pairs, hidden size), in every process."""
     import numpy as np
 
     states = model.likelihoods.last_states([pair.ids for pair in asked])

@@ -104,11 +104,7 @@ def figure(scores: Record) -> str:
     records = scores["epochs"]
     lines = [("SORT, no context", "sort"), ("SORT, in-context", "sort_in_context"), ("read-out", "readout")]
     remembered = [
-        Series(
-            label,
-            [record[name]["accuracy"] for record in records],
-            [record[name]["interval"] for record in records],
-        )
+        Series(label, *([record[name][what] for record in records] for what in ("accuracy", "interval")))
         for label, name in lines
         if all(record.get(name) for record in records)
     ]
@@ -125,17 +121,13 @@ def _warnings(measures: Sequence[Record]) -> list[str]:
             f"{_epochs(low)}: A and B together have less than half of the probability of an answer's first token, so that "
             "the accuracy is read from a small rest; see greedy and label mass"
         )
-    failed = {record["epoch"]: _n_failed(record) for record in measures}
+    runs = ("sort", "sort_in_context")
+    failed = {record["epoch"]: sum(record[run]["n_failed"] for run in runs if record[run]) for record in measures}
     if without := [epoch for epoch, n in failed.items() if n]:
         warnings.append(
             f"{_epochs(without)}: {sum(failed.values()):,} questions have no answer, so that accuracies are unknown"
         )
     return warnings
-
-
-def _n_failed(record: Record) -> int:
-    """The number of questions without an answer, with and without context."""
-    return sum(record[name]["n_failed"] for name in ("sort", "sort_in_context") if record[name])
 
 
 def _epochs(numbers: Sequence[int]) -> str:

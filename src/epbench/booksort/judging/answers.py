@@ -178,16 +178,10 @@ def scored_pair(pair: Pair, record: Record, found: Record | None = None) -> Scor
     failed = failure is not None
     answer: Literal["A", "B", "X"] = "X" if failed else predicted(record)
     p_a, p_b = probabilities_of(record)
+    lengths = pair.distance, pair.distance_bin, pair.excerpt_length, pair.segment_length
+    about = pair.id, pair.book_idx, pair.excerpt_idx, *lengths, *pair.positions
     return ScoredPair(
-        id=pair.id,
-        book_idx=pair.book_idx,
-        excerpt_idx=pair.excerpt_idx,
-        distance=pair.distance,
-        distance_bin=pair.distance_bin,
-        excerpt_length=pair.excerpt_length,
-        segment_length=pair.segment_length,
-        seg1_pos=pair.positions[0],
-        seg2_pos=pair.positions[1],
+        *about,
         answer=pair.answer,
         predicted=answer,
         p_a=p_a,

@@ -88,19 +88,11 @@ class Shelf:
     """The pairs of one distance bin and the excerpts that hold them."""
 
     def __init__(
-        self,
-        starts: Starts,
-        excerpt_words: int,
-        segment_words: int,
-        bin_: DistanceBin,
-        *,
-        whole_book: bool = False,
+        self, starts: Starts, excerpt_words: int, segment_words: int, bin_: DistanceBin, *, whole_book: bool = False
     ) -> None:
         """Set up an empty shelf; of whole books, excerpts are known by any number of their own."""
         self._starts, self._whole_book = starts, whole_book
-        self._reach = (
-            excerpt_words - segment_words
-        )  # from the start of an excerpt to the last possible start of a segment
+        self._reach = excerpt_words - segment_words  # from the start of an excerpt to the last one of a segment
         self._bin = bin_
         self._holder: dict[SegmentPair, int] = {}
         self._target: dict[int, int] = {}

@@ -11,15 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from epbench.booksort.pairs.bins import (
-    DistanceBin,
-    SegmentPair,
-    Shelf,
-    Starts,
-    distance_bins,
-    fill,
-    whole_book_bins,
-)
+from epbench.booksort.pairs.bins import DistanceBin, SegmentPair, Shelf, Starts, distance_bins, fill, whole_book_bins
 from epbench.booksort.texts.books import Book
 from epbench.draws import RandomStream
 from epbench.errors import BadInput

@@ -127,11 +127,7 @@ def _figure_19(base: str, found: Sequence[Mapping[str, Any]]) -> Exhibit | None:
 
 
 def _made(
-    title: str,
-    rows: Sequence[Row],
-    shown: Shown,
-    notes: Sequence[str],
-    tests: Sequence[tuple[str, str]],
+    title: str, rows: Sequence[Row], shown: Shown, notes: Sequence[str], tests: Sequence[tuple[str, str]]
 ) -> Exhibit | None:
     columns, plot = columns_of({**_CHECKPOINTS, **shown}, 2), partial(_matrix, rows, *tests)
     return Exhibit("", title, framed(rows), columns, notes, plot) if rows else None

@@ -97,9 +97,7 @@ def read_inputs(folders: Sequence[Path], reported: Sequence[ReportedRow] | None 
     for label, folder in names_of(folders).items():
         found = {part: read_run(part) for part in runs_in(folder)}
         tuned = [part for part, run in found.items() if run["identity"].get("benchmark") == FINETUNING]
-        trainings += [
-            _training(label if part == folder else f"{label}/{part.name}", part, found[part]) for part in tuned
-        ]
+        trainings += [_training(label if one == folder else f"{label}/{one.name}", one, found[one]) for one in tuned]
         runs += _runs(label, folder, {part: run for part, run in found.items() if part not in tuned})
     return Inputs(runs, trainings, reported_numbers() if reported is None else reported)
 

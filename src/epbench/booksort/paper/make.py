@@ -83,9 +83,7 @@ def _published(reported: Sequence[ReportedRow]) -> list[Standing]:
 def standing(run: PaperRun) -> Standing:
     """The row of a run."""
     questions = run.questions
-    parts = {"accuracy": questions} | {
-        f"accuracy_s{words}": part for words, part in questions.groupby("segment_length")
-    }
+    parts = {"accuracy": questions} | {f"accuracy_s{words}": of for words, of in questions.groupby("segment_length")}
     scores = {name: of_excerpts(parts[name], "right") for name in _COLUMNS.values() if name in parts and len(questions)}
     trained = "" if run.epoch is None else f", {run.training} after {run.epoch} epochs"
     names: Names = (run.label, "own", str(run.folder), name_of(run.model), run.memory + trained, _JUDGE)

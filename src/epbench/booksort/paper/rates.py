@@ -161,7 +161,7 @@ def paired_with(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _averaged(runs: Sequence[PaperRun], split: Split) -> tuple[list[tuple[Group, Estimate]], list[str]]:
-    """The mean over runs, question by question, on those that all were asked or else on the most frequent set; with notes."""
+    """The mean over runs, question by question, on those that all were asked, or else on the most frequent set; and notes."""
     kept, notes = list(runs), []
     if len(runs) > 1 and paired_with([run.questions for run in runs]).empty:
         most = Counter(run.fingerprint for run in runs).most_common(1)[0][0]
@@ -267,7 +267,7 @@ def reported_of(run: PaperRun) -> dict[str, Any]:
     row |= {
         "scores": {name: of.mean for name, of in found.items()},
         "counts": {name: of.n for name, of in found.items()},
+        "intervals": {name: [of.low, of.high] for name, of in found.items() if of.low is not None},
     }
-    row["intervals"] = {name: [of.low, of.high] for name, of in found.items() if of.low is not None}
     table = {"source": run.folder.name, "table": "trials of people", "rows": [row]}
     return {"benchmark": "booksort", "tables": [table]}

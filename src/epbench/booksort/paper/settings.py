@@ -24,9 +24,8 @@ from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 def table_5(inputs: Inputs) -> Exhibit | Missing:
     """The models of the paper, and those of the runs (Appendix C.1)."""
     reported = [row for row in inputs.reported if "mmlu" in row.scores]
-    rows: list[tuple[Value, ...]] = [
-        ("reported", row.model, row.note, None, None, None, row.scores["mmlu"]) for row in reported
-    ]
+    nothing, rows = (None, None, None), list[tuple[Value, ...]]()
+    rows += [("reported", row.model, row.note, *nothing, row.scores["mmlu"]) for row in reported]
     of_model: dict[tuple[str, Any], list[str]] = {}
     for run in inputs.runs:
         of_model.setdefault((run.model, run.identity.get("weights")), []).append(run.memory)

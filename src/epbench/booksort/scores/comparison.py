@@ -27,9 +27,7 @@ from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.statistics.paired import DIGITS, Comparison, Progress, compare_outcomes, holm, with_holm
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
 
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
@@ -57,18 +55,14 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
     described = {folder: read_run(folder) for folder in labels.values()}
     rows = {folder: run["identity"].get("fingerprint") for folder, run in described.items()}
     if len(set(rows.values())) > 1:
-        raise BadInput(
-            f"the runs are on different datasets: {', '.join(f'{f}: {print_}' for f, print_ in rows.items())}"
-        )
+        raise BadInput(f"the runs are on different datasets: {', '.join(f'{f}: {of}' for f, of in rows.items())}")
     check_same(described, (), ("texts",))
     first_folder, first = next(iter(described.items()))
     typed(str(first_folder / "run.json"), first, fields({"dataset": str}))
-    points = [
-        point(
-            run["identity"], of["accuracy"], of["intervals"].get("accuracy"), of.get("incomplete", {}).get("accuracy")
-        )
-        for run, of in zip(described.values(), scores.values(), strict=True)
-    ]
+    points = []
+    for run, of in zip(described.values(), scores.values(), strict=True):
+        ends = of["intervals"].get("accuracy"), of.get("incomplete", {}).get("accuracy")
+        points.append(point(run["identity"], of["accuracy"], *ends))
     page, text = between_parts(points, "accuracy")
     page += _question_by_question(labels)
     write_text(out / "table.md", markdown_table(scores) + text)
@@ -112,7 +106,10 @@ def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) ->
         tables = [runs[name] for name in names]
         pair = compare_outcomes(names, tables, cluster="excerpt", unit_of=pair_id)
         pairs.append(pair | {"log_ratio": compare_log_ratios(*tables), "auc": compare_areas(*tables)})
-    _correct([pair["log_ratio"] for pair in pairs if pair["log_ratio"]])
+    tests = [(pair["log_ratio"], name) for pair in pairs if pair["log_ratio"] for name in ("p", "p_less")]
+    corrected = iter(holm([log_ratio[name] for log_ratio, name in tests if log_ratio[name] is not None]))
+    for log_ratio, name in tests:
+        log_ratio[f"{name}_holm"] = None if log_ratio[name] is None else next(corrected)
     return with_holm(pairs)
 
 
@@ -125,6 +122,7 @@ def compare_log_ratios(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, A
     second, None without variance.
     """
     import numpy as np
+    from scipy.stats import ttest_1samp
 
     pairs = pair_differences(first, second, "log_ratio")
     if len(pairs) < 2:
@@ -132,7 +130,9 @@ def compare_log_ratios(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, A
     # Rounded, so that differences which are equal but for rounding are equal.
     differences = np.round(pairs["difference"].to_numpy(float), DIGITS)
     interval = cluster_bootstrap(lambda weights: weighted_mean(weights, differences), pairs["excerpt"].tolist())
-    p, p_less = _one_sided(differences)
+    p = p_less = None
+    if (differences != differences[0]).any():
+        p, p_less = (float(ttest_1samp(differences, 0.0, alternative=way).pvalue) for way in ("greater", "less"))
     difference = float(differences.mean())
     return {"n": len(pairs), "difference": difference, "interval": interval, "p": p, "p_less": p_less}
 
@@ -166,21 +166,3 @@ def pair_differences(first: pd.DataFrame, second: pd.DataFrame, column: str) -> 
     both = first[["id", "pair", "excerpt", column]].merge(second[["id", column]], on="id", suffixes=("", "_other"))
     both = both.assign(difference=both[column] - both[f"{column}_other"]).dropna(subset="difference")
     return both.groupby("pair", sort=False).agg({"excerpt": "first", "difference": "mean"})
-
-
-def _one_sided(differences: NDArray[np.float64]) -> tuple[float, float] | tuple[None, None]:
-    """The p-values of the mean being above and below 0."""
-    from scipy.stats import ttest_1samp
-
-    if (differences == differences[0]).all():
-        return None, None
-    above, below = (float(ttest_1samp(differences, 0.0, alternative=way).pvalue) for way in ("greater", "less"))
-    return above, below
-
-
-def _correct(log_ratios: Sequence[dict[str, Any]]) -> None:
-    """Add p_holm and p_less_holm, corrected for the number of all tests in both directions."""
-    tests = [(log_ratio, name) for log_ratio in log_ratios for name in ("p", "p_less")]
-    corrected = iter(holm([log_ratio[name] for log_ratio, name in tests if log_ratio[name] is not None]))
-    for log_ratio, name in tests:
-        log_ratio[f"{name}_holm"] = None if log_ratio[name] is None else next(corrected)

@@ -44,14 +44,13 @@ def middle_effect(rows: pd.DataFrame) -> dict[str, Any]:
     middle = both_in_the_middle(answered)
     parts = {"in_middle": answered[middle], "elsewhere": answered[~middle]}
     result: dict[str, Any] = {"n": len(answered), "n_failed": len(rows) - len(answered)}
-    result |= {name: _share(part) for name, part in parts.items()}
+    result |= {
+        name: {"n": len(part), "accuracy": int(part["right"].sum()) / len(part) if len(part) else None}
+        for name, part in parts.items()
+    }
     result["confound"] = _confound(answered, middle)
     reason = _why_not(parts)
     return result | ({"not_estimable": reason} if reason else _fit(answered, middle))
-
-
-def _share(rows: pd.DataFrame) -> dict[str, Any]:
-    return {"n": len(rows), "accuracy": int(rows["right"].sum()) / len(rows) if len(rows) else None}
 
 
 def _confound(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
@@ -138,9 +137,7 @@ def _clustered_logit(
                     break
                 step = np.linalg.solve(information, design.T @ (right - expected))
                 coefficients = coefficients + step
-            if (
-                np.linalg.matrix_rank(information) < k
-            ):  # right answers follow a column: its coefficient grows without end
+            if np.linalg.matrix_rank(information) < k:  # right answers follow a column, whose coefficient has no end
                 return None
             inverse = np.linalg.inv(information)
             by_cluster = np.zeros((n_clusters, k))

@@ -72,7 +72,8 @@ def finish(
     cut_off = sum(failure_of(record) == CUT_OFF for record in records)
     if cut_off:
         usage["failed"][CUT_OFF] = cut_off
-    explorer = _questions_html(pairs, questions, retrieved)
+    cards = cards_of(pairs, questions, retrieved, excerpts := Excerpts())
+    explorer = explorer_html(cards, excerpts.texts, [ABOUT] if excerpts.texts else [ABOUT, _NO_EXCERPTS])
     report = html_report(label, read_json(folder / "run.json"), scores, table, usage, explorer)
     write_questions(folder, COLUMNS, questions)
     cost = "".join(f"\n{table.markdown()}" for table in price_table({label: price} if price else {}))
@@ -96,13 +97,6 @@ ABOUT = (
 )
 _NO_EXCERPTS = "The dataset has no texts of excerpts, so the segments are not shown within theirs."
 _YES_NO = {True: "yes", False: "no", None: "–"}
-
-
-def _questions_html(pairs: Sequence[Pair], rows: Sequence[Record], retrieved: Mapping[str, Record]) -> str:
-    """Question by question, as HTML for the page of a run; `retrieved` has what was retrieved for a pair, by its id."""
-    excerpts = Excerpts()
-    cards = cards_of(pairs, rows, retrieved, excerpts)
-    return explorer_html(cards, excerpts.texts, [ABOUT] if excerpts.texts else [ABOUT, _NO_EXCERPTS])
 
 
 def cards_of(

@@ -202,7 +202,7 @@ of the paper: `SORT` with excerpts of up to 2,500 words, `SORT-extend` with long
 
 
 def _pairs_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Pairs answered both times, with `_again` columns of the second asking; `same`: both answers name one same segment."""
+    """Pairs answered both times, with `_again` columns of the second asking; `same` is whether both name the same segment."""
     answered = rows[rows["right"].notna()]
     first, second = answered[~answered["swapped"]], answered[answered["swapped"]]
     pairs = first.merge(second[["pair", "predicted", "right", "share"]], on="pair", suffixes=("", "_again"))

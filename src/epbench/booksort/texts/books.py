@@ -12,7 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from epbench.booksort.texts.cleaning import Cleaned, Removed, Rules, clean, gutenberg_title
+from epbench.booksort.texts.cleaning import Removed, Rules, clean, gutenberg_title
 from epbench.booksort.texts.gutenberg import BASE_URL, Published, check_published, download, published_books, read_text
 from epbench.booksort.texts.sentences import sentence_starts
 from epbench.errors import BadInput
@@ -118,7 +118,8 @@ def books_from(folder: Path, progress: Progress = iter) -> list[Book]:
         return _all_nine(folder, ids, progress)
     books: list[Book] = []
     for path in progress(files):
-        book = _own_book(path, len(books))
+        raw = read_text(path)
+        book = _book(path, raw, len(books), gutenberg_title(raw) or path.stem, Rules(), None)
         twin = next((files[other.index].name for other in books if other.sha256 == book.sha256), None)
         if twin:
             raise BadInput(f"{path}: expected each text once, got the same text as {twin}")
@@ -142,17 +143,12 @@ def _all_nine(folder: Path, ids: dict[Path, int], progress: Progress) -> list[Bo
 def _published(path: Path, book: Published) -> Book:
     raw = read_text(path)
     check_published(raw, book, str(path))
-    return _book(path, book.id, book.title, clean(raw, book.rules, str(path)), book.words)
+    return _book(path, raw, book.id, book.title, book.rules, book.words)
 
 
-def _own_book(path: Path, index: int) -> Book:
-    raw = read_text(path)
-    return _book(path, index, gutenberg_title(raw) or path.stem, clean(raw, Rules(), str(path)), None)
-
-
-def _book(path: Path, index: int, title: str, cleaned: Cleaned, published_words: int | None) -> Book:
+def _book(path: Path, raw: str, index: int, title: str, rules: Rules, published_words: int | None) -> Book:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    book = Book(index, title, cleaned.paragraphs, cleaned.removed, digest, str(path), published_words)
+    book = Book(index, title, *clean(raw, rules, str(path)), digest, str(path), published_words)
     if not re.search(r"[.?!…]", book.text):
         raise BadInput(f"{path}: expected prose with . ? or !, got no end of a sentence in {len(book.words)} words")
     return book

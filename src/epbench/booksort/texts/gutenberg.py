@@ -112,9 +112,8 @@ def download(book: Published, base_url: str = BASE_URL) -> Path:
         except BadInput:
             path.unlink()  # our own copy, damaged after it was checked
     pooch.get_logger().setLevel("ERROR")
-    shelf = pooch.create(
-        path.parent, base_url, registry={path.name: None}, urls={path.name: address}, retry_if_failed=_RETRIES
-    )
+    files = {"registry": {path.name: None}, "urls": {path.name: address}}
+    shelf = pooch.create(path.parent, base_url, retry_if_failed=_RETRIES, **files)
     try:
         return Path(shelf.fetch(path.name, downloader=fetch))
     except RequestException as error:

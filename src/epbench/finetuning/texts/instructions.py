@@ -226,7 +226,7 @@ class _Counts:
     """What was found in a source and left out."""
 
     rows: int = 0
-    categories: Counter[str] = field(default_factory=Counter)
+    categories_left_out: Counter[str] = field(default_factory=Counter)
     without_answer: int = 0
     repeated: int = 0
     too_long: int = 0
@@ -234,14 +234,8 @@ class _Counts:
     reason: str = ""
 
     def facts(self) -> dict[str, Any]:
-        return {
-            "rows": self.rows,
-            "categories_left_out": dict(sorted(self.categories.items())),
-            "without_answer": self.without_answer,
-            "repeated": self.repeated,
-            "too_long": self.too_long,
-            "not_written": self.not_written,
-        }
+        counts = {name: value for name, value in vars(self).items() if name != "reason"}
+        return counts | {"categories_left_out": dict(sorted(self.categories_left_out.items()))}
 
 
 def _choose(
@@ -284,7 +278,7 @@ def _numbered(examples: Iterable[Example], seed: int, counts: _Counts) -> Iterat
     for category, messages in examples:
         counts.rows += 1
         if category and (plain := " ".join(category.casefold().replace("_", " ").split())) in LEFT_OUT:
-            counts.categories[plain] += 1
+            counts.categories_left_out[plain] += 1
         elif not messages:
             counts.without_answer += 1
         elif (number := hashlib.sha256(json.dumps([seed, messages]).encode()).digest()) in seen:

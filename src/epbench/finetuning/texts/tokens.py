@@ -269,9 +269,8 @@ class SampleTokens:
 
     @cached_property
     def _example(self) -> tuple[str, list[Span]]:
-        return written_turns(
-            self.prompts, [{"role": "user", "content": "question"}, {"role": "assistant", "content": "answer"}]
-        )
+        turns = (("user", "question"), ("assistant", "answer"))
+        return written_turns(self.prompts, [{"role": role, "content": content} for role, content in turns])
 
     @cached_property
     def _turn(self) -> _Turn:

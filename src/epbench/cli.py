@@ -71,13 +71,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 
 def run_script(script: Path, name: Sequence[str], arguments: Sequence[str]) -> None:
-    """Run a script as the main module of this process.
-
-    Args:
-        script: its path.
-        name: the command that it is, which its help and the folders of its runs show.
-        arguments: what follows the name.
-    """
+    """Run a script as the main module of this process; `name` is the command that it is, which help and run.json show."""
     command_line.note_command(name)
     before = sys.argv
     sys.argv = [str(script), *arguments]

@@ -98,12 +98,9 @@ def run_all(
 ) -> None:
     """Prepare the runs on several datasets, and only then run them, one after the other; print plans, scores and notes.
 
-    Args:
-        folders: The folder of the run on each dataset; those of several lie in one folder, which gets a table of all.
-        prepare: Checks the run on a dataset, before any weights are loaded.
-        run: Runs what was prepared.
-        tables: Make tables of the scores by label, for the screen and in Markdown.
-        plan: Whether to stop when all have been prepared. A plan is also printed if the run costs something.
+    The folders of several runs lie in one folder, which gets a table of all. `prepare` checks a run, before any weights
+    are loaded. `tables` make tables of the scores by label, for the screen and in Markdown. With `plan`, it stops when
+    all have been prepared. A plan is also printed if the run costs something.
 
     Raises:
         NothingToScore: A run had nothing to score; the runs after it have been made all the same.
@@ -153,12 +150,7 @@ def run(
 ) -> None:
     """Call a script's main and leave the process: 0 ok, 2 bad input with one line, 1 failure, 130 interrupted.
 
-    Status 3 comes from `within`.
-
-    Args:
-        main: Is given the words of the command line.
-        argv: These words; None for those of this process.
-        extra: The extra that the script needs, which is named if a library of it is missing.
+    Status 3 comes from `within`. `extra` is what the script needs, and is named if a library of it is missing.
     """
     _open_streams()
     try:

@@ -149,6 +149,5 @@ def print_lines(tally: Tally, stream: TextIO, wait: Callable[[float], bool]) -> 
 def _time(seconds: float, rough: bool = False) -> str:
     """A time such as "40 s", "1 min 30 s" or "2 h 10 min 5 s"; a rough one of a minute or more has no seconds."""
     minutes, rest = divmod(60 * round(seconds / 60) if rough and round(seconds) >= 60 else round(seconds), 60)
-    return (
-        " ".join(f"{n} {unit}" for n, unit in ((minutes // 60, "h"), (minutes % 60, "min"), (rest, "s")) if n) or "0 s"
-    )
+    parts = ((minutes // 60, "h"), (minutes % 60, "min"), (rest, "s"))
+    return " ".join(f"{n} {unit}" for n, unit in parts if n) or "0 s"

@@ -49,15 +49,10 @@ def spelled(words: Sequence[str], actions: Sequence[argparse.Action]) -> list[st
 
 
 def split_off(words: Sequence[str], takes_names: bool) -> tuple[list[str], Path | None]:
-    """Separate the file of arguments from the words of a command line.
+    """Separate the file of arguments from the words of a command line; None if there is none.
 
-    Args:
-        words: The command line.
-        takes_names: Whether the script has a `--config` of its own, which takes names. A value that ends in .yaml or .yml
-            is a file of arguments there, too, and the others stay names.
-
-    Returns:
-        The other words, and the file; None if there is none.
+    Where the script has a `--config` of its own, which takes names, a value that ends in .yaml or .yml is a file of
+    arguments, too, and the others stay names.
 
     Raises:
         BadInput: There are several files, or what should be one has another ending.
@@ -85,20 +80,11 @@ def split_off(words: Sequence[str], takes_names: bool) -> tuple[list[str], Path 
 
 
 def read_words(file: Path, parser: argparse.ArgumentParser, words: Sequence[str], given: Collection[str]) -> list[str]:
-    """Read a file of arguments, and add what it gives to the words of a command line.
-
-    Args:
-        file: The file.
-        parser: The parser that these words are for.
-        words: The command line, without the file.
-        given: The names of the arguments that the command line gives, which the file does not.
-
-    Returns:
-        All words.
+    """Read a file of arguments, and add to the words of a command line what they do not give themselves (`given`).
 
     Raises:
-        BadInput: The file is missing or is not YAML, or a key is unknown or given twice, or a value has the wrong type, or
-            two arguments exclude one another; the message names file, line and key.
+        BadInput: The file is missing or is not YAML, or a key is unknown or given twice, or a value has the wrong type,
+            or two arguments exclude one another; the message names file, line and key.
     """
     used = [each for each in _read(file, parser._actions) if each.action.dest not in given]
     names = {each.action.dest for each in used}

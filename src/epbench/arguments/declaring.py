@@ -42,29 +42,17 @@ _NAMES = "; a name that ends in .yaml is a YAML file of arguments, which the com
 
 
 class How(TypedDict, total=False):
-    """What a declaration may say beside the help and the default.
+    """What a declaration may say beside the help and the default."""
 
-    Attributes:
-        flags: The flags, if they are others than the name of the field gives.
-        metavar: How the help shows the value.
-        group: The title under which the help shows the argument and those after it; empty for the options at the top.
-        convert: What makes the value of a word, if that is not its type.
-        choices: The words that it may be, if its type is no Literal.
-        positional: Whether it stands without a flag.
-        repeated: Whether a flag that is given several times makes a list, instead of one flag with several values.
-        either: Whether exactly one of all arguments that are declared so must be given.
-        shortcuts: Flags without a value, each with the value that it stands for.
-    """
-
-    flags: Sequence[str]
-    metavar: str
-    group: str
-    convert: Callable[[str], Any]
-    choices: Sequence[str]
-    positional: bool
-    repeated: bool
-    either: bool
-    shortcuts: Mapping[str, str]
+    flags: Sequence[str]  # the flags, if they are others than the name of the field gives
+    metavar: str  # how the help shows the value
+    group: str  # the title under which the help shows the argument and those after it; empty for the options at the top
+    convert: Callable[[str], Any]  # what makes the value of a word, if that is not its type
+    choices: Sequence[str]  # the words that it may be, if its type is no Literal
+    positional: bool  # whether it stands without a flag
+    repeated: bool  # whether a flag that is given several times makes a list, instead of one flag with several values
+    either: bool  # whether exactly one of all arguments that are declared so must be given
+    shortcuts: Mapping[str, str]  # flags without a value, each with the value that it stands for
 
 
 def argument(text: str, *, default: Any = MISSING, **how: Unpack[How]) -> Any:
@@ -78,9 +66,7 @@ def argument(text: str, *, default: Any = MISSING, **how: Unpack[How]) -> Any:
 def included(group: str | None = None, **instead: Any) -> Any:
     """Return a field that holds a dataclass of further arguments, which stand at its place.
 
-    Args:
-        group: As in `How`.
-        instead: Arguments of that dataclass that are declared otherwise here, such as with another default.
+    Some may be declared otherwise here (`instead`), such as with another default; `group` is as in `How`.
     """
     return field(metadata={"group": group, "instead": instead})
 
@@ -96,7 +82,6 @@ def parse(
     """Fill a dataclass of arguments from the command line, and from the YAML file that it names; it overrules the file.
 
     Args:
-        kind: The dataclass.
         doc: The docstring of the script, which `--help` shows.
         argv: The words of the command line; None for those of this process.
         underscores: Whether the help spells flags with underscores and a bool takes `true` or `false`, as the trainers of
@@ -120,8 +105,7 @@ def parse_given(
 ) -> tuple[Arguments, dict[str, Any]]:
     """Do the same as `parse`; return the values that were given, as opposed to defaults, too, by the names of their fields.
 
-    Args:
-        program: What the help calls the command, if not by the name of the script.
+    `program` is what the help calls the command, if not by the name of the script.
     """
     words = sys.argv[1:] if argv is None else argv
     if odd := next((word for word in words if not is_text(word)), None):
@@ -180,12 +164,7 @@ def parser_of(
 ) -> argparse.ArgumentParser:
     """Return the parser of a dataclass of arguments, which finds only what is given, without defaults.
 
-    Args:
-        kind: The dataclass.
-        doc: The docstring of the script.
-        program: As for `parse_given`.
-        underscores: As for `parse`.
-        lenient: Whether it requires nothing.
+    See `parse_given` for the arguments; a lenient parser requires nothing.
     """
     parser = _parser(doc, program)
     declared = list(_declared_in(kind))

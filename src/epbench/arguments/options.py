@@ -68,11 +68,7 @@ class Backend:
 
     @property
     def options(self) -> Options:
-        """The same as the factories of models take it.
-
-        Raises:
-            BadInput: Flags contradict one another, the arguments of the model cannot be read, or Ray is not installed.
-        """
+        """The same as the factories of models take it."""
         of_model = variant_options(self.model_args, "--model-args", self.dtype)
         return models.Options(
             self.base_url,
@@ -96,11 +92,7 @@ class Backend:
 
     @property
     def on_engine(self) -> Engine | None:
-        """Where models with weights answer, the judge too; None for this process.
-
-        Raises:
-            BadInput: Flags contradict one another.
-        """
+        """Where models with weights answer, the judge too; None for this process."""
         if self.engine == "ray" and self.data_parallel is not None:
             raise BadInput("--data-parallel is for this machine alone; with --engine ray, give --replicas")
         if self.engine == "local" and (self.replicas is not None or (self.gpus_per_replica and not self.data_parallel)):
@@ -121,15 +113,9 @@ class Backend:
 
 
 def variant_options(text: str, flag: str, dtype: str) -> dict[str, Any]:
-    """Read --model-args or --judge-args: the fields `dtype`, `revision`, `adapter` and `controls` of `Options`.
+    """Read --model-args or --judge-args (`flag`): the fields `dtype`, `revision`, `adapter` and `controls` of `Options`.
 
-    Args:
-        text: What was given.
-        flag: By which it was given.
-        dtype: That of --dtype, which holds for all models.
-
-    Raises:
-        BadInput: The text cannot be read, there is no such dtype, or it contradicts --dtype.
+    BadInput if the text cannot be read, there is no such dtype, or it contradicts --dtype, which holds for all models.
     """
     from epbench.models.controls import parse_model_args
 
@@ -153,11 +139,7 @@ class Judge:
     judge_args: str = argument("as --model-args, for the judge", default="", metavar=PAIRS)
 
     def options(self, main: Backend) -> Options:
-        """How the judge is reached: as the main model where nothing else is said; revision and adapter are its own.
-
-        Raises:
-            BadInput: As for `Backend.options`.
-        """
+        """How the judge is reached: as the main model where nothing else is said; revision and adapter are its own."""
         of_judge = variant_options(self.judge_args, "--judge-args", main.dtype)
         url = self.judge_url or main.base_url
         return replace(main.options, base_url=url, window=self.judge_window, **of_judge)
@@ -225,15 +207,9 @@ class System:
         return Limits(self.timeout, self.memory_limit)
 
     def installed(self, name: str, base_url: str | None, request_timeout: float) -> dict[str, Any]:
-        """What `load_memory` takes beside the name and the limits.
+        """What `load_memory` takes beside the name of the system and the limits; the endpoint is the main model's by default.
 
-        Args:
-            name: Of the memory system.
-            base_url: The address of the main model's endpoint.
-            request_timeout: How many seconds one request may take.
-
-        Raises:
-            BadInput: A setting is not KEY=VALUE, or is given twice.
+        BadInput if a setting is not KEY=VALUE, or is given twice.
         """
         from epbench.memories.load import SYSTEMS
         from epbench.memories.protocol import PUBLISHED_MODEL, Endpoint
@@ -294,14 +270,7 @@ class Bounds:
     )
 
     def made(self, *asked: str) -> Made:
-        """The same as models keep to it.
-
-        Args:
-            asked: The names of the models that will be asked.
-
-        Raises:
-            BadInput: A cost is given without prices, or they lack one of these models.
-        """
+        """The same as models keep to it; BadInput if a cost lacks prices of the models that will be asked."""
         from epbench.models.bounds import Bounds as Made
         from epbench.models.prices import read_prices
 

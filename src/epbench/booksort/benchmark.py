@@ -38,9 +38,8 @@ def _past(about: Described) -> PastRun:
     if "stored" in identity and all(check.held for check in checks):
         told = Told(pairs, load_books(about.dataset) if by_book else [], identity["conversation_words"])
         name, is_class = identity["memory"], "system_digest" in identity
-        memory = MemoryRun(
-            SystemSpec(name, baseline=not is_class, knows_gold=name == "oracle"), told, identity["top_k"]
-        )
+        spec = SystemSpec(name, baseline=not is_class, knows_gold=name == "oracle")
+        memory = MemoryRun(spec, told, identity["top_k"])
 
     def finished(folder: Path, judge: None, label: str) -> dict[str, Any]:
         answers = read_journal(folder / ANSWERS).values()

@@ -246,11 +246,9 @@ def run(prepared: Prepared, out: Path, *, progress: Progress = no_progress) -> E
             prepared = _remember(prepared, prepared.memory_run, folder, progress)
         # 3. The prompt, chosen on pairs that are held out.
         requests, choice = prepared.requests, None
-        if evaluation.choose:
-            choice = select_prompt(
-                folder, prepared.sweep, prepared.held_out, evaluation.model, progress, evaluation.choose
-            )
-            requests = prepared.requests_about(prepared.pairs, **{evaluation.choose: choice[evaluation.choose]})
+        if what := evaluation.choose:
+            choice = select_prompt(folder, prepared.sweep, prepared.held_out, evaluation.model, progress, what)
+            requests = prepared.requests_about(prepared.pairs, **{what: choice[what]})
         # 4. The answers, journaled as they come; 5. the scores, from the journals alone.
         if prepared.memory_run:
             retire_others(folder / ANSWERS, requests, evaluation.model)
@@ -278,29 +276,23 @@ def _check_window(prepared: Prepared) -> None:
 
 
 def _load(evaluation: Evaluation) -> Prepared:
-    everything = load_pairs(evaluation.dataset, evaluation.configs, evaluation.split)
+    everything, limit = load_pairs(evaluation.dataset, evaluation.configs, evaluation.split), evaluation.limit
     if isinstance(own := evaluation.model, OwnAnswers):
         pairs = answered_pairs(everything, own.answers, str(own.path))
     else:
-        pairs = asked_pairs(
-            everything, evaluation.books, evaluation.limit, evaluation.shard, by_book=evaluation.by_book
-        )
+        pairs = asked_pairs(everything, evaluation.books, limit, evaluation.shard, by_book=evaluation.by_book)
     held_out: list[Pair] = []
     if evaluation.choose:
         validation = load_pairs(evaluation.dataset, evaluation.configs, "validation")
-        held_out = asked_pairs(validation, evaluation.books, evaluation.limit)
-    needs, asked, query = (
-        memory_named(evaluation.memory),
-        [*pairs, *held_out],
-        evaluation.pack.queries[evaluation.query],
-    )
+        held_out = asked_pairs(validation, evaluation.books, limit)
+    needs, asked = memory_named(evaluation.memory), [*pairs, *held_out]
+    query = evaluation.pack.queries[evaluation.query]
     books = load_books(evaluation.dataset) if needs.books or evaluation.by_book else []
     passages = retrieval.split_books(books) if needs.passages else []
     retrieved: list[retrieval.Retrieved] = []
     if needs.passages:
-        search = _retriever(
-            evaluation.retriever, evaluation.retriever_url or evaluation.base_url, evaluation.request_timeout
-        )
+        url = evaluation.retriever_url or evaluation.base_url
+        search = _retriever(evaluation.retriever, url, evaluation.request_timeout)
         retrieved = retrieval.retrieve(
             asked, books, passages, search, query=query, top_k=evaluation.k, keep_order=evaluation.keep_order
         )
@@ -309,9 +301,8 @@ def _load(evaluation: Evaluation) -> Prepared:
     memory_run = None
     if evaluation.memory not in MEMORIES:
         told = Told(asked, books, evaluation.remembering.words)
-        memory_run = replace(
-            evaluation.remembering.of(evaluation.memory, told, asked, query, evaluation.k), between=between
-        )
+        found = evaluation.remembering.of(evaluation.memory, told, asked, query, evaluation.k)
+        memory_run = replace(found, between=between)
     if evaluation.both_orders:  # a prompt is still chosen on pairs that are asked once, as they stand in the dataset
         pairs, retrieved = both_orders(pairs), retrieval.found_for_both(retrieved)
     return Prepared(

@@ -27,7 +27,7 @@ from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
 from epbench.models.protocol import Model, Request
 from epbench.progress import Progress
-from epbench.reports.tables import Table
+from epbench.reports.tables import Table, cell
 
 Choice = Literal["prompt", "reading"]
 """What is chosen."""
@@ -45,21 +45,15 @@ MOST_FAILED = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The results of one prompt or one reading.
+    """The results of one prompt or one reading."""
 
-    Attributes:
-        number: Number of the prompt or reading.
-        n: Number of answered questions.
-        failed: Number of questions without an answer, or with a truncated one. They count as neither right nor wrong.
-        accuracy: Accuracy over the answered questions, from 0 to 1. An answer other than A or B is wrong.
-        share_a: Share of A among the answers that are A or B; None if there are none.
-    """
-
-    number: int
-    n: int
+    number: int  # number of the prompt or reading
+    n: int  # number of answered questions
+    # Number of questions without an answer, or with a truncated one. They count as neither right nor wrong.
     failed: int
+    # Accuracy over the answered questions, from 0 to 1. An answer other than A or B is wrong.
     accuracy: float
-    share_a: float | None
+    share_a: float | None  # share of A among the answers that are A or B; None if there are none
 
 
 def select_prompt(
@@ -72,19 +66,9 @@ def select_prompt(
 ) -> dict[str, Any]:
     """Try every prompt, choose one, and write `prompt_selection.json`.
 
-    An earlier choice in the folder is kept, because the answers of the run were given to that prompt.
-
-    Args:
-        folder: Folder of the run.
-        requests: The requests about all pairs, by number of the prompt.
-        pairs: The held-out pairs.
-        model: The model that answers.
-        progress: Shows a progress bar.
-        what: `prompt` or `reading`.
-
-    Returns:
-        The content of the file: prompt (the number chosen), reason, tied (numbers), and prompts (the fields of `Tried` for
-        each); or reading and readings instead of prompt and prompts.
+    An earlier choice in the folder is kept, because the answers of the run were given to that prompt. The content of the
+    file is prompt (the number chosen), reason, tied (numbers), and prompts (the fields of `Tried` for each); or reading
+    and readings.
 
     Raises:
         RunFailed: Too many requests about a prompt failed. Nothing is chosen, and the next run asks them again.
@@ -110,11 +94,7 @@ def select_prompt(
 
 
 def choose(tried: Sequence[Tried], what: Choice = "prompt") -> dict[str, Any]:
-    """Choose by the rule above, and return the content of `prompt_selection.json`.
-
-    Raises:
-        RunFailed: More than `MOST_FAILED` of the questions of a prompt have no answer.
-    """
+    """Choose by the rule above; RunFailed if more than `MOST_FAILED` of the questions of a prompt have no answer."""
     for candidate in tried:
         asked = candidate.n + candidate.failed
         if candidate.failed > MOST_FAILED * asked:
@@ -126,12 +106,13 @@ def choose(tried: Sequence[Tried], what: Choice = "prompt") -> dict[str, Any]:
     best = max(tried, key=lambda candidate: candidate.accuracy)
     error = math.sqrt(best.accuracy * (1 - best.accuracy) / best.n)
     tied = [candidate for candidate in tried if candidate.accuracy >= best.accuracy - error - 1e-12]
-    chosen = min(tied, key=lambda candidate: (_lean(candidate), -candidate.accuracy, candidate.number))
+    lean = {one.number: 0.5 if one.share_a is None else abs(one.share_a - 0.5) for one in tied}  # to one label
+    chosen = min(tied, key=lambda candidate: (lean[candidate.number], -candidate.accuracy, candidate.number))
     reason = f"{what} {best.number} has the highest accuracy, {best.accuracy:.3f} over {best.n} answers"
     if len(tied) > 1:
         reason += (
             f"; {len(tied)} {what}s are within its standard error of {error:.3f}; of these {what} {chosen.number} has its "
-            f"share of A, {_shown(chosen.share_a)}, nearest to one half"
+            f"share of A, {cell(chosen.share_a)}, nearest to one half"
         )
     return {
         what: chosen.number,
@@ -141,20 +122,11 @@ def choose(tried: Sequence[Tried], what: Choice = "prompt") -> dict[str, Any]:
     }
 
 
-def _lean(candidate: Tried) -> float:
-    """Return how strongly the answers prefer one label, from 0 to 0.5."""
-    return 0.5 if candidate.share_a is None else abs(candidate.share_a - 0.5)
-
-
-def _shown(share: float | None) -> str:
-    return "–" if share is None else f"{share:.3f}"
-
-
 def screen_table(choice: Mapping[str, Any], what: Choice = "prompt") -> Table:
     """Return a table of all prompts or readings with their results; the chosen one is marked."""
     rows = []
     for row in choice[f"{what}s"]:
         mark = "→ " if row["number"] == choice[what] else ""
         accuracy = f"{row['accuracy']:.3f}" if row["n"] else "–"
-        rows.append([f"{mark}{row['number']}", accuracy, _shown(row["share_a"]), str(row["n"]), str(row["failed"])])
+        rows.append([f"{mark}{row['number']}", accuracy, cell(row["share_a"]), str(row["n"]), str(row["failed"])])
     return Table([what, "accuracy", "share of A", "answers", "failed"], rows, text_columns=0)

@@ -36,24 +36,17 @@ _PEAKS = {
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """How many parameters a model has, and what they are for. Those that two parts share are counted once.
+    """How many parameters a model has, and what they are for. Those that two parts share are counted once."""
 
-    Attributes:
-        total: All of them.
-        embedding: Those that are looked up by token or position, and not multiplied unless they are the LM head as well.
-        multiplied: Those that every token is multiplied with, the weights of linear layers and of the LM head; if
-            the head is the embedding, they are counted both here and there.
-        head: Those of the LM head, again also if it is the embedding.
-        layer: All of the largest decoder layer.
-        adapted: The sum of the input and output widths of all linear layers but the LM head.
-    """
-
-    total: int
+    total: int  # all of them
+    # Those that are looked up by token or position, and not multiplied unless they are the LM head as well.
     embedding: int
+    # Those that every token is multiplied with, the weights of linear layers and of the LM head; if the head is the
+    # embedding, they are counted both here and there.
     multiplied: int
-    head: int
-    layer: int
-    adapted: int
+    head: int  # those of the LM head, again also if it is the embedding
+    layer: int  # all of the largest decoder layer
+    adapted: int  # the sum of the input and output widths of all linear layers but the LM head
 
     def lora(self, rank: int) -> int:
         """Return how many parameters LoRA of a rank trains if it adapts every linear layer but the LM head."""
@@ -112,17 +105,12 @@ def _count(config: str) -> Parameters:
 def training_flops(config: PreTrainedConfig, lengths: Sequence[int], *, causal: bool = False) -> float:
     """Return how many floating-point operations one pass of full-parameter training over some samples takes.
 
-    Forward, and twice as much backward: 6 for each token and each weight it is multiplied with, and
-    12 · layers · heads · head_dim · n for each token of a sample of n tokens, for the scores of attention and their
-    weighted sums. What activation checkpointing computes once more is not counted. The model must be dense: of a mixture of
-    experts, it counts none.
-
-    Args:
-        config: The configuration of the model.
-        lengths: The number of tokens of each sample. Samples that are packed into one row do not attend to one another, so
-            that these lengths count, not that of the row.
-        causal: Whether to count only half of attention, since no token attends to those behind it. The usual number, which
-            others report, counts all of it.
+    Forward, and twice as much backward: 6 for each token and each weight it is multiplied with, and 12 · layers · heads ·
+    head_dim · n for each token of a sample of n tokens, for the scores of attention and their weighted sums. What
+    activation checkpointing computes once more is not counted. The model must be dense: of a mixture of experts, it
+    counts none. With `causal`, only half of attention counts, since no token attends to those behind it; the usual
+    number, which others report, counts all of it. The lengths are those of samples, also where they are packed into one
+    row.
     """
     heads: int = config.num_attention_heads
     width: int = heads * (getattr(config, "head_dim", None) or config.hidden_size // heads)
@@ -133,10 +121,8 @@ def training_flops(config: PreTrainedConfig, lengths: Sequence[int], *, causal: 
 def peak_flops(device_name: str) -> float | None:
     """Return how many operations per second a GPU's tensor cores make with bfloat16, dense, or None if that is not known.
 
-    It is not known either for a slice of a GPU, or for a variant that the data sheet of its namesake does not cover.
-
-    Args:
-        device_name: The name that `torch.cuda.get_device_name` returns.
+    `device_name` is as `torch.cuda.get_device_name` returns it. A slice of a GPU is not known either, nor is a variant
+    that the data sheet of its namesake does not cover.
     """
     name = re.sub(r"^(NVIDIA|AMD Instinct) ", "", device_name.strip())
     return next((peak * 1e12 for known, peak in _PEAKS.items() if re.fullmatch(known, name)), None)
@@ -144,15 +130,10 @@ def peak_flops(device_name: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Utilization:
-    """The part of the hardware's peak that training has used, from 0 to 1.
+    """The part of the hardware's peak that training has used, from 0 to 1."""
 
-    Attributes:
-        mfu: By the usual count, which takes attention for full.
-        causal: By the count that takes only the half of attention that a causal model needs.
-    """
-
-    mfu: float
-    causal: float
+    mfu: float  # by the usual count, which takes attention for full
+    causal: float  # by the count that takes only the half of attention that a causal model needs
 
 
 def utilization(
@@ -160,17 +141,10 @@ def utilization(
 ) -> Utilization | None:
     """Return the model FLOPs utilization of full-parameter training, or None if the peak of the device is not known.
 
-    Args:
-        config: The configuration of a dense model.
-        lengths: The number of tokens of each sample that all devices together were trained on.
-        seconds: How long that took.
-        device_name: The name of each device, as `torch.cuda.get_device_name` returns it.
-        n_devices: The number of devices.
+    `lengths` are the tokens of each sample that `n_devices` devices of that name have together taken `seconds` for.
     """
     peak = peak_flops(device_name)
     if peak is None:
         return None
     possible = peak * n_devices * seconds
-    return Utilization(
-        training_flops(config, lengths) / possible, training_flops(config, lengths, causal=True) / possible
-    )
+    return Utilization(*(training_flops(config, lengths, causal=causal) / possible for causal in (False, True)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from epbench.reports.figures import colour_of, drawing, error_bars, figure_html
+from epbench.reports.figures import colour_of, drawing, error_bars, figure_html, plain_numbers
 from epbench.reports.page import how_it_was_run, page, pairs, warning_paragraphs
 from epbench.reports.tables import Table, cell
 
@@ -37,25 +37,19 @@ def curves(
     chance: float | None = None,
     episodic: bool = True,
 ) -> str:
-    """Draw two panels, as an HTML figure: scores by epoch on the left, perplexities by epoch on the right.
+    """Draw two panels, as an HTML figure: scores (0 to 1) by epoch on the left, perplexities by epoch on the right.
 
-    Args:
-        epochs: The measured epochs; 0 is the model before training.
-        remembered: Scores from 0 to 1.
-        perplexities: For each epoch the perplexity of each text by its name, drawn on a logarithmic axis. Those of texts
-            that were never trained show what remembering costs.
-        chance: The score of a guess, drawn as a line; None for none.
-        episodic: Whether the memory is episodic after the first epoch, as that of a text is which was read once; a line
-            then marks that epoch.
+    Epoch 0 is the model before training. The perplexity of texts that were never trained shows what remembering costs. A
+    line marks the first epoch if the memory is `episodic` after it, as that of a text is which was read once.
     """
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullFormatter
 
     with drawing():
         figure = Figure(figsize=(10, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2)
         costs = [
-            Series(title_of(name), [perplexity.get(name) for perplexity in perplexities]) for name in perplexities[0]
+            Series(name.replace("_", " "), [perplexity.get(name) for perplexity in perplexities])
+            for name in perplexities[0]
         ]
         for axes, lines in ((left, remembered), (right, costs)):
             _draw(axes, epochs, lines)
@@ -65,19 +59,12 @@ def curves(
         if chance is not None:
             left.axhline(chance, color="#999", linewidth=1, linestyle=":")
         right.set(title="what it costs", ylabel="perplexity (logarithmic)", yscale="log")
-        right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        right.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-        right.yaxis.set_minor_formatter(NullFormatter())
+        plain_numbers(right.yaxis)
         return figure_html(
             figure,
             f"Epochs to remember, cost to forget. Epoch 0 is the model before training.{_ONCE if episodic else ''} Bars: "
             "95 % intervals.",
         )
-
-
-def title_of(name: str) -> str:
-    """Return a name in a record as a title: `held_out` as `held out`."""
-    return name.replace("_", " ")
 
 
 def _draw(axes: Axes, epochs: Sequence[int], lines: Sequence[Series]) -> None:
@@ -136,28 +123,19 @@ def epoch_name(epoch: int) -> str:
 
 
 def perplexity_table(epochs: Sequence[Record], notes: Sequence[str] = (), *, episodic: bool = True) -> Table:
-    """What remembering costs: a row for each measured epoch, with the perplexity of trained and of other texts.
-
-    Args:
-        epochs: By epoch, its number `epoch` and the `perplexity` of each text by name; None where there is none.
-        notes: Sentences below the table.
-        episodic: Whether the memory is episodic after the first epoch, as in `epbench.finetuning.curves.curves`.
-    """
+    """What remembering costs: a row for each measured epoch, with the perplexity of trained and of other texts."""
     shown = epoch_name if episodic else str
     names = list(dict.fromkeys(name for record in epochs for name in record["perplexity"]))
+    found = [[one["perplexity"].get(name) for name in names] for one in epochs]
     rows = [
-        [shown(record["epoch"]), *(_perplexity(record["perplexity"].get(name)) for name in names)] for record in epochs
+        [shown(one["epoch"]), *("–" if value is None else f"{value:,.2f}" for value in values)]
+        for one, values in zip(epochs, found, strict=True)
     ]
-    return Table(["epoch", *map(title_of, names)], rows, "Perplexity", notes)
+    return Table(["epoch", *(name.replace("_", " ") for name in names)], rows, "Perplexity", notes)
 
 
 def training_table(method: str, training: Record) -> Table:
-    """What training took.
-
-    Args:
-        method: How the weights were trained, such as `all weights`.
-        training: What `training_summary` has added up.
-    """
+    """What training took, as `training_summary` has added it up."""
     facts = {"method": method}
     facts |= {name: f"{training[name]:,}" for name in ("steps", "tokens", "learned")}
     facts["tokens a second"] = "–" if training["tokens_per_second"] is None else f"{training['tokens_per_second']:,.0f}"
@@ -168,19 +146,8 @@ def training_table(method: str, training: Record) -> Table:
     return Table([], list(facts.items()), "Training", text_columns=2)
 
 
-def _perplexity(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.2f}"
-
-
 def training_page(title: str, run: Mapping[str, Any], scores: Mapping[str, Any], shown: str) -> str:
-    """Return the page of a training.
-
-    Args:
-        title: The name of the run, as text.
-        run: The content of run.json.
-        scores: The content of scores.json: its warnings and its training.
-        shown: What was measured, as HTML.
-    """
+    """Return the page of a training, with what was measured, `shown`, as HTML."""
     return page(
         f"Fine-tuning as memory: {title}",
         f"""{warning_paragraphs(scores["warnings"])}

@@ -18,8 +18,7 @@ from epbench.finetuning.recipe import Recipe
 def joined() -> Iterator[Ranks]:
     """Join the other processes, if the launcher has started several, and keep libraries and models from printing.
 
-    Raises:
-        BadInput: The launcher was asked for several processes, and they do not know of one another.
+    BadInput if it was asked for several processes, and they do not know of one another.
     """
     import torch
     import transformers
@@ -51,16 +50,9 @@ def joined() -> Iterator[Ranks]:
 
 
 def check_cost(recipe: Recipe, base: str, ranks: Ranks, out: Path) -> list[str]:
-    """Refuse training for which memory or disk do not suffice, before any weights are loaded.
+    """Refuse training for which memory or disk do not suffice, before any weights are loaded; return what it takes, in lines.
 
-    Args:
-        recipe: How the model is trained.
-        base: The folder of the model, or its name on the Hub.
-        ranks: The processes; without CUDA they share the memory of the machine.
-        out: The run's folder.
-
-    Returns:
-        What it takes, in lines for the user.
+    Without CUDA, the processes share the memory of the machine.
 
     Raises:
         BadInput: There is too little memory or disk; the message has the numbers, and what would fit.

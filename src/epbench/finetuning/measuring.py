@@ -33,17 +33,9 @@ def ask_together(
 ) -> None:
     """Put the answers to all requests into the journal of a run; called in every process.
 
-    Each of several processes asks about its share of the groups, into a journal of its own. In the end the main process
-    moves what is in these into the run's journal. What a killed start has left in them is moved at the next start, whatever
-    number of processes it has.
-
-    Args:
-        folder: The run's folder, which the main process has opened.
-        requests: The requests, the same in all processes.
-        model: The model that answers.
-        ranks: This process among those that work together.
-        group_of: The name of a request's group. Requests of one group, which may share a context, are asked by one process.
-        progress: Shows a progress bar.
+    Each of several processes asks about its share of the groups, whose requests may share a context, into a journal of
+    its own. In the end the main process moves what is in these into the run's journal. What a killed start has left in
+    them is moved at the next start, whatever number of processes it has.
     """
     if ranks.main:
         _join(folder)
@@ -80,11 +72,7 @@ def _join(folder: Path) -> None:
 
 
 def check_texts(texts: Mapping[str, Sequence[Sample]], model: Model) -> None:
-    """Refuse texts that a model cannot read as a whole. No weights are needed.
-
-    Raises:
-        BadInput: A sample is longer than the model's window.
-    """
+    """Refuse texts with a sample that is longer than a model's window. No weights are needed."""
     window = model.window()
     for name, samples in texts.items():
         for sample in samples:
@@ -98,8 +86,7 @@ def check_texts(texts: Mapping[str, Sequence[Sample]], model: Model) -> None:
 def text_perplexity(model: TransformersModel, samples: Sequence[Sample], ranks: Ranks) -> float | None:
     """Return the perplexity of the tokens of some samples that are learned; called in every process, and the same in all.
 
-    Returns:
-        At least 1; None if no token is learned, or if a model finds them so improbable that no number is large enough.
+    None if no token is learned, or if a model finds them so improbable that no number is large enough.
 
     Raises:
         BadInput: A sample is longer than the model's window.
@@ -109,9 +96,7 @@ def text_perplexity(model: TransformersModel, samples: Sequence[Sample], ranks: 
 
     share = ranks.share(samples)
     learned = [[i for i, yes in enumerate(sample.learned) if yes] for sample in share]
-    likelihoods = model.likelihoods.of_spans(
-        [sample.ids for sample in share], [{"learned": positions} for positions in learned]
-    )
+    likelihoods = model.likelihoods.of_spans([one.ids for one in share], [{"learned": places} for places in learned])
     spans = [span for part in ranks.gather([likelihood["learned"] for likelihood in likelihoods]) for span in part]
     try:
         return perplexity(spans) if any(span.n_tokens for span in spans) else None

@@ -32,26 +32,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEstimate:
-    """Bytes on each device.
+    """Bytes on each device."""
 
-    Attributes:
-        weights: The float32 weights, or this device's share of them.
-        gradients: Their float32 gradients.
-        optimizer: The two float32 states of AdamW for each trained parameter.
-        copies: Other copies of weights and gradients at the peak: in bfloat16 for autocast, gathered from all devices, or
-            not yet added to the gradients.
-        activations: What the forward pass of one row keeps for its backward pass, and what that needs in passing.
-        logits: The logits and what the loss makes of them, at the peak.
-        measuring: The copy of the whole model that is asked questions between epochs, when only weights and optimizer are
-            there as well; it belongs to the total only if that is the peak.
-    """
-
-    weights: int
-    gradients: int
-    optimizer: int
+    weights: int  # the float32 weights, or this device's share of them
+    gradients: int  # their float32 gradients
+    optimizer: int  # the two float32 states of AdamW for each trained parameter
+    # Other copies of weights and gradients at the peak: in bfloat16 for autocast, gathered from all devices, or not yet
+    # added to the gradients.
     copies: int
-    activations: int
-    logits: int
+    activations: int  # what the forward pass of one row keeps for its backward pass, and what that needs in passing
+    logits: int  # the logits and what the loss makes of them, at the peak
+    # The copy of the whole model that is asked questions between epochs, when only weights and optimizer are there as
+    # well; it belongs to the total only if that is the peak.
     measuring: int
 
     @property
@@ -75,19 +67,17 @@ def estimate_memory(
 ) -> MemoryEstimate:
     """Estimate what training takes on each device, if rows are trained on one at a time and a step has at least two.
 
-    The optimizer is a fused AdamW, the default of transformers' trainer with torch 2.8 or newer, on CUDA and on a CPU; it and
-    the clipping of gradients work in place. (AdamW with `foreach`, torch's own default on CUDA, takes several more copies of
-    the parameters for a moment.) The loss is made of float32 logits, outside of autocast, and the logits themselves are not
-    kept until the backward pass, which would take 4 bytes more for each of them.
+    The optimizer is a fused AdamW, the default of transformers' trainer with torch 2.8 or newer, on CUDA and on a CPU; it
+    and the clipping of gradients work in place. (AdamW with `foreach`, torch's own default on CUDA, takes several more
+    copies of the parameters for a moment.) The loss is made of float32 logits, outside of autocast, and the logits
+    themselves are not kept until the backward pass, which would take 4 bytes more for each of them.
 
     Args:
-        config: The configuration of the model.
         row_tokens: The number of tokens of the longest row.
-        world: The number of devices.
-        sharded: Whether weights, gradients and optimizer are split over the devices, layer by layer, as FSDP2 does it; with
-            `autocast`, weights are then gathered in bfloat16, and gradients summed in float32 at most. (ZeRO-3 of DeepSpeed
-            was not measured.) Else each device has all of them, and with several devices `DistributedDataParallel` has each
-            gradient once more in its buckets.
+        sharded: Whether weights, gradients and optimizer are split over the devices, layer by layer, as FSDP2 does it;
+            with `autocast`, weights are then gathered in bfloat16, and gradients summed in float32 at most. (ZeRO-3 of
+            DeepSpeed was not measured.) Else each device has all of them, and with several devices
+            `DistributedDataParallel` has each gradient once more in its buckets.
         checkpointing: Whether a layer keeps only its input, and is computed again in the backward pass.
         autocast: Whether the passes are made in bfloat16, as on CUDA, and not in float32, as on a CPU.
         lora_rank: The rank of LoRA adapters of every linear layer but the LM head, or 0 to train all parameters. The
@@ -174,10 +164,7 @@ def _row(
 
 @lru_cache(maxsize=64)
 def _kept(config: str, n_tokens: int, autocast: bool, gathered: bool, checkpointing: bool) -> int:
-    """Return the bytes that autograd keeps of the forward pass and the loss of one row with a mask, beside the parameters.
-
-    If they are `gathered` from several devices, parameters are bfloat16 themselves under autocast.
-    """
+    """The bytes that autograd keeps of a row's forward pass and loss; `gathered` parameters are bfloat16 under autocast."""
     import json
 
     import torch
@@ -215,11 +202,7 @@ def _unknown(model_type: str | None, reason: str) -> BadInput:
 
 
 def _moments(parameters: Parameters, row: _Row, *, adapters: bool) -> list[tuple[int, int, int]]:
-    """Bytes of copies, activations and logits at the moments that may be the peak, with all weights on each device.
-
-    Autocast remembers its copies of trained weights until the forward pass ends; the backward pass needs those of layers that
-    are not computed again.
-    """
+    """Bytes of copies, activations and logits at the moments that may be the peak, with all weights on each device."""
     forward = row.cast_head if row.checkpointing and adapters else row.cast
     backward = row.cast_head if row.checkpointing else row.cast
     cast_layer = (row.cast - row.cast_head) // row.layers if row.checkpointing else row.cast
@@ -237,12 +220,7 @@ def _moments(parameters: Parameters, row: _Row, *, adapters: bool) -> list[tuple
 
 
 def _moments_sharded(parameters: Parameters, row: _Row, world: int) -> list[tuple[int, int, int]]:
-    """Bytes of copies, activations and logits at the moments that may be the peak, with weights split over the devices.
-
-    What belongs to no layer (embedding, last norm, LM head) is gathered from the start of the forward pass to the end of the
-    backward pass; of the layers, the current one and the next. Gradients have the type of the gathered weights until they are
-    copied in float32 to be summed over the devices.
-    """
+    """The same with weights split over the devices; what is in no layer (embedding, last norm, head) is gathered all along."""
     number, layer = row.number, parameters.layer
     rest = parameters.total - row.layers * layer
     return [
@@ -252,32 +230,16 @@ def _moments_sharded(parameters: Parameters, row: _Row, world: int) -> list[tupl
     ]
 
 
-_PARTS = {
-    "weights": "weights",
-    "gradients": "gradients",
-    "optimizer": "optimizer",
-    "copies": "copies of weights",
-    "activations": "activations",
-    "logits": "logits",
-}
-
-
 def fewest_devices(available: int, estimate: Callable[[int], MemoryEstimate]) -> int | None:
     """Return the smallest number of devices, up to 64, over which training can be sharded so that it fits, or None."""
     return next((n for n in range(1, 65) if estimate(n).total <= available), None)
 
 
 def check_memory(estimate: MemoryEstimate, available: int, alternatives: Mapping[str, MemoryEstimate]) -> None:
-    """Refuse training that does not fit in memory, and say what would.
+    """Refuse training that does not fit in memory, and say what would, of alternatives by the words that the user knows.
 
-    Args:
-        estimate: What training takes on each device.
-        available: Bytes on each device, or on the one that has least.
-        alternatives: What it would take in other ways, by the words that the user knows for each way.
-
-    Raises:
-        BadInput: the estimate is higher than what is available; the message gives all parts of the sum, and the alternatives
-            that fit, or that none of them does.
+    BadInput if the estimate exceeds what is available; the message gives all parts of the sum, and what would fit, if
+    anything.
     """
     if estimate.total <= available:
         return
@@ -299,26 +261,13 @@ def disk_needed(n_parameters: int, epochs: int, *, n_trained: int | None = None)
     """Return how many bytes the checkpoints of a run take on disk.
 
     After each epoch, the model is kept in bfloat16. Of the state from which training goes on, float32 weights and the two
-    states of AdamW, only the last one is kept; while it is replaced there are two.
-
-    Args:
-        n_parameters: The number of parameters of the model.
-        epochs: The number of epochs after which the model is kept.
-        n_trained: The number of parameters that are trained, by default all of them; of others no state is written.
+    states of AdamW of the trained parameters, only the last one is kept; while it is replaced there are two.
     """
     return 2 * n_parameters * epochs + 2 * 12 * (n_parameters if n_trained is None else n_trained)
 
 
 def check_disk(folder: Path, needed: int) -> None:
-    """Refuse a folder whose disk has too little space.
-
-    Args:
-        folder: The folder that is to be written; it need not exist.
-        needed: Bytes that will be written.
-
-    Raises:
-        BadInput: fewer are free.
-    """
+    """Refuse a folder, which need not exist, whose disk has fewer bytes free than are needed."""
     folder = folder.absolute()
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     free = shutil.disk_usage(existing).free
@@ -328,7 +277,8 @@ def check_disk(folder: Path, needed: int) -> None:
 
 def _sum_of(estimate: MemoryEstimate) -> str:
     """The parts of the total, as a sum."""
-    parts = {name: getattr(estimate, part) for part, name in _PARTS.items()}
+    names = ("weights", "gradients", "optimizer", "copies", "activations", "logits")
+    parts = {"copies of weights" if name == "copies" else name: getattr(estimate, name) for name in names}
     if estimate.measuring > sum(parts.values()) - estimate.weights - estimate.optimizer:
         parts = {"weights": estimate.weights, "optimizer": estimate.optimizer, "model copied": estimate.measuring}
     return " + ".join(f"{name} {_gb(part)}" for name, part in parts.items() if part)

@@ -30,19 +30,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Which samples each epoch sees.
+    """Which samples each epoch sees."""
 
-    Attributes:
-        always: Positions of the samples that every epoch sees, such as the chunks of the books.
-        once: Positions of the samples of which every epoch sees its own part, so that each is seen once. They may be empty.
-        epochs: The number of epochs, at least 1; it divides the number of samples in `once`.
-        seed: Of the order of the samples, which is another one in every epoch.
-    """
-
-    always: Sequence[int]
+    always: Sequence[int]  # positions of the samples that every epoch sees, such as the chunks of the books
+    # Positions of the samples of which every epoch sees its own part, so that each is seen once. They may be empty.
     once: Sequence[int]
-    epochs: int
-    seed: int
+    epochs: int  # the number of epochs, at least 1; it divides the number of samples in `once`
+    seed: int  # of the order of the samples, which is another one in every epoch
 
     def __post_init__(self) -> None:
         if len(self.once) % self.epochs:
@@ -58,14 +52,9 @@ class Schedule:
         return RandomStream("order of training", self.seed, epoch).sample(chosen, len(chosen))
 
     def steps(self, epoch: int, lengths: Sequence[int], batch_size: int, row_tokens: int, n_ranks: int) -> list[Step]:
-        """Return the steps of an epoch; the last one has the samples that are left.
+        """Return the steps of an epoch, counted from 0; the last one has the samples that are left.
 
-        Args:
-            epoch: Its number, from 0.
-            lengths: The number of tokens of each sample of the training set.
-            batch_size: The number of samples of a step.
-            row_tokens: The largest number of tokens in a row, at least that of the longest sample.
-            n_ranks: The number of processes.
+        `lengths` are the tokens of each sample; a row has at most `row_tokens`, at least those of the longest sample.
         """
         order = self.order(epoch)
         groups = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
@@ -107,18 +96,13 @@ Kind = Literal["text", "summary", "instruction", "question"]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One training text.
+    """One training text."""
 
-    Attributes:
-        id: Where it comes from, such as `69087/3` for the fourth chunk of a book; unique in a training set.
-        kind: What it is: a chunk of a book, a summary, an example of following instructions, or a question with its answer.
-        ids: Its token ids, at least two, as they go into the model.
-        learned: For each token, whether it is learned, that is, predicted from those before it. The first never is.
-    """
-
-    id: str
+    id: str  # where it comes from, such as `69087/3` for the fourth chunk of a book; unique in a training set
+    # What it is: a chunk of a book, a summary, an example of following instructions, or a question with its answer.
     kind: Kind
-    ids: Sequence[int]
+    ids: Sequence[int]  # its token ids, at least two, as they go into the model
+    # For each token, whether it is learned, that is, predicted from those before it. The first never is.
     learned: Sequence[bool]
 
     @property

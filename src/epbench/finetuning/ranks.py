@@ -13,15 +13,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """This process among those that work together.
+    """This process among those that work together."""
 
-    Attributes:
-        index: The number of this process, from 0.
-        n: The number of processes.
-    """
-
-    index: int = 0
-    n: int = 1
+    index: int = 0  # the number of this process, from 0
+    n: int = 1  # the number of processes
 
     @property
     def main(self) -> bool:

@@ -45,14 +45,8 @@ class TuningRun:
     ) -> None:
         """Train the model, journal every step, and measure every checkpoint; see `epbench.finetuning.trainer.train`.
 
-        After a restart, the steps since the last checkpoint are journaled again.
-
-        Args:
-            recipe: How it is trained.
-            tokenizer: Its tokenizer.
-            samples: All samples.
-            schedule: Which of them each epoch sees.
-            progress: Called on the main process with the number of steps that are done, and of the tokens of the last one.
+        After a restart, the steps since the last checkpoint are journaled again. `progress` is called on the main process
+        with the number of steps that are done, and of the tokens of the last one.
         """
         from epbench.finetuning.trainer import Training, train
 
@@ -126,17 +120,10 @@ def _release() -> None:
 
 
 def with_speed(record: Mapping[str, Any], base: str, ranks: Ranks, *, lora: bool = False) -> dict[str, Any]:
-    """Return the record of a step as it is journaled.
+    """Return the record of a step as it is journaled: without lengths, with tokens_per_second of all processes together.
 
-    Args:
-        record: With the numbers of tokens and seconds, and the lengths of the samples in tokens.
-        base: The folder or name of the model.
-        ranks: The processes, each with a device of the same kind.
-        lora: Whether only adapters are trained; what that computes is not counted.
-
-    Returns:
-        The record without the lengths, with tokens_per_second of all processes together; and with the model FLOPs
-        utilization mfu, and mfu_causal with half of attention, on CUDA devices whose peak is known if all weights are trained.
+    On CUDA devices whose peak is known, all of one kind, it has the model FLOPs utilization mfu, and mfu_causal with half
+    of attention, if all weights are trained; what LoRA computes is not counted.
     """
     import torch
 

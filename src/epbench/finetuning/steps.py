@@ -68,14 +68,11 @@ class StepLoader:
 
 
 def row_tensors(samples: Sequence[Sample], row: Row) -> dict[str, torch.Tensor]:
-    """Lay samples one after the other.
+    """Lay samples one after the other, as input_ids, position_ids and labels of shape (1, tokens).
 
     Positions start anew in every sample, which is how transformers recognises packed texts, so that no sample sees
-    another one. There is no attention mask for the same reason.
-
-    Returns:
-        input_ids, position_ids and labels of shape (1, tokens). A token that is not learned has the label -100; labels
-        are not shifted. An empty row has two tokens of which none is learned.
+    another one. There is no attention mask for the same reason. A token that is not learned has the label -100; labels
+    are not shifted. An empty row has two tokens of which none is learned.
     """
     empty = Sample("", "text", [0, 0], [False, False])
     tensors: dict[str, torch.Tensor] = _FLATTENED(
@@ -96,17 +93,11 @@ def accumulate(
     backward: Callable[[torch.Tensor, bool], None],
     waiting: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> torch.Tensor:
-    """Read the rows of a step one by one, and add up the gradients of its loss.
+    """Read the rows of a step one by one, add up the gradients of its loss, and return this process's part of it.
 
-    Args:
-        model: A causal language model in training mode.
-        rows: The rows of this process, as `row_tensors` makes them, on the model's device.
-        n_learned: The number of learned tokens in the step, on all processes.
-        backward: Computes gradients; gets the loss, and whether this is the last row of the step.
-        waiting: A context in which processes do not exchange gradients yet; all rows but the last are read in it.
-
-    Returns:
-        The part of this process in the loss of the step, in nats a token; the parts of all processes add up to it.
+    In nats a token, the parts of all processes add up to the loss; `n_learned` is over all processes. `backward` gets the
+    loss, and whether this is the last row. All rows but the last are read in `waiting`, in which processes do not
+    exchange gradients yet.
     """
     total = torch.zeros((), device=rows[0]["input_ids"].device)
     for i, row in enumerate(rows):

@@ -19,11 +19,8 @@ _CHAT = (
 def make_toy_model(folder: Path, texts: Iterable[str]) -> None:
     """Write a Llama of about a million parameters with random weights, and a tokenizer that has learned these texts.
 
-    It knows nothing before it is trained, and little afterwards: it shows that everything works, and no more.
-
-    Args:
-        folder: Where it goes; a folder that is there already stays as it is.
-        texts: What the tokenizer learns its words from.
+    It knows nothing before it is trained, and little afterwards: it shows that everything works, and no more. A folder
+    that is there already stays as it is.
     """
     if (folder / "config.json").is_file():
         return
@@ -63,13 +60,9 @@ _WORDS = """
 
 
 def toy_instructions(n: int, seed: int) -> list[list[Mapping[str, str]]]:
-    """Return n different conversations: tasks with words and numbers, and their right answers.
+    """Return n different conversations: tasks with words and numbers, and their right answers; more begin with the same ones.
 
     One in three has a system message, and one in three a second task.
-
-    Args:
-        n: The number of conversations.
-        seed: Of the draws; the first examples are the same for every n.
     """
     draw = RandomStream("toy instructions", seed)
     conversations: dict[str, list[Mapping[str, str]]] = {}

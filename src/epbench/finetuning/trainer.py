@@ -72,13 +72,9 @@ def _states(out: Path) -> dict[int, Path]:
 
 
 def write_weights(folder: Path, model: Any, state: Mapping[str, torch.Tensor], tokenizer: Any) -> None:
-    """Write the folder of a model, which appears whole or not at all.
+    """Write the folder of a model, which appears whole or not at all, in place of an older one.
 
-    Args:
-        folder: Where it goes; an older one is replaced.
-        model: The model that was trained, which says how the weights are used; its own weights may be parts of them.
-        state: The whole weights by name. They are written in bfloat16.
-        tokenizer: The tokenizer that goes with them.
+    The model that was trained says how the weights are used; `state` has them whole, and they are written in bfloat16.
     """
     # Imported here, so that a benchmark can train where only transformers and what it needs is installed.
     from epbench.files.json_files import read_json, write_json
@@ -177,23 +173,16 @@ def training_arguments(recipe: Recipe, out: Path) -> TrainingArguments:
             "activation checkpointing: as the configuration of FSDP says, which does it without another all-gather"
         )
     cuda = torch.cuda.is_available()
-    more: dict[str, Any] = {}  # transformers before 5.23 has no argument of this name
+    same = ("num_train_epochs", "learning_rate", "weight_decay", "max_grad_norm", "seed")
+    more = {name: getattr(recipe, name) for name in (*same, "adam_beta1", "adam_beta2", "adam_epsilon")}
     if recipe.activation_checkpointing and not sharded:
-        more = {"activation_checkpointing": True}
+        more["activation_checkpointing"] = True  # transformers before 5.23 has no argument of this name
     return TrainingArguments(
         output_dir=str(out / STATE),
         per_device_train_batch_size=1,  # a step of ours is one batch of the trainer, with all its rows
         gradient_accumulation_steps=1,
-        num_train_epochs=recipe.num_train_epochs,
-        learning_rate=recipe.learning_rate,
         lr_scheduler_type="cosine",
         warmup_steps=0,
-        weight_decay=recipe.weight_decay,
-        adam_beta1=recipe.adam_beta1,
-        adam_beta2=recipe.adam_beta2,
-        adam_epsilon=recipe.adam_epsilon,
-        max_grad_norm=recipe.max_grad_norm,
-        seed=recipe.seed,
         bf16=cuda,
         tf32=is_torch_tf32_available() or None,  # asking for it raises an error on GPUs that do not have it
         use_cpu=not cuda,
@@ -209,11 +198,7 @@ def training_arguments(recipe: Recipe, out: Path) -> TrainingArguments:
 
 
 def load_for_training(base: str, recipe: Recipe) -> Any:
-    """Load a model in float32, with LoRA if the recipe says so.
-
-    Raises:
-        BadInput: There are no weights at this path or name.
-    """
+    """Load a model in float32, with LoRA if the recipe says so; BadInput if there are no weights at this path or name."""
     try:
         model = AutoModelForCausalLM.from_pretrained(
             base, dtype=torch.float32, attn_implementation=recipe.attn_implementation, trust_remote_code=False
@@ -226,9 +211,8 @@ def load_for_training(base: str, recipe: Recipe) -> Any:
         return model
     from peft import LoraConfig, get_peft_model
 
-    adapter = LoraConfig(
-        r=recipe.lora_r, lora_alpha=recipe.lora_alpha, target_modules="all-linear", task_type="CAUSAL_LM"
-    )
+    where = {"target_modules": "all-linear", "task_type": "CAUSAL_LM"}
+    adapter = LoraConfig(r=recipe.lora_r, lora_alpha=recipe.lora_alpha, **where)
     model.enable_input_require_grads()  # type: ignore[no-untyped-call]  # or nothing has a gradient under activation checkpointing
     return get_peft_model(model, adapter)
 

@@ -22,15 +22,10 @@ VERSION = "0.1.0"
 
 
 def filled_card(package: str, configs: Sequence[Config], values: Mapping[str, Any]) -> Card:
-    """Return a card from the template `data/card.md.jinja` of a package.
+    """Return a card from the template `data/card.md.jinja` of a package; a value that is missing is an error.
 
-    The template is the Markdown of the card. It sets `header`, the further arguments of `card` by name, and says something
-    of each field of responsible use by setting its name.
-
-    Args:
-        package: The package whose folder `data` holds the template, such as `"epbench.tulving"`.
-        configs: The configs of the dataset, as for `card`.
-        values: What the template speaks of, by name; a name that is missing is an error.
+    The template is the Markdown of the card. It sets `header`, the further arguments of `card` by name, and says
+    something of each field of responsible use by setting its name.
     """
     rendered = _template(package, "card.md.jinja").make_module(dict(values))
     use = {field: getattr(rendered, field) for field in FIELDS}
@@ -38,13 +33,7 @@ def filled_card(package: str, configs: Sequence[Config], values: Mapping[str, An
 
 
 def filled(package: str, name: str, values: Mapping[str, Any]) -> str:
-    """Return the text of a template in the folder `data` of a package, with these values.
-
-    Args:
-        package: The package, such as `"epbench.booksort"`.
-        name: The name of the template.
-        values: What the template speaks of, by name; a name that is missing is an error.
-    """
+    """Return the text of a template in the folder `data` of a package; a value that is missing is an error."""
     return str(_template(package, name).render(values))
 
 
@@ -60,18 +49,11 @@ def card(
     version: str = VERSION,
     responsible_use: Mapping[str, str | Sequence[str]] | None = None,
 ) -> Card:
-    """Return a card, README.md with its YAML header.
+    """Return a card, README.md with its YAML header, and `text` below it.
 
-    Args:
-        configs: The configs of the dataset, the default first. Entries with the same name are splits of one config.
-        text: The Markdown below the header.
-        pretty_name: The title on the Hub.
-        license: The identifier of a licence, such as `mit` or `unknown`.
-        tags: Tags besides `epbench`, which is always added.
-        task_category: The Hub's name for the kind of task.
-        task_ids: The Hub's names for kinds of that task.
-        version: The version of the rows, which becomes a tag on the Hub.
-        responsible_use: What the section on responsible use says of each of `FIELDS`; None for no such section.
+    The default config comes first; entries with the same name are splits of one config. The tags follow `epbench`.
+    `version` of the rows becomes a tag on the Hub. `responsible_use` is what the card says of each of `FIELDS`; None for
+    no such section.
     """
     from huggingface_hub import DatasetCardData
 
@@ -126,9 +108,7 @@ def _info_entry(splits: Sequence[Config]) -> Mapping[str, Any]:
     return {
         "config_name": splits[0].name,
         "features": splits[0].stored_features._to_yaml_list(),
-        "splits": [
-            {"name": config.split, "num_bytes": config.n_bytes, "num_examples": config.n_rows} for config in splits
-        ],
+        "splits": [{"name": of.split, "num_bytes": of.n_bytes, "num_examples": of.n_rows} for of in splits],
     }
 
 
@@ -146,10 +126,7 @@ BENCHMARK_FILE = "eval.yaml"
 def benchmark_yaml(name: str, description: str, tasks: Mapping[str, str]) -> str:
     """Return the text of eval.yaml of a benchmark that our own commands run.
 
-    Args:
-        name: The name of the benchmark.
-        description: What it measures, in a sentence.
-        tasks: By the name of a score, as `epbench export eval-results` reports it, the config that it is about.
+    `tasks` has, by the name of a score as `epbench export eval-results` reports it, the config that it is about.
     """
     import yaml  # type: ignore[import-untyped]
 

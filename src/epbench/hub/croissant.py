@@ -34,16 +34,11 @@ _SPDX = {"mit": "https://spdx.org/licenses/MIT", "cc0-1.0": "https://spdx.org/li
 
 @dataclass(frozen=True)
 class Card:
-    """The card of a dataset.
+    """The card of a dataset."""
 
-    Attributes:
-        text: README.md, with its YAML header.
-        header: The fields of that header.
-        responsible_use: What the card says of each of `FIELDS`; empty if it says nothing.
-    """
-
-    text: str
-    header: Mapping[str, Any]
+    text: str  # README.md, with its YAML header
+    header: Mapping[str, Any]  # the fields of that header
+    # What the card says of each of `FIELDS`; empty if it says nothing.
     responsible_use: Mapping[str, str | Sequence[str]]
 
     def reworded(self, change: Callable[[str], str]) -> Card:

@@ -37,19 +37,12 @@ LARGEST_DICTIONARY = 2**27
 
 @dataclass(frozen=True)
 class Config:
-    """One split of one config of a dataset, as a table; a config with several splits is several of these in a row.
+    """One split of one config of a dataset, as a table; a config with several splits is several of these in a row."""
 
-    Attributes:
-        name: The name of the config, as in `load_dataset(path, name)`.
-        split: `test`, `train` or `validation`.
-        features: The types of the columns, without the canary.
-        columns: The values by column, all of the same length: sequences, or Arrow arrays, which store repeated texts
-            once.
-    """
-
-    name: str
-    split: str
-    features: Features
+    name: str  # the name of the config, as in `load_dataset(path, name)`
+    split: str  # `test`, `train` or `validation`
+    features: Features  # the types of the columns, without the canary
+    # The values by column, all of the same length: sequences, or Arrow arrays, which store repeated texts once.
     columns: Mapping[str, Sequence[Any]]
 
     @property
@@ -81,9 +74,8 @@ class Config:
     def tables(self) -> Iterator[pa.Table]:
         """Yield the stored rows in Arrow, a block after the other, since all of them together may not fit into memory.
 
-        There is at least one block, which may be empty. What came as an Arrow dictionary remains one.
-
-        The schema carries the features, so that they survive without the card.
+        There is at least one block, which may be empty. What came as an Arrow dictionary remains one. The schema carries
+        the features, so that they survive without the card.
         """
         import pyarrow as pa
 
@@ -138,15 +130,9 @@ def columns_of(rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> dict[st
 def write_dataset(
     folder: Path, configs: Sequence[Config], card: Card | str, more: Mapping[str, str] | None = None
 ) -> None:
-    """Write all configs, the card, and what the card says on responsible use as a file for machines.
+    """Write all configs, the default first, the card, and what the card says on responsible use as a file for machines.
 
-    The folder appears completely or not at all, and replaces an older dataset.
-
-    Args:
-        folder: The folder to write, `DIR/<name>`; missing parents are created.
-        configs: The configs, the default first; no two have the same name and split.
-        card: The card, or only the text of README.md, with its YAML header.
-        more: The texts of further files next to README.md, by file name.
+    The folder appears completely or not at all, and replaces an older dataset. `more` has the texts of further files.
 
     Raises:
         BadInput: The folder exists and is not a dataset folder.
@@ -175,12 +161,8 @@ def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
     """Write a Parquet file in the form that all our datasets have, from blocks of its rows.
 
     With the page index, the Hub's viewer reads single pages. Pages end where the content says so, so that the Hub stores
-    only the pages that differ from those of an earlier version.
-
-    Args:
-        tables: The blocks, at least one; all but the last have a multiple of `ROW_GROUP` rows. A column that is an Arrow
-            dictionary is written as one, and read as its values.
-        path: The file.
+    only the pages that differ from those of an earlier version. All blocks but the last have a multiple of `ROW_GROUP`
+    rows. A column that is an Arrow dictionary is written as one, and read as its values.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -201,9 +183,8 @@ def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
         for table in chain([first], blocks):
             for at in range(0, table.num_rows or 1, ROW_GROUP):
                 writer.write_table(_own_dictionaries(table[at : at + ROW_GROUP]))
-        writer.add_key_value_metadata(
-            {**(plain.metadata or {}), b"ARROW:schema": b64encode(plain.serialize().to_pybytes())}
-        )
+        stored = b64encode(plain.serialize().to_pybytes())
+        writer.add_key_value_metadata({**(plain.metadata or {}), b"ARROW:schema": stored})
     pa.default_memory_pool().release_unused()
 
 
@@ -228,21 +209,13 @@ def _own_dictionaries(rows: pa.Table) -> pa.Table:
 
 
 def refuse_other_folder(folder: Path) -> None:
-    """Refuse to replace a folder that is not a dataset; call it before any costly work.
-
-    Raises:
-        BadInput: The folder exists and is not a dataset folder.
-    """
+    """Refuse to replace a folder that is not a dataset; call it before any costly work."""
     if folder.exists() and not (folder / "README.md").is_file():
         raise BadInput(f"{folder} exists and is not a dataset folder (it has no README.md); choose another place")
 
 
 def parquet_files(folder: Path) -> dict[str, list[Path]]:
-    """Return the Parquet files of a dataset folder, by the name of their config.
-
-    Raises:
-        BadInput: The folder is not a dataset folder.
-    """
+    """Return the Parquet files of a dataset folder, by the name of their config; BadInput if it is none."""
     files: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*/*.parquet")):
         files.setdefault(path.parent.name, []).append(path)

@@ -32,18 +32,9 @@ class Difference:
 def differences(
     files: Mapping[str, Path], there: Mapping[str, There], deleted: Callable[[str], bool]
 ) -> list[Difference]:
-    """Compare files with those that are there.
+    """Compare files by their path in the repository with those that are there; the deleted ones come last.
 
-    Args:
-        files: The files to publish, by their path in the repository.
-        there: What is published, by path.
-        deleted: Says for a path that is only there whether publishing deletes it; other such files stay unmentioned.
-
-    Returns:
-        The files to publish in their order, then the deleted ones.
-
-    Raises:
-        OSError: A file cannot be read.
+    `deleted` says for a path that is only there whether publishing deletes it; other such files stay unmentioned.
     """
     compared = [Difference(path, _state(file, there.get(path)), file.stat().st_size) for path, file in files.items()]
     gone = sorted(path for path in there.keys() - files.keys() if deleted(path))
@@ -63,11 +54,7 @@ def _state(file: Path, there: There | None) -> State:
 
 
 def hash_of(file: Path, large: bool = True) -> str:
-    """Return the SHA-256 of a file, or its git object id if it is not large.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
+    """Return the SHA-256 of a file, or its git object id if it is not large."""
     head = b"blob %d\0" % file.stat().st_size
     with file.open("rb") as content:
         kind = "sha256" if large else lambda: hashlib.sha1(head, usedforsecurity=False)

@@ -80,19 +80,15 @@ def planned_install(folder: Path, namespace: str = "epbench") -> Installation:
     root = Path(datasets.config.HF_DATASETS_CACHE) / f"{namespace}___{folder.name}"
     there = _installed(root)
     sizes = {config: sum(path.stat().st_size for path in paths) for config, paths in files.items()}
-    return Installation(
-        folder, f"{namespace}/{folder.name}", root, content, there, _compared(content, there, sizes, root)
-    )
+    compared = _compared(content, there, sizes, root)
+    return Installation(folder, f"{namespace}/{folder.name}", root, content, there, compared)
 
 
 def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
-    """Install a dataset folder in the cache of `datasets` as `<namespace>/<folder's name>`, whatever had the name before.
+    """Install a dataset folder in the cache of `datasets` as `<namespace>/<folder's name>`; return its folder there.
 
     If the same content is already installed, nothing is done. The content that is replaced stays beside the new one, for
     programs that are loading it now; `load_dataset` no longer finds it, and the next replacement removes it.
-
-    Returns:
-        The folder in the cache.
 
     Raises:
         BadInput: The folder is not a dataset folder, its default config has no files, or its rows cannot be read.
@@ -113,7 +109,7 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
                 dataset_name=folder.name,
                 config_name=config,
                 hash=planned.given.hashes[config],
-                data_files={_split_of(path): str(path) for path in paths},
+                data_files={path.name.split("-")[0]: str(path) for path in paths},  # by split
             )
             with _naming(planned.root, paths[0]):
                 builder.download_and_prepare()
@@ -169,9 +165,7 @@ def _link(source: str, target: str) -> None:
 def _newest(root: Path) -> dict[str, Path]:
     """By config, the folder that `datasets` takes: the one with the latest date."""
     folders = [info.parent for info in root.glob("*/*/*/dataset_info.json")]
-    return {
-        folder.parts[-3]: folder for folder in sorted(folders, key=lambda folder: (folder.stat().st_mtime, folder.name))
-    }
+    return {at.parts[-3]: at for at in sorted(folders, key=lambda folder: (folder.stat().st_mtime, folder.name))}
 
 
 def _installed(root: Path) -> Content | None:
@@ -204,10 +198,6 @@ def _compared(content: Content, there: Content | None, sizes: Mapping[str, int],
     return differences
 
 
-def _split_of(path: Path) -> str:
-    return path.name.split("-")[0]
-
-
 def _content_hash(config: str, paths: list[Path]) -> str:
     digest = hashlib.sha256(config.encode())
     for path in paths:
@@ -216,23 +206,12 @@ def _content_hash(config: str, paths: list[Path]) -> str:
 
 
 def metric_is_installed(name: str, namespace: str = "epbench") -> bool:
-    """Whether `evaluate` has this metric in its cache, with the code of this version.
-
-    Raises:
-        BadInput: There is no metric with that name.
-    """
+    """Whether `evaluate` has this metric in its cache, with the code of this version."""
     return all(_holds(package, name) for package in _packages(name, namespace))
 
 
 def install_metric(name: str, namespace: str = "epbench") -> list[Path]:
-    """Install a metric in the module cache of `evaluate`, as `<name>` and as `<namespace>/<name>`.
-
-    Returns:
-        The folders in the cache.
-
-    Raises:
-        BadInput: There is no metric with that name.
-    """
+    """Install a metric in the module cache of `evaluate`, as `<name>` and as `<namespace>/<name>`; return both folders."""
     code = _code(name)
     version, places = hashlib.sha256(code).hexdigest(), []
     for package in _packages(name, namespace):

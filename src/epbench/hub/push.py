@@ -78,10 +78,6 @@ def metric_push(name: str, namespace: str) -> Push:
     """Compare a metric folder with the Space `<namespace>/<name>`, from which `evaluate.load` loads it.
 
     The tag is that of the package. It does not begin with `v`, as `evaluate.load` takes a tag of its own version first.
-
-    Raises:
-        BadInput: There is no metric with that name.
-        RunFailed: The Hub refuses to answer, or cannot be reached.
     """
     from epbench import __version__
 
@@ -89,20 +85,12 @@ def metric_push(name: str, namespace: str) -> Push:
 
 
 def run_push(folder: Path, namespace: str) -> Push:
-    """Compare what `write_run_folder` made of a run with the dataset of its name on the Hub; it gets no tag.
-
-    Raises:
-        RunFailed: The Hub refuses to answer, or cannot be reached.
-    """
+    """Compare what `write_run_folder` made of a run with the dataset of its name on the Hub; it gets no tag."""
     return _compared(folder, f"{namespace}/{folder.name}", "dataset", None)
 
 
 def check_may_be_passed_on(folder: Path) -> None:
-    """Refuse rows that belong to others.
-
-    Raises:
-        BadInput: The folder is not a dataset folder, or its card names no licence.
-    """
+    """Refuse rows that belong to others: their card names no licence."""
     parquet_files(folder)
     license = header_of(folder).get("license")
     if license in (None, "unknown"):
@@ -124,7 +112,6 @@ def _compared(folder: Path, repo: str, kind: Kind, tag: str | None) -> Push:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     files, api, head, tagged = _files(folder, kind), HfApi(), None, None
-    deleted = _holds_rows if kind == "dataset" else lambda path: False
     there: dict[str, There] = {}
     with _one_line_error(repo):
         try:
@@ -136,6 +123,10 @@ def _compared(folder: Path, repo: str, kind: Kind, tag: str | None) -> Push:
             tags = api.list_repo_refs(repo, repo_type=kind).tags
             tagged = next((ref.target_commit for ref in tags if ref.name == tag), None)
         then = _listed(repo, kind, tagged) if tagged not in (None, head) else there
+
+    def deleted(path: str) -> bool:
+        return kind == "dataset" and "/" in path and path.endswith(".parquet")
+
     changes = differences(files, there, deleted)
     return Push(folder, repo, kind, tag, head, changes, tagged, differences(files, then, deleted), there)
 
@@ -159,10 +150,6 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
                 f"{path}: expected a file inside {folder}, found a link to {path.resolve()}; replace it by a copy"
             )
     return {name: shown[name] for name in sorted(shown, key=lambda name: (not name.startswith(first), name))}
-
-
-def _holds_rows(path: str) -> bool:
-    return "/" in path and path.endswith(".parquet")
 
 
 def _listed(repo: str, kind: Kind, revision: str) -> dict[str, There]:
@@ -205,36 +192,24 @@ _CONFLICTS = (409, 412)  # 412: the parent of the commit is no longer the newest
 
 
 def push(planned: Push, *, private: bool = False, move_tag: bool = False) -> Push:
-    """Make the repository what the folder is, and set the tag.
-
-    Args:
-        planned: What `dataset_push` or `metric_push` found.
-        private: Whether a new repository is private.
-        move_tag: Whether to take the tag from other content.
-
-    Returns:
-        What has been committed; nothing if there was no difference.
+    """Make the repository what the folder is, set the tag, and return what has been committed.
 
     Raises:
         BadInput: The tag is on other content, and is not to be moved.
         RunFailed: The Hub refuses the upload, cannot be reached, or somebody else changes the same files.
     """
+    from huggingface_hub import HfApi
+
     if planned.moves_tag and not move_tag:
         raise BadInput(f"{planned.repo}: the tag {planned.tag} is on other content, at commit {planned.tagged}")
     with _one_line_error(planned.repo):
         if planned.head is None:
-            _create(planned, private)
+            sdk = "static" if planned.kind == "space" else None
+            HfApi().create_repo(planned.repo, repo_type=planned.kind, private=private, exist_ok=True, space_sdk=sdk)
             planned = _compared_again(planned)
         done = _commit(planned)
         _set_tag(_compared_again(done))
     return done
-
-
-def _create(planned: Push, private: bool) -> None:
-    from huggingface_hub import HfApi
-
-    sdk = "static" if planned.kind == "space" else None
-    HfApi().create_repo(planned.repo, repo_type=planned.kind, private=private, exist_ok=True, space_sdk=sdk)
 
 
 def _commit(planned: Push) -> Push:

@@ -25,43 +25,24 @@ _BATCH = 16  # rows; a row can hold a text of many megabytes, which is stored on
 
 
 def checked_rows(name: str, config: str, split: str, kind: type[Struct]) -> Iterator[Row]:
-    """Yield the rows of a dataset one by one, each with the columns that it must have.
+    """Yield the rows of a dataset, in a folder or on the Hub, one by one, each with the columns that it must have.
 
     All rows at once, each with its own copy of a long text, may need more memory than a small machine has.
 
-    Args:
-        name: A folder, or a name on the Hub.
-        config: The config of the dataset.
-        split: The split of the config.
-        kind: The columns that every row must have, with the types of their values; other columns are ignored.
-
     Raises:
-        BadInput: The dataset or config does not exist, a file cannot be read, there are no rows, a column is missing,
-            or a value has another type.
+        BadInput: The dataset or config does not exist, a file cannot be read, there are no rows, a column is missing, or
+            a value has another type.
     """
     yield from check_rows(f"{name}, config {config!r}", stored_rows(name, config, split), kind)
 
 
 def all_checked_rows(name: str, config: str, split: str, kind: type[Struct]) -> list[Row]:
-    """Return the same rows as a list, for tables that are small.
-
-    Raises:
-        BadInput: As for `checked_rows`, and if the rows of a folder take more than `MAX_BYTES`.
-    """
+    """Return the same rows as a list, for tables that are small: up to `MAX_BYTES`."""
     return list(check_rows(f"{name}, config {config!r}", stored_rows(name, config, split, MAX_BYTES), kind))
 
 
 def check_rows(where: str, rows: Iterable[Row], kind: type[Struct]) -> Iterator[Row]:
-    """Yield rows that come from any source, each with the columns that it must have.
-
-    Args:
-        where: How messages name the source.
-        rows: The rows, counted from 0 in messages.
-        kind: The columns that every row must have, with the types of their values.
-
-    Raises:
-        BadInput: There are no rows, a column is missing, or a value has another type.
-    """
+    """Yield rows of any source (`where` in messages), each with the columns that it must have. BadInput without rows."""
     number = -1
     for number, row in enumerate(rows):
         typed(f"{where}, row {number}", row, kind)
@@ -71,12 +52,7 @@ def check_rows(where: str, rows: Iterable[Row], kind: type[Struct]) -> Iterator[
 
 
 def stored_rows(name: str, config: str, split: str, max_bytes: int | None = None) -> Iterable[Row]:
-    """Return the rows one by one, unchecked; see `checked_rows` for the arguments.
-
-    Raises:
-        BadInput: The dataset or config does not exist, a file cannot be read, or the rows of a folder take more than
-            `max_bytes`.
-    """
+    """Return the rows one by one, unchecked; see `checked_rows`. Those of a folder may take `max_bytes`."""
     if Path(name).is_dir():
         return _rows_of_folder(Path(name), config, split, max_bytes)
     from datasets import disable_progress_bars, load_dataset
@@ -93,11 +69,7 @@ def stored_rows(name: str, config: str, split: str, max_bytes: int | None = None
 
 
 def hub_configs(name: str) -> list[str]:
-    """Return the names of a dataset's configs on the Hub, or in the local cache if the Hub cannot be reached.
-
-    Raises:
-        BadInput: The dataset does not exist.
-    """
+    """Return the names of a dataset's configs on the Hub, or in the local cache if the Hub cannot be reached."""
     from datasets import config, get_dataset_config_names
 
     cached = Path(config.HF_DATASETS_CACHE) / name.replace("/", "___")
@@ -113,17 +85,9 @@ def hub_configs(name: str) -> list[str]:
 def bounded_rows(
     file: Any, where: str, *, columns: list[str] | None = None, max_rows: int, max_bytes: int | None = None
 ) -> Iterator[Row]:
-    """Yield the rows of a Parquet file one by one, as long as they keep within limits.
+    """Yield the rows of a `pyarrow.parquet.ParquetFile` one by one; BadInput if it exceeds a limit or cannot be read.
 
-    Args:
-        file: A `pyarrow.parquet.ParquetFile`. It may store equal values once, so a small file can have very many rows.
-        where: How messages name the file.
-        columns: The columns to read; all by default.
-        max_rows: The largest number of rows that the file may have.
-        max_bytes: The largest number of bytes that its unfolded rows may take; unlimited by default.
-
-    Raises:
-        BadInput: The file cannot be read, or exceeds a limit.
+    It may store equal values once, so a small file can have very many rows; `max_bytes` is of unfolded rows.
     """
     if (n := file.metadata.num_rows) > max_rows:
         raise BadInput(f"{where}: expected at most {max_rows:,} rows, found {n:,}")
@@ -143,8 +107,8 @@ def bounded_rows(
 def parquet_errors() -> tuple[type[Exception], ...]:
     """Return what pyarrow raises for a damaged or foreign file.
 
-    Besides its own errors these are the system's, and Python's for values that it cannot hold, such as a date in the
-    year 100,000 or text that is not UTF-8.
+    Besides its own errors these are the system's, and Python's for values that it cannot hold, such as a date in the year
+    100,000 or text that is not UTF-8.
     """
     import pyarrow as pa
 
@@ -193,13 +157,9 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def dataset_revision(name: str, config: str) -> str | None:
-    """Return the commit that the rows of a dataset belong to, as `datasets` finds them now: on the Hub, or in its cache.
+    """Return the commit, 40 hexadecimal digits, of the rows of a dataset as `datasets` finds them: on the Hub or in its cache.
 
-    Returns:
-        40 hexadecimal digits; None if the rows are those of a folder, or were installed in the cache from one.
-
-    Raises:
-        BadInput: The dataset or config does not exist.
+    None if the rows are those of a folder, or were installed in the cache from one. BadInput if there are none.
     """
     if Path(name).is_dir():
         return None
@@ -220,17 +180,9 @@ def subset(
 ) -> list[Item]:
     """Choose the items of a run. The choice depends on the names of the groups alone, so it is the same on any machine.
 
-    Args:
-        items: All items of the dataset.
-        group_of: The name of the group that an item belongs to. A shard never divides a group; a limit may divide the
-            last one. Pass the id of an item to treat every item on its own.
-        limit: The number of items to take, at least 1, group by group in a random order. A larger limit takes the same
-            items and more. None takes all.
-        shard: `i/n` with 1 ≤ i ≤ n: of the groups in their random order every n-th, beginning with the i-th. The n
-            shards together hold every item within the limit exactly once. None takes all.
-
-    Returns:
-        The chosen items, in the order of `items`.
+    A limit, at least 1, takes so many items, group by group in a random order; a larger one takes the same items and
+    more. A shard, `i/n`, takes of the groups in this order every n-th, beginning with the i-th; the n shards together
+    hold every item within the limit exactly once. A shard never divides a group; a limit may divide the last one.
 
     Raises:
         BadInput: The limit is below 1, or there is no such shard.
@@ -249,11 +201,7 @@ def subset(
 
 
 def part_of(shard: str) -> tuple[int, int]:
-    """Read `i/n`: the number of a part, from 1, and how many parts there are.
-
-    Raises:
-        BadInput: There is no such part.
-    """
+    """Read `i/n`: the number of a part, from 1, and how many parts there are."""
     match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", shard)
     if match is None or int(match[1]) > int(match[2]):
         raise BadInput(f"shard: expected i/n with 1 ≤ i ≤ n, such as 2/4, got {shard!r}")

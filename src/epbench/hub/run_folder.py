@@ -28,8 +28,7 @@ def is_run(folder: Path) -> bool:
 def run_name(folder: Path) -> str:
     """The name of a run's repository: what was measured, and the beginning of a hash of its files.
 
-    Raises:
-        BadInput: The run has not ended, or lacks a file.
+    BadInput if the run has not ended, or lacks a file.
     """
     if absent := [name for name in _NEEDED if not (folder / name).is_file()]:
         raise BadInput(f"{folder} has no {absent[0]}; expected a run that has ended, or one config of it")
@@ -43,15 +42,9 @@ def run_name(folder: Path) -> str:
 
 
 def write_run_folder(folder: Path, namespace: str, out: Path) -> Path:
-    """Write the folder of a run's repository: the files of the run as they are, and a card.
+    """Write the folder of a run's repository, named as it, into an empty one: the files of the run as they are, and a card.
 
-    Args:
-        folder: The run.
-        namespace: The owner of the repository.
-        out: An empty folder, in which the folder is made; it has the name of the repository.
-
-    Raises:
-        BadInput: As for `run_name`, or the run's dataset must not be passed on.
+    BadInput as for `run_name`, or if the run's dataset must not be passed on.
     """
     name, run = run_name(folder), _run(folder)
     dataset = str(run.get("dataset", ""))

@@ -16,22 +16,13 @@ from epbench.models.protocol import Request
 
 @lru_cache(maxsize=16)
 def load(name: str, config: str) -> Mapping[str, Pair]:
-    """Return the pairs of a config by their ids; they are read once.
-
-    Raises:
-        BadInput: The dataset or the config does not exist, or a row is wrong.
-    """
+    """Return the pairs of a config by their ids; they are read once."""
     return {pair.id: pair for pair in load_pairs(name, [config])}
 
 
 @lru_cache(maxsize=16)
 def requests(name: str, config: str, memory: str) -> Mapping[str, Request]:
-    """Return what our own evaluation asks with its usual prompt, by the id of the pair.
-
-    Args:
-        name: A name on the Hub, or the folder of a dataset.
-        config: Such as `e250_s20`.
-        memory: `in-context` or `none`.
+    """Return what our own evaluation asks with its usual prompt, by the id of the pair; `memory` is `in-context` or `none`.
 
     Raises:
         BadInput: The dataset or the config does not exist, or a row is wrong.
@@ -42,14 +33,10 @@ def requests(name: str, config: str, memory: str) -> Mapping[str, Request]:
 
 
 def answer_of(log_likelihoods: Sequence[float], greedy: Sequence[bool] = ()) -> Literal["A", "B", "X"]:
-    """Return the answer, as our own evaluation reads it from probabilities.
+    """Return the answer, as our own evaluation reads it from the log-likelihoods of A and of B, in nats.
 
-    Args:
-        log_likelihoods: Those of A and of B, in nats.
-        greedy: Whether A, and B, is the most probable next token of all; it decides if both are equally probable.
-
-    Returns:
-        The label with the higher probability; X if neither is, which is wrong.
+    If they are equal, the label that is the most probable next token of all (`greedy`) decides; else it is X, which is
+    wrong.
     """
     most_likely = max(log_likelihoods)
     shares = [1.0 if value == most_likely else math.exp(value - most_likely) for value in log_likelihoods]

@@ -27,23 +27,15 @@ Score = tuple[str, float | None, str]
 
 
 def write_eval_results(run: Path, repo: str, out: Path, source: str | None = None) -> Path:
-    """Write the scores of a run as a file for the folder `.eval_results` of a model's repository.
+    """Write the scores of a run as `out/.eval_results/NAME.yaml`, for the repository of a model, such as `Qwen/Qwen3-8B`.
 
-    Each score comes with the dataset's revision, where that is known, and with notes that say what the model was shown, who
-    judged, and how wide the interval is. Scores are in [0, 1], as in scores.json.
-
-    Args:
-        run: The folder of a complete run on a dataset of the Hub, or the folder of one config of MemFail.
-        repo: The name of the model's repository, such as `Qwen/Qwen3-8B`.
-        out: The folder that becomes the repository, or a clone of it; the file is `out/.eval_results/NAME.yaml`.
-        source: The address where the run itself can be had; None for none.
-
-    Returns:
-        The file.
+    Each score comes with the dataset's revision, where that is known, with the address `source` of the run itself, and
+    with notes that say what the model was shown, who judged, and how wide the interval is. Scores are in [0, 1], as in
+    scores.json. The run is complete, on a dataset of the Hub; of MemFail, it is one config.
 
     Raises:
-        BadInput: The folder holds no complete run, its dataset is not one of the Hub, its questions are only a part of the
-            dataset's, some have failed, another model has answered, or a file was changed since the run was scored.
+        BadInput: The folder holds no complete run, its dataset is not one of the Hub, its questions are only a part of
+            the dataset's, some have failed, another model has answered, or a file was changed since the run was scored.
     """
     import yaml  # type: ignore[import-untyped]
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml

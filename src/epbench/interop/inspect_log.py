@@ -41,12 +41,11 @@ if TYPE_CHECKING:
 
 
 def requests_of(described: Row, rows: Sequence[Row]) -> tuple[dict[str, Request], str]:
-    """Return the request about each question in questions.parquet, and what is to be said of the requests.
+    """Return the request about each question in questions.parquet, and why they are not those of the run, if so.
 
     They are those of the run if its dataset is still where it was, its prompts are ours, and what the model was shown
-    follows from them. Otherwise a request has the question alone, as far as the run's folder knows it.
-
-    The requests come by the id of the question, for MemFail with `@k` behind it. The text is why they are not those of the run.
+    follows from them. Otherwise a request has the question alone, as far as the run's folder knows it. The requests come
+    by the id of the question, for MemFail with `@k` behind it.
     """
     benchmark = described["identity"]["benchmark"]
     try:
@@ -146,14 +145,7 @@ class LoggedRun:
 
 
 def read_logged(folder: Path) -> LoggedRun:
-    """Read a run; nothing in its folder changes.
-
-    Args:
-        folder: The folder of a finished run of tulving, booksort or memfail.
-
-    Raises:
-        BadInput: The folder holds no such run, or the run did not end.
-    """
+    """Read a finished run of tulving, booksort or memfail; nothing in its folder changes."""
     described = read_run(folder)
     benchmark = described["identity"].get("benchmark")
     if benchmark not in _READERS:
@@ -250,18 +242,11 @@ _ABOUT = ("dataset", "dataset_revision", "label", "judge", "limit", "shard", "en
 
 
 def write_inspect_log(run: Path, out: Path) -> Path:
-    """Write the log of a run. The run's folder stays as it is, and a log of the same run is replaced.
+    """Write the log of a run, of one config for MemFail. The run stays as it is, and a log of the same run is replaced.
 
     Each question is a sample with an integer as its id, ours in its metadata, and what it was asked, said and worth; a
     question that failed is the error of its sample. The metrics are the numbers of scores.json. A text that several
     questions show, such as the book, is in the file once, in the transcript of the first sample that shows it.
-
-    Args:
-        run: The folder of a finished run, of one config for MemFail.
-        out: The folder for the log; it is made if it does not exist.
-
-    Returns:
-        The log.
 
     Raises:
         BadInput: The folder holds no finished run, or inspect_ai is not installed.

@@ -38,33 +38,20 @@ load = lru_cache(maxsize=4)(load_book)
 
 
 class Mark(NamedTuple):
-    """What one answer counts for.
+    """What one answer counts for."""
 
-    Attributes:
-        get: What the question asks for: all items, the latest, or all in chronological order.
-        bin: The bin of the number of matching chapters.
-        f1: F1 of the answer, 0 to 1.
-        is_latest: Whether the question counts for `latest`.
-        has_order: Whether the question counts for Kendall's tau.
-        tau: Kendall's tau, -1 to 1; None if not all true items were found, or if the question does not count for it.
-        missing: Whether there is no answer, which is wrong.
-    """
-
-    get: Get
-    bin: str
-    f1: float
-    is_latest: bool
-    has_order: bool
+    get: Get  # what the question asks for: all items, the latest, or all in chronological order
+    bin: str  # the bin of the number of matching chapters
+    f1: float  # F1 of the answer, 0 to 1
+    is_latest: bool  # whether the question counts for `latest`
+    has_order: bool  # whether the question counts for Kendall's tau
+    # Kendall's tau, -1 to 1; None if not all true items were found, or if the question does not count for it.
     tau: float | None
-    missing: bool
+    missing: bool  # whether there is no answer, which is wrong
 
 
 def row(name: str, id_: str) -> Row:
-    """Return the question of that id.
-
-    Raises:
-        BadInput: The dataset does not exist, or is not a Tulving book.
-    """
+    """Return the question of that id."""
     return _rows(name)[id_]
 
 
@@ -75,11 +62,7 @@ def _rows(name: str) -> Mapping[str, Row]:
 
 @lru_cache(maxsize=8)
 def requests(name: str, memory: str) -> Mapping[str, Request]:
-    """Return what our own evaluation asks, by the id of the question.
-
-    Args:
-        name: A name on the Hub, or the folder of a dataset.
-        memory: `in-context` or `none`.
+    """Return what our own evaluation asks, by the id of the question; `memory` is `in-context` or `none`.
 
     Raises:
         BadInput: The dataset does not exist, or is not a Tulving book.
@@ -91,10 +74,7 @@ def requests(name: str, memory: str) -> Mapping[str, Request]:
 
 @lru_cache(maxsize=4)
 def judge_of(name: str) -> Judge:
-    """Return a judge that follows rules, with what it needs loaded.
-
-    Args:
-        name: `lexical` or `minilm`.
+    """Return a judge that follows rules, `lexical` or `minilm`, with what it needs loaded.
 
     Raises:
         BadInput: There is no such judge, or the package with its weights is missing.
@@ -107,13 +87,10 @@ def judge_of(name: str) -> Judge:
 
 
 def mark(row: Row, answer: str, judge: str = "lexical") -> Mark:
-    """Judge one answer.
+    """Judge one answer to a row of the dataset.
 
-    Args:
-        row: The question, a row of the dataset.
-        answer: As the model gave it. An empty one is missing: it is no abstention, which would be right where nothing has
-            happened. So is one that refuses: harnesses have no third outcome for it.
-        judge: The judge; see `judge_of`.
+    An empty one is missing: it is no abstention, which would be right where nothing has happened. So is one that refuses:
+    harnesses have no third outcome for it.
     """
     result = score_answer(row, answer, judge_of(judge))
     missing = kind_of_reply(answer) != "answer"

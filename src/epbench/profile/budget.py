@@ -33,17 +33,11 @@ _UNITS = {"m": 60.0, "h": 3600.0, "k": 1e3, "M": 1e6}
 
 @dataclass(frozen=True)
 class Budget:
-    """An amount that a profile may cost.
+    """An amount that a profile may cost."""
 
-    Attributes:
-        kind: Time in seconds, tokens, or cost in the currency of the prices.
-        total: How much of it.
-        prices: What models cost; a time or tokens need none.
-    """
-
-    kind: Literal["time", "tokens", "cost"]
-    total: float
-    prices: Prices | None = None
+    kind: Literal["time", "tokens", "cost"]  # time in seconds, tokens, or cost in the currency of the prices
+    total: float  # how much of it
+    prices: Prices | None = None  # what models cost; a time or tokens need none
 
 
 def read_budget(text: str, prices: Prices | None) -> Budget:
@@ -81,19 +75,12 @@ def spent_in(folder: Path, reader: str, judge: str, prices: Prices | None) -> tu
 
 @dataclass(frozen=True)
 class Asked:
-    """What is known of a part after some of its questions.
+    """What is known of a part after some of its questions."""
 
-    Attributes:
-        limit: How many questions were asked, of each config where there are several.
-        most: How many there are.
-        cost: What one more costs, in the unit of the budget.
-        variance: The squared standard errors of the part's dimensions, added up, times `limit`.
-    """
-
-    limit: int
-    most: int
-    cost: float
-    variance: float
+    limit: int  # how many questions were asked, of each config where there are several
+    most: int  # how many there are
+    cost: float  # what one more costs, in the unit of the budget
+    variance: float  # the squared standard errors of the part's dimensions, added up, times `limit`
 
 
 def variance_of(estimates: Iterable[Estimate], limit: int) -> float:
@@ -105,12 +92,7 @@ def variance_of(estimates: Iterable[Estimate], limit: int) -> float:
 
 
 def allocate(parts: Mapping[str, Asked], left: float) -> dict[str, int]:
-    """How many questions to ask of each part in all.
-
-    Args:
-        parts: What is known of each part.
-        left: What is left of the budget.
-    """
+    """How many questions to ask of each part in all, with what is left of the budget."""
 
     def given(scale: float) -> dict[str, int]:
         wanted = {

@@ -32,21 +32,13 @@ Select = Callable[["pd.DataFrame"], "pd.DataFrame"]
 
 @dataclass(frozen=True)
 class Dimension:
-    """A dimension.
+    """A dimension."""
 
-    Attributes:
-        name: What people call it.
-        about: What its score is, in a sentence.
-        part: In which part of a profile it is measured; for MemFail all configs of the part.
-        select: Its questions; None for Book-SORT's area under the curve.
-        floor: What an answer that needs no memory scores.
-    """
-
-    name: str
-    about: str
-    part: str
-    select: Select | None
-    floor: float = 0.0
+    name: str  # what people call it
+    about: str  # what its score is, in a sentence
+    part: str  # in which part of a profile it is measured; for MemFail all configs of the part
+    select: Select | None  # its questions; None for Book-SORT's area under the curve
+    floor: float = 0.0  # what an answer that needs no memory scores
 
 
 @dataclass(frozen=True)
@@ -163,15 +155,7 @@ DIMENSIONS: tuple[Dimension, ...] = (
 
 
 def measured(parts: Mapping[str, Path], root: Path) -> Iterator[Measured]:
-    """The dimensions that the runs of a profile measure.
-
-    Args:
-        parts: The folder of each part that was run, by its name.
-        root: The profile's folder.
-
-    Raises:
-        BadInput: A run did not end, or is damaged.
-    """
+    """The dimensions that the runs of a profile, by part, measure; BadInput if one did not end, or is damaged."""
     tables = {name: _questions(folder) for name, folder in parts.items() if name != "booksort"}
     for dimension in DIMENSIONS:
         folder = parts.get(dimension.part)

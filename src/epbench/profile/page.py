@@ -30,33 +30,19 @@ _SAME = ("preset", "version")
 
 
 class Score(Struct, frozen=True):
-    """A dimension of a profile, as profile.json has it; see `epbench.profile.dimensions`.
+    """A dimension of a profile, as profile.json has it; see `epbench.profile.dimensions`."""
 
-    Attributes:
-        name: The dimension.
-        score: Its mean; None where questions failed, which leaves `lowest` and `highest`.
-        low: The lower end of the 95 % interval; None without one.
-        high: The upper end.
-        lowest: The score if all failed questions were wrong; None if none failed.
-        highest: The score if all failed questions were right.
-        floor: What an answer that needs no memory scores.
-        ceiling: The highest score.
-        n: The number of questions with an outcome.
-        failed: The number of those without.
-        run: The folder of the run, relative to the profile.
-    """
-
-    name: str
-    score: Number | None
-    low: Number | None
-    high: Number | None
-    lowest: Number | None
-    highest: Number | None
-    floor: Number
-    ceiling: Number
-    n: Whole
-    failed: Whole
-    run: str
+    name: str  # the dimension
+    score: Number | None  # its mean; None where questions failed, which leaves `lowest` and `highest`
+    low: Number | None  # the lower end of the 95 % interval; None without one
+    high: Number | None  # the upper end
+    lowest: Number | None  # the score if all failed questions were wrong; None if none failed
+    highest: Number | None  # the score if all failed questions were right
+    floor: Number  # what an answer that needs no memory scores
+    ceiling: Number  # the highest score
+    n: Whole  # the number of questions with an outcome
+    failed: Whole  # the number of those without
+    run: str  # the folder of the run, relative to the profile
 
 
 class Profile(Struct, frozen=True):
@@ -107,12 +93,9 @@ def write_profile(folder: Path, profile: Profile) -> None:
 
 
 def profile_page(profiles: Sequence[Profile], places: Mapping[str, str], tested: Table | None = None) -> str:
-    """The page of one profile, or of several overlaid.
+    """The page of one profile, or of several overlaid, with what differs between two (`tested`).
 
-    Args:
-        profiles: The profiles.
-        places: By name of a profile, the address of its folder as seen from the page; empty for the same one.
-        tested: What differs between two profiles.
+    `places` has, by name of a profile, the address of its folder as seen from the page; empty for the same one.
     """
     with drawing():
         picture = figure_html(_dots(profiles), _CAPTION)
@@ -120,16 +103,18 @@ def profile_page(profiles: Sequence[Profile], places: Mapping[str, str], tested:
     shown = [score.name for profile in profiles for score in profile.dimensions]
     rows = []
     for name in [dimension.name for dimension in DIMENSIONS if dimension.name in shown]:
-        cells = "".join(_cell(profile, name, places[profile.name]) for profile in profiles)
-        rows.append(
-            f'<tr><td class="text">{html_text(name)}</td><td class="text">{html_text(about[name])}</td>{cells}</tr>'
-        )
+        texts = "".join(f'<td class="text">{html_text(text)}</td>' for text in (name, about[name]))
+        rows.append(f"<tr>{texts}{''.join(_cell(profile, name, places[profile.name]) for profile in profiles)}</tr>")
     heads = "".join(f"<th>{html_text(profile.name)}</th>" for profile in profiles)
     table = f'<table><tr><th>dimension</th><th class="text">what it is</th>{heads}</tr>{"".join(rows)}</table>'
-    title = profiles[0].name if len(profiles) == 1 else f"{len(profiles)} profiles"
+    first = profiles[0]
+    sentence = (
+        f"What each remembers, in {len(first.dimensions)} dimensions; preset {first.preset}, version {first.version}."
+    )
+    title = first.name if len(profiles) == 1 else f"{len(profiles)} profiles"
     return page(
         f"Memory profile: {title}",
-        f"""<p class="lead">{html_text(_sentence(profiles))}</p>
+        f"""<p class="lead">{html_text(sentence)}</p>
 {picture}
 {tested.html() if tested else ""}
 {table}
@@ -139,13 +124,6 @@ def profile_page(profiles: Sequence[Profile], places: Mapping[str, str], tested:
 
 _CAPTION = """The score of each dimension with its 95 % interval; a bar without a point is the range that failed questions leave
 open. The dotted tick is the floor: what an answer that needs no memory scores. The ceiling is 1."""
-
-
-def _sentence(profiles: Sequence[Profile]) -> str:
-    first = profiles[0]
-    return (
-        f"What each remembers, in {len(first.dimensions)} dimensions; preset {first.preset}, version {first.version}."
-    )
 
 
 def _cell(profile: Profile, name: str, place: str) -> str:
@@ -170,9 +148,8 @@ def _beside(profile: Profile) -> str:
 
 
 def _dots(profiles: Sequence[Profile]) -> Figure:
-    names = [
-        one.name for one in DIMENSIONS if any(one.name == score.name for of in profiles for score in of.dimensions)
-    ]
+    floors = {score.name: score.floor for profile in profiles for score in profile.dimensions}
+    names = [one.name for one in DIMENSIONS if one.name in floors]
     figure, axes = new_figure(8, 0.6 + 0.26 * len(names) * (1 + 0.35 * (len(profiles) - 1)))
     for number, profile in enumerate(profiles):
         shift = 0.0 if len(profiles) == 1 else 0.5 * (number / (len(profiles) - 1) - 0.5)
@@ -184,7 +161,6 @@ def _dots(profiles: Sequence[Profile]) -> Figure:
             if score.score is not None:
                 axes.plot([score.score], [at], "os^Dv"[number % 5], color=colour, markersize=5)
         axes.plot([], [], "os^Dv"[number % 5], color=colour_of(number), label=profile.name)
-    floors = {score.name: score.floor for profile in profiles for score in profile.dimensions}
     for place, name in enumerate(names):
         axes.plot([floors[name]] * 2, [place - 0.35, place + 0.35], ":", color="#555", linewidth=1)
     axes.set_yticks(range(len(names)), names)

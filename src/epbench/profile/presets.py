@@ -14,23 +14,14 @@ from epbench.files.typed import Whole, typed
 
 
 class Part(Struct, frozen=True):
-    """A run of a profile.
+    """A run of a profile."""
 
-    Attributes:
-        name: Of the run's folder; a dimension says by it where it is measured.
-        benchmark: Which benchmark.
-        build: The arguments of its builder.
-        dataset: The folder that the builder makes.
-        ask: The arguments of its evaluation, besides dataset, memory, model and limit.
-        limit: The number of questions, of each config where there are several; None for all.
-    """
-
-    name: str
-    benchmark: Literal["tulving", "booksort", "memfail"]
-    build: list[str]
-    dataset: str
-    ask: list[str]
-    limit: Whole | None = None
+    name: str  # of the run's folder; a dimension says by it where it is measured
+    benchmark: Literal["tulving", "booksort", "memfail"]  # which benchmark
+    build: list[str]  # the arguments of its builder
+    dataset: str  # the folder that the builder makes
+    ask: list[str]  # the arguments of its evaluation, besides dataset, memory, model and limit
+    limit: Whole | None = None  # the number of questions, of each config where there are several; None for all
 
 
 class Preset(Struct, frozen=True):
@@ -47,10 +38,7 @@ def preset_names() -> list[str]:
 
 
 def read_preset(name: str) -> Preset:
-    """Read a preset.
-
-    Args:
-        name: One of `preset_names`, or the path of a TOML file of the same form.
+    """Read a preset: one of `preset_names`, or the path of a TOML file of the same form.
 
     Raises:
         BadInput: There is no such preset, or the file is no preset.

@@ -22,9 +22,7 @@ def after_tokens(n_tokens: int) -> str:
 def memory_of(identity: Mapping[str, Any], *, delayed: bool = True) -> str:
     """What remembers in a run, in the words of tables: a run after unrelated text has another memory than one without.
 
-    Args:
-        identity: The field `identity` of its run.json.
-        delayed: Whether the tokens of unrelated text are named.
+    `delayed` is whether the tokens of unrelated text are named.
     """
     name = str(identity.get("system") or identity.get("memory", ""))
     books = " (whole books)" if identity.get("stored") == "book" else ""
@@ -38,14 +36,9 @@ def point(
     bounds: Sequence[float] | None = None,
     more: str = "",
 ) -> Point:
-    """A score of a run.
+    """A score of a run, 0 to 1, or None if questions failed, with its interval or its bounds.
 
-    Args:
-        identity: The field `identity` of its run.json.
-        value: The score, 0 to 1; None if questions failed.
-        interval: Its ends.
-        bounds: The lowest and the highest score that failed questions leave possible.
-        more: What else tells its line from others, such as a config.
+    `more` is what else tells its line from others, such as a config.
     """
     names = (memory_of(identity, delayed=False), identity.get("model"), more)
     columns = score_of(value, interval, bounds).columns("mean", "low", "high", "lowest", "highest")
@@ -53,12 +46,7 @@ def point(
 
 
 def between_parts(points: Sequence[Point], score: str) -> tuple[str, str]:
-    """A curve for each line, with its numbers: as HTML, and the numbers in Markdown; empty unless runs differ in tokens.
-
-    Args:
-        points: One for each run.
-        score: The name of the score.
-    """
+    """A curve for each line, with its numbers: as HTML, and the numbers in Markdown; empty unless runs differ in tokens."""
     places = sorted({one["between"] for one in points})
     if len(places) < 2:
         return "", ""
@@ -70,9 +58,8 @@ def between_parts(points: Sequence[Point], score: str) -> tuple[str, str]:
     with drawing():
         figure, axes = new_figure(8, 3.5)
         lines(axes, points, "between", "line", starred=False)
-        axes.set(
-            ylim=(0, 1.05), xlabel="tokens of unrelated text between what is remembered and the question", ylabel=score
-        )
+        words = "tokens of unrelated text between what is remembered and the question"
+        axes.set(ylim=(0, 1.05), xlabel=words, ylabel=score)
         legend(figure)
         curve = figure_html(figure, f"{score} by the length of unrelated text, with 95 % intervals.")
     return f"<h2>After unrelated text</h2>\n{curve}\n{table.html()}", f"\n{table.markdown()}"

@@ -26,31 +26,18 @@ _SMALLEST = 0.001  # smaller p-values are shown as "<0.001", and have the darkes
 
 
 def p_matrix(names: Sequence[str], p: PMatrix, title: str) -> str:
-    """A heat map of p-values as an HTML figure with its SVG.
+    """A heat map of p-values as an HTML figure with its SVG; readable for up to about fourteen names.
 
-    Each cell shows its p with two significant digits. Cells below 0.05 are bold and have an asterisk, so that they
-    are seen without colour too; the darker a cell, the smaller its p.
-
-    Args:
-        names: The names of the runs, from top to bottom and from left to right; readable up to about fourteen.
-        p: Square, with a row and a column for each name. A cell without a value is grey, and has a dash where it is not on
-            the diagonal.
-        title: What the p-values are, with a full stop. It stands below the figure, before the explanation of the marks.
-
-    Raises:
-        ValueError: The matrix is not as long and as wide as there are names.
+    Each cell shows its p with two significant digits. Cells below 0.05 are bold and have an asterisk, so that they are
+    seen without colour too; the darker a cell, the smaller its p. A cell without a value is grey, and has a dash where it
+    is not on the diagonal. The title, with a full stop, stands below the figure, before the explanation of the marks.
     """
     with drawing():
         return figure_html(p_matrix_figure(names, p), f"{title} Bold with an asterisk: p < {_LEVEL:g}.")
 
 
 def p_matrix_figure(names: Sequence[str], p: PMatrix, corrected: PMatrix | None = None) -> Figure:
-    """The heat map itself, to be called within `epbench.reports.figures.drawing`.
-
-    Args:
-        names: See `p_matrix`.
-        p: See `p_matrix`.
-        corrected: The same p-values, corrected for their number; they decide which cells are marked. None for p itself.
+    """The heat map itself, to be called within `epbench.reports.figures.drawing`; `corrected` decides which cells are marked.
 
     Raises:
         ValueError: A matrix is not as long and as wide as there are names.
@@ -87,9 +74,8 @@ def _colours(axes: Axes, p: PMatrix) -> None:
     values = np.array([[np.nan if value is None else max(value, _SMALLEST) for value in row] for row in p], dtype=float)
     shades = ListedColormap(colormaps["Blues"](np.linspace(0.55, 0.0, 64))).with_extremes(bad="#e8e8e8")
     edges = np.arange(len(p) + 1) - 0.5  # the middle of a cell is at a whole number
-    axes.pcolormesh(
-        edges, edges, np.ma.masked_invalid(values), cmap=shades, norm=LogNorm(_SMALLEST, 1.0), edgecolors="white"
-    )
+    known, scale = np.ma.masked_invalid(values), LogNorm(_SMALLEST, 1.0)
+    axes.pcolormesh(edges, edges, known, cmap=shades, norm=scale, edgecolors="white")
 
 
 def _matrix_names(axes: Axes, names: Sequence[str]) -> None:
@@ -134,21 +120,16 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     shown = {title: cells for title, cells in columns.items() if cells}
     rows = list(zip(*shown.values(), strict=True))
     table = Table(list(shown), rows, text_columns=2 if "config, k" in shown else 1)
-    further = [
-        make(found) for name, make in (("log_ratio", _log_ratios), ("auc", _areas)) if any(p.get(name) for p in found)
-    ]
-    return [table, *further]
+    beside = (("log_ratio", _log_ratios), ("auc", _areas))
+    return [table, *(make(found) for name, make in beside if any(pair.get(name) for pair in found))]
 
 
 def _areas(found: Sequence[Pair]) -> Table:
     rows = []
     for pair in found:
-        area = pair["auc"]
-        shown = (
-            [str(area["n"]), " / ".join(f"{auc:.3f}" for auc in area["means"]), _difference(area)]
-            if area
-            else ["–"] * 3
-        )
+        shown = ["–"] * 3
+        if area := pair["auc"]:
+            shown = [str(area["n"]), " / ".join(f"{auc:.3f}" for auc in area["means"]), _difference(area)]
         rows.append([_names(pair), *shown])
     title = "AUC: how well the log odds of A tell the answers apart, whatever letter a model prefers"
     return Table(["runs", "n", "AUC", "difference, 95 % interval"], rows, title)
@@ -158,13 +139,11 @@ def _log_ratios(found: Sequence[Pair]) -> Table:
     head = ["runs", "n", "log ratio, 95 % interval", "p (log ratio), higher / lower", "p (Holm), higher / lower"]
     rows = []
     for pair in found:
-        ratio = pair["log_ratio"]
         cells = ["–"] * 4
-        if ratio:
-            p, corrected = (
-                " / ".join(_p(ratio[name]) for name in names) for names in (("p", "p_less"), ("p_holm", "p_less_holm"))
-            )
-            cells = [str(ratio["n"]), _difference(ratio), p, corrected]
+        if ratio := pair["log_ratio"]:
+            tests = (("p", "p_less"), ("p_holm", "p_less_holm"))
+            both = [" / ".join(_p(ratio[name]) for name in names) for names in tests]
+            cells = [str(ratio["n"]), _difference(ratio), *both]
         rows.append([_names(pair), *cells])
     return Table(head, rows, "Log ratio of the right answer: the first run minus the second, in nats")
 
@@ -195,18 +174,11 @@ def _of_score(comparison: Comparison) -> str:
     what = f"p-values of whether the run of the row and that of the column differ in {score}, by"
     shown = f"<h2>Does the {score} differ?</h2>" + _matrix(found, lambda p: (p["p"],) * 2, f"{what} {test}.")
     if chi_square:
-        shown += _folded(
-            "The same by chi-square with continuity correction",
-            _matrix(
-                found,
-                lambda p: (p["p_corrected"],) * 2,
-                f"{what} McNemar's test by chi-square with continuity correction.",
-            ),
-        )
-    return shown + _folded(
-        "The same, corrected for the number of comparisons",
-        _matrix(found, lambda p: (p["p_holm"],) * 2, f"{what} {test}, corrected by Holm."),
-    )
+        by = "by chi-square with continuity correction"
+        published = _matrix(found, lambda p: (p["p_corrected"],) * 2, f"{what} McNemar's test {by}.")
+        shown += _folded(f"The same {by}", published)
+    corrected = _matrix(found, lambda p: (p["p_holm"],) * 2, f"{what} {test}, corrected by Holm.")
+    return shown + _folded("The same, corrected for the number of comparisons", corrected)
 
 
 def _of_log_ratios(found: Sequence[Pair]) -> str:

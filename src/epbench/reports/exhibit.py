@@ -116,28 +116,21 @@ class Exhibit:
             ]
             for shown, of in lines.items()
         ]
-        titles = [column.title.format(self._named(value)) for value in values for column in spread]
+        names = {value: (self.names or {}).get(value, plain(value)) for value in values}
+        titles = [column.title.format(names[value]) for value in values for column in spread]
         sections = [next(iter(of.values())).get(self.sections) for of in lines.values()]
         ends = [i for i, (one, other) in enumerate(pairwise(sections)) if one != other]
         head = [*(column.title for column in fixed), *titles]
         return Table(head, cells, "", self.notes, sum(column.text for column in fixed), ends)
 
-    def _named(self, value: Any) -> str:
-        return (self.names or {}).get(value, plain(value))
-
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A table or a figure that could not be made.
+    """A table or a figure that could not be made."""
 
-    Attributes:
-        name: The name in the paper.
-        title: What it would show.
-        needs: Which runs or data it needs that were not given, such as "runs with memory rag-chapter on the same book".
-    """
-
-    name: str
-    title: str
+    name: str  # the name in the paper
+    title: str  # what it would show
+    # Which runs or data it needs that were not given, such as "runs with memory rag-chapter on the same book".
     needs: str
 
 
@@ -152,18 +145,7 @@ def exhibit(
     needs: str,
     **more: Any,
 ) -> Exhibit | Missing:
-    """A table or figure of these rows; without any, what says that it needs them.
-
-    Args:
-        name: See `Exhibit`, as for title, columns, notes and plot.
-        title: See there.
-        rows: The rows of its frame.
-        columns: See there.
-        notes: See there.
-        plot: See there.
-        needs: See `Missing`.
-        more: Further fields of `Exhibit`.
-    """
+    """A table or figure of these rows; without any, what says that it needs them. `more` are further fields of `Exhibit`."""
     frame = framed(rows)
     return Missing(name, title, needs) if frame.empty else Exhibit(name, title, frame, columns, notes, plot, **more)
 
@@ -292,16 +274,8 @@ def write_exhibits(
 ) -> Table:
     """Write `<name>.svg`, `.csv`, `.md` and `.tex` of each exhibit, and all of them as `tables.md` and `tables.html`.
 
-    Either all of these files are written or none.
-
-    Args:
-        out: The folder; it is made if it does not exist.
-        heading: The title of the page.
-        exhibits: What was made and what could not be made, in the order of the page.
-        boards: Leaderboards, which come first and are also written as `LEADERBOARD.md`.
-
-    Returns:
-        A table for the screen: what could not be made and what it needs, and a note that names what was made.
+    Either all of these files are written or none. Leaderboards come first and are also written as `LEADERBOARD.md`. The
+    table for the screen tells what could not be made and what it needs, and a note names what was made.
 
     Raises:
         BadInput: Two exhibits have one name.
@@ -333,7 +307,8 @@ def _write(out: Path, exhibit: Exhibit) -> str:
         picture = svg(figure)
     write_text(out / f"{stem}.svg", picture)
     write_text(out / f"{stem}.csv", as_csv(exhibit))
-    write_text(out / f"{stem}.md", f"{_title(exhibit)}\n\n{exhibit.table.markdown()}")
+    title = f"**{markdown_text(exhibit.name)}.** {markdown_text(exhibit.title)}"
+    write_text(out / f"{stem}.md", f"{title}\n\n{exhibit.table.markdown()}")
     write_text(out / f"{stem}.tex", exhibit.table.latex(f"{exhibit.name}. {exhibit.title}", f"tab:{stem}"))
     return picture
 
@@ -342,10 +317,6 @@ def as_csv(exhibit: Exhibit) -> str:
     """The records of an exhibit as CSV; None is an empty field, and floats keep all their digits."""
     numbers = exhibit.frame if exhibit.points is None else exhibit.points
     return "" if numbers.empty else str(numbers.to_csv(index=False, lineterminator="\n"))
-
-
-def _title(exhibit: Exhibit) -> str:
-    return f"**{markdown_text(exhibit.name)}.** {markdown_text(exhibit.title)}"
 
 
 def _markdown(heading: str, made: Sequence[Exhibit], absent: Table) -> str:

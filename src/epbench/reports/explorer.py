@@ -68,42 +68,27 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class QuestionCard:
-    """All that a page says of one question.
+    """All that a page says of one question."""
 
-    Attributes:
-        id: What the question is called; it stands in the list.
-        facets: What questions are filtered by, value by name, such as `{"bin": "1"}`.
-        outcome: What became of it; a failed question is neither right nor wrong.
-        question: The question.
-        reference: The true answer, one entry for each true item.
-        answer: What was answered; None without an answer.
-        verdict: The outcome in numbers or words; empty for none.
-        reason: Why, in the judge's words, or why the question failed; empty for nothing.
-        evidence: The texts that it is about.
-        retrieved: What was retrieved for it, best first; None where nothing is retrieved, or the run does not say what.
-        trails: The stages that it went through.
-        score: What the answer is worth, 0 to 1; None for 1 if it is right and 0 if it is wrong.
-    """
-
-    id: str
-    facets: Mapping[str, str]
-    outcome: Outcome
-    question: str
-    reference: Sequence[str]
-    answer: str | None
-    verdict: str = ""
-    reason: str = ""
-    evidence: Sequence[Evidence] = ()
+    id: str  # what the question is called; it stands in the list
+    facets: Mapping[str, str]  # what questions are filtered by, value by name, such as `{"bin": "1"}`
+    outcome: Outcome  # what became of it; a failed question is neither right nor wrong
+    question: str  # the question
+    reference: Sequence[str]  # the true answer, one entry for each true item
+    answer: str | None  # what was answered; None without an answer
+    verdict: str = ""  # the outcome in numbers or words; empty for none
+    reason: str = ""  # why, in the judge's words, or why the question failed; empty for nothing
+    evidence: Sequence[Evidence] = ()  # the texts that it is about
+    # What was retrieved for it, best first; None where nothing is retrieved, or the run does not say what.
     retrieved: Sequence[str] | None = None
-    trails: Sequence[Trail] = ()
-    score: float | None = None
+    trails: Sequence[Trail] = ()  # the stages that it went through
+    score: float | None = None  # what the answer is worth, 0 to 1; None for 1 if it is right and 0 if it is wrong
 
     @property
     def worth(self) -> float | None:
         """The score, or else 1 for right and 0 for wrong; None for a failed question."""
-        return (
-            None if self.outcome == "failed" else float(self.outcome == "right") if self.score is None else self.score
-        )
+        right = float(self.outcome == "right") if self.score is None else self.score
+        return None if self.outcome == "failed" else right
 
 
 def versus_html(
@@ -111,11 +96,8 @@ def versus_html(
 ) -> str:
     """An explorer of several runs: each question with what every run made of it, and a paired test of those shown.
 
-    Args:
-        runs: The cards of each run by its label. Cards of one id are about one question, whose texts are those of the
-            first run that has it. A single run, or none, makes an empty text.
-        texts: As in `explorer_html`.
-        notes: Sentences above the list.
+    Cards of one id are about one question, whose texts are those of the first run that has it. A single run, or none,
+    makes an empty text.
     """
     of_run = {label: {card.id: card for card in cards} for label, cards in runs.items()}
     cards = list({card.id: card for cards in reversed(list(runs.values())) for card in cards}.values())
@@ -140,16 +122,11 @@ def explorer_html(
     n_questions: int | None = None,
     runs: Mapping[str, Mapping[str, QuestionCard]] | None = None,
 ) -> str:
-    """The explorer as HTML for the body of a page.
+    """The explorer as HTML for the body of a page; no cards make an empty text.
 
-    Args:
-        cards: The questions in the order of the list; none makes an empty text. After `MOST_QUESTIONS` the others are left
-            out, and the page says so.
-        texts: The texts that the evidence names by their numbers; each is on the page once. If they have more than
-            `MOST_BYTES`, they are left out, and the page says so and how large they are.
-        notes: Sentences above the list.
-        n_questions: The number of questions, if `cards` has only the first of them.
-        runs: On a page of several runs, the card of each question by its id, by the label of the run.
+    After `MOST_QUESTIONS` cards, of `n_questions` if `cards` has only the first of them, the others are left out. The
+    evidence names `texts` by their numbers; if they have more than `MOST_BYTES`, they are left out. The page says both.
+    On a page of several runs, `runs` has the card of each question by its id, by the label of the run.
     """
     from markupsafe import Markup
 

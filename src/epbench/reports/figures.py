@@ -15,6 +15,7 @@ from epbench.statistics.ranks import Ranking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 
@@ -38,18 +39,22 @@ def drawing() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
-    """An empty figure with one pair of axes, without lines above and to the right of it.
-
-    Args:
-        width: In inches.
-        height: In inches.
-    """
+    """An empty figure, in inches, with one pair of axes, without lines above and to the right of it."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
+
+
+def plain_numbers(axis: Axis, text: str = "{x:,g}") -> None:
+    """Mark a logarithmic axis at 1, 2 and 5 of each power of ten, with plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(StrMethodFormatter(text))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def error_bars(
@@ -61,15 +66,9 @@ def error_bars(
     *,
     horizontal: bool = False,
 ) -> None:
-    """Draw an error bar from the lower to the upper end of each interval.
+    """Draw an error bar from the lower to the upper end of each interval; None draws none, and neither does a value of NaN.
 
-    Args:
-        axes: Where to draw.
-        places: The places of the values, on the x axis, or on the y axis for horizontal bars.
-        values: The values that the intervals are about; NaN draws nothing.
-        intervals: [low, high] for each value; None draws no bar.
-        colour: The colour of the bars.
-        horizontal: Whether the values lie on the x axis.
+    The places are on the x axis, or on the y axis for horizontal bars.
     """
     ends = [interval or (value, value) for value, interval in zip(values, intervals, strict=True)]
     # Rounding may put a value a little outside its interval, and matplotlib refuses negative lengths.
@@ -84,12 +83,7 @@ def error_bars(
 
 
 def figure_html(figure: Figure, caption: str) -> str:
-    """A matplotlib figure as an HTML figure.
-
-    Args:
-        figure: Drawn within `drawing`.
-        caption: As text.
-    """
+    """A matplotlib figure, drawn within `drawing`, as an HTML figure."""
     text = svg(figure)
     return f"<figure>{text[text.index('<svg') :]}<figcaption>{html_text(caption)}</figcaption></figure>"
 
@@ -141,10 +135,7 @@ _LINE = 0.28  # inches for a method, and for a bar
 def critical_difference_diagram(ranking: Ranking) -> Figure:
     """Draw a ranking: the better half of the methods is named on the left, the others on the right (Demšar, 2006).
 
-    A bar joins methods that do not differ.
-
-    Args:
-        ranking: What `rank_methods` found. The figure is drawn within `epbench.reports.figures.drawing`.
+    A bar joins methods that do not differ. The figure is drawn within `drawing`.
     """
     from matplotlib.figure import Figure
 
@@ -184,11 +175,7 @@ _CHARACTER, _ROW = 0.085, 0.24
 
 
 def table_picture(table: Table) -> Figure:
-    """Draw a table; of a long one the first rows, with a line that says how many there are.
-
-    Args:
-        table: With at least one column. It is drawn within `drawing`.
-    """
+    """Draw a table within `drawing`; of a long one the first rows, with a line that says how many there are."""
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 

@@ -30,38 +30,26 @@ _Run = TypeVar("_Run")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A row of a leaderboard.
+    """A row of a leaderboard."""
 
-    Attributes:
-        label: The name of the run; for a reported row, the model.
-        source: Where the row comes from.
-        origin: The run's folder, or the paper and its table.
-        model: Who answered.
-        memory: With which memory, or which system.
-        judge: Who judged, and what the judge's passport says; in a sentence without a point.
-        scores: By name; one that was not measured has no mean.
-        floors: What an answer without memory would score, by the name of the score.
-        ceilings: The highest that can be expected, by the name of the score; `bounded` sets them.
-        about: Which questions were answered, such as `this book` or `the published book`. Only rows about the same ones
-            are ranked against one another.
-        n_asked: How many different questions were asked; None for a row that does not say. Of rows about the same
-            questions, those that were asked the most are ranked: a few questions, such as of a trial, may be easy ones.
-        baseline: By which name `bounded` knows it, such as `none`.
-        alike: By the name of the score, what a baseline must share with this row to bound it, such as the model.
-    """
-
-    label: str
-    source: Source
-    origin: str
-    model: str
-    memory: str
-    judge: str
-    scores: Mapping[str, Estimate]
-    floors: Mapping[str, float]
+    label: str  # the name of the run; for a reported row, the model
+    source: Source  # where the row comes from
+    origin: str  # the run's folder, or the paper and its table
+    model: str  # who answered
+    memory: str  # with which memory, or which system
+    judge: str  # who judged, and what the judge's passport says; in a sentence without a point
+    scores: Mapping[str, Estimate]  # by name; one that was not measured has no mean
+    floors: Mapping[str, float]  # what an answer without memory would score, by the name of the score
+    # The highest that can be expected, by the name of the score; `bounded` sets them.
     ceilings: Mapping[str, float] = field(default_factory=dict)
+    # Which questions were answered, such as `this book` or `the published book`. Only rows about the same ones are
+    # ranked against one another.
     about: str = ""
+    # How many different questions were asked; None for a row that does not say. Of rows about the same questions, those
+    # that were asked the most are ranked: a few questions, such as of a trial, may be easy ones.
     n_asked: int | None = None
-    baseline: str = ""
+    baseline: str = ""  # by which name `bounded` knows it, such as `none`
+    # By the name of the score, what a baseline must share with this row to bound it, such as the model.
     alike: Mapping[str, object] = field(default_factory=dict)
 
     def mean(self, score: str) -> float | None:
@@ -88,26 +76,16 @@ def score_of(
 
 
 def reported_standing(row: ReportedRow, floors: Mapping[str, float], judge: str, about: str) -> Standing:
-    """A row that a paper reports.
-
-    Args:
-        row: The row, which names the paper and its table.
-        floors: What an answer without memory would score, by the names of the scores that are shown.
-        judge: Who judged.
-        about: Which questions were answered.
-    """
+    """A row that a paper reports, with the scores that have floors."""
     scores = {name: score_of(row.scores.get(name), row.intervals.get(name)) for name in floors}
     names: Names = (row.model, "reported", f"{row.source}, {row.table}", row.model, row.memory, judge)
     return Standing(*names, scores, floors, about=about)
 
 
 def by_board(runs: Iterable[_Run], dataset_of: Callable[[_Run], tuple[str, str]]) -> dict[str, list[_Run]]:
-    """Runs by the name of their leaderboard.
+    """Runs by the name of their leaderboard, from the name and the fingerprint of the dataset of each.
 
-    Args:
-        runs: In the order in which leaderboards begin.
-        dataset_of: The name and the fingerprint of the dataset of a run. Datasets that share a name, such as books of
-            different seeds, have a leaderboard each.
+    Datasets that share a name, such as books of different seeds, have a leaderboard each.
     """
     found: dict[tuple[str, str], list[_Run]] = {}
     for run in runs:
@@ -122,10 +100,8 @@ def by_board(runs: Iterable[_Run], dataset_of: Callable[[_Run], tuple[str, str]]
 def bounded(standings: Sequence[Standing], ceilings: Sequence[str]) -> list[Standing]:
     """Return the rows with the floors and ceilings that baselines set, of which none lost questions; `none` raises floors.
 
-    Args:
-        standings: Rows with the floors that need no run.
-        ceilings: Names of baselines; the first that is there is the ceiling of what it shares `alike` with. Without one,
-            and for these baselines themselves, the ceiling is 1.
+    The first of the baselines `ceilings` that is there is the ceiling of what it shares `alike` with. Without one, and
+    for these baselines themselves, the ceiling is 1.
     """
 
     def means(name: str, row: Standing, score: str) -> list[float]:
@@ -153,15 +129,10 @@ def _share(row: Standing, other: Standing, score: str) -> bool:
 def leaderboard(
     name: str, title: str, standings: Sequence[Standing], columns: Mapping[str, str], notes: Sequence[str] = ()
 ) -> Exhibit:
-    """Make a leaderboard.
+    """Make a leaderboard. `columns` has the name of each score by the title of its column; the first one decides the rank.
 
-    Args:
-        name: The name of the exhibit, such as `Leaderboard, long`.
-        title: What it shows.
-        standings: The rows; groups of rows about the same questions keep the order in which they begin.
-        columns: The name of each score by the title of its column; the first one decides the rank. Rows with the same
-            first score share a rank.
-        notes: What is said below the table, after what marks and ranges mean.
+    Groups of rows about the same questions keep the order in which they begin. Rows with the same first score share a
+    rank.
     """
     first = next(iter(columns.values()))
     groups = list(dict.fromkeys(row.about for row in standings))

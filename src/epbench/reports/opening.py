@@ -16,25 +16,15 @@ from epbench.reports.tables import Scores
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A score at the top of a page.
+    """A score at the top of a page."""
 
-    Attributes:
-        name: What people call it, such as `simple recall`.
-        about: What it is, in a few words.
-        value: The score, 0 to 1; None where questions failed, or where there is none.
-        interval: Its 95 % interval.
-        bounds: The score if all failed questions were wrong, and if all were right.
-        floor: What an answer without memory scores, and what that is called.
-        ceiling: The highest that can be expected, and what that is called; None for 1.
-    """
-
-    name: str
-    about: str
-    value: float | None
-    interval: Sequence[float] | None = None
-    bounds: Sequence[float] | None = None
-    floor: tuple[float, str] | None = None
-    ceiling: tuple[float, str] | None = None
+    name: str  # what people call it, such as `simple recall`
+    about: str  # what it is, in a few words
+    value: float | None  # the score, 0 to 1; None where questions failed, or where there is none
+    interval: Sequence[float] | None = None  # its 95 % interval
+    bounds: Sequence[float] | None = None  # the score if all failed questions were wrong, and if all were right
+    floor: tuple[float, str] | None = None  # what an answer without memory scores, and what that is called
+    ceiling: tuple[float, str] | None = None  # the highest that can be expected, and what that is called; None for 1
 
     @property
     def text(self) -> str:
@@ -55,15 +45,7 @@ class Headline:
 def headline(
     scores: Scores, name: str, title: str, about: str, floor: tuple[float, str] | None = None
 ) -> Headline | None:
-    """A score of scores.json as a headline; None for one that was not measured.
-
-    Args:
-        scores: The content of scores.json, or a part of it with `intervals`.
-        name: The name of the score there.
-        title: What people call it.
-        about: What it is.
-        floor: See `Headline`.
-    """
+    """A score of scores.json, or of a part of it with `intervals`, as a headline; None for one that was not measured."""
     bounds = scores.get("incomplete", {}).get(name)
     if scores.get(name) is None and not bounds:
         return None
@@ -71,14 +53,7 @@ def headline(
 
 
 def opening(sentence: str, headlines: Iterable[Headline | None], n_questions: int, reasons: Mapping[str, int]) -> str:
-    """The top of a page, as HTML.
-
-    Args:
-        sentence: What was measured, as text.
-        headlines: The scores; None is left out.
-        n_questions: The number of questions that were asked.
-        reasons: How many requests failed, by reason.
-    """
+    """The top of a page, as HTML: what was measured, the headlines but for None, and why requests failed."""
     bars = "".join(_bar(one) for one in headlines if one)
     what_failed = failures(reasons, n_questions) if reasons else ""
     return f'<p class="lead">{html_text(sentence)}</p>\n<div class="headlines">{bars}</div>\n{what_failed}'
@@ -104,12 +79,7 @@ def _part(kind: str, low: float, high: float) -> str:
 
 
 def settings(run: Mapping[str, Any], usage: str) -> str:
-    """The end of a page: what identifies the run, what it used, and how it was run; folded, as few people look for it.
-
-    Args:
-        run: The content of run.json.
-        usage: Tokens and failures, as HTML.
-    """
+    """The end of a page: what identifies the run, its usage as HTML, and how it was run; folded, as few people look for it."""
     about = {**run["identity"], **{name: run[name] for name in ("limit", "shard") if run.get(name)}}
     return f"""<details class="settings"><summary>Settings, tokens and provenance</summary>
 <h2>Settings</h2>

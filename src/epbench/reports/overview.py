@@ -25,46 +25,26 @@ Headlines = Callable[[str, Mapping[str, Any]], Sequence[Headline | None]]
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run as the page lists it.
+    """A run as the page lists it."""
 
-    Attributes:
-        path: The run's folder, relative to the folder of all runs.
-        benchmark: Such as `tulving`.
-        dataset: The name of the dataset, for MemFail with the config.
-        model: Who answered.
-        memory: With which memory or system.
-        judge: Who judged; empty for nobody.
-        state: `finished`, `at work`, or `stopped` for one that has no scores and that no process works in.
-        answers: The number of answers in the journal; None for a finished run.
-        idle: For how many seconds no answer has come; None for a finished run.
-        failed: The number of failed questions of a finished run.
-        questions: The number of its questions.
-        scores: By name: the value or None, the ends of the interval or of the range, and whether it is a range.
-        has_page: Whether it has a report.html.
-    """
-
-    path: str
-    benchmark: str
-    dataset: str
-    model: str
-    memory: str
-    judge: str
-    state: str
-    answers: int | None
-    idle: float | None
-    failed: int
-    questions: int
+    path: str  # the run's folder, relative to the folder of all runs
+    benchmark: str  # such as `tulving`
+    dataset: str  # the name of the dataset, for MemFail with the config
+    model: str  # who answered
+    memory: str  # with which memory or system
+    judge: str  # who judged; empty for nobody
+    state: str  # `finished`, `at work`, or `stopped` for one that has no scores and that no process works in
+    answers: int | None  # the number of answers in the journal; None for a finished run
+    idle: float | None  # for how many seconds no answer has come; None for a finished run
+    failed: int  # the number of failed questions of a finished run
+    questions: int  # the number of its questions
+    # By name: the value or None, the ends of the interval or of the range, and whether it is a range.
     scores: Mapping[str, Sequence[Any]]
-    has_page: bool
+    has_page: bool  # whether it has a report.html
 
 
 def run_rows(root: Path, headlines: Headlines) -> Iterator[RunRow]:
-    """Find all runs below a folder, in the order of their paths. A folder whose files are damaged is left out.
-
-    Args:
-        root: The folder.
-        headlines: The headline scores of a benchmark.
-    """
+    """Find all runs below a folder, in the order of their paths. A folder whose files are damaged is left out."""
     for described in sorted(root.rglob("run.json")):
         try:
             yield _row(described.parent, described.parent.relative_to(root).as_posix(), headlines)
@@ -75,7 +55,7 @@ def run_rows(root: Path, headlines: Headlines) -> Iterator[RunRow]:
 def _row(folder: Path, path: str, headlines: Headlines) -> RunRow:
     run = read_json(folder / "run.json")
     identity = run["identity"]
-    finished = (folder / "scores.json").is_file()
+    finished, journal = (folder / "scores.json").is_file(), folder / ANSWERS
     scores = read_json(folder / "scores.json") if finished else {}
     benchmark, config = str(identity.get("benchmark", "")), identity.get("config")
     name = str(run.get("book") or Path(str(run.get("dataset", ""))).name)
@@ -89,8 +69,8 @@ def _row(folder: Path, path: str, headlines: Headlines) -> RunRow:
         memory=str(identity.get("memory") or identity.get("system") or ""),
         judge=str(run.get("judge", {}).get("name", "")),
         state="finished" if finished else "at work" if _is_locked(folder) else "stopped",
-        answers=None if finished else _lines(folder / ANSWERS),
-        idle=None if finished else _idle(folder / ANSWERS),
+        answers=None if finished else journal.read_bytes().count(b"\n") if journal.is_file() else 0,
+        idle=None if finished or not journal.is_file() else max(0.0, round(time.time() - journal.stat().st_mtime, 1)),
         failed=int(scores.get("n_failed", 0)),
         questions=int(scores.get("n_questions", 0)),
         scores={
@@ -112,14 +92,6 @@ def _is_locked(folder: Path) -> bool:
         return True
 
 
-def _lines(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.is_file() else 0
-
-
-def _idle(path: Path) -> float | None:
-    return max(0.0, round(time.time() - path.stat().st_mtime, 1)) if path.is_file() else None
-
-
 def rows_json(rows: Sequence[RunRow]) -> list[dict[str, Any]]:
     """The rows as JSON values, with texts that can be shown."""
     return [{name: printable(of) if isinstance(of, str) else of for name, of in asdict(row).items()} for row in rows]
@@ -128,14 +100,10 @@ def rows_json(rows: Sequence[RunRow]) -> list[dict[str, Any]]:
 def overview_page(
     title: str, rows: Sequence[RunRow], *, live: bool, pages: Mapping[str, str], comparisons: Mapping[str, str]
 ) -> str:
-    """The page.
+    """The page. With `live`, a server answers `runs.json` and `compare`, so that it follows runs that are at work.
 
-    Args:
-        title: Its title.
-        rows: The runs.
-        live: Whether a server answers `runs.json` and `compare`, so that the page follows runs that are at work.
-        pages: By the path of a run, the address of its page; runs with a page that are not named have theirs at `run/PATH`.
-        comparisons: By title, the addresses of pages of several runs that were made with it.
+    `pages` has the addresses of pages by the path of the run; those that are not named are at `run/PATH`. `comparisons`
+    has, by title, the addresses of pages of several runs that were made with it.
     """
     from markupsafe import Markup
 

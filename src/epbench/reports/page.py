@@ -28,16 +28,15 @@ _STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 
 
 def page(title: str, body: str) -> str:
-    """A whole page.
+    """A whole page, with its title as text and its body as HTML.
 
     A policy in the page forbids everything that it does not bring along: nothing is loaded from anywhere, and no other
     script than ours runs, whatever a text may hold. Attributes of style are allowed, as the figures have them.
-
-    Args:
-        title: The title, as text.
-        body: The content, as HTML.
     """
-    return _page(title, _accessible(body))
+    # Tables scroll by themselves on a narrow screen, and their titles say that they head a column.
+    body = body.replace("<th>", '<th scope="col">').replace("<th class=", '<th scope="col" class=')
+    body = body.replace("<table>", '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>')
+    return _page(title, body.replace("</table>", "</table></div>"))
 
 
 def _page(title: str, body: str) -> str:
@@ -56,12 +55,7 @@ def _page(title: str, body: str) -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill in one of our templates; strings are escaped, and `Markup` is not.
-
-    Args:
-        template: The name of a file in the folder `templates`.
-        values: What the template speaks of, by name.
-    """
+    """Fill in a file of the folder `templates`; strings are escaped, and `Markup` is not."""
     return str(_environment().get_template(template).render(values))
 
 
@@ -93,21 +87,8 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _accessible(body: str) -> str:
-    """Tables that scroll by themselves on a narrow screen, and whose titles say that they head a column."""
-    body = body.replace("<th>", '<th scope="col">').replace("<th class=", '<th scope="col" class=')
-    return body.replace("<table>", '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>').replace(
-        "</table>", "</table></div>"
-    )
-
-
 def joined(title: str, pages: Iterable[str]) -> str:
-    """Several pages as one, each with its title as a heading.
-
-    Args:
-        title: The title of all, as text.
-        pages: Pages that `page` made.
-    """
+    """Several pages that `page` made as one, each with its title as a heading."""
     bodies = (one.partition("<h1>")[2].rpartition("</main>")[0].replace("</h1>", "</h2>", 1) for one in pages)
     return _page(title, "".join(f"<h2>{body}" for body in bodies))
 
@@ -164,12 +145,7 @@ def how_it_was_run(run: Mapping[str, Any]) -> str:
 
 
 def failures(reasons: Mapping[str, int], n_questions: int | None = None) -> str:
-    """How many requests failed, by reason.
-
-    Args:
-        reasons: The number of requests by reason.
-        n_questions: The number of questions that they are among; None if it is not said.
-    """
+    """How many requests failed, by reason; they are among `n_questions` questions, if that is said."""
     if not reasons:
         return "<p>No request failed.</p>"
     among = "" if n_questions is None else f", of a run on {n_questions:,} questions,"

@@ -36,14 +36,7 @@ HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "+++", "ooo")
 def panels(
     titles: Sequence[str], *, columns: int = 3, width: float = 3.2, height: float = 2.6
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with a panel for each title, in rows from the left, that share their y axis.
-
-    Args:
-        titles: The title of each panel, at least one; an empty one shows none.
-        columns: The most panels in a row.
-        width: Of a panel, in inches.
-        height: Of a panel, in inches.
-    """
+    """A figure with a panel for each title, in rows from the left, that share their y axis; sizes of a panel are in inches."""
     from matplotlib.figure import Figure
 
     columns = min(columns, len(titles))
@@ -78,13 +71,10 @@ def lines(
     dodge: float = 1.0,
     starred: bool = True,
 ) -> None:
-    """Draw a line with intervals and stars for each value of a column.
+    """Draw a line with intervals and stars for each value of the column `by`.
 
     Args:
-        axes: Where to draw.
-        rows: The points.
         x: The column of the place on the x axis, or what gives the place.
-        by: The column whose values are the lines, and their names in the legend.
         order: All values of `by` in the figure, so that a line looks the same in every panel; by default those here.
         joined: Whether points are joined; groups without an order, such as books, are not.
         dodge: The factor that places the next line a little to the right, so that error bars stay apart.
@@ -122,10 +112,7 @@ FRONTIER = (
 def frontier(rows: Sequence[Row], columns: Mapping[str, str], y_label: str) -> Figure:
     """Draw a score against what it costs, a panel for each cost, with a line through the runs that nothing surpasses.
 
-    Args:
-        rows: The points.
-        columns: The columns of the costs, and what they are called; a point without one is not in its panel.
-        y_label: What the score is called.
+    `columns` has what each column of costs is called; a point without one is not in its panel.
     """
     figure, grid = panels([""] * len(columns), columns=2, width=4.6, height=3.4)
     names = list(grouped(rows, "label"))
@@ -179,15 +166,10 @@ def line_panels(
     Args:
         x: The column of the place on the x axis.
         line: The name of the line that a row belongs to, with columns in braces, such as `{label}, {words:,} words`.
-        x_label: What the x axis shows.
         panel: The title of the panel that a row belongs to, likewise.
         scale: `words`, logarithmic; `epochs`; or `names`, whose values stand beside one another.
         order: The values of `names` that are drawn; by default all that there are, in rising order.
-        y_label: What the y axis shows.
         guess: The value of a guess, where a line is drawn; None for none.
-        joined: Whether points are joined.
-        starred: Whether points are marked by their corrected p-value.
-        columns: The most panels in a row.
         beside: The column in which a reported row agrees with the panel in which it is drawn, as a line at its value from
             `over` words on; without it no reported row is drawn.
     """
@@ -234,14 +216,9 @@ def _level(axes: Axes, row: Row) -> None:
 
 
 def points(rows: Sequence[Row], y: str, by: str, title: str, *, guess: float | None = None) -> Figure:
-    """A forest plot: a row for each value of one column, in it a point with its interval for each value of another.
+    """A forest plot: a row for each value of column `y`, from above, in it a point with its interval for each value of `by`.
 
-    Args:
-        rows: The points, on a scale from 0 to 1.
-        y: The column whose values are the rows, from above.
-        by: The column whose values have a mark each, and a name in the legend.
-        title: What the values are.
-        guess: Where a line is drawn, such as at chance; None draws none.
+    The scale is from 0 to 1, with a line at the value of a guess unless that is None.
     """
     of_row, of_name = list(grouped(rows, y)), grouped(rows, by)
     figure, axes = new_figure(7.0, 1.2 + len(of_row) * max(0.35, 0.13 * len(of_name)) + 0.2 * len(of_name))
@@ -263,14 +240,9 @@ def points(rows: Sequence[Row], y: str, by: str, title: str, *, guess: float | N
 
 
 def bars(axes: Axes, rows: Sequence[Row], x: str, by: str, *, order: Sequence[Any] = ()) -> None:
-    """Draw a group of bars with intervals for each value of one column, in it a bar for each value of another.
+    """Draw a group of bars with intervals for each value of column `x`, in it a bar for each value of `by` that has a mean.
 
-    Args:
-        axes: Where to draw.
-        rows: The bars; one without a mean is left out.
-        x: The column whose values are the groups.
-        by: The column whose values are the bars of a group, and their names in the legend.
-        order: All values of `by` in the figure; by default those here.
+    `order` has all values of `by` in the figure; by default those here.
     """
     rows = [row for row in rows if row["mean"] is not None]
     groups, names = list(grouped(rows, x)), list(order) or list(grouped(rows, by))
@@ -292,15 +264,7 @@ def bars(axes: Axes, rows: Sequence[Row], x: str, by: str, *, order: Sequence[An
 def rates(
     axes: Axes, x_label: str, *, y_label: str = "accuracy", words: bool = False, guess: float | None = 0.5
 ) -> None:
-    """Label the axes of a panel; where it shows accuracies beside a guess, leave room for stars.
-
-    Args:
-        axes: The axes with what is drawn in them.
-        x_label: What the x axis shows.
-        y_label: What the y axis shows.
-        words: Whether the x axis counts words, on a logarithmic scale.
-        guess: The value of guessing, where a line is drawn; None draws none.
-    """
+    """Label the axes of a panel; where it shows accuracies beside a guess, leave room for stars; `words` are logarithmic."""
     axes.set(xlabel=printable(x_label), ylabel=y_label)
     if guess is not None:
         axes.axhline(guess, color=INK, linewidth=0.8, linestyle=_GUESS)
@@ -322,9 +286,7 @@ def rates(
 def legend(figure: Figure, *, long: bool = False) -> None:
     """One legend for all panels, below them; each name stands there once.
 
-    Args:
-        figure: With everything drawn in it.
-        long: Whether names may be long, as paths are, and many: long ones lose their middle, and the figure grows by the legend.
+    Where names may be `long`, as paths are, and many, long ones lose their middle, and the figure grows by the legend.
     """
     named: dict[str, Artist] = {}
     for axes in figure.axes:

@@ -34,10 +34,8 @@ class ReportedRow:
 def read_reported(path: Path, benchmark: str) -> list[ReportedRow]:
     """Read a file of reported numbers.
 
-    Args:
-        path: A JSON object: `benchmark`, and `tables`, each with `source`, `table` and `rows`. A row has dataset, model,
-            memory and scores, and may have deviations, counts, intervals and a note; see `ReportedRow`.
-        benchmark: Which benchmark's numbers are expected.
+    It is a JSON object: `benchmark`, which is checked, and `tables`, each with `source`, `table` and `rows`. A row has
+    dataset, model, memory and scores, and may have deviations, counts, intervals and a note; see `ReportedRow`.
 
     Raises:
         BadInput: The file cannot be read, has other fields, or is about another benchmark.

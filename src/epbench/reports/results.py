@@ -28,38 +28,24 @@ _BULKY = ("warnings", "distances", "lost_in_the_middle", "by_group", "possible",
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """What is kept of a run.
+    """What is kept of a run."""
 
-    Attributes:
-        format: The version of this form.
-        benchmark: Such as `tulving`.
-        dataset: The name of the dataset, such as `short-l3`, and for Book-SORT its configs.
-        fingerprint: Of its rows; only rows with the same one are ranked together.
-        standings: Its rows on the leaderboard: one, or for MemFail one for each k. Their origin is empty, and what bounds
-            them (`alike`) is in texts.
-        scores: The content of scores.json without its largest parts, by config for a run of several, else by "".
-        identity: What run.json says of the run, by config likewise.
-        command: The command of the run, with names in place of paths.
-        versions: Of the libraries at the time of the run.
-        journals: The SHA-256 of each journal, by config and file name.
-        checks: How many checks of `epbench verify` held, and how many could not be made; none failed.
-        by: Who measured it.
-        note: What else is to be known; empty for nothing.
-    """
-
-    format: Whole
-    benchmark: str
-    dataset: str
-    fingerprint: str
+    format: Whole  # the version of this form
+    benchmark: str  # such as `tulving`
+    dataset: str  # the name of the dataset, such as `short-l3`, and for Book-SORT its configs
+    fingerprint: str  # of its rows; only rows with the same one are ranked together
+    # Its rows on the leaderboard: one, or for MemFail one for each k. Their origin is empty, and what bounds them
+    # (`alike`) is in texts.
     standings: list[Standing]
+    # The content of scores.json without its largest parts, by config for a run of several, else by "".
     scores: dict[str, dict[str, Any]]
-    identity: dict[str, dict[str, Any]]
-    command: str
-    versions: dict[str, str]
-    journals: dict[str, str]
-    checks: dict[str, Whole]
-    by: str
-    note: str = ""
+    identity: dict[str, dict[str, Any]]  # what run.json says of the run, by config likewise
+    command: str  # the command of the run, with names in place of paths
+    versions: dict[str, str]  # of the libraries at the time of the run
+    journals: dict[str, str]  # the SHA-256 of each journal, by config and file name
+    checks: dict[str, Whole]  # how many checks of `epbench verify` held, and how many could not be made; none failed
+    by: str  # who measured it
+    note: str = ""  # what else is to be known; empty for nothing
 
     @property
     def checksum(self) -> str:
@@ -85,19 +71,9 @@ def result_of(
     by: str,
     note: str = "",
 ) -> Result:
-    """Put together what is kept of a run.
+    """Put together what is kept of a run, whose folders are given by config, or by "" for a run in a single folder.
 
-    Args:
-        parts: The folders with run.json and scores.json, by config; one by "" for a run in a single folder.
-        standings: Its rows on the leaderboard.
-        dataset: The name of the dataset.
-        fingerprint: Of its rows.
-        checks: How many checks held (`hold`), and how many could not be made (`not_made`).
-        by: Who measured it.
-        note: What else is to be known.
-
-    Raises:
-        BadInput: A file of the run is damaged.
+    `checks` says how many held (`hold`), and how many could not be made (`not_made`). BadInput if a file is damaged.
     """
     runs = {name: read_json(folder / "run.json") for name, folder in parts.items()}
     first = next(iter(runs.values()))

@@ -23,23 +23,16 @@ class Table:
     """A table of texts that shows itself on the screen (print it on a rich console), as Markdown, as HTML and as LaTeX.
 
     All texts may come from elsewhere; each format escapes what it would take for markup.
-
-    Attributes:
-        head: The titles of the columns; empty for a table without titles, which Markdown cannot show.
-        rows: The cells of each row, as many as there are titles.
-        title: A line above the table; empty for none.
-        notes: Sentences below the table.
-        text_columns: The number of columns from the left that hold text and are aligned left. The others hold numbers
-            and are aligned right.
-        sections: The numbers of the rows, counted from 0, after which the screen shows an empty line.
     """
 
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    title: str = ""
-    notes: Sequence[str] = ()
+    head: Sequence[str]  # the titles of the columns; empty for a table without titles, which Markdown cannot show
+    rows: Sequence[Sequence[str]]  # the cells of each row, as many as there are titles
+    title: str = ""  # a line above the table; empty for none
+    notes: Sequence[str] = ()  # sentences below the table
+    # The number of columns from the left that hold text and are aligned left. The others hold numbers and are aligned
+    # right.
     text_columns: int = 1
-    sections: Sequence[int] = ()
+    sections: Sequence[int] = ()  # the numbers of the rows, counted from 0, after which the screen shows an empty line
 
     def __rich__(self) -> RenderableType:
         """The table as rich prints it; columns that do not fit are folded."""
@@ -77,9 +70,7 @@ class Table:
     def latex(self, caption: str, label: str) -> str:
         """The table as a LaTeX environment for the package booktabs, its notes below it in small print.
 
-        Args:
-            caption: What it shows, as text.
-            label: The name for `\\ref`, which may hold letters, digits, hyphens and colons.
+        `label` is the name for `\\ref`, which may hold letters, digits, hyphens and colons.
         """
         import pandas as pd
 
@@ -102,12 +93,7 @@ class Table:
 
 
 def on_screen(tables: Iterable[Table], warnings: Iterable[str] = ()) -> Group:
-    """Several tables for a rich console, one below the other, and warnings in yellow.
-
-    Args:
-        tables: The tables.
-        warnings: Sentences without the word "warning", which is put before each of them.
-    """
+    """Several tables for a rich console, one below the other, and warnings in yellow, each after the word "warning"."""
     from rich.console import Group
     from rich.text import Text
 
@@ -115,12 +101,7 @@ def on_screen(tables: Iterable[Table], warnings: Iterable[str] = ()) -> Group:
 
 
 def in_markdown(tables: Iterable[Table], warnings: Sequence[str] = ()) -> str:
-    """Several tables in Markdown, one below the other, and a list of warnings.
-
-    Args:
-        tables: The tables.
-        warnings: Sentences without the word "warning"; the list has a heading.
-    """
+    """Several tables in Markdown, one below the other, and a list of warnings with a heading."""
     parts = [table.markdown() for table in tables]
     return "\n".join([*parts, f"Warnings:\n\n{markdown_list(warnings)}"] if warnings else parts)
 
@@ -136,11 +117,7 @@ def html_paragraphs(lines: Iterable[str]) -> str:
 
 
 def warnings_of(runs: Runs) -> list[str]:
-    """The warnings of several runs, each with the label of its run.
-
-    Args:
-        runs: The scores by label; their field `warnings`, if there is one, holds sentences.
-    """
+    """The warnings of several runs, each with the label of its run."""
     return [f"{label}: {text}" for label, scores in runs.items() for text in scores.get("warnings", [])]
 
 

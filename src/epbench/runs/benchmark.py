@@ -29,52 +29,30 @@ NAMES = ("tulving", "booksort", "memfail")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was checked, or could not be.
+    """One thing that was checked, or could not be."""
 
-    Attributes:
-        what: What was checked, such as `scores.json`.
-        held: Whether it holds; None if it could not be checked.
-        said: What was found and what was expected, or why it was not checked; empty if it holds.
-    """
-
-    what: str
-    held: bool | None
-    said: str = ""
+    what: str  # what was checked, such as `scores.json`
+    held: bool | None  # whether it holds; None if it could not be checked
+    said: str = ""  # what was found and what was expected, or why it was not checked; empty if it holds
 
 
 def check_fingerprint(what: str, found: str, expected: Any) -> Check:
-    """Whether a dataset or weights are those of the run.
-
-    Args:
-        what: What the fingerprint is of.
-        found: The fingerprint of what is here.
-        expected: That in run.json.
-    """
+    """Whether a dataset or weights (`what`) have the fingerprint in run.json."""
     held = found == expected
     return Check(what, held, "" if held else f"found fingerprint {found}, that of the run is {expected}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Described:
-    """What is known of a run that ended, or of one that is put together from shards.
+    """What is known of a run that ended, or of one that is put together from shards."""
 
-    Attributes:
-        folder: The folder of the run, or of its first shard.
-        run: The content of run.json there.
-        dataset: Where the dataset is.
-        limit: The number of questions that the run was limited to; None for all.
-        shard: Which part of the questions it asked, as `i/n`; None for all.
-        prompts: The reader's prompt pack, if the run had another one than ours; for MemFail alone.
-        merged: Whether the run is put together from shards.
-    """
-
-    folder: Path
-    run: Mapping[str, Any]
-    dataset: str
-    limit: int | None = None
-    shard: str | None = None
-    prompts: Path | None = None
-    merged: bool = False
+    folder: Path  # the folder of the run, or of its first shard
+    run: Mapping[str, Any]  # the content of run.json there
+    dataset: str  # where the dataset is
+    limit: int | None = None  # the number of questions that the run was limited to; None for all
+    shard: str | None = None  # which part of the questions it asked, as `i/n`; None for all
+    prompts: Path | None = None  # the reader's prompt pack, if the run had another one than ours; for MemFail alone
+    merged: bool = False  # whether the run is put together from shards
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,50 +80,36 @@ class PastRun:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark.
+    """A benchmark."""
 
-    Attributes:
-        name: As run.json has it, such as `tulving`.
-        title: As people read it, such as "Tulving book".
-        described: What run.json must say, so that the run can be scored again.
-        past: Reads the dataset of a past run, or raises BadInput if it cannot, or if the prompts are not those of the run.
-        journals: The journals that are joined when shards are.
-        objects: The JSON files that are joined likewise, with their types; no two shards have a field in common.
-        rules: Makes the judge that goes by rules; None for a benchmark without judges.
-        part: The field of the identity by which one command makes several runs, such as `config`; None if it makes one.
-        compare: Compares any two of several runs, given their folders by name, where the dataset is, and a progress bar.
-        side_by_side: Writes table.md and report.html of several runs into a folder, and returns their scores by label, and
-            what must be said beside them.
-        headlines: From the content of scores.json to the scores at the top of a page; None for one that was not measured.
-        screen_tables: The tables of the scores of several runs by their names, for the screen.
-        columns: Columns of which the rows of its datasets have one, and those of no other benchmark.
-        score: Scores answers that somebody else has to some rows; see `score`.
-        later: Fields of scores.json that earlier versions did not write, those of one version together.
-    """
-
-    name: str
-    title: str
-    described: type[Struct]
+    name: str  # as run.json has it, such as `tulving`
+    title: str  # as people read it, such as "Tulving book"
+    described: type[Struct]  # what run.json must say, so that the run can be scored again
+    # Reads the dataset of a past run, or raises BadInput if it cannot, or if the prompts are not those of the run.
     past: Callable[[Described], PastRun]
-    journals: Sequence[str]
+    journals: Sequence[str]  # the journals that are joined when shards are
+    # Compares any two of several runs, given their folders by name, where the dataset is, and a progress bar.
     compare: Callable[[Mapping[str, Path], str | None, Progress], Comparison]
+    # Writes table.md and report.html of several runs into a folder, and returns their scores by label, and what must be
+    # said beside them.
     side_by_side: Callable[..., tuple[dict[str, dict[str, Any]], list[str]]]
+    # From the content of scores.json to the scores at the top of a page; None for one that was not measured.
     headlines: Callable[[Mapping[str, Any]], Sequence[Headline | None]]
+    # The tables of the scores of several runs by their names, for the screen.
     screen_tables: Callable[[Mapping[str, Any]], Group]
-    columns: Collection[str]
-    score: Callable[..., Scored[Any]]
-    rules: Callable[[], Any] | None = None
+    columns: Collection[str]  # columns of which the rows of its datasets have one, and those of no other benchmark
+    score: Callable[..., Scored[Any]]  # scores answers that somebody else has to some rows; see `score`
+    rules: Callable[[], Any] | None = None  # makes the judge that goes by rules; None for a benchmark without judges
+    # The field of the identity by which one command makes several runs, such as `config`; None if it makes one.
     part: str | None = None
+    # The JSON files that are joined likewise, with their types; no two shards have a field in common.
     objects: Mapping[str, Any] = field(default_factory=dict)
+    # Fields of scores.json that earlier versions did not write, those of one version together.
     later: Sequence[Collection[str]] = ()
 
 
 def benchmark_named(name: str | None, where: Path) -> Benchmark:
-    """The benchmark of a run.
-
-    Args:
-        name: The name that run.json gives; see `epbench.runs.several.benchmark_of`.
-        where: The folder of the run.
+    """The benchmark with the name that run.json gives; see `epbench.runs.several.benchmark_of`.
 
     Raises:
         BadInput: There is no such benchmark, for example because the run is a training.
@@ -193,12 +157,7 @@ def score(
 
 
 def check_answers(ids: Sequence[str], answers: Mapping[str, Any], types: tuple[type, ...]) -> None:
-    """Refuse answers that do not fit the questions.
-
-    Args:
-        ids: The ids of the questions.
-        answers: The answers by id; see `score`.
-        types: What an answer may be, besides None.
+    """Refuse answers, by id, that do not fit the questions, or are neither None nor of these types.
 
     Raises:
         BadInput: A question occurs several times, an answer belongs to no question, or is of another type.

@@ -29,19 +29,13 @@ _BLOCK = 2**20
 
 
 def write_checksums(
-    folder: Path,
-    edited: Mapping[str, str] | None = None,
-    lines_of: Callable[[Path], LinesHash] | None = None,
+    folder: Path, edited: Mapping[str, str] | None = None, lines_of: Callable[[Path], LinesHash] | None = None
 ) -> None:
     """Write checksums.json of a run: the SHA-256 and the size of each file in its folder, without those in subfolders.
 
-    It also says which code has scored the run; see `is_by_this_code`.
-
-    Args:
-        folder: The run's folder.
-        edited: The present hashes of files that were found changed when the run was opened. One that still has this hash
-            was not computed anew, and keeps the hash that was noted before, so that its change still shows.
-        lines_of: Gives the hash of a journal that was read already; None reads it.
+    It also says which code has scored the run; see `is_by_this_code`. `edited` has the present hashes of files that were
+    found changed when the run was opened: one that still has this hash was not computed anew, and keeps the hash that was
+    noted before, so that its change still shows. `lines_of` gives the hash of a journal that was read already.
     """
     before = read_json(folder / CHECKSUMS, _NOTED) if edited else {}
     noted: dict[str, dict[str, Any]] = {"sha256": {}, "bytes": {}, "lines": {}}
@@ -88,14 +82,10 @@ def _code() -> str:
 
 
 def changed_since(folder: Path) -> dict[str, str] | None:
-    """What has changed since the hashes were written.
+    """By the name of a file `changed`, `missing` or `new` since the hashes were written; None if the run has no hashes.
 
-    Returns:
-        By the name of a file `changed`, `missing` or `new`, or `grown` for a journal of which the beginning is as it was,
-        as after another judge; None if the run has no hashes.
-
-    Raises:
-        BadInput: The file of hashes is damaged.
+    A journal of which the beginning is as it was has `grown`, as after another judge. BadInput if the file of hashes is
+    damaged.
     """
     if not (folder / CHECKSUMS).is_file():
         return None
@@ -114,27 +104,18 @@ def changed_since(folder: Path) -> dict[str, str] | None:
 
 
 def change_note(folder: Path) -> str | None:
-    """What must be said beside the scores of a run: that files were changed or removed since it was scored.
-
-    Returns:
-        A text such as `changed since it was scored: scores.json`; None if nothing was, or if the run has no hashes.
-    """
+    """What must be said beside the scores of a run, such as `changed since it was scored: scores.json`; None for nothing."""
     changed = [name for name, how in (changed_since(folder) or {}).items() if how in ("changed", "missing")]
     return f"changed since it was scored: {', '.join(changed)}" if changed else None
 
 
 def edited_files(folder: Path, lines_of: Callable[[Path, int], LinesHash]) -> dict[str, str]:
-    """Check the journals of a run before work goes on in it.
+    """Check the journals of a run before work goes on in it; return the present hashes of other files that have changed.
 
-    Args:
-        folder: The run's folder.
-        lines_of: Reads a journal, and gives its hash, with that of the size that was noted.
-
-    Returns:
-        The present hashes of other files that have changed since the run was scored.
+    `lines_of` reads a journal, and gives its hash, with that of the size that was noted.
 
     Raises:
-        BadInput: A line of a journal was changed since; the message names it.
+        BadInput: A line of a journal was changed since the run was scored; the message names it.
     """
     if not (folder / CHECKSUMS).is_file():
         return {}

@@ -42,23 +42,19 @@ SELDOM = ("between", "memory_tokens")
 
 @contextmanager
 def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Path]:
-    """Open a run's folder for this process alone, to begin the run or to continue it.
+    """Open a run's folder for this process alone, to begin the run or to continue it; it is made if it does not exist.
 
     When a run with scores is closed without an error, the hashes of its files are written; see `epbench.runs.checksums`.
     A file that was edited since keeps its hash unless it is computed anew, so that the edit still shows.
 
     Args:
-        folder: The run's folder; it is made if it does not exist.
         identity: What makes the run this run (dataset and fingerprint, memory, model, …). A folder is continued only if
             its run.json has the same values. The fields `LATER` may be missing there.
         about: What else to note in run.json, such as the name or path of the dataset; see `dataset_of`.
 
-    Yields:
-        The folder.
-
     Raises:
-        BadInput: The folder holds another run or other files, another process is at work in it, or a line of a journal was
-            changed since the run was scored.
+        BadInput: The folder holds another run or other files, another process is at work in it, or a line of a journal
+            was changed since the run was scored.
     """
     from filelock import FileLock, Timeout
 
@@ -74,10 +70,10 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
             if described.exists():
                 check_identity(folder, read_run(folder)["identity"], {**dict.fromkeys(SELDOM), **identity})
             else:
-                write_json(
-                    described,
-                    {"identity": dict(identity), **about, **_absolute(about), "command": _command(), **_versions()},
-                )
+                command = shlex.join(map(without_secrets, command_line.words()))
+                here = {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}
+                said = {"identity": dict(identity), **about, **_absolute(about), "command": command, **here}
+                write_json(described, said)
             with kept_journals(folder):
                 edited = edited_files(folder, lines_of)
                 yield folder
@@ -90,11 +86,7 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
 
 
 def check_identity(folder: Path, found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """Refuse a run whose identity differs from the expected one.
-
-    Raises:
-        BadInput: A field differs. The message names the first one.
-    """
+    """Refuse a run whose identity differs from the expected one; the message names the first field that does."""
     for name in differing(found, expected):
         raise BadInput(
             f"{folder / 'run.json'}: this folder holds another run: its {name} is {found.get(name)!r}, expected "
@@ -114,33 +106,21 @@ def differing(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str
 def is_finished(folder: Path, identity: Mapping[str, Any], **noted: Any) -> bool:
     """Whether a run has results to which the same command of the same version could add nothing.
 
-    Every file of the run is read once, for its hash, and no record is looked at.
-
-    Args:
-        folder: The run's folder, which need not exist.
-        identity: What makes the run this run; see `open_run`.
-        noted: Further fields that run.json must have, such as the limit.
-
-    Returns:
-        True if the run was scored without a failed question, by this code, and each of its files is as it was then. False
-        also for a damaged run: whoever opens it says what is wrong.
+    That is: it was scored without a failed question, by this code, run.json has the fields `noted`, such as the limit,
+    and each file is as it was then; it is read once, for its hash. False also for a damaged run: whoever opens it says
+    what is wrong.
     """
     try:
         run, scores = read_run(folder), read_scores(folder)
-        same = not differing(run["identity"], {**dict.fromkeys(SELDOM), **scrubbed(dict(identity))}) and not differing(
-            run, noted
-        )
+        expected = {**dict.fromkeys(SELDOM), **scrubbed(dict(identity))}
+        same = not (differing(run["identity"], expected) or differing(run, noted))
         return same and scores.get("n_failed") == 0 and is_by_this_code(folder) and changed_since(folder) == {}
     except BadInput:
         return False
 
 
 def read_run(folder: Path, identity: type[Struct] | None = None) -> dict[str, Any]:
-    """Read run.json of a run.
-
-    Args:
-        folder: The run's folder.
-        identity: What its field `identity` must hold; None accepts any object.
+    """Read run.json of a run, whose `identity` must hold these fields; None accepts any object.
 
     Raises:
         BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
@@ -155,14 +135,10 @@ def read_run(folder: Path, identity: type[Struct] | None = None) -> dict[str, An
 
 
 def dataset_of(run: Mapping[str, Any]) -> str | None:
-    """Where the dataset of a run is.
+    """Where the dataset of a run is, by its run.json: the absolute path of the folder that it read, if that is still there.
 
-    Args:
-        run: The content of run.json.
-
-    Returns:
-        The absolute path of the folder that the run has read, if it is still there; else the name or path that the user
-        gave, which may be right if run and dataset have moved together; None if run.json has neither.
+    Else it is the name or path that the user gave, which may be right if run and dataset have moved together; None
+    without.
     """
     folder: str | None = run.get("dataset_folder")
     return folder if folder and Path(folder).is_dir() else run.get("dataset")
@@ -175,11 +151,7 @@ def _absolute(about: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_scores(folder: Path, kind: type[Struct] | None = None) -> dict[str, Any]:
-    """Read scores.json of a run.
-
-    Args:
-        folder: The run's folder.
-        kind: What the scores must hold; None accepts any object.
+    """Read scores.json of a run, which must hold these fields; None accepts any object.
 
     Raises:
         BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
@@ -191,18 +163,7 @@ def read_scores(folder: Path, kind: type[Struct] | None = None) -> dict[str, Any
 
 
 def read_scores_to_show(folder: Path, kind: type[Struct]) -> dict[str, Any]:
-    """Read scores.json of a run for a reader, as `read_scores`.
-
-    If files were changed since the run was scored, the field `warnings` says so.
-    """
+    """The same for a reader: if files were changed since the run was scored, the field `warnings` says so."""
     scores = read_scores(folder, kind)
     note = change_note(folder)
     return scores | {"warnings": [note, *scores.get("warnings", [])]} if note else scores
-
-
-def _command() -> str:
-    return shlex.join(map(without_secrets, command_line.words()))
-
-
-def _versions() -> dict[str, Any]:
-    return {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}

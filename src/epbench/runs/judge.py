@@ -35,9 +35,6 @@ def check_judge(folder: Path, judge: JudgeIdentity) -> None:
 
     A process that was killed between the scores of a new judge and its name in run.json has left two names. Either judge
     is accepted then, and scores the run anew, which leaves one.
-
-    Raises:
-        BadInput: The run has scores by another judge.
     """
     noted: Mapping[str, str] | None = read_run(folder).get("judge")
     judges = [noted_judge(noted) if noted else None, judge_of_scores(folder)]

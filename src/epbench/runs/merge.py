@@ -22,16 +22,11 @@ from epbench.runs.several import runs_in
 
 @dataclass(frozen=True)
 class MergedRun:
-    """The whole run that shards were joined to.
+    """The whole run that shards were joined to."""
 
-    Attributes:
-        label: The name of the run in tables.
-        scores: The content of scores.json.
-        failures: How often the judge gave no verdict, by reason; empty without a judge.
-    """
-
-    label: str
-    scores: Mapping[str, Any]
+    label: str  # the name of the run in tables
+    scores: Mapping[str, Any]  # the content of scores.json
+    # How often the judge gave no verdict, by reason; empty without a judge.
     failures: dict[str, int] = field(default_factory=dict)
 
 
@@ -45,13 +40,8 @@ def merge(
 ) -> list[MergedRun]:
     """Join the journals of shards, and score them as one run. A question that no shard has asked has failed.
 
-    Args:
-        benchmark: The benchmark of all shards.
-        shards: The folders of the shards, at least one; each is a run, or holds one for each config.
-        out: The folder of the whole run; with several configs it holds one folder for each.
-        dataset: Where the dataset is; None for where the shards found it.
-        limit: The number of questions of the whole run; None for the limit of the shards.
-        prompts: The reader's prompt pack, if the shards had another one than ours.
+    A shard is a run, or holds one for each config, and so does `out`. The dataset and the limit are those of the shards
+    unless given; `prompts` is the reader's prompt pack, if they had another one than ours.
 
     Raises:
         BadInput: A folder is not a shard of the same run, the shards have different judges, limits or prompts, or the
@@ -86,9 +76,8 @@ def _merge(
     first, limit = described[0], limit_of(described, limit)
     identity, dataset, label = first["identity"], dataset or dataset_of(first) or "", first.get("label", shards[0].name)
     judge = _judge_of(described, benchmark.rules()) if benchmark.rules else None
-    past = benchmark.past(
-        Described(folder=shards[0], run=first, dataset=dataset, limit=limit, prompts=prompts, merged=True)
-    )
+    whole = Described(folder=shards[0], run=first, dataset=dataset, limit=limit, prompts=prompts, merged=True)
+    past = benchmark.past(whole)
     if any(check.held is False for check in past.checks):
         raise BadInput(f"{dataset}: its rows are not those of the runs; give the dataset of the runs")
     about = {"dataset": dataset, "label": label, "merged": [str(f) for f in shards]}
@@ -128,19 +117,10 @@ def _check_other(shard: Path, out: Path) -> None:
 
 
 def read_shards(folders: Sequence[Path], out: Path, kind: type[Struct]) -> list[dict[str, Any]]:
-    """Read run.json of every shard.
+    """Read run.json of every shard, in the order of `folders`; `kind` is what it must hold.
 
-    Args:
-        folders: The folders of the shards, at least one.
-        out: The folder of the whole run.
-        kind: What run.json of a shard must hold.
-
-    Returns:
-        The content of each run.json, in the order of `folders`. A field of the identity that only some versions write is
-        left out if a shard lacks it, since nothing is known of that shard then.
-
-    Raises:
-        BadInput: A folder holds no run, is `out` itself, or holds another run than the first one does.
+    A field of the identity that only some versions write is left out if a shard lacks it, since nothing is known of that
+    shard then. BadInput: a folder holds no run, is `out` itself, or holds another run than the first one does.
     """
     described: list[dict[str, Any]] = []
     for folder in folders:
@@ -162,18 +142,7 @@ def read_shards(folders: Sequence[Path], out: Path, kind: type[Struct]) -> list[
 
 
 def limit_of(described: Sequence[Mapping[str, Any]], given: int | None) -> int | None:
-    """The number of questions of the whole run.
-
-    Args:
-        described: The content of run.json of each shard.
-        given: The limit that the user asks for; None for that of the shards.
-
-    Returns:
-        The limit, or None for all questions of the dataset.
-
-    Raises:
-        BadInput: The shards have different limits, and none is given.
-    """
+    """The number of questions of the whole run: that which is given, or else that of the shards; None for all."""
     if given is not None:
         return given
     limits = {run["limit"] for run in described if "limit" in run}  # a shard that was stopped may not say
@@ -183,17 +152,9 @@ def limit_of(described: Sequence[Mapping[str, Any]], given: int | None) -> int |
 
 
 def join_journals(shards: Sequence[Path], out: Path, names: Sequence[str]) -> None:
-    """Copy the records of the shards' journals into the journals of `out`; a question that any shard answered is answered.
+    """Copy the records of the shards' journals into those of `out`; a question that any shard answered is answered.
 
-    Each shard is locked while it is read.
-
-    Args:
-        shards: The folders of the shards.
-        out: The folder of the whole run, opened by the caller.
-        names: The names of the journals. A journal that no shard has is not made.
-
-    Raises:
-        BadInput: A process is still at work in a shard.
+    Each shard is locked while it is read. A journal that no shard has is not made.
     """
     joined = {name: Journal(out / name) for name in names if any((shard / name).exists() for shard in shards)}
     for shard in shards:

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 def read_questions(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
     """Read questions.parquet of a run, or compute it from the journals of a run of an earlier version, which has none.
 
-    Args:
-        folder: The run's folder.
-        columns: The columns that the file must have; it may have others, which are read as well.
-
     Raises:
-        BadInput: The file is no Parquet file, or lacks a column; or there is none and the journals do not give it.
+        BadInput: The file is no Parquet file, or lacks one of the columns; or there is none and the journals do not give
+            it.
     """
     import pandas as pd
 
@@ -65,9 +62,8 @@ def _computed(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
     with tempfile.TemporaryDirectory(prefix="epbench-questions-") as scratch:
         recomputed = Path(scratch) / "run"
         try:
-            why = "; ".join(
-                check.said for check in recompute(find_benchmark(folder), folder, recomputed) if not check.held
-            )
+            checks = recompute(find_benchmark(folder), folder, recomputed)
+            why = "; ".join(check.said for check in checks if not check.held)
         except BadInput as error:
             why = str(error)
         if (recomputed / QUESTIONS).is_file():

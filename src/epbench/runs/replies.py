@@ -23,14 +23,7 @@ def folder_by(out: Path, what: str, model: str) -> Path:
 
 
 def replies_to(path: Path, requests: Sequence[Request], model: Model, progress: Progress, label: str) -> list[Record]:
-    """Return the journaled reply to each request; requests without one are made first.
-
-    Args:
-        path: The journal of replies.
-        requests: The requests.
-        model: The model that answers.
-        progress: Shows how many replies there are.
-        label: How progress and messages name the requests.
+    """Return the reply to each request; those without one in the journal are made first. Messages name them `label`.
 
     Raises:
         RunFailed: Some requests got no answer; all others are kept.

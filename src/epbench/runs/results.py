@@ -46,16 +46,7 @@ _AT_ONCE = 2**16  # rows; a file of fewer has one group of rows
 
 
 def write_questions(folder: Path, columns: Columns, records: Iterable[Mapping[str, Any]]) -> None:
-    """Write questions.parquet of a run, whole or not at all; the same records give the same bytes.
-
-    Args:
-        folder: The run's folder.
-        columns: The columns. A benchmark says what its columns mean.
-        records: A record for each question, in the order of the rows; a missing field is null.
-
-    Raises:
-        OSError: The file could not be written; the error names it.
-    """
+    """Write questions.parquet of a run, whole or not at all; the same records give the same bytes. A missing field is null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -80,22 +71,9 @@ def _arrow(kind: Any) -> pa.DataType:
 
 
 def write_results(
-    folder: Path,
-    *,
-    scores: Mapping[str, Any],
-    usage: Mapping[str, Any],
-    table: str,
-    report: str,
+    folder: Path, *, scores: Mapping[str, Any], usage: Mapping[str, Any], table: str, report: str
 ) -> None:
-    """Write the results of a run, after its questions.parquet. Each file appears whole or not at all.
-
-    Args:
-        folder: The run's folder.
-        scores: The content of scores.json.
-        usage: The content of usage.json.
-        table: The content of table.md.
-        report: The content of report.html.
-    """
+    """Write the results of a run, after its questions.parquet. Each file appears whole or not at all."""
     write_json(folder / "scores.json", scores)
     write_json(folder / "usage.json", usage)
     write_text(folder / "table.md", table)

@@ -19,14 +19,7 @@ MEASURES = "measures"
 
 
 def benchmark_of(folder: Path) -> str | None:
-    """The benchmark of the run in a folder, or of the runs of several configs in its subfolders.
-
-    Returns:
-        The name in run.json; None where it has none.
-
-    Raises:
-        BadInput: Neither the folder nor a subfolder holds a run, or a run.json is damaged.
-    """
+    """The benchmark of the run in a folder, or of those of several configs in its subfolders; None where run.json has none."""
     benchmark: str | None = read_run(runs_in(folder)[0])["identity"].get("benchmark")
     return benchmark
 
@@ -81,10 +74,6 @@ def change_notes(folders: Iterable[Path]) -> list[str]:
 def folders_of_datasets(out: Path, datasets: Sequence[str]) -> dict[str, Path]:
     """The folder of the run on each dataset: `out` for one dataset, its subfolders, named as the datasets, for several.
 
-    Args:
-        out: The folder that was asked for.
-        datasets: Names on the Hub, or folders; at least one.
-
     Raises:
         BadInput: Two datasets have one name, or `out` holds the run on a single dataset already.
     """
@@ -116,14 +105,8 @@ def names_of(folders: Sequence[Path]) -> dict[str, Path]:
 def measured_runs(named: Mapping[str, Path], kinds: Sequence[str]) -> dict[str, Path]:
     """The runs that folders stand for: a run stands for itself, a training for the runs that measured its model.
 
-    Args:
-        named: The folders by name.
-        kinds: The kinds of runs that are looked for in a training, such as "sort". It stands for those of the first kind
-            that one of its epochs has.
-
-    Returns:
-        The runs by name. Those of a training are named by it and their epoch, such as "books, epoch 1", in the order of the
-        epochs; epoch 0 is the model before the training.
+    Of a training, they are those of the first of the `kinds`, such as "sort", that one of its epochs has. They are named
+    by it and their epoch, such as "books, epoch 1", in the order of the epochs; epoch 0 is the model before the training.
 
     Raises:
         BadInput: A training has no such run, two runs would have the same name, or one run is given twice.
@@ -142,9 +125,7 @@ def measured_runs(named: Mapping[str, Path], kinds: Sequence[str]) -> dict[str, 
 
 def _runs_by_epoch(folder: Path, kinds: Sequence[str]) -> dict[int, Path]:
     """The runs of one kind by epoch, in rising order; an epoch that was not measured is left out."""
-    numbered = {
-        int(m[1]): path for path in (folder / MEASURES).glob("*") if (m := re.fullmatch(r"epoch-(\d+)", path.name))
-    }
+    numbered = {int(m[1]): of for of in (folder / MEASURES).glob("*") if (m := re.fullmatch(r"epoch-(\d+)", of.name))}
     for kind in kinds:
         runs = {epoch: path / kind for epoch, path in sorted(numbered.items()) if (path / kind / "run.json").is_file()}
         if runs:
@@ -171,15 +152,9 @@ def labels_of(folders: Sequence[Path]) -> dict[str, Path]:
 def check_same(
     described: Mapping[Path, Mapping[str, Any]], names: Iterable[str], where_noted: Iterable[str] = ()
 ) -> None:
-    """Check that runs are about the same questions.
+    """Refuse runs, by folder, whose run.json differ in these fields of the identity, as they are not about the same questions.
 
-    Args:
-        described: The content of run.json by the folder of the run.
-        names: The fields of the identity that must agree.
-        where_noted: Fields that must agree among the runs that have them.
-
-    Raises:
-        BadInput: A field differs from that of the first run.
+    Fields `where_noted` must agree among the runs that have them.
     """
     required = list(names)
     for name in [*required, *where_noted]:

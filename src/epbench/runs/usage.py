@@ -12,19 +12,16 @@ _LONGEST_REASON = 300  # characters
 
 
 def token_usage(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Add up the usage of a model's replies.
-
-    Args:
-        answers: The records of answers.jsonl, or of another journal of replies.
+    """Add up the usage of a model's replies, by the records of answers.jsonl or of another journal of replies.
 
     Returns:
-        requests: the number of records. failed: how often each reason occurs, without answers that the answer to
-        another prompt has replaced. looped: how many answers went in circles and were ended for that. served: how many
-        answers came from each model that an endpoint names in place of the requested one. prefilled, saved and
-        generated: prompt tokens computed, prompt tokens that sharing saved, and generated tokens. thinking: how many of
-        these were thoughts before an answer; absent if there were none. hit_rate: saved
-        tokens over all prompt tokens, 0 to 1, or None without prompt tokens. seconds: the time spent on asking.
-        tokens_per_second: prompt and generated tokens per second, or None without time.
+        requests: the number of records. failed: how often each reason occurs, without answers that the answer to another
+        prompt has replaced. looped: how many answers went in circles and were ended for that. served: how many answers
+        came from each model that an endpoint names in place of the requested one. prefilled, saved and generated: prompt
+        tokens computed, prompt tokens that sharing saved, and generated tokens. thinking: how many of these were thoughts
+        before an answer; absent if there were none. hit_rate: saved tokens over all prompt tokens, 0 to 1, or None
+        without prompt tokens. seconds: the time spent on asking. tokens_per_second: prompt and generated tokens per
+        second, or None without time.
     """
     records = list(answers)
     usage = [record.get("usage") or {} for record in records]

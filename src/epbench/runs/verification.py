@@ -20,12 +20,13 @@ from epbench.journals.journal import read_journal
 from epbench.judges.protocol import JUDGE, JUDGEMENTS, identity_of, noted_judge
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import weights_of
-from epbench.runs.benchmark import Benchmark, Check, Described, PastRun, benchmark_named, check_fingerprint
+from epbench.runs.benchmark import Benchmark, Check, Described, benchmark_named, check_fingerprint
 from epbench.runs.checksums import CHECKSUMS, changed_since, is_by_this_code
 from epbench.runs.folder import dataset_of, read_run
 from epbench.runs.results import QUESTIONS, RESULTS
 from epbench.runs.several import FINETUNING
 
+_COMPUTED = (*RESULTS, QUESTIONS)
 _SECONDS = "seconds"
 """How long something took; only the first computation knows it."""
 _HOW = fields({**dict.fromkeys(("command", "python", "platform"), str), "versions": dict[str, str]})
@@ -45,11 +46,9 @@ def verify(
 ) -> list[Check]:
     """Check that a run's files are what its journals give, and that it is about what it says.
 
-    Args:
-        folder: The run's folder. A training is checked for changed files only.
-        dataset: Where the dataset is now; None for where the run found it.
-        prompts: The reader's prompt pack, if the run had another one than ours.
-        score_again: Scores a published run anew, given its folder and an empty one; None without its archive.
+    A training is checked for changed files only. The dataset is where the run found it unless given; `prompts` is the
+    reader's prompt pack, if the run had another one than ours. `score_again` scores a published run anew, given its
+    folder and an empty one; None without its archive.
 
     Raises:
         BadInput: The folder holds no finished run, or the dataset, the prompts or the archive cannot be read.
@@ -95,7 +94,7 @@ def copy_journals(folder: Path, scratch: Path) -> None:
     """Copy what results are computed from, run.json and the journals, into an empty folder."""
     scratch.mkdir(parents=True, exist_ok=True)
     for path in sorted(folder.iterdir()):
-        if path.is_file() and not path.name.startswith(".") and path.name not in (*_computed(), CHECKSUMS):
+        if path.is_file() and not path.name.startswith(".") and path.name not in (*_COMPUTED, CHECKSUMS):
             shutil.copyfile(path, scratch / path.name)
 
 
@@ -104,16 +103,8 @@ def recompute(
 ) -> list[Check]:
     """Compute the results of a run again, into an empty folder; on another dataset than the run's, nothing is computed.
 
-    Args:
-        benchmark: The benchmark of the run.
-        folder: The run's folder.
-        scratch: The folder for the results.
-        dataset: Where the dataset is now; None for where the run found it.
-        prompts: The reader's prompt pack, if the run had another one than ours.
-
-    Returns:
-        What was checked on the way: the dataset, that every answer is to one of its questions, and, where the judge goes by
-        rules, that it still gives the verdicts in the journal.
+    The checks on the way: the dataset, that every answer is to one of its questions, and, where the judge goes by rules,
+    that it still gives the verdicts in the journal.
 
     Raises:
         BadInput: The run is a published one, or it, the dataset or the prompts cannot be read.
@@ -139,24 +130,16 @@ def recompute(
         judge, rules = noted_judge(run["judge"]), benchmark.rules()
         if judge == identity_of(rules):
             judge = rules
-            checks.append(_judge_again(folder, scratch / "judged", past, rules))
+            judged = scratch / "judged"  # all answers anew
+            copy_journals(folder, judged)
+            (judged / JUDGEMENTS).unlink(missing_ok=True)
+            past.judge(judged, rules)
+            checks.append(check_records(folder, judged, JUDGEMENTS, rules.name))
         else:
             note = f"{judge.name} is not asked again; the results were computed from its verdicts"
             checks.append(Check(JUDGEMENTS, None, note))
     past.finish(scratch, judge, run.get("label", folder.name))
     return checks
-
-
-def _judge_again(folder: Path, scratch: Path, past: PastRun, rules: Any) -> Check:
-    """Have a judge that goes by rules judge all answers anew, in a scratch folder."""
-    copy_journals(folder, scratch)
-    (scratch / JUDGEMENTS).unlink(missing_ok=True)
-    past.judge(scratch, rules)
-    return check_records(folder, scratch, JUDGEMENTS, rules.name)
-
-
-def _computed() -> tuple[str, ...]:
-    return (*RESULTS, QUESTIONS)
 
 
 def check_hashes(folder: Path) -> list[Check]:
@@ -193,13 +176,10 @@ def _installed(library: str) -> str:
 
 
 def compare_results(folder: Path, again: Path, later: Collection[Collection[str]] = ()) -> list[Check]:
-    """Compare each result of a run with the same file, computed again.
+    """Compare each result of a run with the same file, computed `again` from the same journals.
 
-    Args:
-        folder: The folder of the run.
-        again: The folder of what was computed again from the same journals.
-        later: Fields of scores.json that earlier versions did not write, those of one version together. A run without any
-            of these is of an earlier version: they, and the tables and pages that show them, are then not compared.
+    `later` are fields of scores.json that earlier versions did not write, those of one version together. A run without
+    any of these is of an earlier version: they, and the tables and pages that show them, are then not compared.
     """
     checks = []
     same_judge = _same_judge(folder, again)
@@ -207,7 +187,7 @@ def compare_results(folder: Path, again: Path, later: Collection[Collection[str]
     older = frozenset[str]().union(*(fields for fields in later if not set(fields) & stored))
     skipped = frozenset(() if same_judge else ("judge", "corrected")) | older
     another = bool(older) or ((folder / CHECKSUMS).is_file() and not is_by_this_code(folder))
-    for name in _computed():
+    for name in _COMPUTED:
         if not (again / name).exists() and not (folder / name).exists():
             continue
         if not (folder / name).exists():
@@ -217,9 +197,8 @@ def compare_results(folder: Path, again: Path, later: Collection[Collection[str]
         else:
             differences = list(_differences(folder / name, again / name, skipped))
             if differences and another and name in ("table.md", "report.html"):
-                checks.append(
-                    Check(name, None, "another version made it, and this one shows the scores in another way")
-                )
+                why = "another version made it, and this one shows the scores in another way"
+                checks.append(Check(name, None, why))
                 continue
             more = f", and {len(differences) - _MOST} more differences" if len(differences) > _MOST else ""
             checks.append(Check(name, not differences, "; ".join(differences[:_MOST]) + more))
@@ -316,14 +295,7 @@ def _in_text(actual: str, expected: str) -> str:
 
 
 def check_records(folder: Path, again: Path, name: str, whose: str) -> Check:
-    """Whether a journal has the records that were made again, apart from how long they took.
-
-    Args:
-        folder: The folder of the run.
-        again: The folder of the journal that was made again.
-        name: The name of the journal.
-        whose: Who made the records, such as a judge.
-    """
+    """Whether a journal has the records that a judge, or whoever made them, made again, apart from how long they took."""
     noted, recomputed = read_journal(folder / name), read_journal(again / name)
     took = {_SECONDS: 0}
     wrong = [key for key, record in recomputed.items() if noted.get(key, {}) | took != record | took]
@@ -336,11 +308,7 @@ def check_records(folder: Path, again: Path, name: str, whose: str) -> Check:
 
 
 def finished_run(folder: Path) -> dict[str, Any]:
-    """Return run.json of a run that has ended.
-
-    Raises:
-        BadInput: There is no scores.json, or run.json does not say how the run was made.
-    """
+    """Return run.json of a run that has ended, and says how it was made."""
     if not (folder / "scores.json").is_file():
         raise BadInput(f"{folder} has no scores.json; only a run that has ended can be verified")
     run = read_run(folder)

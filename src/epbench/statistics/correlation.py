@@ -10,35 +10,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """Pearson's correlation.
+    """Pearson's correlation."""
 
-    Attributes:
-        n: The number of pairs of values, at least three.
-        r: The correlation, -1 to 1.
-        p: The two-sided p-value of no correlation.
-        interval: The 95 % interval of r by Fisher's transformation, which is (-1, 1) for three pairs.
-    """
-
-    n: int
-    r: float
-    p: float
-    interval: tuple[float, float]
+    n: int  # the number of pairs of values, at least three
+    r: float  # the correlation, -1 to 1
+    p: float  # the two-sided p-value of no correlation
+    interval: tuple[float, float]  # the 95 % interval of r by Fisher's transformation, which is (-1, 1) for three pairs
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> Correlation | None:
     """Correlate two measures, such as how surprising a text is to a model and how sure the model is of an answer about it.
 
-    The test and the interval take the pairs of values for independent, and their distribution for about normal.
-
-    Args:
-        x: The first measure of each question; all values are finite.
-        y: The second measure, in the same order.
-
-    Returns:
-        The correlation; None with fewer than three pairs, or if one measure is constant, up to rounding.
-
-    Raises:
-        ValueError: The lengths differ, or a value is not finite.
+    The test and the interval take the pairs of values for independent, and their distribution for about normal. None with
+    fewer than three pairs, or if one measure is constant, up to rounding; ValueError if a value is not finite.
     """
     from scipy.stats import ConstantInputWarning, NearConstantInputWarning, pearsonr
 

@@ -178,15 +178,15 @@ class Spread:
 def spread_of_groups(values: Mapping[str, Sequence[float]], errors: Mapping[str, float] | None = None) -> Spread:
     """Take apart the spread between groups and that within them, by the method of moments.
 
-    Args:
-        values: The values of each group, such as the F1 of each question about a book; with `errors`, its score alone.
-        errors: The standard error of each group's mean, where its values are not independent, as with questions that share
-            a cue; by default it is that of independent values.
+    The values are such as the F1 of each question about a book; with `errors`, the standard errors of the groups' means,
+    its score alone. By default these are those of independent values, which questions that share a cue have not.
 
     Raises:
         ValueError: There is no group, a group has no value, or one value and no error.
     """
     from statistics import fmean, stdev, variance
+
+    from scipy.stats import t
 
     if not values or not all(values.values()):
         raise ValueError("expected values in every group")
@@ -200,14 +200,7 @@ def spread_of_groups(values: Mapping[str, Sequence[float]], errors: Mapping[str,
     if n == 1:
         return Spread(1, mean, means, math.sqrt(squared), None, None)
     observed = variance(means.values())
-    return Spread(
-        n, mean, means, math.sqrt(squared), math.sqrt(max(0.0, observed - squared)), _interval(mean, observed, n)
-    )
-
-
-def _interval(mean: float, observed: float, n: int) -> tuple[float, float]:
-    """Where the mean of a new group is expected: its own deviation and the error of this mean are both in it."""
-    from scipy.stats import t
-
+    between = math.sqrt(max(0.0, observed - squared))
+    # Where the mean of a new group is expected: its own deviation and the error of this mean are both in it.
     half = float(t.ppf(0.975, n - 1)) * math.sqrt(observed * (1 + 1 / n))
-    return mean - half, mean + half
+    return Spread(n, mean, means, math.sqrt(squared), between, (mean - half, mean + half))

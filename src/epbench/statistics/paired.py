@@ -145,37 +145,19 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class PairedEstimate:
-    """The paired mean difference of two runs.
+    """The paired mean difference of two runs."""
 
-    Attributes:
-        n: The number of questions.
-        differences: The second value minus the first, question by question.
-        mean: Their mean.
-        interval: The 95 % percentile interval of the mean, drawing clusters with replacement.
-        resampled: The mean of each resample.
-    """
-
-    n: int
-    differences: list[float]
-    mean: float
-    interval: tuple[float, float]
-    resampled: list[float]
+    n: int  # the number of questions
+    differences: list[float]  # the second value minus the first, question by question
+    mean: float  # their mean
+    interval: tuple[float, float]  # the 95 % percentile interval of the mean, drawing clusters with replacement
+    resampled: list[float]  # the mean of each resample
 
 
 def paired_estimate(
-    first: Sequence[float],
-    second: Sequence[float],
-    clusters: Sequence[object] | None = None,
-    *,
-    resamples: int = 5000,
+    first: Sequence[float], second: Sequence[float], clusters: Sequence[object] | None = None, *, resamples: int = 5000
 ) -> PairedEstimate:
-    """Estimate how much higher the second of two runs is.
-
-    Args:
-        first: The values of the first run.
-        second: The values of the second run, for the same questions in the same order.
-        clusters: The cluster of each question; each is its own cluster by default.
-        resamples: The number of draws.
+    """Estimate how much higher the second of two runs is on the same questions; without clusters, each question is its own.
 
     Raises:
         ValueError: The lengths differ, or there are fewer than two clusters.
@@ -204,19 +186,14 @@ Progress = Callable[[Sequence[tuple[str, str]]], Iterable[tuple[str, str]]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """All comparisons of any two of several runs.
+    """All comparisons of any two of several runs."""
 
-    Attributes:
-        score: The score that is compared, such as "accuracy".
-        pairs: What `compare_two` returns for each comparison, with p_holm, and `beside` where other numbers of both runs
-            stand beside the score, by their names.
-        about: What all runs have in common, such as their judge.
-        left_out: What could not be compared and what else readers must know, in full sentences.
-    """
-
-    score: str
+    score: str  # the score that is compared, such as "accuracy"
+    # What `compare_two` returns for each comparison, with p_holm, and `beside` where other numbers of both runs stand
+    # beside the score, by their names.
     pairs: list[dict[str, Any]]
-    about: dict[str, Any] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)  # what all runs have in common, such as their judge
+    # What could not be compared and what else readers must know, in full sentences.
     left_out: list[str] = field(default_factory=list)
 
 
@@ -228,16 +205,10 @@ def compare_two(
     unit_of: Callable[[Question], object] | None = None,
     outcomes: bool = False,
 ) -> dict[str, Any]:
-    """Compare the values of two runs.
+    """Compare the values of two runs by the questions that each has answered; the interval draws whole clusters.
 
-    Args:
-        names: The names of the runs.
-        values: The value of each question that a run has answered, for the first and the second run.
-        cluster_of: The cluster of a question. Questions of one cluster share their errors, so that the interval draws
-            whole clusters.
-        unit_of: With outcomes, what McNemar's test counts once, for example the pair that two questions ask about; each
-            question is a unit of its own unless given.
-        outcomes: Whether the values are 0 (wrong) or 1 (right).
+    With `outcomes`, the values are 0 (wrong) or 1 (right), and McNemar's test counts a unit once, for example the pair
+    that two questions ask about; each question is a unit of its own unless given.
 
     Returns:
         runs: the two names. The fields of `epbench.statistics.paired.Paired`. alone: for each run n and mean (None
@@ -268,20 +239,9 @@ def compare_outcomes(
     cluster: str,
     unit_of: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
-    """Compare how much of the same questions two runs got right.
+    """Compare how much of the same questions two runs got right; n_failed of each are left out. See `compare_two`.
 
-    Args:
-        names: The names of the runs.
-        tables: For the first and the second run a row for each question, with the columns id, outcome (`right`, `wrong`, or
-            `failed`, which is left out) and the cluster.
-        cluster: The column of the cluster of a question.
-        unit_of: What McNemar's test counts once, by the id of a question; see `compare_two`.
-
-    Returns:
-        What `compare_two` returns, and n_failed, the number of failed questions of each run.
-
-    Raises:
-        RunFailed: No question was answered by both runs.
+    The tables have a row for each question: id, outcome (`right`, `wrong` or `failed`), and the column of its cluster.
     """
     answered = [table[table["outcome"] != "failed"] for table in tables]
     values = [dict(zip(table["id"], map(float, table["outcome"] == "right"), strict=True)) for table in answered]

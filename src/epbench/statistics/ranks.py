@@ -58,14 +58,9 @@ class Ranking:
 
 
 def average_ranks(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """The average rank of each method over the questions.
+    """The average rank of each method by its values of the questions, higher ones being better, from the best to the worst.
 
-    Args:
-        values: The values of each method, such as its F1 of each question, in the same order; higher is better.
-
-    Returns:
-        The ranks, from the best to the worst: 1 for a method that is the best on every question. Ties share the mean of
-        their ranks.
+    A method that is the best on every question has 1. Ties share the mean of their ranks.
 
     Raises:
         ValueError: There are fewer than two methods, no question, or a different number of values.

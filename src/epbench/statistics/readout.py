@@ -47,15 +47,11 @@ class Readout:
 
 
 def cross_validated_readout(features: NDArray[np.floating], labels: Sequence[str], groups: Sequence[int]) -> Readout:
-    """Train a layer on all groups but one and test it on that one, for each group in turn.
+    """Train a layer on all groups, such as books, but one and test it on that one, for each group in turn.
 
-    The layer is a logistic regression with L2 penalty on standardised features. Means and standard deviations are those of
-    the training groups alone. The same input gives the same result: nothing is drawn.
-
-    Args:
-        features: The hidden state of each question, of shape (questions, dimensions); all values are finite.
-        labels: The right answer of each question, A or B.
-        groups: The group of each question, such as its book.
+    The layer is a logistic regression with L2 penalty on standardised features of shape (questions, dimensions). Means
+    and standard deviations are those of the training groups alone. The same input gives the same result: nothing is
+    drawn.
 
     Raises:
         BadInput: There are fewer than two groups, or without one of them all labels are the same.
@@ -75,9 +71,7 @@ def cross_validated_readout(features: NDArray[np.floating], labels: Sequence[str
     n, n_right = len(labels), sum(map(sum, right.values()))
     interval = wilson(n_right, n)
     assert interval is not None  # there are questions of two groups
-    return Readout(
-        n, n_right / n, interval, {group: sum(outcomes) / len(outcomes) for group, outcomes in right.items()}
-    )
+    return Readout(n, n_right / n, interval, {group: sum(of) / len(of) for group, of in right.items()})
 
 
 def _check(features: NDArray[np.floating], labels: Sequence[str], groups: Sequence[int]) -> None:

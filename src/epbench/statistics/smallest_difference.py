@@ -86,15 +86,9 @@ class TwoSamples:
 def mann_whitney(first: Sequence[float], second: Sequence[float], alternative: Alternative = "two-sided") -> TwoSamples:
     """Compare two sets by the Mann–Whitney U test (paper on Tulving books: Tables 21, 23 and 25).
 
-    Args:
-        first: The values of the first set, such as F1 of each question.
-        second: Those of the second.
-        alternative: What is claimed about the first set.
-
-    Raises:
-        ValueError: A set has no value.
+    `alternative` is what is claimed about the first set. ValueError if a set has no value.
     """
-    from scipy.stats import mannwhitneyu
+    from scipy.stats import mannwhitneyu, norm
 
     if not first or not second:
         raise ValueError(f"expected values in both sets, found {len(first)} and {len(second)}")
@@ -104,13 +98,8 @@ def mann_whitney(first: Sequence[float], second: Sequence[float], alternative: A
     else:
         result = mannwhitneyu(first, second, alternative=alternative, method="asymptotic")
         u, p = float(result.statistic), float(result.pvalue)
-    means = sum(first) / n, sum(second) / m
-    return TwoSamples((n, m), means, u, p, u / (n * m), alternative, _smallest(n, m, alternative))
-
-
-def _smallest(n: int, m: int, alternative: Alternative) -> float:
-    from scipy.stats import norm
-
     tail = ALPHA / 2 if alternative == "two-sided" else ALPHA
     deviation = math.sqrt((n + m + 1) / (12 * n * m))  # of u / (n * m) if both sets are alike
-    return float((norm.ppf(1 - tail) + norm.ppf(POWER)) * deviation)
+    smallest = float((norm.ppf(1 - tail) + norm.ppf(POWER)) * deviation)
+    means = sum(first) / n, sum(second) / m
+    return TwoSamples((n, m), means, u, p, u / (n * m), alternative, smallest)

@@ -1,16 +1,14 @@
 """Whether what a memory system returned is the segments of a pair, and in which order they stand there.
 
-A system may keep texts as they are, cut them, or put them in its own words, and it does not say where a memory comes from. So
-what it returns is compared with the segments:
+A system may keep texts as they are, cut them, or put them in its own words, and it does not say where a memory comes
+from. So what it returns is compared with the segments:
 
 - A segment is found word for word if at least half of its words stand in the memories in runs of four words or more, whatever
   memories these are in. A segment may lie across two conversations, as it may lie across two passages of memory `rag`.
 - Otherwise it is found if one memory has at least half of its words, weighted by how rare they are among the conversations of
-  the store. Words that most conversations have weigh next to nothing, so a memory of another part of the text is not enough.
+  the store. Words that most conversations have weigh next to nothing. A paraphrase that shares few words is not seen, so the
+  share that is found word for word is told beside it.
 - Both are in order if the earlier segment stands first: in an earlier memory, or earlier in the same one.
-
-The second rule cannot see a paraphrase that shares few words with the segment, and takes words for their meaning. So the share
-that is found word for word is told beside it.
 """
 
 from __future__ import annotations
@@ -33,19 +31,12 @@ ENOUGH = 0.5
 
 @dataclass(frozen=True)
 class Found:
-    """What a system returned for the segments of a pair.
+    """What a system returned for the segments of a pair."""
 
-    Attributes:
-        memories: Its memories, best first.
-        both: Whether both segments were found, by either rule.
-        in_order: Whether they were, and the earlier one stands first.
-        verbatim: Whether both were found word for word.
-    """
-
-    memories: Sequence[str]
-    both: bool
-    in_order: bool
-    verbatim: bool
+    memories: Sequence[str]  # its memories, best first
+    both: bool  # whether both segments were found, by either rule
+    in_order: bool  # whether they were, and the earlier one stands first
+    verbatim: bool  # whether both were found word for word
 
 
 def rarity_of(texts: Sequence[str]) -> dict[str, float]:
@@ -55,13 +46,7 @@ def rarity_of(texts: Sequence[str]) -> dict[str, float]:
 
 
 def find(segments: tuple[str, str], memories: Sequence[str], rarity: Mapping[str, float]) -> Found:
-    """Look for the earlier and the later segment in memories, by the rules above.
-
-    Args:
-        segments: The earlier and the later segment.
-        memories: What was retrieved, in that order.
-        rarity: How rare each word of the store is; a word that it does not have counts as the rarest.
-    """
+    """Look for the earlier and the later segment in memories; a word that is not in `rarity` counts as the rarest."""
     places = [
         (place, True) if (place := _verbatim(segment, memories)) else (_by_words(segment, memories, rarity), False)
         for segment in segments

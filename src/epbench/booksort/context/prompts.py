@@ -54,38 +54,23 @@ _YAML_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt.
+    """One prompt."""
 
-    Attributes:
-        system: System prompt; may be empty.
-        reading: Frame of an excerpt, with `{excerpt}` and optionally `{title}`.
-        task: Frame of the segments, with `{segments}` and optionally `{title}`.
-        answer_start: How the answer begins.
-    """
-
-    system: str
-    reading: str
-    task: str
-    answer_start: str
+    system: str  # system prompt; may be empty
+    reading: str  # frame of an excerpt, with `{excerpt}` and optionally `{title}`
+    task: str  # frame of the segments, with `{segments}` and optionally `{title}`
+    answer_start: str  # how the answer begins
 
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A prompt pack.
+    """A prompt pack."""
 
-    Attributes:
-        prompts: The prompts by number; ours are 1 to 12.
-        segments: Frame of the two segments; `{first}` is shown as A and `{second}` as B.
-        full_book: Replaces a prompt's reading for whole books, with `{book}` and optionally `{title}`.
-        queries: What is searched for, numbered from 0, with `{segments}` and optionally `{title}`.
-        passage_readings: Replace a prompt's reading for passages, numbered from 0, with `{passages}` and optionally
-            `{title}`.
-    """
-
-    prompts: dict[int, Prompt]
-    segments: str
-    full_book: str
-    queries: tuple[str, ...]
+    prompts: dict[int, Prompt]  # the prompts by number; ours are 1 to 12
+    segments: str  # frame of the two segments; `{first}` is shown as A and `{second}` as B
+    full_book: str  # replaces a prompt's reading for whole books, with `{book}` and optionally `{title}`
+    queries: tuple[str, ...]  # what is searched for, numbered from 0, with `{segments}` and optionally `{title}`
+    # Replace a prompt's reading for passages, numbered from 0, with `{passages}` and optionally `{title}`.
     passage_readings: tuple[str, ...]
 
     @property
@@ -170,9 +155,8 @@ def _of_yaml(path: Path, words: Mapping[str, str]) -> Pack:
     if not files:
         raise BadInput(f"{path}: expected one YAML file for each prompt, got none")
     defaults = load_prompts()
-    return replace(
-        defaults, prompts={i: _yaml_prompt(file, defaults.prompts[1], words) for i, file in enumerate(files, 1)}
-    )
+    prompts = {i: _yaml_prompt(file, defaults.prompts[1], words) for i, file in enumerate(files, 1)}
+    return replace(defaults, prompts=prompts)
 
 
 def _yaml_prompt(path: Path, default: Prompt, words: Mapping[str, str]) -> Prompt:

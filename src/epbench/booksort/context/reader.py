@@ -23,11 +23,7 @@ from epbench.models.protocol import Model, Request, RuleBasedReader
 
 
 class Oracle(RuleBasedReader):
-    """Answers by the positions of the segments in the request's context.
-
-    Args:
-        pack: the prompts with which the requests were written; they say where the segments are in a question.
-    """
+    """Answers by the positions of the segments in the request's context, which it finds by the pack of the requests."""
 
     name = "oracle"
 
@@ -46,10 +42,7 @@ class Oracle(RuleBasedReader):
         return "A" if earlier else "B"
 
     def _positions(self, request: Request) -> tuple[int, int]:
-        """Return where the segments begin in the context, -1 for a segment that is not in it.
-
-        The question does not show where the second segment ends, but both segments have the same number of words.
-        """
+        """Where the segments, of equally many words, begin in the context, -1 for none; a question does not show the end."""
         shown = self._segments.search(request.question)
         if not shown:
             return -1, -1
@@ -67,9 +60,8 @@ _ANSWER = fields({"id": str, "answer": str}, {"answered_by": str, "person": str}
 class OwnAnswers(RuleBasedReader):
     """Answers from elsewhere: those of people, or those of code of one's own.
 
-    Args:
-        path: A JSONL file of `{"id", "answer"}`. The id is that of a pair; a second answer to it has `#2` after the id, and so
-            on. Lines of people have `"answered_by": "people"`, and the person.
+    `path` is a JSONL file of `{"id", "answer"}`. The id is that of a pair; a second answer to it has `#2` after the id,
+    and so on. Lines of people have `"answered_by": "people"`, and the person.
 
     Raises:
         BadInput: There is no such file, a line is none of these, or an id occurs twice.
@@ -100,12 +92,7 @@ def _spaced(text: str) -> str:
 
 
 def load_reader(name: str, pack: Pack, options: Options | None = None) -> Model:
-    """Find the reader of this name. The weights of a model are not loaded yet.
-
-    Args:
-        name: `oracle`, or a model; see `load_model`.
-        pack: the prompts by which the oracle is asked.
-        options: how a model is run or reached.
+    """Find the reader of this name, `oracle` or a model as `load_model` takes it. The weights are not loaded yet.
 
     Raises:
         BadInput: the name is unknown, or something that the model needs is not installed.

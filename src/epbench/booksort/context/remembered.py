@@ -44,22 +44,16 @@ FIRST, BETWEEN = datetime(2025, 1, 6, 9), timedelta(minutes=10)
 class Remembering:
     """How a memory system is run.
 
-    Attributes:
-        stored: What it is told for a pair: its `excerpt`, or its whole `book`.
-        words: Words of a conversation, at least 1; it ends with the nearest sentence.
-        limits: What one call, and the system's process, may take.
-        options: What else `load_memory` takes: isolation, and for an installed system endpoint, settings and source.
-        tokens: The most tokens of memories that the reader is shown for a pair; None for any number.
-
     Raises:
         BadInput: `tokens` is below 1.
     """
 
-    stored: Stored = "excerpt"
-    words: int = WORDS
-    limits: Limits = field(default_factory=Limits)
+    stored: Stored = "excerpt"  # what it is told for a pair: its `excerpt`, or its whole `book`
+    words: int = WORDS  # words of a conversation, at least 1; it ends with the nearest sentence
+    limits: Limits = field(default_factory=Limits)  # what one call, and the system's process, may take
+    # What else `load_memory` takes: isolation, and for an installed system endpoint, settings and source.
     options: Mapping[str, Any] = field(default_factory=dict)
-    tokens: int | None = None
+    tokens: int | None = None  # the most tokens of memories that the reader is shown for a pair; None for any number
 
     def __post_init__(self) -> None:
         check_budget(self.tokens)
@@ -88,12 +82,9 @@ def conversation_starts(text: str, words: int) -> list[int]:
 
 
 class Told:
-    """What each store is told: its conversations, and which of them hold the segments of a pair.
+    """What each store is told: its conversations of about `words` words, and which of them hold the segments of a pair.
 
-    Args:
-        pairs: The pairs that the stores are asked about.
-        books: The whole books; empty if excerpts are stored.
-        words: Words of a conversation.
+    Without books, excerpts are stored.
 
     Raises:
         BadInput: `words` is below 1, the set lacks the text of an excerpt, or an excerpt is not in its book.
@@ -104,11 +95,13 @@ class Told:
             raise BadInput(f"--conversation-words: expected at least 1, got {words}")
         self._books = {book.book_idx: spaced(book.text) for book in books}
         texts = {self.store_of(pair): excerpt_of(pair) for pair in pairs if not books}
-        texts |= {
-            f"book {book.book_idx}": book.text for book in books if any(p.book_idx == book.book_idx for p in pairs)
-        }
+        asked = {pair.book_idx for pair in pairs}
+        texts |= {f"book {book.book_idx}": book.text for book in books if book.book_idx in asked}
         self._starts = {store: conversation_starts(text, words) for store, text in texts.items()}
-        self.texts = {store: _cut(text.split(), self._starts[store]) for store, text in texts.items()}
+        self.texts = {
+            store: [" ".join(words[start:end]) for start, end in pairwise([*self._starts[store], len(words)])]
+            for store, words in ((store, text.split()) for store, text in texts.items())
+        }
         """By the name of the store, the texts of its conversations."""
         self._begin = lru_cache(maxsize=64)(self._find)  # the pairs of an excerpt follow one another
 
@@ -146,40 +139,23 @@ class Told:
         return self._books[book_idx].count(" ", 0, start)
 
 
-def _cut(words: Sequence[str], starts: Sequence[int]) -> list[str]:
-    return [" ".join(words[start:end]) for start, end in pairwise([*starts, len(words)])]
-
-
 @dataclass(frozen=True)
 class Remembered:
-    """What a system remembers of the segments of pairs.
+    """What a system remembers of the segments of pairs."""
 
-    Attributes:
-        found: By the id of the pair, what was found; a pair without it has failed.
-        failures: By the id of the pair, why it has failed.
-        warnings: What a reader of the results has to know.
-    """
-
-    found: Mapping[str, Found]
-    failures: Mapping[str, str]
-    warnings: Sequence[str]
+    found: Mapping[str, Found]  # by the id of the pair, what was found; a pair without it has failed
+    failures: Mapping[str, str]  # by the id of the pair, why it has failed
+    warnings: Sequence[str]  # what a reader of the results has to know
 
 
 @dataclass(frozen=True)
 class MemoryRun:
-    """A memory system, what it is told, and how much it may return.
+    """A memory system, what it is told, and how much it may return."""
 
-    Attributes:
-        system: The system.
-        told: What it is told.
-        k: The largest number of memories for a pair.
-        between: Sentences that each store is told last.
-    """
-
-    system: SystemSpec
-    told: Told
-    k: int
-    between: Sequence[str] = ()
+    system: SystemSpec  # the system
+    told: Told  # what it is told
+    k: int  # the largest number of memories for a pair
+    between: Sequence[str] = ()  # sentences that each store is told last
 
     @property
     def conversations(self) -> list[Conversation]:
@@ -204,10 +180,7 @@ class MemoryRun:
     ) -> Remembered:
         """Store what is told and ask for the segments of the pairs; what is journaled is not done again.
 
-        Of what is retrieved, the reader is shown what fits in the budget.
-
-        Raises:
-            BadInput: No instance of the system can be made.
+        The reader is shown what fits in the budget. BadInput: no instance of the system can be made.
         """
         asked = [*self.queries(pairs, query).values()]
         conversations = told_after(self.conversations, self.between)

@@ -23,23 +23,15 @@ LABELS = ("A", "B")
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What a memory draws from, if it needs it; see `Memory`.
+    """What a memory draws from, if it needs it; see `Memory`."""
 
-    Attributes:
-        books: The whole books.
-        passages: The passages of all books.
-        found: The passages that were retrieved for each pair.
-        reading: Number of the instruction that presents passages or memories, counted from 0.
-        memories: By the id of each pair, what a memory system retrieved for it; None without a memory system.
-        between: Sentences that are read after an excerpt or a book, and have nothing to do with it.
-    """
-
-    books: Sequence[BookText] = ()
-    passages: Sequence[Passage] = ()
-    found: Sequence[Retrieved] = ()
-    reading: int = SEARCH_RESULTS
+    books: Sequence[BookText] = ()  # the whole books
+    passages: Sequence[Passage] = ()  # the passages of all books
+    found: Sequence[Retrieved] = ()  # the passages that were retrieved for each pair
+    reading: int = SEARCH_RESULTS  # number of the instruction that presents passages or memories, counted from 0
+    # By the id of each pair, what a memory system retrieved for it; None without a memory system.
     memories: Mapping[str, Sequence[str]] | None = None
-    between: Sequence[str] = ()
+    between: Sequence[str] = ()  # sentences that are read after an excerpt or a book, and have nothing to do with it
 
 
 def requests_for(
@@ -47,13 +39,8 @@ def requests_for(
 ) -> list[Request]:
     """Return one request for each pair; requests with the same context follow one another.
 
-    Args:
-        memory: A name in `MEMORIES`, or that of a memory system whose memories are in the store.
-        pairs: The questions.
-        pack: The prompt pack.
-        number: Number of the prompt in the pack.
-        store: Books, passages and memories, for the memories that need them.
-        max_tokens: Largest number of tokens in an endpoint's answer, at least 1. Other models answer with the first token.
+    `memory` is a name in `MEMORIES`, or that of a memory system whose memories are in the store. An endpoint's answer has
+    at most `max_tokens` tokens; other models answer with the first token.
 
     Raises:
         BadInput: The memory, prompt or reading does not exist, or the set lacks the text of an excerpt or a book.
@@ -70,7 +57,9 @@ def requests_for(
             pair.id,
             prompt.system,
             context,
-            prompt.task.format(title=pair.title, segments=_segments(pair, pack)),
+            prompt.task.format(
+                title=pair.title, segments=pack.segments.format(first=pair.shown[0], second=pair.shown[1])
+            ),
             Sampling(max_tokens),
             labels=LABELS,
             answer_start=prompt.answer_start,
@@ -81,11 +70,7 @@ def requests_for(
 
 
 def prompt_of(pack: Pack, number: int) -> Prompt:
-    """Return the prompt with that number.
-
-    Raises:
-        BadInput: The pack has no such prompt.
-    """
+    """Return the prompt with that number; BadInput if the pack has none."""
     if number not in pack.prompts:
         raise BadInput(f"prompt: expected one of {', '.join(map(str, pack.prompts))}, got {number}")
     return pack.prompts[number]
@@ -94,15 +79,6 @@ def prompt_of(pack: Pack, number: int) -> Prompt:
 def reading_of(prompt: Prompt, title: str, excerpt: str) -> str:
     """Return the context that shows a model a text of a book: the excerpt of a pair, or what it is trained on."""
     return prompt.reading.format(title=title, excerpt=excerpt)
-
-
-def _segments(pair: Pair, pack: Pack) -> str:
-    first, second = pair.shown
-    return pack.segments.format(first=first, second=second)
-
-
-def _nothing(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
-    return [""] * len(pairs)
 
 
 def _excerpts(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
@@ -175,7 +151,7 @@ class Memory:
 
 
 MEMORIES: Mapping[str, Memory] = {
-    "none": Memory(_nothing),
+    "none": Memory(lambda pairs, store, pack, prompt: [""] * len(pairs)),
     "in-context": Memory(_excerpts, excerpts=True),
     "rag": Memory(_passages, books=True, passages=True, searched=True),
     "full-book": Memory(_books, books=True),

@@ -24,23 +24,14 @@ CHARACTERS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a book.
+    """A piece of a book."""
 
-    Attributes:
-        book_idx: Number of the book.
-        start: Index of its first character in the text of the book with single spaces between words.
-        text: The words of the passage, with single spaces between them.
-    """
-
-    book_idx: int
-    start: int
-    text: str
+    book_idx: int  # number of the book
+    start: int  # index of its first character in the text of the book with single spaces between words
+    text: str  # the words of the passage, with single spaces between them
 
     def holds(self, book_idx: int, start: int, end: int) -> bool:
-        """Return whether the passage contains at least half of the characters from start to end of a book.
-
-        A split may cut a segment in two; then one of the two passages contains at least half of it.
-        """
+        """Return whether it has at least half of the characters from start to end: of two that share a segment, one does."""
         shared = min(end, self.start + len(self.text)) - max(start, self.start)
         return book_idx == self.book_idx and 2 * shared >= end - start
 
@@ -88,19 +79,14 @@ class SegmentPositions:
         self._begins_of = lru_cache(maxsize=64)(self._begins)
 
     def of(self, pair: Pair) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return where the earlier and the later segment begin and end in the book's text with single spaces.
-
-        Returns:
-            For each segment the index of its first character and the index after its last one.
+        """Return where the earlier and the later segment begin and end (exclusive) in the book's text with single spaces.
 
         Raises:
             BadInput: The pair's excerpt is not in its book.
         """
         if is_whole_book(pair.config):
             begins = [self._begins_of(pair.book_idx)[position] for position in pair.positions]
-            first, second = (
-                (begin, begin + len(spaced(segment))) for begin, segment in zip(begins, pair.segments, strict=True)
-            )
+            first, second = ((at, at + len(spaced(text))) for at, text in zip(begins, pair.segments, strict=True))
             return first, second
         start = self._start_of(pair.book_idx, pair.excerpt or "")
         if start < 0 or not pair.excerpt:
@@ -132,23 +118,16 @@ RECALL = f"recall_at_{DEPTH}"
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What a search found for one pair.
+    """What a search found for one pair."""
 
-    Attributes:
-        id: Id of the pair.
-        query: What was searched for.
-        passages: Indices of the passages that are shown, in the order of the prompt.
-        ranks: Ranks, from 0, of the best passages that contain the earlier and the later segment. None if no passage
-            among the first `DEPTH` (or among those shown, if there are more) contains the segment.
-        both: Whether the passages that are shown contain both segments.
-        in_order: Whether they do so in the order of the book. One passage may contain both segments.
-    """
-
-    id: str
-    query: str
-    passages: tuple[int, ...]
+    id: str  # id of the pair
+    query: str  # what was searched for
+    passages: tuple[int, ...]  # indices of the passages that are shown, in the order of the prompt
+    # Ranks, from 0, of the best passages that contain the earlier and the later segment. None if no passage among the
+    # first `DEPTH` (or among those shown, if there are more) contains the segment.
     ranks: tuple[int | None, int | None]
-    both: bool
+    both: bool  # whether the passages that are shown contain both segments
+    # Whether they do so in the order of the book. One passage may contain both segments.
     in_order: bool
 
 
@@ -164,14 +143,8 @@ def retrieve(
 ) -> list[Retrieved]:
     """Search the passages of all books for each pair.
 
-    Args:
-        pairs: The questions.
-        books: The whole books, in which the segments are located.
-        passages: The passages of all books.
-        search: Makes the index over the texts of the passages.
-        query: What is searched for. `{segments}` stands for the texts of both segments in the order shown.
-        top_k: Number of passages to show, at least 1.
-        keep_order: Whether to show them in the order of the books instead of the most similar first.
+    In `query`, `{segments}` stands for the texts of both segments in the order shown. The `top_k` passages are shown the
+    most similar first, or with `keep_order` in the order of the books.
 
     Raises:
         BadInput: `top_k` is below 1, a pair's excerpt is not in its book, or the index cannot be made.
@@ -205,16 +178,9 @@ def _ranks(pair: Pair, best: Sequence[Passage], positions: SegmentPositions) -> 
 
 
 def recall_at(found: Sequence[Mapping[str, Any]], depth: int = DEPTH) -> float | None:
-    """Return the share of segments, from 0 to 1, that are found within the first `depth` passages (Table 8).
+    """Return the share of segments found within the first `depth` passages of records of `retrieved.jsonl` (Table 8).
 
-    A segment is found if a passage contains at least half of its characters.
-
-    Args:
-        found: Records of `retrieved.jsonl`.
-        depth: Number of passages, from 1 to `DEPTH`.
-
-    Returns:
-        The share; None if there are no segments.
+    A segment is found if a passage contains at least half of its characters. None if there are no segments.
     """
     ranks = [rank for record in found for rank in record["ranks"]]
     return sum(rank is not None and rank < depth for rank in ranks) / len(ranks) if ranks else None

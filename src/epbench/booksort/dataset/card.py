@@ -1,8 +1,7 @@
 """The dataset card of a Book-SORT set, and the file with which the Hub and inspect_ai run the set as a benchmark.
 
-What they say is in the templates `data/card.md.jinja` and `data/eval.yaml.jinja`. A task of the benchmark,
-`inspect eval hf/epbench/booksort/e250_s20`, shows the excerpt and the two segments as the row orders them, so that A is right
-exactly as often as B.
+A task of the benchmark, `inspect eval hf/epbench/booksort/e250_s20`, shows the excerpt and the two segments as the row
+orders them, so that A is right exactly as often as B.
 """
 
 from __future__ import annotations
@@ -19,27 +18,14 @@ from epbench.hub.dataset_folder import Config
 
 
 def benchmark_yaml(configs: Sequence[Config]) -> str:
-    """Return the text of eval.yaml, with one task for each config of pairs, named as the config.
-
-    The Hub validates the file when it is pushed.
-
-    Args:
-        configs: The configs of the dataset; those without pairs, such as `books`, or without excerpts are no tasks.
-    """
+    """Return the text of eval.yaml, with a task for each config of excerpts; the Hub validates it when it is pushed."""
     with_pairs = [config.name for config in configs if "choices" in config.features]
     names = dict.fromkeys(name for name in with_pairs if not is_whole_book(name))
     return filled("epbench.booksort", "eval.yaml.jinja", {"configs": names})
 
 
 def booksort_card(command: str, books: Sequence[Book], recipe: Recipe, configs: Sequence[Config]) -> Card:
-    """Return the card of a set, with counts, balance, and what was removed from every book.
-
-    Args:
-        command: The command that makes the set.
-        books: The books of the set.
-        recipe: What was made from them.
-        configs: The configs of the set.
-    """
+    """Return the card of a set, with counts, balance, and what was removed from every book."""
     pairs: dict[str, dict[str, Mapping[str, Sequence[Any]]]] = {}
     for config in configs:
         if config.name != "books":

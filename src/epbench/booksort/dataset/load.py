@@ -82,11 +82,7 @@ def group_of(pair: Pair) -> str:
 
 
 def excerpt_of(pair: Pair) -> str:
-    """Return the text of a pair's excerpt.
-
-    Raises:
-        BadInput: The set does not have it.
-    """
+    """Return the text of a pair's excerpt; BadInput if the set does not have it."""
     if pair.excerpt is None and is_whole_book(pair.config):
         raise BadInput(
             f"pair {pair.id!r}: {pair.config} asks about whole books and has no excerpts; it works with the memories none, rag "
@@ -115,15 +111,11 @@ def is_swapped(id_: str) -> bool:
 
 
 def both_orders(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return every pair as it is, followed by the same pair with its segments swapped, as B and A.
-
-    A model that prefers one label, whatever the segments are, is right in one of the two orders and wrong in the other.
-    """
-    return [ordered for pair in pairs for ordered in (pair, _swapped(pair))]
-
-
-def _swapped(pair: Pair) -> Pair:
-    return replace(pair, id=pair.id + SWAPPED, answer="B" if pair.answer == "A" else "A")
+    """Return every pair as it is, followed by itself with swapped segments, so that a preference for a label cancels out."""
+    other: dict[str, Literal["A", "B"]] = {"A": "B", "B": "A"}
+    return [
+        ordered for pair in pairs for ordered in (pair, replace(pair, id=pair.id + SWAPPED, answer=other[pair.answer]))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,15 +156,7 @@ def load_pairs(name: str, configs: Sequence[str] = ("e250_s20",), split: str = "
 
 
 def of_books(pairs: Sequence[Pair], books: Sequence[int] | None) -> list[Pair]:
-    """Return the pairs of some books, in their order.
-
-    Args:
-        pairs: The pairs.
-        books: Numbers of books; None for all.
-
-    Raises:
-        BadInput: A book has no pairs.
-    """
+    """Return the pairs of the books with these numbers, in their order; None for all. BadInput if a book has no pairs."""
     there = {pair.book_idx for pair in pairs}
     for book in books or ():
         if book not in there:
@@ -190,13 +174,8 @@ def asked_pairs(
 ) -> list[Pair]:
     """Return the pairs that a run asks about, in the order of the set.
 
-    Args:
-        everything: All pairs of the configs and the split.
-        books: Numbers of the books that it asks about; None for all.
-        limit: The number of pairs, at least 1, those of an excerpt together, chosen at random; None for all.
-        shard: `i/n` for the i-th of n parts; None for the whole.
-        both: Whether it asks each pair twice; see `both_orders`.
-        by_book: Whether a shard never divides the pairs of a book, instead of those of an excerpt.
+    A limit takes so many pairs at random, those of an excerpt together. A shard, `i/n` for the i-th of n parts, never
+    divides the pairs of an excerpt, or with `by_book` of a book. With `both` each pair is asked twice; see `both_orders`.
 
     Raises:
         BadInput: A book has no pairs, the limit is below 1, or there is no such shard.
@@ -207,10 +186,9 @@ def asked_pairs(
 
 
 def answered_pairs(everything: Sequence[Pair], ids: Iterable[str], where: str) -> list[Pair]:
-    """Return the pair of each answer in a file, under the id of the answer: that of a pair, with `#2` for a second answer.
+    """Return the pair of each answer in a file, under its id: that of a pair, with `#2` for a second answer.
 
-    Raises:
-        BadInput: There is no such pair; the message begins with `where`.
+    BadInput, with a message that begins with `where`, if there is no such pair.
     """
     pairs, ids = {pair.id: pair for pair in everything}, list(ids)
     for number, id_ in enumerate(ids):
@@ -220,11 +198,7 @@ def answered_pairs(everything: Sequence[Pair], ids: Iterable[str], where: str) -
 
 
 def config_names(name: str) -> list[str]:
-    """Return the configs of a set, short excerpts first, whole books last.
-
-    Raises:
-        BadInput: The set has none.
-    """
+    """Return the configs of a set, short excerpts first, whole books last; BadInput if it has none."""
     folder = Path(name)
     if published.is_published(name):
         names = published.configs(name)
@@ -248,10 +222,8 @@ def load_books(name: str) -> list[BookText]:
         raise BadInput(
             f"{name}: the published set has no whole books, which this memory needs; use a set that has the config 'books'"
         )
-    books = []
-    for row in checked_rows(name, "books", "test", _BOOK):
-        books.append(BookText(row["book_idx"], row["book_title"], row["text"]))
-    return books
+    rows = checked_rows(name, "books", "test", _BOOK)
+    return [BookText(row["book_idx"], row["book_title"], row["text"]) for row in rows]
 
 
 def fingerprint(content: Iterable[Pair | BookText]) -> str:
@@ -282,13 +254,7 @@ def _pairs(name: str, config: str, split: str) -> Iterator[Pair]:
 
 
 def pair_of(where: str, config: str, row: Row, excerpt: str | None) -> Pair:
-    """Return the pair of a row with the columns `PAIR`.
-
-    Args:
-        where: How messages name the row.
-        config: The config of the row.
-        row: The row.
-        excerpt: Its excerpt_text, or an equal text that other pairs share; None if there is none.
+    """Return the pair of a row with the columns `PAIR`, which messages name `where`; pairs may share one text of an excerpt.
 
     Raises:
         BadInput: The columns contradict one another.

@@ -40,11 +40,6 @@ def configs(name: str) -> list[str]:
 def rows(name: str, lengths: tuple[int, int], split: str) -> Iterator[Row]:
     """Yield the rows of one combination of lengths with our columns; `excerpt_text` is None if no file has it.
 
-    Args:
-        name: A name for which `is_published` is true.
-        lengths: Words of an excerpt and of a segment, as in `configs`.
-        split: `test` or `validation`.
-
     Raises:
         BadInput: The set does not exist, a file is not CSV, or a value is not a number.
     """

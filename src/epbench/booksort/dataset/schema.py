@@ -9,13 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.pairs.bins import (
-    EXCERPT_WORDS,
-    SEGMENT_WORDS,
-    WHOLE_BOOK_EDGES,
-    distance_bins,
-    whole_book_bins,
-)
+from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS, WHOLE_BOOK_EDGES, distance_bins, whole_book_bins
 from epbench.booksort.pairs.sampling import Cell, PairDraw, draw_pairs
 from epbench.booksort.texts.books import Book
 from epbench.errors import BadInput
@@ -29,23 +23,15 @@ Task = tuple[Cell, Book]
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that determines a set besides its books. The same recipe gives the same rows on any machine.
+    """Everything that determines a set besides its books. The same recipe gives the same rows on any machine."""
 
-    Attributes:
-        excerpt_words: Lengths of excerpts in words.
-        segment_words: Lengths of segments in words.
-        excerpts: Number of test excerpts per book and config, at least 1.
-        validation: Number of validation excerpts per book and config, at least 0.
-        seed: Seed of all random streams.
-        whole_book: Number of test pairs per book and distance bin in the configs of whole books, such as `book_s50`; a tenth
-            as many are for validation. 0 for no such configs.
-    """
-
-    excerpt_words: tuple[int, ...] = EXCERPT_WORDS
-    segment_words: tuple[int, ...] = SEGMENT_WORDS
-    excerpts: int = 100
-    validation: int = 10
-    seed: int = 0
+    excerpt_words: tuple[int, ...] = EXCERPT_WORDS  # lengths of excerpts in words
+    segment_words: tuple[int, ...] = SEGMENT_WORDS  # lengths of segments in words
+    excerpts: int = 100  # number of test excerpts per book and config, at least 1
+    validation: int = 10  # number of validation excerpts per book and config, at least 0
+    seed: int = 0  # seed of all random streams
+    # Number of test pairs per book and distance bin in the configs of whole books, such as `book_s50`; a tenth as many
+    # are for validation. 0 for no such configs.
     whole_book: int = 0
 
     def __post_init__(self) -> None:
@@ -80,11 +66,7 @@ class Recipe:
 
 
 def tasks_of(books: Sequence[Book], recipe: Recipe) -> list[Task]:
-    """Return every cell of every book. As in the paper, a book is left out where it is shorter than the excerpts.
-
-    Raises:
-        BadInput: A book is shorter than all excerpts, or no book is long enough for pairs of whole books.
-    """
+    """Return every cell of every book. As in the paper, a book is left out where it is shorter than the excerpts."""
     least = min(recipe.excerpt_words)
     for book in books:
         if len(book.words) < least:
@@ -98,16 +80,9 @@ def tasks_of(books: Sequence[Book], recipe: Recipe) -> list[Task]:
 
 
 def make_configs(
-    books: Sequence[Book],
-    recipe: Recipe,
-    progress: Callable[[Sequence[Task]], Iterable[Task]] = iter,
+    books: Sequence[Book], recipe: Recipe, progress: Callable[[Sequence[Task]], Iterable[Task]] = iter
 ) -> list[Config]:
-    """Make all configs, with one entry per split; the first one is the default.
-
-    Args:
-        books: Books with distinct texts.
-        recipe: What to make from them.
-        progress: Wraps the cells, to show a progress bar.
+    """Make all configs of books with distinct texts, an entry for each split, the default first; `progress` wraps the cells.
 
     Raises:
         BadInput: A book is too short, or has too few excerpts.
@@ -121,10 +96,7 @@ def make_configs(
 
 
 def _pair_columns(rows: Sequence[tuple[Cell, Book, PairDraw]]) -> Mapping[str, Sequence[Any]]:
-    """Return the published columns, then ours.
-
-    The text of an excerpt is stored once for all its pairs; that of a whole book is in the config `books`.
-    """
+    """The published columns, then ours; the text of an excerpt is stored once, that of a whole book in the config `books`."""
     import numpy as np
     import pyarrow as pa
 
@@ -149,7 +121,7 @@ def _pair_columns(rows: Sequence[tuple[Cell, Book, PairDraw]]) -> Mapping[str, S
 
 def _values(cell: Cell, book: Book, drawn: PairDraw) -> dict[str, Any]:
     first, second = drawn.pair
-    segments = [_words(book, position, cell.segment_words) for position in drawn.pair]
+    segments = [" ".join(book.words[position : position + cell.segment_words]) for position in drawn.pair]
     return {
         "id": f"{book.index}-{cell.config}-{drawn.excerpt_idx}-{drawn.distance_bin}",
         "book_idx": book.index,
@@ -170,10 +142,6 @@ def _values(cell: Cell, book: Book, drawn: PairDraw) -> dict[str, Any]:
         "answer": "A" if drawn.first_is_a else "B",
         "choices": segments if drawn.first_is_a else segments[::-1],
     }
-
-
-def _words(book: Book, first: int, n: int) -> str:
-    return " ".join(book.words[first : first + n])
 
 
 def _book_columns(books: Sequence[Book]) -> Mapping[str, Sequence[Any]]:
@@ -205,10 +173,8 @@ def _pair_features() -> Features:
 def _book_features() -> Features:
     from datasets import Features, Value
 
-    text, number = Value("string"), Value("int32")
-    return Features(
-        {"book_idx": number, "book_title": text, "text": Value("large_string"), "n_words": number, "sha256": text}
-    )
+    text, number, long_text = Value("string"), Value("int32"), Value("large_string")
+    return Features({"book_idx": number, "book_title": text, "text": long_text, "n_words": number, "sha256": text})
 
 
 def manifest(books: Sequence[Book], recipe: Recipe, configs: Sequence[Config]) -> str:

@@ -24,17 +24,11 @@ _BLANK_LINES = re.compile(r"\n\s*\n")
 
 @dataclass(frozen=True)
 class TrainingText:
-    """A text to be trained on.
+    """A text to be trained on."""
 
-    Attributes:
-        id: The book's number in the Book-SORT set.
-        title: The book's title, as prompts give it.
-        paragraphs: The paragraphs, with single blanks between words.
-    """
-
-    id: str
-    title: str
-    paragraphs: Sequence[str]
+    id: str  # the book's number in the Book-SORT set
+    title: str  # the book's title, as prompts give it
+    paragraphs: Sequence[str]  # the paragraphs, with single blanks between words
 
     @cached_property
     def words(self) -> list[str]:
@@ -50,9 +44,6 @@ class TrainingText:
 def books_of_set(dataset: str) -> list[TrainingText]:
     """Return the books of a Book-SORT set as its pairs have them: cleaned, without headings.
 
-    Args:
-        dataset: The set, as `epbench.booksort.dataset.load.load_books` takes it.
-
     Raises:
         BadInput: The set has no config `books`, or a book has no words.
     """
@@ -62,14 +53,9 @@ def books_of_set(dataset: str) -> list[TrainingText]:
 def raw_books(folder: Path) -> list[TrainingText]:
     """Return the texts of a folder without the licence of Project Gutenberg and with everything else, as in the paper.
 
-    Headings, footnotes and what is printed before and after the narrative stay in the text.
-
-    Numbers and titles are those of a set that is built from the same folder: of the published books if all files are named
-    like these (`69087-0.txt`, `pg69087.txt` or `69087.txt`), of which some may be missing; otherwise the files are counted in
-    name order from 0, and a title comes from the Project Gutenberg header, or else from the name of the file.
-
-    Args:
-        folder: Folder of `.txt` files in UTF-8. Other files and subfolders are ignored.
+    Numbers and titles are those of a set that is built from the same folder; see
+    `epbench.booksort.texts.books.books_from`. Of the published books, some may be missing here. Headings and footnotes
+    stay in the text.
 
     Raises:
         BadInput: There is no such folder or no text in it, a text is in another encoding or has no words, or one of the
@@ -89,14 +75,11 @@ def raw_books(folder: Path) -> list[TrainingText]:
 
 
 def summaries(folder: Path, books: Sequence[TrainingText]) -> list[TrainingText]:
-    """Return what was written about some books, in their order.
-
-    Args:
-        folder: Folder with one `.txt` file in UTF-8 for each book, named by its number or by its title.
-        books: The books.
+    """Return what was written about some books, in their order, from a folder with `<number or title>.txt` for each book.
 
     Raises:
-        BadInput: A book has no file or two, a file is named like no book, or a text is in another encoding or has no words.
+        BadInput: A book has no file or two, a file is named like no book, or a text is in another encoding or has no
+            words.
     """
     files: dict[str, Path] = {}
     known = {name: book.id for book in books for name in (book.title, book.id)}
@@ -117,17 +100,7 @@ def summaries(folder: Path, books: Sequence[TrainingText]) -> list[TrainingText]
 
 
 def reading_messages(text: str, title: str, pack: Pack, prompt: int) -> tuple[str, str]:
-    """Return the system and the user message that show a model a text, exactly as SORT shows an excerpt in context.
-
-    Args:
-        text: A part of a book, or a summary.
-        title: Title of the book.
-        pack: The prompt pack.
-        prompt: Number of the prompt in the pack.
-
-    Raises:
-        BadInput: The pack has no such prompt.
-    """
+    """Return the system and the user message that show a model a text, exactly as SORT shows an excerpt in context."""
     chosen = prompt_of(pack, prompt)
     return chosen.system, reading_of(chosen, title, text)
 
@@ -142,16 +115,7 @@ def chunks_of_texts(
     learn: Learn = "all",
     kind: Kind = "text",
 ) -> list[Sample]:
-    """Return the chunks of texts as samples, each a chat message that shows it; no word is lost.
-
-    Args:
-        texts: Books, or what was written about them.
-        pack: The prompt pack.
-        prompt: Number of the prompt in the pack.
-        tokens: Turns messages into samples.
-        n_words: About how many words a chunk has; see `chunks_of`.
-        learn: Which tokens are learned.
-        kind: What the samples are.
+    """Return the chunks of texts, of about `n_words` words, as samples, each a chat message that shows it; no word is lost.
 
     Raises:
         BadInput: A chunk has more tokens than a sample may have, or cannot be written; the message names it.

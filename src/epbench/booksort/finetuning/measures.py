@@ -42,16 +42,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class SortPlan:
-    """What is measured of every checkpoint of one training: the same questions and texts each time.
+    """What is measured of every checkpoint of one training: the same questions and texts each time."""
 
-    Attributes:
-        run: The run of SORT without context, prepared for the model before its training.
-        in_context: Whether SORT is also asked with the excerpt in context.
-        texts: Texts whose perplexity is measured, by a name such as `books`, `instructions` or `held_out`.
-    """
-
-    run: Prepared
-    in_context: bool = True
+    run: Prepared  # the run of SORT without context, prepared for the model before its training
+    in_context: bool = True  # whether SORT is also asked with the excerpt in context
+    # Texts whose perplexity is measured, by a name such as `books`, `instructions` or `held_out`.
     texts: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
 
     @property
@@ -84,20 +79,12 @@ def measure(
     about: Mapping[str, Any],
     progress: Progress = no_progress,
 ) -> dict[str, Any] | None:
-    """Measure a checkpoint; called in every process that works together, with the same plan.
+    """Measure a checkpoint; called in every process that works together, with the same plan and a copy of the model each.
 
     Answers to SORT are journaled in `folder/sort` and `folder/sort-in-context`, ordinary folders of runs, so that a
     measurement that was killed goes on where it was. All else is computed anew, which takes about as long as reading the
-    texts once and the prompts without context twice.
-
-    Args:
-        model: The checkpoint. Each process has a copy, on a device of its own.
-        folder: The folder of this checkpoint's measurements.
-        plan: The questions and texts.
-        ranks: This process among those that work together.
-        about: What else run.json of both runs says, such as the epoch. A `label`, if there is one, names the checkpoint in
-            tables; else its name does.
-        progress: Shows a progress bar; only the main process does.
+    texts once and the prompts without context twice. `about` is what else run.json says, such as the epoch; its `label`,
+    if there is one, names the checkpoint in tables.
 
     Returns:
         In the other processes None, in the main one:
@@ -106,8 +93,8 @@ def measure(
         learned tokens of each text of the plan, by its name; None for a text without any.
         pearson: how the log perplexity of a pair's segments goes with its log ratio without context; see `correlation`.
         readout: what a layer that was trained on the other books reads out of the last hidden states (Figure 15): the
-        fields of `epbench.statistics.readout.Readout`, and by_group with the accuracy of each book by its number as a text.
-        None if nothing can be tested.
+        fields of `epbench.statistics.readout.Readout`, and by_group by the book's number as a text. None if nothing can
+        be tested.
         seconds: how long each part took, by the names sort, sort_in_context, perplexity and readout.
 
     Raises:
@@ -128,7 +115,7 @@ def measure(
 
     with _timed(seconds, "perplexity"):
         asked = share_of_pairs(model, plan, ranks)
-        segments = _segment_likelihoods(model, asked, ranks)
+        segments = _likelihoods(model, asked, ranks)
         texts = {name: text_perplexity(model, samples, ranks) for name, samples in plan.texts.items()}
         perplexities = {SEGMENTS: perplexity(segments.values()), **texts}
     with _timed(seconds, "readout"):
@@ -148,12 +135,7 @@ def _sort_run(
     about: Mapping[str, Any],
     progress: Progress = no_progress,
 ) -> dict[str, Any] | None:
-    """Ask a model the questions of a plan in every process; in the main one, return `summary_of` the run, else None.
-
-    The folder becomes that of a run like any other. What was answered is not asked again, whatever number of processes
-    asked it. Only the main process finds out that a folder holds something else; whoever has started the others has to
-    end them.
-    """
+    """Ask the questions of a plan in every process, as an ordinary run; the main process returns `summary_of` it."""
     run, label = plan.prepared(memory, model), f"{memory}, {about.get('label', model.name)}"
     with ExitStack() as opened:
         if ranks.main:
@@ -169,16 +151,11 @@ def _sort_run(
 
 
 def summary_of(folder: Path, scores: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is followed from checkpoint to checkpoint.
+    """Return what is followed from checkpoint to checkpoint, from the folder and the scores of a run that has ended.
 
-    Args:
-        folder: The folder of a run that has ended.
-        scores: Its scores.
-
-    Returns:
-        accuracy, with its 95 % interval by drawing excerpts; greedy_accuracy; label_mass; log_ratio, the mean of
-        log(p(right) / (p(A) + p(B))) in nats, with log_ratio_interval likewise; and the numbers n of answered and n_failed
-        of failed questions. What is unknown is None: the accuracies, if questions have failed.
+    That is accuracy, with its 95 % interval by drawing excerpts; greedy_accuracy; label_mass; log_ratio, the mean of
+    log(p(right) / (p(A) + p(B))) in nats, with log_ratio_interval likewise; and the numbers n of answered and n_failed of
+    failed questions. What is unknown is None: the accuracies, if questions have failed.
     """
     known = read_questions(folder).dropna(subset="log_ratio")
     ratios = known["log_ratio"].to_numpy()
@@ -198,13 +175,8 @@ def summary_of(folder: Path, scores: Mapping[str, Any]) -> dict[str, Any]:
 def correlation(segments: Mapping[str, SpanLikelihood], folder: Path) -> dict[str, Any] | None:
     """Correlate how surprising the segments of a pair are to a model with how sure it is of their order.
 
-    Args:
-        segments: How probable the tokens of the segments of each pair are, by the pair's id.
-        folder: The folder of the run without context.
-
-    Returns:
-        n, r, p and interval of Pearson's correlation of the log perplexity of a pair's segments with the log ratio of its
-        answer, over the pairs whose log ratio is known; None with fewer than three, or if one of them is constant.
+    That is n, r, p and interval of Pearson's correlation of the log perplexity of a pair's segments with the log ratio of
+    its answer, over the pairs whose log ratio is known; None with fewer than three, or if one of them is constant.
     """
     from epbench.statistics.correlation import pearson
 
@@ -233,25 +205,15 @@ def _readout(
 
 @dataclass(frozen=True, slots=True)
 class AskedPair:
-    """A pair in its prompt without context.
+    """A pair in its prompt without context."""
 
-    Attributes:
-        id: The id of the pair.
-        ids: The token ids of the prompt.
-        segments: The positions of the tokens of both segments.
-    """
-
-    id: str
-    ids: Sequence[int]
-    segments: Sequence[int]
+    id: str  # the id of the pair
+    ids: Sequence[int]  # the token ids of the prompt
+    segments: Sequence[int]  # the positions of the tokens of both segments
 
 
 def share_of_pairs(model: TransformersModel, plan: SortPlan, ranks: Ranks) -> list[AskedPair]:
-    """Return the pairs that this process reads, in their prompts without context.
-
-    Raises:
-        BadInput: The chat template has changed a segment, or the tokenizer does not say where its tokens are in a text.
-    """
+    """Return the pairs that this process reads, in their prompts without context."""
     pairs = {pair.id: pair for pair in plan.run.pairs}
     asked = []
     for request in ranks.share(plan.prepared("none", model).requests):
@@ -260,31 +222,17 @@ def share_of_pairs(model: TransformersModel, plan: SortPlan, ranks: Ranks) -> li
     return asked
 
 
-def _segment_likelihoods(
-    model: TransformersModel, asked: Sequence[AskedPair], ranks: Ranks
-) -> dict[str, SpanLikelihood]:
+def _likelihoods(model: TransformersModel, pairs: Sequence[AskedPair], ranks: Ranks) -> dict[str, SpanLikelihood]:
     """How probable the tokens of both segments of each pair are, by the id of the pair; in every process."""
-    rows, spans = [pair.ids for pair in asked], [{"segments": pair.segments} for pair in asked]
+    rows, spans = [pair.ids for pair in pairs], [{"segments": pair.segments} for pair in pairs]
     likelihoods = model.likelihoods.of_spans(rows, spans)
-    return _gathered(
-        {pair.id: likelihood["segments"] for pair, likelihood in zip(asked, likelihoods, strict=True)}, ranks
-    )
+    return _gathered({pair.id: found["segments"] for pair, found in zip(pairs, likelihoods, strict=True)}, ranks)
 
 
 def states_before_answers(
     model: TransformersModel, asked: Sequence[AskedPair], pairs: Sequence[Pair], ranks: Ranks
 ) -> NDArray[np.float32]:
-    """Return the last hidden state of the prompt without context of every pair, from which the answer follows.
-
-    Args:
-        model: The model.
-        asked: The pairs that this process reads.
-        pairs: All pairs.
-        ranks: This process among those that work together.
-
-    Returns:
-        An array of shape (pairs, hidden size) in the order of `pairs`; in every process.
-    """
+    """Return the last hidden state of each pair's prompt without context, of shape (pairs, hidden size), in every process."""
     import numpy as np
 
     states = model.likelihoods.last_states([pair.ids for pair in asked])

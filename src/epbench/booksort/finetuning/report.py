@@ -25,14 +25,10 @@ def scores_of(
     method: str,
     control: str | None = None,
 ) -> dict[str, Any]:
-    """Put together the content of scores.json.
+    """Put together the content of scores.json from the records of measures.jsonl, by epoch, and of training.jsonl.
 
-    Args:
-        measures: The records of measures.jsonl, by epoch; see `epbench.booksort.finetuning.measures`.
-        steps: The records of training.jsonl.
-        comparison: All epochs compared with one another, question by question; None if there is only one.
-        method: How the weights were trained, such as `all weights`; see `Recipe.method`.
-        control: What was trained in place of the books, such as `summaries`; None if the books were trained.
+    `comparison` is of all epochs with one another, question by question; `control` what was trained in place of the
+    books.
     """
     return {
         "method": method,
@@ -95,14 +91,7 @@ def _perplexity_note(scores: Record) -> str:
 
 
 def html_report(title: str, run: Record, scores: Record, comparison: Comparison | None) -> str:
-    """The page of a run.
-
-    Args:
-        title: The name of the run.
-        run: The content of run.json.
-        scores: The content of scores.json.
-        comparison: See `scores_of`.
-    """
+    """The page of a run, from the contents of run.json and scores.json."""
     compared = ""
     if comparison:
         compared = f"<h2>Epochs compared, question by question</h2>{comparison_html(comparison)}"
@@ -115,11 +104,7 @@ def figure(scores: Record) -> str:
     records = scores["epochs"]
     lines = [("SORT, no context", "sort"), ("SORT, in-context", "sort_in_context"), ("read-out", "readout")]
     remembered = [
-        Series(
-            label,
-            [record[name]["accuracy"] for record in records],
-            [record[name]["interval"] for record in records],
-        )
+        Series(label, *([record[name][what] for record in records] for what in ("accuracy", "interval")))
         for label, name in lines
         if all(record.get(name) for record in records)
     ]
@@ -136,17 +121,13 @@ def _warnings(measures: Sequence[Record]) -> list[str]:
             f"{_epochs(low)}: A and B together have less than half of the probability of an answer's first token, so that "
             "the accuracy is read from a small rest; see greedy and label mass"
         )
-    failed = {record["epoch"]: _n_failed(record) for record in measures}
+    runs = ("sort", "sort_in_context")
+    failed = {record["epoch"]: sum(record[run]["n_failed"] for run in runs if record[run]) for record in measures}
     if without := [epoch for epoch, n in failed.items() if n]:
         warnings.append(
             f"{_epochs(without)}: {sum(failed.values()):,} questions have no answer, so that accuracies are unknown"
         )
     return warnings
-
-
-def _n_failed(record: Record) -> int:
-    """The number of questions without an answer, with and without context."""
-    return sum(record[name]["n_failed"] for name in ("sort", "sort_in_context") if record[name])
 
 
 def _epochs(numbers: Sequence[int]) -> str:

@@ -85,11 +85,10 @@ CUT_OFF = "the answer was cut off before it named a segment"
 
 
 def predicted(record: Record) -> Literal["A", "B", "X"]:
-    """The answer in a record of answers.jsonl.
+    """The answer in a record of answers.jsonl: the label with the higher probability, over all its spellings (Section 3.1).
 
-    The label with the higher probability, over all its spellings, counts (Section 3.1). An answer of several words, as
-    endpoints give it, is read as a text instead, as its first token may be the article of "A closer look says B". An answer
-    without probabilities is read as a text, too. X stands for an answer that names neither segment.
+    An answer without probabilities is read as a text, and so is one of several words, as endpoints give it: its first
+    token may be the article of "A closer look says B". X stands for an answer that names neither segment.
     """
     parsed = parse_answer(record["answer"])
     a, b = probabilities_of(record)
@@ -101,9 +100,7 @@ def predicted(record: Record) -> Literal["A", "B", "X"]:
 def failure_of(record: Record) -> str | None:
     """Why a record of answers.jsonl is neither right nor wrong: its request failed, or its text was cut off too early.
 
-    Returns:
-        The reason; None for an answer that can be read, and for one that ended by itself and names no segment, which is
-        wrong.
+    None for an answer that can be read, and for one that ended by itself and names no segment, which is wrong.
     """
     if record.get("failure") is not None:
         return str(record["failure"])
@@ -176,27 +173,15 @@ class ScoredPair:
 
 
 def scored_pair(pair: Pair, record: Record, found: Record | None = None) -> ScoredPair:
-    """Judge the answer to a pair.
-
-    Args:
-        pair: The pair that was asked.
-        record: Its record of answers.jsonl.
-        found: What was found of its segments, if anything was retrieved.
-    """
+    """Judge the answer to a pair by its record of answers.jsonl, and by what was found of its segments, if anything was."""
     failure = failure_of(record)
     failed = failure is not None
     answer: Literal["A", "B", "X"] = "X" if failed else predicted(record)
     p_a, p_b = probabilities_of(record)
+    lengths = pair.distance, pair.distance_bin, pair.excerpt_length, pair.segment_length
+    about = pair.id, pair.book_idx, pair.excerpt_idx, *lengths, *pair.positions
     return ScoredPair(
-        id=pair.id,
-        book_idx=pair.book_idx,
-        excerpt_idx=pair.excerpt_idx,
-        distance=pair.distance,
-        distance_bin=pair.distance_bin,
-        excerpt_length=pair.excerpt_length,
-        segment_length=pair.segment_length,
-        seg1_pos=pair.positions[0],
-        seg2_pos=pair.positions[1],
+        *about,
         answer=pair.answer,
         predicted=answer,
         p_a=p_a,

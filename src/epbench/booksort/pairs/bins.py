@@ -29,26 +29,17 @@ _LONG = 5000  # words; the first bin of excerpts of this length or longer ends a
 
 
 class DistanceBin(NamedTuple):
-    """A range of distances, in words from the first word of the earlier segment to the first word of the later one.
+    """A range of distances, in words from the first word of the earlier segment to the first word of the later one."""
 
-    Attributes:
-        least: Smallest distance in the bin.
-        most: Largest distance in the bin; the column `distance_bin`.
-    """
-
-    least: int
-    most: int
+    least: int  # smallest distance in the bin
+    most: int  # largest distance in the bin; the column `distance_bin`
 
 
 def distance_bins(excerpt_words: int, segment_words: int) -> list[DistanceBin]:
     """Return the four bins in ascending order.
 
-    The right edges are those of Table 4, which prints the last one as L_E/0.8 but means 0.8·L_E. A distance on an edge belongs
-    to the bin that ends there. The first bin begins at the length of a segment, so segments may be adjacent.
-
-    Args:
-        excerpt_words: Length of the excerpt in words, L_E.
-        segment_words: Length of a segment in words, L_S.
+    The right edges are those of Table 4, which prints the last one as L_E/0.8 but means 0.8·L_E. A distance on an edge
+    belongs to the bin that ends there. The first bin begins at the length of a segment, so segments may be adjacent.
 
     Raises:
         BadInput: The excerpt is so short that a bin would be empty.
@@ -65,12 +56,7 @@ def distance_bins(excerpt_words: int, segment_words: int) -> list[DistanceBin]:
 
 
 def whole_book_bins(n_words: int, segment_words: int) -> list[DistanceBin]:
-    """Return the bins of a whole book in ascending order: those of `WHOLE_BOOK_EDGES` that end within the book, if any.
-
-    Args:
-        n_words: Length of the book in words.
-        segment_words: Length of a segment in words, L_S.
-    """
+    """Return the bins of a book of so many words in ascending order: those of `WHOLE_BOOK_EDGES` that end in it, if any."""
     edges = [edge for edge in WHOLE_BOOK_EDGES if segment_words < edge <= n_words - segment_words]
     return [DistanceBin(a + 1, b) for a, b in itertools.pairwise([segment_words - 1, *edges])]
 
@@ -85,12 +71,7 @@ class Starts:
     """The words of a book at which segments may begin."""
 
     def __init__(self, words: Words, n_words: int) -> None:
-        """Index the starts.
-
-        Args:
-            words: Indices of these words in the book, in ascending order.
-            n_words: Number of words in the book.
-        """
+        """Index the starts, which are words in the book, in ascending order."""
         import numpy as np
 
         here = np.zeros(n_words + 1, np.int64)
@@ -107,27 +88,11 @@ class Shelf:
     """The pairs of one distance bin and the excerpts that hold them."""
 
     def __init__(
-        self,
-        starts: Starts,
-        excerpt_words: int,
-        segment_words: int,
-        bin_: DistanceBin,
-        *,
-        whole_book: bool = False,
+        self, starts: Starts, excerpt_words: int, segment_words: int, bin_: DistanceBin, *, whole_book: bool = False
     ) -> None:
-        """Set up an empty shelf.
-
-        Args:
-            starts: Where segments may begin.
-            excerpt_words: Length of an excerpt in words.
-            segment_words: Length of a segment in words.
-            bin_: The distance bin.
-            whole_book: Whether every excerpt is the whole book; then excerpts are known by any number of their own.
-        """
+        """Set up an empty shelf; of whole books, excerpts are known by any number of their own."""
         self._starts, self._whole_book = starts, whole_book
-        self._reach = (
-            excerpt_words - segment_words
-        )  # from the start of an excerpt to the last possible start of a segment
+        self._reach = excerpt_words - segment_words  # from the start of an excerpt to the last one of a segment
         self._bin = bin_
         self._holder: dict[SegmentPair, int] = {}
         self._target: dict[int, int] = {}
@@ -155,8 +120,8 @@ class Shelf:
     def place(self, excerpt: int, stream: RandomStream) -> bool:
         """Give an excerpt its own pair; return False if there is none, even after exchanges with other excerpts.
 
-        A distance is drawn uniformly from the bin, and the free pair closest to it is taken, with ties broken at random. So
-        the distances are as uniform as the text allows, and do not depend on how many pairs have each distance.
+        A distance is drawn uniformly from the bin, and the free pair closest to it is taken. So the distances are as
+        uniform as the text allows, and do not depend on how many pairs have each distance.
         """
         self._target[excerpt] = stream.between(self._bin.least, self._bin.most)
         pair = self._nearest_free(excerpt, stream)
@@ -230,14 +195,7 @@ class Shelf:
 
 
 def fill(excerpts: Iterable[int], n: int, shelves: Sequence[Shelf], stream: RandomStream) -> list[int]:
-    """Return the first n excerpts that get a pair in every bin, or fewer if the text has no more.
-
-    Args:
-        excerpts: First words of the excerpts, in the order in which they are tried.
-        n: Number of excerpts wanted.
-        shelves: One shelf per bin, which holds the pairs afterwards.
-        stream: Random stream of the distances and ties.
-    """
+    """Return the first n excerpts that get a pair in every bin, one shelf each, or fewer if the text has no more."""
     chosen: list[int] = []
     for excerpt in excerpts:
         if len(chosen) == n:

@@ -11,15 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from epbench.booksort.pairs.bins import (
-    DistanceBin,
-    SegmentPair,
-    Shelf,
-    Starts,
-    distance_bins,
-    fill,
-    whole_book_bins,
-)
+from epbench.booksort.pairs.bins import DistanceBin, SegmentPair, Shelf, Starts, distance_bins, fill, whole_book_bins
 from epbench.booksort.texts.books import Book
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
@@ -35,43 +27,27 @@ _STRIPE = 500  # words; validation and test segments come from different stripes
 
 @dataclass(frozen=True)
 class PairDraw:
-    """A drawn pair of segments to be put in order.
+    """A drawn pair of segments to be put in order."""
 
-    Attributes:
-        split: `test` or `validation`.
-        excerpt_idx: Number of the excerpt in its book and config; the test excerpts come first. In a whole book it numbers the
-            draws of a pair in every bin.
-        excerpt: Index in the book of the first word of the excerpt.
-        pair: Indices in the book of the first words of the two segments, the earlier one first.
-        distance_bin: Largest distance in the bin.
-        first_is_a: Whether the earlier segment is shown as A.
-    """
-
-    split: str
+    split: str  # `test` or `validation`
+    # Number of the excerpt in its book and config; the test excerpts come first. In a whole book it numbers the draws
+    # of a pair in every bin.
     excerpt_idx: int
-    excerpt: int
-    pair: SegmentPair
-    distance_bin: int
-    first_is_a: bool
+    excerpt: int  # index in the book of the first word of the excerpt
+    pair: SegmentPair  # indices in the book of the first words of the two segments, the earlier one first
+    distance_bin: int  # largest distance in the bin
+    first_is_a: bool  # whether the earlier segment is shown as A
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The lengths and numbers to draw from one book.
+    """The lengths and numbers to draw from one book."""
 
-    Attributes:
-        excerpt_words: Length of an excerpt in words; None if it is the whole book.
-        segment_words: Length of a segment in words.
-        test: Number of test excerpts; in a whole book, of test pairs in each bin.
-        validation: The same of validation.
-        seed: Seed of all random streams.
-    """
-
-    excerpt_words: int | None
-    segment_words: int
-    test: int = 100
-    validation: int = 10
-    seed: int = 0
+    excerpt_words: int | None  # length of an excerpt in words; None if it is the whole book
+    segment_words: int  # length of a segment in words
+    test: int = 100  # number of test excerpts; in a whole book, of test pairs in each bin
+    validation: int = 10  # the same of validation
+    seed: int = 0  # seed of all random streams
 
     @property
     def config(self) -> str:
@@ -86,16 +62,12 @@ class Cell:
 
 
 def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
-    """Draw one pair per excerpt and distance bin, with the excerpts in the order of the book.
+    """Draw one pair per excerpt and distance bin of a book that the cell has bins for, with excerpts in the book's order.
 
-    Excerpts and segments begin at sentences. Segments lie entirely within the excerpt and do not overlap. No pair is drawn
-    twice. No word of a validation segment is in a test segment. In every bin and split, the answer is A for exactly half of
-    the excerpts (one more or fewer if their number is odd). A segment whose words appear twice in the book is not used,
-    because it would have two positions.
-
-    Args:
-        cell: Lengths, numbers and seed.
-        book: A book that is long enough: the cell has bins for its number of words.
+    Excerpts and segments begin at sentences. Segments lie entirely within the excerpt and do not overlap. No pair is
+    drawn twice. No word of a validation segment is in a test segment. In every bin and split, the answer is A for exactly
+    half of the excerpts (one more or fewer if their number is odd). A segment whose words appear twice in the book is not
+    used, because it would have two positions.
 
     Raises:
         BadInput: The book has too few excerpts with a pair in every bin.
@@ -147,16 +119,7 @@ def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
 
 
 def _growing_stripes(n_words: int, share: float, stream: RandomStream) -> Iterator[Words]:
-    """Reserve stripes of a book for validation, in random order and one more each time.
-
-    Args:
-        n_words: Number of words in the book.
-        share: Share of the stripes to begin with, from 0 to 1.
-        stream: Random stream of the order.
-
-    Yields:
-        The number of reserved words before each word of the book, and before its end.
-    """
+    """Reserve stripes of a book for validation, one more each time; yield the number of reserved words before each word."""
     import numpy as np
 
     edges = np.linspace(0, n_words, max(2, n_words // _STRIPE) + 1).astype(np.int64).tolist()
@@ -194,14 +157,7 @@ def _window_hashes(codes: NDArray[np.uint64], length: int) -> NDArray[np.uint64]
 
 
 def _spread(candidates: Words, n: int, span: int, stream: RandomStream) -> Iterator[int]:
-    """Yield candidates in the order in which to try them: a random one from each n-th of the book, then all others.
-
-    Args:
-        candidates: First words of excerpts, in ascending order.
-        n: Number of parts.
-        span: Number of words at which an excerpt can begin.
-        stream: Random stream of the order.
-    """
+    """Yield candidates, in ascending order, as they are tried: a random one from each n-th of `span`, then all others."""
     import numpy as np
 
     edges = np.searchsorted(candidates, np.arange(n + 1) * span / n).tolist()
@@ -220,10 +176,7 @@ def _pair_draws(
     stream: RandomStream,
     whole_book: bool,
 ) -> list[PairDraw]:
-    """Return the pairs in the order of the excerpts in the book.
-
-    Excerpts are numbered in random order, so that the first k of them are a random sample.
-    """
+    """The pairs in the order of the book, with excerpts numbered at random: the first k of them are a random sample."""
     n = len(chosen)
     numbers = dict(zip(stream.sample(chosen, n), range(first, first + n), strict=True))
     pairs = []

@@ -61,10 +61,7 @@ def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
 
 
 def by_base(trainings: Iterable[Training]) -> dict[str, list[Training]]:
-    """The trainings whose checkpoints can be compared, by the name of the model that they begin with.
-
-    Where one model was trained and asked in two ways, the name of the second has a number.
-    """
+    """The trainings with comparable checkpoints by the model that they begin with; a number tells two ways of asking apart."""
     found: dict[str, list[Training]] = {}
     for one in trainings:
         found.setdefault(one.same, []).append(one)
@@ -78,11 +75,7 @@ def by_base(trainings: Iterable[Training]) -> dict[str, list[Training]]:
 
 
 def _compared(group: Sequence[Training], memory: str) -> list[dict[str, Any]]:
-    """Any two checkpoints of trainings from one model, with the smallest differences that so many questions show.
-
-    All trainings begin with the same weights, so that the model before training is there once. With fewer than two
-    checkpoints nothing is compared.
-    """
+    """Any two checkpoints from one model, which is there once itself; with the smallest differences that are shown."""
     runs: dict[str, PaperRun] = {}
     for run in (run for training in group for run in training.runs if run.memory == memory):
         runs.setdefault(f"{run.training}, epoch {run.epoch}" if run.epoch else "before training", run)
@@ -134,11 +127,7 @@ def _figure_19(base: str, found: Sequence[Mapping[str, Any]]) -> Exhibit | None:
 
 
 def _made(
-    title: str,
-    rows: Sequence[Row],
-    shown: Shown,
-    notes: Sequence[str],
-    tests: Sequence[tuple[str, str]],
+    title: str, rows: Sequence[Row], shown: Shown, notes: Sequence[str], tests: Sequence[tuple[str, str]]
 ) -> Exhibit | None:
     columns, plot = columns_of({**_CHECKPOINTS, **shown}, 2), partial(_matrix, rows, *tests)
     return Exhibit("", title, framed(rows), columns, notes, plot) if rows else None

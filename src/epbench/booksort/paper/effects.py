@@ -201,10 +201,8 @@ def regression(inputs: Inputs) -> Exhibit | Missing:
         for row, p in zip(known, holm([row["p"] for row in known]), strict=True):
             row["p_holm"] = p
     reasons = [f"{run.label}: {effect['not_estimable']}." for run, effect in effects if "not_estimable" in effect]
-    shown = columns_of(
-        {"pairs": "n", "in the middle": "n_in_middle", "failed": "n_failed", "{}": _odds, "{}: p": p_value()}
-    )
-    columns = [*named("run model"), *shown]
+    counts = columns_of({"pairs": "n", "in the middle": "n_in_middle", "failed": "n_failed"})
+    columns = [*named("run model"), *counts, *columns_of({"{}": _odds, "{}: p": p_value()})]
     title = "Odds of a right answer if both segments begin in the middle third, at equal distance"
     more: dict[str, Any] = {"needs": "in-context runs", "across": "term"}
     return exhibit("Figure 11, regression", title, rows, columns, [*_REGRESSION, *reasons], **more)

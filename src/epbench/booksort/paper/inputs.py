@@ -87,11 +87,7 @@ class Inputs:
 
 
 def read_inputs(folders: Sequence[Path], reported: Sequence[ReportedRow] | None = None) -> Inputs:
-    """Read the folders of runs, of runs on several configs, and of trainings.
-
-    Args:
-        folders: The folders. Two of one name are told apart by their whole paths.
-        reported: Numbers from papers; None for those that the package carries.
+    """Read the folders of runs, of runs on several configs, and of trainings; reported numbers are the package's unless given.
 
     Raises:
         BadInput: A folder holds no finished run of Book-SORT and no training on its texts, or a file in it is damaged.
@@ -101,9 +97,7 @@ def read_inputs(folders: Sequence[Path], reported: Sequence[ReportedRow] | None 
     for label, folder in names_of(folders).items():
         found = {part: read_run(part) for part in runs_in(folder)}
         tuned = [part for part, run in found.items() if run["identity"].get("benchmark") == FINETUNING]
-        trainings += [
-            _training(label if part == folder else f"{label}/{part.name}", part, found[part]) for part in tuned
-        ]
+        trainings += [_training(label if one == folder else f"{label}/{one.name}", one, found[one]) for one in tuned]
         runs += _runs(label, folder, {part: run for part, run in found.items() if part not in tuned})
     return Inputs(runs, trainings, reported_numbers() if reported is None else reported)
 
@@ -191,9 +185,8 @@ class _Trial(Struct):
 def people_of(path: Path) -> PaperRun:
     """Read trials as the run of one reader.
 
-    Args:
-        path: A CSV file with a row for each trial: participant (intervals draw them), segment_length and distance in words,
-            and correct (1, 0, true or false).
+    The CSV file has a row for each trial: participant (intervals draw them), segment_length and distance in words, and
+    correct (1, 0, true or false).
 
     Raises:
         BadInput: A column is missing, or a value is of another kind.

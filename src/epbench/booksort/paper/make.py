@@ -24,14 +24,7 @@ Table 11, and Tables 3, 4, 6 and 9, which need no run, are in docs/papers.md."""
 
 
 def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
-    """Make every table and figure.
-
-    Args:
-        inputs: The runs, trainings and reported numbers.
-
-    Returns:
-        What was made, and what is missing and why, in the order of the paper; what has no number there stands last.
-    """
+    """Make every table and figure, or say what is missing, in the order of the paper; what has no number stands last."""
     single = (table_11, share_of_a, segment_lengths, regression, settings.table_5, settings.table_8)
     made = [*(one.make(inputs) for one in DECLARED), *(make(inputs) for make in single)]
     made += [*settings.chosen_tables(inputs, "prompt"), *settings.chosen_tables(inputs, "reading")]
@@ -68,14 +61,7 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
 
 
 def board(name: str, dataset: str, standings: Sequence[Standing], reported: Sequence[ReportedRow]) -> Exhibit:
-    """The leaderboard of one set of pairs.
-
-    Args:
-        name: The name of the exhibit.
-        dataset: What was asked about, such as `booksort: e250_s20`.
-        standings: A row for each run on it; see `standing`.
-        reported: Rows that papers report; those about the whole published set are shown.
-    """
+    """The leaderboard of one set of pairs, with the reported rows that are about the whole published set."""
     theirs = _published(reported)
     about = [*(_NOTES if standings else ()), *([_PUBLISHED] if theirs else [])]
     rows = [*bounded(standings, ["in-context"]), *theirs]
@@ -97,9 +83,7 @@ def _published(reported: Sequence[ReportedRow]) -> list[Standing]:
 def standing(run: PaperRun) -> Standing:
     """The row of a run."""
     questions = run.questions
-    parts = {"accuracy": questions} | {
-        f"accuracy_s{words}": part for words, part in questions.groupby("segment_length")
-    }
+    parts = {"accuracy": questions} | {f"accuracy_s{words}": of for words, of in questions.groupby("segment_length")}
     scores = {name: of_excerpts(parts[name], "right") for name in _COLUMNS.values() if name in parts and len(questions)}
     trained = "" if run.epoch is None else f", {run.training} after {run.epoch} epochs"
     names: Names = (run.label, "own", str(run.folder), name_of(run.model), run.memory + trained, _JUDGE)

@@ -109,10 +109,7 @@ def _test_of_means(answered: pd.DataFrame) -> tuple[float, int]:
 
 
 def smallest_above_chance(n: int) -> float | None:
-    """The smallest accuracy that so many questions show with 80 % power, two-sided at .05, by the normal approximation.
-
-    That is (1.960 + 0.842) · 0.5 / √n above 0.5, with the deviation of guessing; None if it is not below 1.
-    """
+    """The smallest accuracy that so many questions show with 80 % power, two-sided at .05; None if it is not below 1."""
     found = CHANCE + POWER * CHANCE / math.sqrt(n) if n else 1.0
     return found if found < 1 else None
 
@@ -125,10 +122,7 @@ def about(run: PaperRun) -> Group:
 def by(*names: str, edges: Sequence[int] = (), more: Callable[[pd.DataFrame], Group] = lambda _: {}) -> Split:
     """Divide questions by columns, and by the distance in words from start to start, in rising order of their values.
 
-    Args:
-        names: The columns.
-        edges: Right edges of the bins of distance; after the last one follows a bin without an end. Empty for no bins.
-        more: Further columns of a group, computed from its questions.
+    After the last of the right `edges` follows a bin without an end. `more` computes further columns of a group.
     """
 
     def split(questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:
@@ -167,10 +161,7 @@ def paired_with(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _averaged(runs: Sequence[PaperRun], split: Split) -> tuple[list[tuple[Group, Estimate]], list[str]]:
-    """The mean over runs on each group, question by question, over the questions that all were asked, and what is left out.
-
-    If no question is common to all runs, the mean is over those on the most frequent set; one run is its own mean.
-    """
+    """The mean over runs, question by question, on those that all were asked, or else on the most frequent set; and notes."""
     kept, notes = list(runs), []
     if len(runs) > 1 and paired_with([run.questions for run in runs]).empty:
         most = Counter(run.fingerprint for run in runs).most_common(1)[0][0]
@@ -276,7 +267,7 @@ def reported_of(run: PaperRun) -> dict[str, Any]:
     row |= {
         "scores": {name: of.mean for name, of in found.items()},
         "counts": {name: of.n for name, of in found.items()},
+        "intervals": {name: [of.low, of.high] for name, of in found.items() if of.low is not None},
     }
-    row["intervals"] = {name: [of.low, of.high] for name, of in found.items() if of.low is not None}
     table = {"source": run.folder.name, "table": "trials of people", "rows": [row]}
     return {"benchmark": "booksort", "tables": [table]}

@@ -24,9 +24,8 @@ from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 def table_5(inputs: Inputs) -> Exhibit | Missing:
     """The models of the paper, and those of the runs (Appendix C.1)."""
     reported = [row for row in inputs.reported if "mmlu" in row.scores]
-    rows: list[tuple[Value, ...]] = [
-        ("reported", row.model, row.note, None, None, None, row.scores["mmlu"]) for row in reported
-    ]
+    nothing, rows = (None, None, None), list[tuple[Value, ...]]()
+    rows += [("reported", row.model, row.note, *nothing, row.scores["mmlu"]) for row in reported]
     of_model: dict[tuple[str, Any], list[str]] = {}
     for run in inputs.runs:
         of_model.setdefault((run.model, run.identity.get("weights")), []).append(run.memory)
@@ -46,13 +45,7 @@ def table_5(inputs: Inputs) -> Exhibit | Missing:
 
 
 def chosen_tables(inputs: Inputs, what: str) -> list[Exhibit | Missing]:
-    """The prompt, or the reading of passages, that was chosen for each model, and how well each did that was tried.
-
-    Args:
-        inputs: The runs that chose on held-out pairs are shown, and reported rows with a score of that name: the number
-            that was chosen.
-        what: `prompt` or `reading`.
-    """
+    """The prompt, or the reading of passages, that was chosen for each model, and how well each did that was tried."""
     name = {"prompt": "Table 7", "reading": "Table 10"}[what]
     reported = [row for row in inputs.reported if what in row.scores]
     tried = [row for run in inputs.runs for row in _tried(run, what)]

@@ -12,6 +12,7 @@ from epbench.booksort.paper.rates import CHANCE, UNTESTED, Group, accuracy_of, n
 from epbench.booksort.paper.results import labels
 from epbench.booksort.scores.scoring import LOW_MASS
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, columns_of, exhibit, fixed, interval, mean_interval
+from epbench.reports.figures import plain_numbers
 from epbench.reports.plots import Plot, bars, legend, line_panels, lines, panels, rates
 from epbench.reports.reported import ReportedRow, sources
 from epbench.statistics.estimate import Estimate
@@ -27,11 +28,7 @@ _ABOUT = [*named("of_model"), *columns_of({"training": "training", "trained": "t
 
 
 def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
-    """Figures 15, 16, 17 and 20, and Appendix F.5: what a training does to what the weights remember, and what it costs.
-
-    Args:
-        inputs: Trainings of which no epoch was measured are left out; of the reported numbers, those of Appendix F are used.
-    """
+    """Figures 15, 16, 17 and 20, and Appendix F.5: what a training does to what the weights remember, and what it costs."""
     trainings = [one for one in inputs.trainings if one.epochs]
     of_f, of_f5 = ([row for row in inputs.reported if row.table == table] for table in ("Appendix F", "Appendix F.5"))
     without = "Accuracy on SORT without context, by epoch of a training on the books or of a control"
@@ -104,12 +101,9 @@ def _readout(training: Training, record: Any) -> Iterator[Row]:
 
 def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -> Exhibit | Missing:
     """How surprising texts are to a model after each epoch: the segments, the books, and what was never trained."""
-    name, title = (
-        "Figure 16",
-        "Perplexity of the segments in their prompts without context, and of other texts, by epoch",
-    )
+    title = "Perplexity of the segments in their prompts without context, and of other texts, by epoch"
     if not trainings:
-        return Missing(name, title, _MEASURED)
+        return Missing("Figure 16", title, _MEASURED)
     texts = list(dict.fromkeys(text for one in trainings for record in one.epochs for text in record["perplexity"]))
     rows: list[Row] = [
         {**_about(training, record["epoch"]), "text": text, "mean": record["perplexity"][text]}
@@ -129,20 +123,16 @@ def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -
     ]
 
     def plot() -> Figure:
-        from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
         draw = _by_epoch(panel="{text}", y_label="perplexity", guess=None)
         figure = draw([{**row, "low": None, "high": None} for row in rows if row["text"] in ("segments", "books")])
         for axes in figure.axes:
             axes.set_yscale("log")
-            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-            axes.yaxis.set_minor_formatter(NullFormatter())
+            plain_numbers(axes.yaxis)
         return figure
 
     columns, names = [*_ABOUT, Column("{}", fixed("mean", 2))], {text: text.replace("_", " ") for text in texts}
     more: dict[str, Any] = {"across": "text", "names": names, "sections": "source"}
-    return exhibit(name, title, [*rows, *theirs], columns, notes, plot, needs=_MEASURED, **more)
+    return exhibit("Figure 16", title, [*rows, *theirs], columns, notes, plot, needs=_MEASURED, **more)
 
 
 def _accuracies(

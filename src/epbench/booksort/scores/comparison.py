@@ -27,18 +27,11 @@ from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.statistics.paired import DIGITS, Comparison, Progress, compare_outcomes, holm, with_holm
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
 
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
-    """Compare the accuracy of any two runs on the questions that both have answered.
-
-    Args:
-        runs: The folders of at least two runs, by the name of the run.
-        dataset: Not used: the tables in the folders are all that is compared.
-        progress: Shows a bar.
+    """Compare the accuracy of any two runs, by name, on the questions that both have answered; `dataset` is not used.
 
     Raises:
         BadInput: A run did not end, or the runs are on different rows, configs or splits.
@@ -52,14 +45,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
 
 
 def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Write OUT/table.md and OUT/report.html.
-
-    Args:
-        folders: The folders of the runs; the name of a folder is the label of its run.
-        out: The folder of the two files; it is made if it does not exist.
-
-    Returns:
-        The scores of each run by its label, and no notes: the tables have them.
+    """Write OUT/table.md and OUT/report.html of runs labelled by their folders; return the scores by label, and no notes.
 
     Raises:
         BadInput: A run did not end, two folders have the same name, or the runs are on different datasets.
@@ -69,18 +55,14 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
     described = {folder: read_run(folder) for folder in labels.values()}
     rows = {folder: run["identity"].get("fingerprint") for folder, run in described.items()}
     if len(set(rows.values())) > 1:
-        raise BadInput(
-            f"the runs are on different datasets: {', '.join(f'{f}: {print_}' for f, print_ in rows.items())}"
-        )
+        raise BadInput(f"the runs are on different datasets: {', '.join(f'{f}: {of}' for f, of in rows.items())}")
     check_same(described, (), ("texts",))
     first_folder, first = next(iter(described.items()))
     typed(str(first_folder / "run.json"), first, fields({"dataset": str}))
-    points = [
-        point(
-            run["identity"], of["accuracy"], of["intervals"].get("accuracy"), of.get("incomplete", {}).get("accuracy")
-        )
-        for run, of in zip(described.values(), scores.values(), strict=True)
-    ]
+    points = []
+    for run, of in zip(described.values(), scores.values(), strict=True):
+        ends = of["intervals"].get("accuracy"), of.get("incomplete", {}).get("accuracy")
+        points.append(point(run["identity"], of["accuracy"], *ends))
     page, text = between_parts(points, "accuracy")
     page += _question_by_question(labels)
     write_text(out / "table.md", markdown_table(scores) + text)
@@ -108,17 +90,13 @@ def _question_by_question(runs: Mapping[str, Path]) -> str:
 def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) -> list[dict[str, Any]]:
     """Compare the accuracy of any two runs (Appendix F.2), and their log ratios (Appendix F.3).
 
-    Args:
-        runs: The questions as `read_questions` returns them, by the name of the run.
-        progress: Shows a bar.
-
     Returns:
         For each two runs what `epbench.statistics.paired.compare_two` returns, with excerpts as clusters and McNemar's
         test. If each pair of segments was asked in both orders, its two askings are one unit of that test. Also n_failed,
         the number of failed questions of each run, which are left out; log_ratio, as in `compare_log_ratios` with p_holm
         and p_less_holm, and auc, as in `compare_areas`, each None if a run has no probabilities; and p_holm. Holm's
-        correction of p is for the number of comparisons. That of the log ratios is for the tests in both directions
-        together, so for k (k - 1) tests of k runs.
+        correction of p is for the number of comparisons, that of the log ratios for the tests in both directions: k (k -
+        1) tests of k runs.
 
     Raises:
         RunFailed: Two runs have no answered question in common.
@@ -128,7 +106,10 @@ def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) ->
         tables = [runs[name] for name in names]
         pair = compare_outcomes(names, tables, cluster="excerpt", unit_of=pair_id)
         pairs.append(pair | {"log_ratio": compare_log_ratios(*tables), "auc": compare_areas(*tables)})
-    _correct([pair["log_ratio"] for pair in pairs if pair["log_ratio"]])
+    tests = [(pair["log_ratio"], name) for pair in pairs if pair["log_ratio"] for name in ("p", "p_less")]
+    corrected = iter(holm([log_ratio[name] for log_ratio, name in tests if log_ratio[name] is not None]))
+    for log_ratio, name in tests:
+        log_ratio[f"{name}_holm"] = None if log_ratio[name] is None else next(corrected)
     return with_holm(pairs)
 
 
@@ -136,16 +117,12 @@ def compare_log_ratios(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, A
     """Test whether the first run gives the right segment a larger part of p(A) + p(B), by a one-sided paired t-test.
 
     Two askings of one pair of segments count once, by their mean. The test treats pairs as independent; the interval,
-    which draws excerpts, does not.
-
-    Returns:
-        n, the number of pairs for which both runs have probabilities; difference, the mean log ratio of the first run
-        minus that of the second, in nats; interval, [low, high] of the difference, 95 %, or None with a single excerpt;
-        p, for the first run being higher; and p_less, 1 - p, for the second. Both are None if all differences are equal,
-        as they are between two runs of one model: without variance there is no test. The whole is None with fewer than
-        two such pairs.
+    which draws excerpts, does not. `n` pairs have probabilities in both runs; None with fewer than two. `difference` is
+    that of the mean log ratios in nats, with a 95 % interval; `p` is for the first run being higher and `p_less` for the
+    second, None without variance.
     """
     import numpy as np
+    from scipy.stats import ttest_1samp
 
     pairs = pair_differences(first, second, "log_ratio")
     if len(pairs) < 2:
@@ -153,18 +130,18 @@ def compare_log_ratios(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, A
     # Rounded, so that differences which are equal but for rounding are equal.
     differences = np.round(pairs["difference"].to_numpy(float), DIGITS)
     interval = cluster_bootstrap(lambda weights: weighted_mean(weights, differences), pairs["excerpt"].tolist())
-    p, p_less = _one_sided(differences)
+    p = p_less = None
+    if (differences != differences[0]).any():
+        p, p_less = (float(ttest_1samp(differences, 0.0, alternative=way).pvalue) for way in ("greater", "less"))
     difference = float(differences.mean())
     return {"n": len(pairs), "difference": difference, "interval": interval, "p": p, "p_less": p_less}
 
 
 def compare_areas(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any] | None:
-    """Compare how well the log odds of two runs tell the questions apart on which both have probabilities.
+    """Compare how well the log odds of two runs tell the `n` questions apart on which both have probabilities.
 
-    Returns:
-        n, the number of these questions; means, the AUC of each run; difference, that of the first minus that of the second;
-        interval, [low, high] of the difference, 95 %, with excerpts as clusters, or None with a single excerpt. The whole is
-        None where the questions have only one of the answers A and B.
+    `means` are their AUCs, `difference` has a 95 % interval with excerpts as clusters. None where all questions have one
+    answer.
     """
     import numpy as np
 
@@ -185,29 +162,7 @@ def compare_areas(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any] |
 
 
 def pair_differences(first: pd.DataFrame, second: pd.DataFrame, column: str) -> pd.DataFrame:
-    """By how much a column of the first run exceeds that of the second, for each pair of segments where both have values.
-
-    Returns:
-        For each pair its excerpt, and the difference, which is the mean over both askings of a pair.
-    """
+    """By how much a column of the first run exceeds that of the second: for each pair its excerpt and mean difference."""
     both = first[["id", "pair", "excerpt", column]].merge(second[["id", column]], on="id", suffixes=("", "_other"))
     both = both.assign(difference=both[column] - both[f"{column}_other"]).dropna(subset="difference")
     return both.groupby("pair", sort=False).agg({"excerpt": "first", "difference": "mean"})
-
-
-def _one_sided(differences: NDArray[np.float64]) -> tuple[float, float] | tuple[None, None]:
-    """The p-values of the mean being above and below 0."""
-    from scipy.stats import ttest_1samp
-
-    if (differences == differences[0]).all():
-        return None, None
-    above, below = (float(ttest_1samp(differences, 0.0, alternative=way).pvalue) for way in ("greater", "less"))
-    return above, below
-
-
-def _correct(log_ratios: Sequence[dict[str, Any]]) -> None:
-    """Add p_holm and p_less_holm, corrected for the number of all tests in both directions."""
-    tests = [(log_ratio, name) for log_ratio in log_ratios for name in ("p", "p_less")]
-    corrected = iter(holm([log_ratio[name] for log_ratio, name in tests if log_ratio[name] is not None]))
-    for log_ratio, name in tests:
-        log_ratio[f"{name}_holm"] = None if log_ratio[name] is None else next(corrected)

@@ -29,32 +29,28 @@ def both_in_the_middle(rows: pd.DataFrame) -> pd.Series[bool]:
 
 
 def middle_effect(rows: pd.DataFrame) -> dict[str, Any]:
-    """The effect of the middle on the odds of a right answer.
+    """The effect of the middle on the odds of a right answer, over the questions that did not fail.
 
-    Length and distance enter as logarithms, centred, so that `middle` is the effect at their means. Standard errors
-    are clustered by excerpt.
-
-    Args:
-        rows: All questions, as `read_questions` returns them; those that failed are left out.
+    Length and distance enter as logarithms, centred, so that `middle` is the effect at their means. Standard errors are
+    clustered by excerpt.
 
     Returns:
-        n and n_failed: the numbers of answered questions and of those left out. in_middle and elsewhere: n and accuracy of
-        each. confound: the share of pairs in the middle by relative distance, and the correlation of both. Either terms
-        (coefficient, low, high, odds_ratio and p of `middle`, `middle x length`, `length` and `distance`) or
+        n and n_failed: the numbers of answered questions and of those left out. in_middle and elsewhere: n and accuracy
+        of each. confound: the share of pairs in the middle by relative distance, and the correlation of both. Either
+        terms (coefficient, low, high, odds_ratio and p of `middle`, `middle x length`, `length` and `distance`) or
         not_estimable, the reason why there are none. If all excerpts have one length, the terms of length are left out.
     """
     answered = rows[rows["right"].notna()]
     middle = both_in_the_middle(answered)
     parts = {"in_middle": answered[middle], "elsewhere": answered[~middle]}
     result: dict[str, Any] = {"n": len(answered), "n_failed": len(rows) - len(answered)}
-    result |= {name: _share(part) for name, part in parts.items()}
+    result |= {
+        name: {"n": len(part), "accuracy": int(part["right"].sum()) / len(part) if len(part) else None}
+        for name, part in parts.items()
+    }
     result["confound"] = _confound(answered, middle)
     reason = _why_not(parts)
     return result | ({"not_estimable": reason} if reason else _fit(answered, middle))
-
-
-def _share(rows: pd.DataFrame) -> dict[str, Any]:
-    return {"n": len(rows), "accuracy": int(rows["right"].sum()) / len(rows) if len(rows) else None}
 
 
 def _confound(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
@@ -126,10 +122,7 @@ def _fit(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
 def _clustered_logit(
     design: NDArray[np.float64], right: NDArray[np.float64], clusters: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The coefficients of a logistic regression and their standard errors by cluster; None if there are no finite ones.
-
-    Newton's method, and the sandwich estimator with the correction for few clusters (Cameron & Miller, 2015, Section II.B).
-    """
+    """Coefficients and errors by cluster (Cameron & Miller, 2015, II.B), by Newton's method; None if none are finite."""
     import numpy as np
     from scipy.special import expit
 
@@ -144,9 +137,7 @@ def _clustered_logit(
                     break
                 step = np.linalg.solve(information, design.T @ (right - expected))
                 coefficients = coefficients + step
-            if (
-                np.linalg.matrix_rank(information) < k
-            ):  # right answers follow a column: its coefficient grows without end
+            if np.linalg.matrix_rank(information) < k:  # right answers follow a column, whose coefficient has no end
                 return None
             inverse = np.linalg.inv(information)
             by_cluster = np.zeros((n_clusters, k))

@@ -27,7 +27,7 @@ from epbench.booksort.scores.tables import (
 from epbench.files.safe_text import html_text
 from epbench.memories.price import price_html
 from epbench.models.protocol import name_of
-from epbench.reports.figures import colour_of, drawing, figure_html, new_figure
+from epbench.reports.figures import colour_of, drawing, figure_html, new_figure, plain_numbers
 from epbench.reports.opening import Headline, headline, opening, settings, shown_memory
 from epbench.reports.page import failures, named, page, pairs, warning_paragraphs
 from epbench.reports.tables import Runs, Scores, Table, cell, warnings_of
@@ -41,23 +41,9 @@ HUMANS = {"people, 50 words": 0.64, "people, 20 words": 0.56, "people, 50 words,
 
 
 def html_report(
-    title: str,
-    run: Mapping[str, Any],
-    scores: Scores,
-    rows: pd.DataFrame,
-    usage: Mapping[str, Any],
-    more: str = "",
+    title: str, run: Mapping[str, Any], scores: Scores, rows: pd.DataFrame, usage: Mapping[str, Any], more: str = ""
 ) -> str:
-    """The page of one run.
-
-    Args:
-        title: The name of the run.
-        run: The content of run.json.
-        scores: The content of scores.json.
-        rows: The table of all questions, to say how many there are, about how many excerpts and books.
-        usage: The content of usage.json.
-        more: What follows on the page, as HTML.
-    """
+    """The page of one run, with what follows on it, `more`, as HTML."""
     retrieval = scores.get("retrieval")
     sentence = (
         f"{name_of(str(run['identity'].get('model', '')))}: which of two segments came first? {_size(rows)[:-1]}, \
@@ -104,13 +90,7 @@ def headlines(scores: Scores) -> list[Headline | None]:
 
 
 def comparison_report(dataset: str, runs: Runs, more: str = "") -> str:
-    """The page of several runs on one dataset.
-
-    Args:
-        dataset: The name of the dataset.
-        runs: The scores by the run's label.
-        more: What follows on the page, as HTML.
-    """
+    """The page of several runs on one dataset."""
     body = [[label, accuracy(whole(scores)), *answers(scores)] for label, scores in runs.items()]
     both = {label: scores for label, scores in runs.items() if "both_orders" in scores}
     return page(
@@ -119,7 +99,7 @@ def comparison_report(dataset: str, runs: Runs, more: str = "") -> str:
 {_figures(runs)}
 <h2>Scores</h2>
 {Table(["run", "accuracy", *ANSWERS], body).html()}
-{_areas(runs)}
+{"".join(table.html() for table in areas(runs))}
 {both_orders_table(both).html() if both else ""}
 {_HOW_TO_READ}
 <h2>By book</h2>
@@ -144,43 +124,20 @@ mass is a lower bound. Where questions have no answer, an accuracy is shown as t
 them right. With both orders, consistency is the share of pairs whose two answers name the same segment.</p>"""
 
 
-def _areas(runs: Runs) -> str:
-    table = areas(runs)
-    return table.html() if table else ""
-
-
 def _scores(scores: Scores) -> str:
     lines = [["accuracy", accuracy(whole(scores))], *map(list, zip(ANSWERS, answers(scores), strict=True))]
     lines.append(["share of questions with a label mass below 0.5", cell(scores["low_mass"])])
     lines.append(["share of greedy answers that name neither segment", cell(scores["greedy_invalid"])])
-    further = _areas({"this run": scores})
+    further = "".join(table.html() for table in areas({"this run": scores}))
     further += both_orders_table({"this run": scores}).html() if "both_orders" in scores else ""
+    numbers = ("share_a", "p_value", "n", "n_failed")
     groups = [
-        [
-            name,
-            group,
-            accuracy(part),
-            *apart(part),
-            accuracy(part, "greedy_accuracy"),
-            mass(part),
-            *(cell(part[key]) for key in ("share_a", "p_value", "n", "n_failed")),
-        ]
+        [name, group, accuracy(part), *apart(part), accuracy(part, "greedy_accuracy"), mass(part)]
+        + [cell(part[key]) for key in numbers]
         for name in ("part x segment_length", "excerpt_length x segment_length", "distance_bin")
         for group, part in scores["by_group"][name].items()
     ]
-    head = [
-        "by",
-        "group",
-        "accuracy",
-        "AUC",
-        "calibrated",
-        "greedy accuracy",
-        "label mass",
-        "share of A",
-        "p",
-        "answers",
-        "failed",
-    ]
+    head = ["by", "group", "accuracy", "AUC", "calibrated", *ANSWERS[:5], "failed"]
     return Table([], lines).html() + further + _HOW_TO_READ + Table(head, groups, text_columns=2).html()
 
 
@@ -208,9 +165,8 @@ def _retrieval(scores: Scores, retrieval: Mapping[str, Any]) -> str:
             "shown, and in the book's order": retrieval["in_order"],
         }
     )
-    return (
-        f"<h2>Retrieval</h2>{shares}<p>Accuracy where both were in order: {accuracy(retrieval['where_in_order'])}.</p>"
-    )
+    in_order = accuracy(retrieval["where_in_order"])
+    return f"<h2>Retrieval</h2>{shares}<p>Accuracy where both were in order: {in_order}.</p>"
 
 
 def _middle(effect: Mapping[str, Any]) -> str:
@@ -306,15 +262,10 @@ def _ends(part: Mapping[str, Any]) -> tuple[float, float]:
 
 def _number_axis(axes: Axes, ticks: Sequence[int] | None = None) -> None:
     """A logarithmic axis with plain numbers."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
     axes.set_xscale("log")
+    plain_numbers(axes.xaxis, "{x:,.0f}")
     if ticks:
         axes.set_xticks(ticks)
-    else:
-        axes.xaxis.set_major_locator(LogLocator(10, (1, 2, 5)))
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _frame(axes: Axes, label: str) -> None:

@@ -1,7 +1,4 @@
-"""From the journals of a run to its rows, its scores and its report, with a card for each question.
-
-A card shows segments, probabilities, what was found, and the excerpt around them.
-"""
+"""From the journals of a run to its rows, its scores and its report, with a card for each question."""
 
 from __future__ import annotations
 
@@ -33,13 +30,9 @@ from epbench.runs.usage import token_usage
 def scored_pairs(
     folder: Path, pairs: Sequence[Pair], keys: Mapping[str, str], retrieved: Mapping[str, Record] | None = None
 ) -> list[ScoredPair]:
-    """The rows of all pairs, in their order, from the journals of a run.
+    """The rows of all pairs from the journals of a run; one without a key of its request was not asked.
 
-    Args:
-        folder: The run's folder.
-        pairs: The pairs that were asked.
-        keys: The key of the request about each pair, by the pair's id. A pair without a key was not asked.
-        retrieved: What was retrieved for a pair, by its id; a record with a failure is the reason why the pair has failed.
+    A record of what was retrieved for a pair, by its id, may be the reason why the pair has failed.
     """
     answers = read_journal(folder / ANSWERS)
     scored = []
@@ -56,16 +49,9 @@ def finish(
 ) -> dict[str, Any]:
     """Compute the results of a run from its journals, and write them; see `epbench.runs.results`.
 
-    Args:
-        folder: The run's folder.
-        pairs: The pairs that were asked, or with both orders each of them twice; see `both_orders`.
-        keys: The key of the request about each pair, by the pair's id. A pair without a key was not asked.
-        label: The name of the run in tables.
-        memory: The memory system that was asked, and what it was told; None without one.
-
-    Returns:
-        The content of scores.json; with memory `rag` also how many segments were found (Table 8), with a memory system
-        whether both were found and kept in order, and what went wrong in storing and retrieving.
+    `keys` has the key of the request about each pair; without one it was not asked. The scores also say, with memory
+    `rag`, how many segments were found (Table 8); with a memory system, whether both were found and kept in order, and
+    what went wrong in storing and retrieving.
     """
     remembered = memory.read(folder, pairs) if memory else None
     asked = {pair.id for pair in pairs}
@@ -86,7 +72,8 @@ def finish(
     cut_off = sum(failure_of(record) == CUT_OFF for record in records)
     if cut_off:
         usage["failed"][CUT_OFF] = cut_off
-    explorer = _questions_html(pairs, questions, retrieved)
+    cards = cards_of(pairs, questions, retrieved, excerpts := Excerpts())
+    explorer = explorer_html(cards, excerpts.texts, [ABOUT] if excerpts.texts else [ABOUT, _NO_EXCERPTS])
     report = html_report(label, read_json(folder / "run.json"), scores, table, usage, explorer)
     write_questions(folder, COLUMNS, questions)
     cost = "".join(f"\n{table.markdown()}" for table in price_table({label: price} if price else {}))
@@ -112,24 +99,10 @@ _NO_EXCERPTS = "The dataset has no texts of excerpts, so the segments are not sh
 _YES_NO = {True: "yes", False: "no", None: "–"}
 
 
-def _questions_html(pairs: Sequence[Pair], rows: Sequence[Record], retrieved: Mapping[str, Record]) -> str:
-    """Question by question, as HTML for the page of a run; `retrieved` has what was retrieved for a pair, by its id."""
-    excerpts = Excerpts()
-    cards = cards_of(pairs, rows, retrieved, excerpts)
-    return explorer_html(cards, excerpts.texts, [ABOUT] if excerpts.texts else [ABOUT, _NO_EXCERPTS])
-
-
 def cards_of(
     pairs: Sequence[Pair], rows: Sequence[Record], retrieved: Mapping[str, Record], excerpts: Excerpts
 ) -> list[QuestionCard]:
-    """A card for each question.
-
-    Args:
-        pairs: The pairs that were asked.
-        rows: The row of questions.parquet about each of them.
-        retrieved: What was retrieved for a pair, by its id; empty where nothing is said of it.
-        excerpts: Collects the texts of the excerpts that the cards name.
-    """
+    """A card for each question and its row of questions.parquet; `excerpts` collects the texts that the cards name."""
     swapped = any(is_swapped(pair.id) for pair in pairs)
     return [_card(pair, row, retrieved, excerpts, swapped) for pair, row in zip(pairs, rows, strict=True)]
 

@@ -1,7 +1,4 @@
-"""The files of a run of Book-SORT, as they are read: run.json, scores.json, and questions.parquet with a row for each question.
-
-Files of other tools and damaged ones are refused.
-"""
+"""The files of a run of Book-SORT, as they are read; files of other tools and damaged ones are refused."""
 
 from __future__ import annotations
 
@@ -141,9 +138,7 @@ def about_whole_books(questions: pd.DataFrame) -> pd.Series[bool]:
 def _measured(table: pd.DataFrame) -> pd.DataFrame:
     p_a, p_b = (table[label].astype("float64") for label in ("p_a", "p_b"))
     share, failed = p_a.where(table["answer"] == "A", p_b) / (p_a + p_b), table["outcome"] == "failed"
-    places = zip(
-        *(table[name] for name in ("book_idx", "excerpt_length", "segment_length", "excerpt_idx")), strict=True
-    )
+    places = zip(*(table[of] for of in ("book_idx", "excerpt_length", "segment_length", "excerpt_idx")), strict=True)
     return table.assign(
         part=(table["excerpt_length"] >= LONG_EXCERPT).map({False: SORT, True: EXTEND}),
         excerpt=[" ".join(map(str, place)) for place in places],

@@ -90,11 +90,7 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def memory_scores(rows: pd.DataFrame, n_verbatim: int) -> dict[str, Any]:
-    """What a memory system's finds were worth: found both segments, kept their order, answered right.
-
-    Args:
-        rows: All questions; those for which retrieval did not fail have `retrieved_both`, and there is at least one.
-        n_verbatim: For how many of these both segments were found word for word.
+    """What a memory system's finds were worth: found both segments (of `n_verbatim` word for word), kept their order.
 
     Returns:
         both_verbatim: the share of questions for which both segments were found word for word. order_kept: of those for
@@ -113,21 +109,18 @@ def memory_scores(rows: pd.DataFrame, n_verbatim: int) -> dict[str, Any]:
 
 
 def summary(rows: pd.DataFrame) -> Summary:
-    """The scores of some questions.
-
-    Args:
-        rows: At least one question; failed ones may be among them.
+    """The scores of at least one question; failed ones may be among them.
 
     Returns:
         accuracy, ci_low and ci_high (95 %, drawing excerpts), share_a, n (answered questions), n_invalid and p_value: as
         the metric `sort_accuracy` computes them; with both orders p_value is that of `against_guessing`, one-sided, and
         None if no pair has two answers.
-        auc, auc_low, auc_high, auc_p_value and calibrated_accuracy: how well log p(A) - log p(B) tells the questions apart, as
-        the metric computes it; None unless the probabilities of all questions are known.
+        auc, auc_low, auc_high, auc_p_value and calibrated_accuracy: how well log p(A) - log p(B) tells the questions
+        apart, as the metric computes it; None unless the probabilities of all questions are known.
         greedy_accuracy, greedy_invalid, label_mass, n_label_mass and low_mass: see `label_scores`.
-        n_failed: the number of failed questions. If there are any, accuracy, its interval, p_value, greedy_accuracy and the
-        fields of the AUC are None, and incomplete has [low, high] for accuracy and greedy_accuracy: their values if all
-        failed answers were wrong, and if all were right.
+        n_failed: the number of failed questions. If there are any, accuracy, its interval, p_value, greedy_accuracy and
+        the fields of the AUC are None, and incomplete has [low, high] for accuracy and greedy_accuracy: their values if
+        all failed answers were wrong, and if all were right.
     """
     answered = rows[rows["right"].notna()]
     n_failed = len(rows) - len(answered)
@@ -167,12 +160,7 @@ def _interval_of(values: pd.Series[bool], rows: pd.DataFrame) -> tuple[float, fl
 
 
 def by_group(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, Summary]:
-    """A summary of each group, in rising order; the name of a group has its values, such as `250` or `250 x 20`.
-
-    Args:
-        rows: The questions.
-        columns: The columns that have one value in each group: those of the questions, and quarter.
-    """
+    """A summary of each group, in rising order; the name of a group has its values, such as `250` or `250 x 20`."""
     length, bin_ = rows["excerpt_length"], rows["distance_bin"]
     is_long = length >= LONG_EXCERPT
     edges = [(length // 4).mask(is_long, 1000), (length // 3).mask(is_long, length // 4), length // 2]
@@ -183,11 +171,7 @@ def by_group(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, Summary]:
 
 
 def by_distance(rows: pd.DataFrame, parts: int = DISTANCE_QUANTILES) -> list[Summary]:
-    """Accuracy by the distance of the segments, in parts of about equal numbers of questions.
-
-    Returns:
-        A summary of each part, with the distances `from`, `to` and `mean`, in words from start to start.
-    """
+    """Summaries of about equal parts by distance, with `from`, `to` and `mean` of it in words from start to start."""
     import numpy as np
 
     distances = rows["distance"].to_numpy()
@@ -218,12 +202,7 @@ of the paper: `SORT` with excerpts of up to 2,500 words, `SORT-extend` with long
 
 
 def _pairs_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """The pairs that were answered both times: as in the dataset, and with their segments swapped.
-
-    Returns:
-        The columns of the first asking; predicted, right and share of the second, which end in `_again`; and same, whether
-        both answers name the same segment. An answer that names neither agrees with none.
-    """
+    """Pairs answered both times, with `_again` columns of the second asking; `same` is whether both name the same segment."""
     answered = rows[rows["right"].notna()]
     first, second = answered[~answered["swapped"]], answered[answered["swapped"]]
     pairs = first.merge(second[["pair", "predicted", "right", "share"]], on="pair", suffixes=("", "_again"))
@@ -232,16 +211,12 @@ def _pairs_of(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def both_orders_scores(rows: pd.DataFrame) -> dict[str, Any]:
-    """The scores of pairs that were asked in both orders.
-
-    Args:
-        rows: Both askings of each pair; failed ones may be among them.
+    """The scores of pairs that were asked in both orders; failed askings may be among them.
 
     Returns:
         consistency: the share of the pairs whose two answers name the same segment, None without a pair.
         n_pairs: the number of pairs with two answers. n_incomplete: the number of pairs with a failed asking.
-        always_a and always_b: the shares of the pairs that got the same label both times, which shows an effect of the
-        position.
+        always_a and always_b: the shares of the pairs that got the same label both times, an effect of the position.
         pair_accuracy: the accuracy if each pair is decided once, by the mean of p(segment) / (p(A) + p(B)) over its two
         askings (equal means count as wrong); None unless all probabilities are known.
     """
@@ -264,12 +239,9 @@ def both_orders_scores(rows: pd.DataFrame) -> dict[str, Any]:
 def against_guessing(answered: pd.DataFrame, alternative: str = "two-sided") -> tuple[float, int]:
     """The p-value of the binomial test of right answers against guessing, and the number of units that it counts.
 
-    The two askings of a pair are not independent, so a test over all askings would take chance for skill. Where pairs were
-    asked twice, those that are right both times are tested against those that are wrong both times.
-
-    Args:
-        answered: The questions that did not fail.
-        alternative: `two-sided`, or `greater` for more right answers than by guessing.
+    The two askings of a pair are not independent, so a test over all askings would take chance for skill. Where pairs
+    were asked twice, those that are right both times are tested against those that are wrong both times. `greater` is for
+    more right answers than by guessing.
     """
     from scipy.stats import binomtest
 
@@ -282,14 +254,7 @@ def against_guessing(answered: pd.DataFrame, alternative: str = "two-sided") -> 
 
 
 def label_scores(answered: pd.DataFrame) -> dict[str, Any]:
-    """What the answers show beyond which label is more probable: how much of them is A or B at all.
-
-    Accuracy compares the probabilities of A and B, however small both are, so a model that would never write either still
-    gets an accuracy. The greedy accuracy counts what the model would have written, and the label mass is the probability
-    that its first token is A or B.
-
-    Args:
-        answered: The questions that did not fail, with the columns of questions.parquet.
+    """What the answers show beyond which label is more probable; see above. Failed questions are left out.
 
     Returns:
         greedy_accuracy: the share of questions whose written answer names the right segment. greedy_invalid: the share of
@@ -310,11 +275,7 @@ def label_scores(answered: pd.DataFrame) -> dict[str, Any]:
 
 
 def mass_warnings(scores: Mapping[str, Any]) -> list[str]:
-    """What a reader of the accuracy must know, in full sentences; nothing if the label mass is high or unknown.
-
-    Args:
-        scores: Scores with label_mass, greedy_accuracy, greedy_invalid and n_failed.
-    """
+    """What a reader of the accuracy must know, in full sentences; nothing if the label mass is high or unknown."""
     mass = scores["label_mass"]
     if mass is None or mass >= LOW_MASS:
         return []

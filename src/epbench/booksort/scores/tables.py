@@ -28,11 +28,7 @@ def markdown_table(runs: Runs) -> str:
 def accuracy(found: Mapping[str, Any] | None, name: str = "accuracy") -> str:
     """An accuracy and half the width of its interval, such as `0.930 ± 0.007`; a dash without a question.
 
-    If questions failed, the accuracy is a range, `0.48–0.61 (incomplete)`, from all of them wrong to all of them right.
-
-    Args:
-        found: A summary, with `ci_low` and `ci_high` for `accuracy`.
-        name: `accuracy` or `greedy_accuracy`.
+    If questions failed, it is a range, `0.48–0.61 (incomplete)`, from all of them wrong to all of them right.
     """
     if found is None:
         return "–"
@@ -82,8 +78,7 @@ def _by_run(runs: Runs) -> Iterator[Table]:
     ]
     yield Table(["accuracy", "all", *parts, *(f"{length} words" for length in segments)], lines)
     yield Table(["answers", *ANSWERS], [[label, *answers(scores)] for label, scores in runs.items()])
-    if known := areas(runs):
-        yield known
+    yield from areas(runs)
     if of_both := {label: scores for label, scores in runs.items() if "both_orders" in scores}:
         yield both_orders_table(of_both)
     for name, title in (("excerpt_length", "by words of the excerpt"), ("distance", "by bin of distance, near to far")):
@@ -134,12 +129,12 @@ def answers(scores: Scores) -> list[str]:
     ]
 
 
-def areas(runs: Runs) -> Table | None:
-    """How well the log odds of A tell the questions of each run apart; None if no run has the probabilities."""
+def areas(runs: Runs) -> list[Table]:
+    """How well the log odds of A tell the questions of each run apart; no table if no run has the probabilities."""
     known = {label: whole(scores) for label, scores in runs.items() if scores.get("auc") is not None}
     p_of = {label: scores["auc_p_value"] for label, scores in known.items()}  # none with a single excerpt
     rows = [[label, *apart(known[label]), cell(p) if p is None else f"{p:.1g}"] for label, p in p_of.items()]
-    return Table(["log odds of A", "AUC (95 %)", "calibrated accuracy", "p (AUC)"], rows) if rows else None
+    return [Table(["log odds of A", "AUC (95 %)", "calibrated accuracy", "p (AUC)"], rows)] if rows else []
 
 
 def mass(scores: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from epbench.booksort.texts.cleaning import Cleaned, Removed, Rules, clean, gutenberg_title
+from epbench.booksort.texts.cleaning import Removed, Rules, clean, gutenberg_title
 from epbench.booksort.texts.gutenberg import BASE_URL, Published, check_published, download, published_books, read_text
 from epbench.booksort.texts.sentences import sentence_starts
 from epbench.errors import BadInput
@@ -26,25 +26,15 @@ Progress = Callable[[Sequence[Path]], Iterable[Path]]
 
 @dataclass(frozen=True)
 class Book:
-    """A cleaned book.
+    """A cleaned book."""
 
-    Attributes:
-        index: The column `book_idx`: the number at Project Gutenberg, or the position in the folder, counted from 0.
-        title: Title as prompts give it.
-        paragraphs: Paragraphs of the narrative, with single blanks between words.
-        removed: What cleaning removed, in order.
-        raw_sha256: SHA-256 of the file.
-        file: Path of the file, for error messages.
-        published_words: Number of words in Table 3; None for your own texts.
-    """
-
-    index: int
-    title: str
-    paragraphs: Sequence[str]
-    removed: Sequence[Removed]
-    raw_sha256: str
-    file: str
-    published_words: int | None = None
+    index: int  # the column `book_idx`: the number at Project Gutenberg, or the position in the folder, counted from 0
+    title: str  # title as prompts give it
+    paragraphs: Sequence[str]  # paragraphs of the narrative, with single blanks between words
+    removed: Sequence[Removed]  # what cleaning removed, in order
+    raw_sha256: str  # SHA-256 of the file
+    file: str  # path of the file, for error messages
+    published_words: int | None = None  # number of words in Table 3; None for your own texts
 
     @cached_property
     def text(self) -> str:
@@ -70,14 +60,7 @@ class Book:
         return np.array([numbers.setdefault(word, len(numbers) + 1) for word in self.words], np.uint64)
 
     def stretch(self, first: int, n: int) -> memoryview:
-        """Return n words with single blanks between them, in UTF-8.
-
-        It is a view of one shared text, because excerpts overlap.
-
-        Args:
-            first: Index of the first word.
-            n: Number of words.
-        """
+        """Return n words with single blanks between them, in UTF-8: a view of one shared text, because excerpts overlap."""
         text, ends = self._joined
         return memoryview(text)[ends[first - 1] + 1 if first else 0 : ends[first + n - 1]]
 
@@ -102,11 +85,7 @@ class Book:
 
 
 def published_set(base_url: str = BASE_URL, progress: Progress = iter) -> list[Book]:
-    """Return the nine published books; those that are not in the cache are downloaded.
-
-    Args:
-        base_url: Address of Project Gutenberg or a mirror.
-        progress: Wraps the files, to show a progress bar.
+    """Return the nine published books; those that are not in the cache are downloaded from Project Gutenberg or a mirror.
 
     Raises:
         BadInput: A download is truncated or has another text.
@@ -118,15 +97,11 @@ def published_set(base_url: str = BASE_URL, progress: Progress = iter) -> list[B
 
 
 def books_from(folder: Path, progress: Progress = iter) -> list[Book]:
-    """Read the books of a folder.
+    """Read the books of a folder of `.txt` files in UTF-8; other files and subfolders are ignored.
 
-    If all `.txt` files of the folder are named like the nine books (`69087-0.txt`, `pg69087.txt` or `69087.txt`), it is the
-    published set. Any other folder is a set of your own: `book_idx` counts the files in name order, and a title comes from
-    the Project Gutenberg header, or else from the name of the file.
-
-    Args:
-        folder: Folder of the texts, in UTF-8. Other files and subfolders are ignored.
-        progress: Wraps the files, to show a progress bar.
+    If all of them are named like the nine books (`69087-0.txt`, `pg69087.txt` or `69087.txt`), it is the published set.
+    Any other folder is a set of your own: `book_idx` counts the files in name order, and a title comes from the Project
+    Gutenberg header, or else from the name of the file.
 
     Raises:
         BadInput: The folder or its texts do not exist, one of the nine books is missing or changed, or a text has another
@@ -143,7 +118,8 @@ def books_from(folder: Path, progress: Progress = iter) -> list[Book]:
         return _all_nine(folder, ids, progress)
     books: list[Book] = []
     for path in progress(files):
-        book = _own_book(path, len(books))
+        raw = read_text(path)
+        book = _book(path, raw, len(books), gutenberg_title(raw) or path.stem, Rules(), None)
         twin = next((files[other.index].name for other in books if other.sha256 == book.sha256), None)
         if twin:
             raise BadInput(f"{path}: expected each text once, got the same text as {twin}")
@@ -167,17 +143,12 @@ def _all_nine(folder: Path, ids: dict[Path, int], progress: Progress) -> list[Bo
 def _published(path: Path, book: Published) -> Book:
     raw = read_text(path)
     check_published(raw, book, str(path))
-    return _book(path, book.id, book.title, clean(raw, book.rules, str(path)), book.words)
+    return _book(path, raw, book.id, book.title, book.rules, book.words)
 
 
-def _own_book(path: Path, index: int) -> Book:
-    raw = read_text(path)
-    return _book(path, index, gutenberg_title(raw) or path.stem, clean(raw, Rules(), str(path)), None)
-
-
-def _book(path: Path, index: int, title: str, cleaned: Cleaned, published_words: int | None) -> Book:
+def _book(path: Path, raw: str, index: int, title: str, rules: Rules, published_words: int | None) -> Book:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    book = Book(index, title, cleaned.paragraphs, cleaned.removed, digest, str(path), published_words)
+    book = Book(index, title, *clean(raw, rules, str(path)), digest, str(path), published_words)
     if not re.search(r"[.?!…]", book.text):
         raise BadInput(f"{path}: expected prose with . ? or !, got no end of a sentence in {len(book.words)} words")
     return book

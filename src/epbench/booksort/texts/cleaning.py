@@ -44,23 +44,17 @@ _LOOSE_ITALIC = re.compile(r"(?<![\w_])_(?!_)|(?<!_)_(?![\w_])")
 
 @dataclass(frozen=True)
 class Rules:
-    """What general rules cannot know about a book.
+    """What general rules cannot know about a book."""
 
-    Attributes:
-        start: First line of the narrative, headings included. If empty, the narrative begins after the licence.
-        end: First line after the narrative. If empty, the narrative ends before the second part of the licence.
-        headings: Patterns of headings, which must match a whole block with single blanks.
-        sub_headings: Headings at the beginning of a paragraph, in order.
-        labels: Patterns of blocks that are labels of figures.
-        page_breaks: Whether blank lines also mark the ends of pages, inside sentences.
-    """
-
+    # First line of the narrative, headings included. If empty, the narrative begins after the licence.
     start: str = ""
+    # First line after the narrative. If empty, the narrative ends before the second part of the licence.
     end: str = ""
+    # Patterns of headings, which must match a whole block with single blanks.
     headings: Sequence[str] = GENERAL_HEADINGS
-    sub_headings: Sequence[str] = ()
-    labels: Sequence[str] = ()
-    page_breaks: bool = False
+    sub_headings: Sequence[str] = ()  # headings at the beginning of a paragraph, in order
+    labels: Sequence[str] = ()  # patterns of blocks that are labels of figures
+    page_breaks: bool = False  # whether blank lines also mark the ends of pages, inside sentences
 
 
 class Removed(NamedTuple):
@@ -85,24 +79,14 @@ def gutenberg_title(raw: str) -> str:
 
 
 def split_at_markers(raw: str) -> tuple[str, str, str]:
-    """Split a text at the START and END lines of Project Gutenberg.
-
-    Returns:
-        The text up to the START line, between the two lines, and from the END line on. Without such lines the first and
-        last parts are empty.
-    """
+    """Split a text before, between and from the START and END lines of Project Gutenberg; without them the ends are empty."""
     start = match.end() if (match := _START.search(raw)) else 0
     end = match.start() if (match := _END.search(raw, start)) else len(raw)
     return raw[:start], raw[start:end], raw[end:]
 
 
 def clean(raw: str, rules: Rules, where: str) -> Cleaned:
-    """Reduce a text to its narrative.
-
-    Args:
-        raw: Text of the file, with lines that end in a line feed.
-        rules: What is known about the book.
-        where: Name of the file, for error messages.
+    """Reduce a text, whose lines end in a line feed, to its narrative.
 
     Raises:
         BadInput: The first or last line of the narrative, or a sub-heading, is not where the rules say.
@@ -175,10 +159,7 @@ def _cut_brackets(text: str, removed: list[Removed]) -> str:
 
 
 def _blocks(text: str) -> list[str]:
-    """Split a text into blocks with single blanks.
-
-    If a text has very long lines, it was never broken into lines, and every line is a block.
-    """
+    """Split a text into blocks with single blanks; one with very long lines was never broken into lines: each is a block."""
     unwrapped = max(map(len, text.splitlines()), default=0) > 200
     blocks = text.splitlines() if unwrapped else re.split(r"\n\s*\n", text)
     return [" ".join(block.split()) for block in blocks if block.strip()]

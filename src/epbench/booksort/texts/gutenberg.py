@@ -24,23 +24,14 @@ _MOST_BYTES = 16_000_000  # of a download; the largest of the nine books has 3.4
 
 @dataclass(frozen=True)
 class Published:
-    """A book of the published set.
+    """A book of the published set."""
 
-    Attributes:
-        id: Number at Project Gutenberg.
-        title: Title in Table 3.
-        author: Author on the title page.
-        words: Number of words in Table 3, headings and footnotes included.
-        sha256: Hash of the text between the START and END lines, as `content_hash` computes it.
-        rules: Where its narrative begins and ends, and what its headings look like.
-    """
-
-    id: int
-    title: str
-    author: str
-    words: int
-    sha256: str
-    rules: Rules
+    id: int  # number at Project Gutenberg
+    title: str  # title in Table 3
+    author: str  # author on the title page
+    words: int  # number of words in Table 3, headings and footnotes included
+    sha256: str  # hash of the text between the START and END lines, as `content_hash` computes it
+    rules: Rules  # where its narrative begins and ends, and what its headings look like
 
 
 @cache
@@ -61,11 +52,6 @@ def content_hash(text: str) -> str:
 
 def check_published(raw: str, book: Published, where: str) -> None:
     """Check that a text is the complete, unchanged text of a book.
-
-    Args:
-        raw: Text of the file.
-        book: The book that it should be.
-        where: File or address, for error messages.
 
     Raises:
         BadInput: The text is truncated, or is another text.
@@ -100,13 +86,9 @@ class _Draft(io.FileIO):
 
 
 def download(book: Published, base_url: str = BASE_URL) -> Path:
-    """Return the file of a book, which is downloaded if it is not in the cache.
+    """Return the file of a book, which is downloaded if it is not in the cache, `$EPBENCH_CACHE/gutenberg`.
 
-    The cache is `$EPBENCH_CACHE/gutenberg`, or `~/.cache/epbench/gutenberg`.
-
-    Args:
-        book: The book.
-        base_url: Address of Project Gutenberg or a mirror; `/cache/epub/<id>/pg<id>.txt` is added to it.
+    `/cache/epub/<id>/pg<id>.txt` is added to the address of Project Gutenberg or a mirror.
 
     Raises:
         BadInput: The download is truncated, far too large or another text, after several attempts.
@@ -130,9 +112,8 @@ def download(book: Published, base_url: str = BASE_URL) -> Path:
         except BadInput:
             path.unlink()  # our own copy, damaged after it was checked
     pooch.get_logger().setLevel("ERROR")
-    shelf = pooch.create(
-        path.parent, base_url, registry={path.name: None}, urls={path.name: address}, retry_if_failed=_RETRIES
-    )
+    files = {"registry": {path.name: None}, "urls": {path.name: address}}
+    shelf = pooch.create(path.parent, base_url, retry_if_failed=_RETRIES, **files)
     try:
         return Path(shelf.fetch(path.name, downloader=fetch))
     except RequestException as error:
@@ -144,10 +125,6 @@ def download(book: Published, base_url: str = BASE_URL) -> Path:
 
 def read_text(path: Path, where: str = "") -> str:
     """Read a UTF-8 file, with or without a byte order mark, and return it with line feeds at the ends of lines.
-
-    Args:
-        path: Path of the file.
-        where: Name of the file in error messages; the path if empty.
 
     Raises:
         BadInput: The file has another encoding. The message gives the byte and its offset.

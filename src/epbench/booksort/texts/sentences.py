@@ -26,13 +26,10 @@ _ROMAN = re.compile(r"[ivxlc]+", re.I)
 def sentence_starts(paragraphs: Sequence[str]) -> list[int]:
     """Return the indices of the words that begin a sentence, in ascending order, counted over all paragraphs.
 
-    A sentence ends at `.` `?` `!` or `…`, with any closing quotes and brackets, if the next word can begin a sentence: it has
-    a letter or digit and is not in lower case. The full stop of an abbreviation, initial, decimal or numbered section does
-    not end a sentence, nor does a semicolon. A quoted question does not end the sentence that continues with its speaker.
-    A paragraph begins a sentence unless it starts in lower case.
-
-    Args:
-        paragraphs: Paragraphs of the text, with single blanks.
+    A sentence ends at `.` `?` `!` or `…`, with any closing quotes and brackets, if the next word can begin a sentence: it
+    has a letter or digit and is not in lower case. The full stop of an abbreviation, initial, decimal or numbered section
+    does not end a sentence, nor does a semicolon. A quoted question does not end the sentence that continues with its
+    speaker. A paragraph begins a sentence unless it starts in lower case.
     """
     starts: list[int] = []
     first = 0
@@ -62,14 +59,7 @@ def _can_begin(word: str) -> bool:
 
 
 def _shortened(core: str, words: Sequence[str], i: int, begins: bool) -> bool:
-    """Return whether the full stop of word i belongs to an abbreviation, an initial or a number.
-
-    Args:
-        core: The word without closing quotes and brackets.
-        words: All words of the paragraph.
-        i: Index of the word.
-        begins: Whether the word begins a sentence.
-    """
+    """Whether the full stop of word i, without closing quotes `core`, is of an abbreviation, an initial or a number."""
     stem = core.lstrip(_OPENING)
     bare = stem[:-1].lower()
     following = words[i + 1].strip(_OPENING + _CLOSING + _ENDS + ",;:") if i + 1 < len(words) else ""
@@ -86,10 +76,7 @@ def _shortened(core: str, words: Sequence[str], i: int, begins: bool) -> bool:
 
 
 def _speaker_follows(core: str, word: str, words: Sequence[str], i: int) -> bool:
-    """Return whether a speaker follows a quoted question, as in “What?” Miss Russell asked.
-
-    A speaker is one to three capitalised words and a verb of speaking.
-    """
+    """Whether a speaker, one to three capitalised words and a verb, follows a quoted question: “What?” Miss Russell asked."""
     if core[-1] == "." or len(word) == len(core):
         return False
     for name in range(1, 4):

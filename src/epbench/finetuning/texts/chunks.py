@@ -15,21 +15,11 @@ _log = logging.getLogger(__name__)
 def chunks_of(words: Sequence[str], starts: Sequence[int], n_words: int = 5000) -> list[range]:
     """Divide a text into consecutive chunks that end where a sentence ends; no word is lost or comes twice.
 
-    The text is divided evenly. A rest of at most a tenth of a chunk does not become a chunk of its own: 5,300 words are one
-    chunk of 5,300, and 10,400 are two of about 5,200. So a chunk has at most a tenth more than `n_words`, and of two or
-    more chunks each has more than half of `n_words`, as far as sentences allow it: each cut is moved to the nearest word
-    that begins a sentence. If there is none within half a chunk, the text is cut inside a sentence, and the log says so.
-
-    Args:
-        words: The words of the text.
-        starts: The indices of the words that begin a sentence, in ascending order.
-        n_words: The wanted number of words in a chunk, at least 1; the paper has 5,000.
-
-    Returns:
-        The indices of the words of each chunk, at least one; no chunks if there are no words.
-
-    Raises:
-        BadInput: `n_words` is less than 1.
+    The text is divided evenly. A rest of at most a tenth of a chunk does not become a chunk of its own: 5,300 words are
+    one chunk of 5,300, and 10,400 are two of about 5,200. So a chunk has at most a tenth more than `n_words`, and of two
+    or more chunks each has more than half of `n_words`, as far as sentences allow it: each cut is moved to the nearest of
+    `starts`, the words that begin a sentence. If there is none within half a chunk, the text is cut inside a sentence,
+    and the log says so. BadInput if `n_words` is less than 1.
     """
     if n_words < 1:
         raise BadInput(f"words in a chunk: expected at least 1, found {n_words}")
@@ -54,15 +44,8 @@ def _cut(starts: Sequence[int], i: int, n_chunks: int, n: int) -> int:
 def chunk_texts(paragraphs: Sequence[str], starts: Sequence[int], n_words: int = 5000) -> list[str]:
     """Return the text of each chunk, with a blank line between paragraphs, so that a heading stays one.
 
-    Words of a paragraph have single blanks between them. A paragraph that is cut goes on in the next chunk.
-
-    Args:
-        paragraphs: The paragraphs of the text.
-        starts: The indices of the words that begin a sentence, counted through the whole text, in ascending order.
-        n_words: The wanted number of words in a chunk, at least 1.
-
-    Raises:
-        BadInput: `n_words` is less than 1.
+    Words of a paragraph have single blanks between them. A paragraph that is cut goes on in the next chunk. `starts` are
+    counted through the whole text. BadInput if `n_words` is less than 1.
     """
     lists = [paragraph.split() for paragraph in paragraphs]
     ends = [0, *accumulate(map(len, lists))]

@@ -62,11 +62,10 @@ class Source(NamedTuple):
 def find_source(source: str) -> Source:
     """Find the files with the rows of a source.
 
-    Args:
-        source: A file of JSON Lines, Parquet, or JSON with one array; a folder with such files; or the name of a dataset on
-            the Hub, whose files are downloaded unless they are in the Hub's cache. Of a folder or dataset, all Parquet
-            files are taken, or else all of JSON Lines, or else of JSON; if some have a path with a part that begins with
-            "train", only these.
+    That is a file of JSON Lines, Parquet, or JSON with one array; a folder with such files; or the name of a dataset on
+    the Hub, whose files are downloaded unless they are in the Hub's cache. Of a folder or dataset, all Parquet files are
+    taken, or else all of JSON Lines, or else of JSON; if some have a path with a part that begins with "train", only
+    these.
 
     Raises:
         BadInput: There are no such files, or the Hub cannot be reached and its cache has none.
@@ -192,27 +191,17 @@ def load_instructions(
     n_held_out: int,
     progress: Progress = no_progress,
 ) -> Instructions:
-    """Choose examples of a source.
+    """Choose `n` examples of a source to train on, and others to hold out; see `find_source` and `examples_of`.
 
-    Rows of the categories in `LEFT_OUT` (in any case, with `_` as a blank) and rows without an answer are left out. Each of
-    the others has a number: the SHA-256 of the JSON text of `[seed, messages]`, a list of objects with `role` and `content`.
-    The rows are taken in ascending order of this number, so the choice depends neither on the order of the rows nor on the
-    machine. Equal conversations have one number and count once. A row is passed over if it has more than
+    Rows of the categories in `LEFT_OUT` (in any case, with `_` as a blank) and rows without an answer are left out. Each
+    of the others has a number: the SHA-256 of the JSON text of `[seed, messages]`, a list of objects with `role` and
+    `content`. The rows are taken in ascending order of this number, so the choice depends neither on the order of the
+    rows nor on the machine. Equal conversations have one number and count once. A row is passed over if it has more than
     `tokens.max_length` tokens, if it spells a special token, or if the chat template cannot write it. The first n that
     remain are trained, and the next ones are held out.
 
-    Args:
-        source: A file, a folder, or a dataset on the Hub; see `find_source` and `examples_of`.
-        n: The number of examples to train on.
-        seed: Of the choice.
-        tokens: Turns them into samples.
-        learn: Which tokens are learned; see `SampleTokens.dialogue`.
-        n_held_out: The number of examples that are held out.
-        progress: Shows a progress bar.
-
-    Returns:
-        The examples. The facts count what was left out in the whole source (`categories_left_out`, `without_answer`,
-        `repeated`), and what was passed over before enough were found (`too_long`, `not_written`).
+    The facts count what was left out in the whole source (`categories_left_out`, `without_answer`, `repeated`), and what
+    was passed over before enough were found (`too_long`, `not_written`).
 
     Raises:
         BadInput: The source cannot be had or read, a row is not an example, or there are fewer than `n + n_held_out`.
@@ -237,7 +226,7 @@ class _Counts:
     """What was found in a source and left out."""
 
     rows: int = 0
-    categories: Counter[str] = field(default_factory=Counter)
+    categories_left_out: Counter[str] = field(default_factory=Counter)
     without_answer: int = 0
     repeated: int = 0
     too_long: int = 0
@@ -245,14 +234,8 @@ class _Counts:
     reason: str = ""
 
     def facts(self) -> dict[str, Any]:
-        return {
-            "rows": self.rows,
-            "categories_left_out": dict(sorted(self.categories.items())),
-            "without_answer": self.without_answer,
-            "repeated": self.repeated,
-            "too_long": self.too_long,
-            "not_written": self.not_written,
-        }
+        counts = {name: value for name, value in vars(self).items() if name != "reason"}
+        return counts | {"categories_left_out": dict(sorted(self.categories_left_out.items()))}
 
 
 def _choose(
@@ -295,7 +278,7 @@ def _numbered(examples: Iterable[Example], seed: int, counts: _Counts) -> Iterat
     for category, messages in examples:
         counts.rows += 1
         if category and (plain := " ".join(category.casefold().replace("_", " ").split())) in LEFT_OUT:
-            counts.categories[plain] += 1
+            counts.categories_left_out[plain] += 1
         elif not messages:
             counts.without_answer += 1
         elif (number := hashlib.sha256(json.dumps([seed, messages]).encode()).digest()) in seen:

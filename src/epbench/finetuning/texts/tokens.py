@@ -32,11 +32,7 @@ _PLACE = re.compile("\ue000(\\d+)\ue001")  # stands for a message; a template tr
 
 
 def check_turns(messages: Sequence[Message]) -> None:
-    """Check that a conversation begins with the user, perhaps after the system, and ends with an answer.
-
-    Raises:
-        BadInput: It does not, or an answer is blank.
-    """
+    """Check that a conversation begins with the user, perhaps after the system, and ends with an answer; none may be blank."""
     roles = [message["role"] for message in messages]
     turns = roles[roles[:1] == ["system"] :]
     if not set(turns) <= {"user", "assistant"} or turns[:1] != ["user"] or turns[-1] != "assistant":
@@ -48,13 +44,10 @@ def check_turns(messages: Sequence[Message]) -> None:
 
 
 def written_turns(prompts: PromptTokens, messages: Sequence[Message]) -> tuple[str, list[Span]]:
-    """Write a conversation, and find each message in what was written.
+    """Write a conversation, and find where each message begins and ends in what was written.
 
-    The conversation is written a second time with other words for the messages. So it is known what the template adds, and
-    a message is found even if the same words occur elsewhere. White space at the ends of a message may be missing.
-
-    Returns:
-        The text, and where each message begins and ends in it.
+    The conversation is written a second time with other words for the messages. So it is known what the template adds,
+    and a message is found even if the same words occur elsewhere. White space at the ends of a message may be missing.
 
     Raises:
         BadInput: The chat template fails, or what it writes is more than the messages and words of its own.
@@ -120,9 +113,7 @@ def tokenised(tokenizer: Any, text: str) -> Tokens:
 def marks_of(tokenizer: Any, written: Iterable[int]) -> re.Pattern[str]:
     """Return a pattern of the marks that a tokenizer reads as one token each, wherever they stand.
 
-    Args:
-        tokenizer: The tokenizer of transformers.
-        written: The ids of a conversation. Some templates write marks that the tokenizer does not call special.
+    `written` are the ids of a conversation: some templates write marks that the tokenizer does not call special.
     """
     added, ids = tokenizer.added_tokens_decoder, set(written)
     marks = {token.content for id_, token in added.items() if token.special or id_ in ids}
@@ -131,11 +122,7 @@ def marks_of(tokenizer: Any, written: Iterable[int]) -> re.Pattern[str]:
 
 
 def check_spelling(marks: re.Pattern[str], messages: Sequence[Message]) -> None:
-    """Check that no message spells a mark: as a token it would end the turn or the text, whatever was meant by it.
-
-    Raises:
-        BadInput: A message does.
-    """
+    """Refuse a message that spells a mark: as a token it would end the turn or the text, whatever was meant by it."""
     for number, message in enumerate(messages):
         if mark := marks.search(message["content"]):
             raise BadInput(
@@ -149,16 +136,12 @@ Learn = Literal["all", "text"]
 
 
 class SampleTokens:
-    """Turns texts into samples with one tokenizer.
+    """Turns texts into samples with one fast tokenizer of transformers, which knows where each token stands in a text.
 
     A sample begins as a prompt does, and ends with a token that ends a turn or a text; if the chat template writes none,
-    it is the tokenizer's own. What is learned goes by positions, so it does not matter whether such a token also pads.
-
-    A message that spells a special token, such as `<|im_end|>`, is refused: tokenizers do not tell it from a real one.
-
-    Args:
-        tokenizer: A fast tokenizer of transformers, which knows where each token stands in a text.
-        max_length: The largest number of tokens of a reading or a question; None for no limit. Nothing is ever cut.
+    it is the tokenizer's own. What is learned goes by positions, so it does not matter whether such a token also pads. A
+    message that spells a special token, such as `<|im_end|>`, is refused: tokenizers do not tell it from a real one.
+    `max_length` is the largest number of tokens of a reading or a question; None for no limit. Nothing is ever cut.
 
     Raises:
         BadInput: The tokenizer is not a fast one.
@@ -175,15 +158,10 @@ class SampleTokens:
         self.prompts = PromptTokens(tokenizer)
 
     def reading(self, id: str, kind: Kind, system: str, user: str, text: str, learn: Learn) -> Sample:
-        """Return a text that the model reads: a system and a user message, and no answer.
+        """Return a text that the model reads: a system message, which may be empty, and a user message, and no answer.
 
-        Args:
-            id: Of the sample.
-            kind: Of the sample.
-            system: The system message; it may be empty.
-            user: The user message.
-            text: The part of the user message that is the book's own text. If it occurs several times, the last counts.
-            learn: Which tokens are learned: `"all"`, or with `"text"` those of `text` and the one at the end.
+        `text` is the part of the user message that is the book's own; if it occurs several times, the last counts. It is
+        learned with the token at the end, or all tokens are.
 
         Raises:
             BadInput: The text is blank or not in the user message, a message spells a special token, the chat template
@@ -206,16 +184,13 @@ class SampleTokens:
         return sample
 
     def dialogue(self, id: str, messages: Sequence[Message], learn: Learn) -> Sample:
-        """Return an example of following instructions; it may be longer than `max_length`.
+        """Return an example of following instructions, which ends with an answer; it may be longer than `max_length`.
 
-        Args:
-            id: Of the sample.
-            messages: The system's, which may be missing, then the user's and the assistant's. The assistant's is the last.
-            learn: Which tokens are learned: `"all"`, or with `"text"` those of the answers and the ones that end them.
+        The answers and the tokens that end them are learned, or all tokens are.
 
         Raises:
-            BadInput: The turns are others, an answer is blank, a message spells a special token, the chat template fails or
-                changes a message, or no token ends a text.
+            BadInput: The turns are others, an answer is blank, a message spells a special token, the chat template fails
+                or changes a message, or no token ends a text.
         """
         with _naming(id):
             check_turns(messages)
@@ -235,18 +210,13 @@ class SampleTokens:
     def answer(self, id: str, request: Request, answer: str) -> Sample:
         """Return a question with its answer: the prompt as the model is asked, the answer, and the token that ends it.
 
-        What follows the prompt is what the model has to write, and all that is learned. If the request says how the answer
-        begins, `answer` goes on there, after a blank. What a template writes between a prompt and an answer, such as an
-        empty block of reasoning, stands there too; what it writes behind the end of an answer does not.
-
-        Args:
-            id: Of the sample.
-            request: The question; the sample begins with the token ids of `PromptTokens.ids(request)`.
-            answer: The answer, without what `request.answer_start` says.
+        What follows the prompt is what the model has to write, and all that is learned. If the request says how the
+        answer begins, `answer` goes on there, after a blank. What a template writes between a prompt and an answer, such
+        as an empty block of reasoning, stands there too; what it writes behind the end of an answer does not.
 
         Raises:
-            BadInput: The answer is blank or spells a special token, the chat template fails or changes a message, no token
-                ends a text, or the sample is longer than `max_length`.
+            BadInput: The answer is blank or spells a special token, the chat template fails or changes a message, no
+                token ends a text, or the sample is longer than `max_length`.
         """
         with _naming(id):
             if not answer.strip():
@@ -265,11 +235,7 @@ class SampleTokens:
         return sample
 
     def _continued(self, text: str, ids: Sequence[int], rest: str) -> list[int]:
-        """Return the ids of what follows a text that has its ids already, because the model gets it by itself.
-
-        They are those in the whole text, unless one token would hold the end of the text and more. Then they are those
-        behind a line feed: at the very beginning, some tokenizers put a blank before the first word.
-        """
+        """The ids of what follows a text with its ids: those in the whole, or behind a line feed where a token spans both."""
         line_feed = tokenised(self.tokenizer, "\n").ids
         for before, known in ((text, list(ids)), ("\n", line_feed)):
             joined = tokenised(self.tokenizer, before + rest).ids
@@ -303,9 +269,8 @@ class SampleTokens:
 
     @cached_property
     def _example(self) -> tuple[str, list[Span]]:
-        return written_turns(
-            self.prompts, [{"role": "user", "content": "question"}, {"role": "assistant", "content": "answer"}]
-        )
+        turns = (("user", "question"), ("assistant", "answer"))
+        return written_turns(self.prompts, [{"role": role, "content": content} for role, content in turns])
 
     @cached_property
     def _turn(self) -> _Turn:
@@ -320,10 +285,6 @@ class SampleTokens:
 
 def load_sample_tokens(base: str, max_length: int) -> SampleTokens:
     """Load the tokenizer of a model. A sample may be as long as the model's window allows, and at most `max_length`.
-
-    Args:
-        base: The folder of the model, or its name on the Hub.
-        max_length: The largest number of tokens of a reading or a question.
 
     Raises:
         BadInput: There is no such model, or its tokenizer is not a fast one.

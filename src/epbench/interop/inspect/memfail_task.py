@@ -48,11 +48,7 @@ class Asked:
 
 @lru_cache(maxsize=16)
 def load(dataset: str, config: str) -> Loaded:
-    """Return a config; it is read once.
-
-    Raises:
-        BadInput: The dataset or the config does not exist.
-    """
+    """Return a config; it is read once."""
     return load_memfail(dataset, config)
 
 

@@ -102,9 +102,7 @@ def latest() -> Metric:
 
     def measure(scores: list[SampleScore]) -> Value:
         asked, f1 = _as_questions(scores)
-        return _if_any(
-            "latest", [value for question, value in zip(asked, f1, strict=True) if scoring.is_latest(question)]
-        )
+        return _if_any("latest", [value for one, value in zip(asked, f1, strict=True) if scoring.is_latest(one)])
 
     return measure
 

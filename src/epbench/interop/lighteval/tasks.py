@@ -52,19 +52,15 @@ def _book_question(name: str, memory: str, line: Mapping[str, Any], task_name: s
     return Doc(query=_query(request), choices=reference, gold_index=0, specific={"dataset": name, "id": line["id"]})
 
 
-def _mark(doc: Doc, model_response: ModelResponse) -> tulving_questions.Mark:
-    assert doc.specific
-    row = tulving_questions.row(doc.specific["dataset"], doc.specific["id"])
-    answer = (model_response.text_post_processed or model_response.text)[0]
-    return tulving_questions.mark(row, answer)
-
-
 class Marks(SampleLevelComputation):  # type: ignore[misc]
     """What each answer counts for; see `epbench.interop.tulving_questions.Mark`."""
 
     def compute(self, doc: Doc, model_response: ModelResponse, **others: Any) -> dict[str, Any]:
         """Judge one answer."""
-        return _mark(doc, model_response)._asdict()
+        assert doc.specific
+        row = tulving_questions.row(doc.specific["dataset"], doc.specific["id"])
+        answer = (model_response.text_post_processed or model_response.text)[0]
+        return tulving_questions.mark(row, answer)._asdict()
 
 
 def _tulving_scores(marks: Sequence[Mapping[str, Any]]) -> dict[str, float]:

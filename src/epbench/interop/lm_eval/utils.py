@@ -50,12 +50,10 @@ def check_prompts_fit(
 ) -> None:
     """Count the tokens of the longest prompts with the model's tokenizer, before its weights are loaded.
 
-    Args:
-        requests: What is asked.
-        model_args: The harness's arguments of the model: `pretrained`, or the name `model` behind an address; perhaps
-            another `tokenizer`, and `max_length` or `max_model_len`. Where they do not say enough, a warning is logged.
-            Nothing is checked for a model without such arguments, which is a class of the user's own or a dummy.
-        others: By name of a memory, what makes its requests, so that the message can name those that fit.
+    The harness's arguments of the model are `pretrained`, or the name `model` behind an address; perhaps another
+    `tokenizer`, and `max_length` or `max_model_len`. Where they do not say enough, a warning is logged. Nothing is
+    checked for a model without such arguments, which is a class of the user's own or a dummy. `others` makes the requests
+    of other memories, so that the message can name those that fit.
 
     Raises:
         BadInput: A prompt and its answer do not fit. The message has the needed and the available tokens.
@@ -124,14 +122,7 @@ def prompt_of(doc: Mapping[str, Any]) -> str:
 
 
 def book_questions(*, datasets: str, book: str, memory: str, judge: str, **model_args: Any) -> dict[str, Dataset]:
-    """Load the questions about a book.
-
-    Args:
-        datasets: Where the datasets are: a namespace on the Hub, or a folder that has their folders.
-        book: The name of the dataset there.
-        memory: What the model sees: `in-context` or `none`.
-        judge: Who judges: `lexical` or `minilm`.
-        model_args: What the harness knows of the model; see `check_prompts_fit`.
+    """Load the questions about a book of a namespace on the Hub, or of a folder that has the folders of datasets.
 
     Raises:
         BadInput: There is no such dataset or judge, or a prompt does not fit the model's window.
@@ -172,11 +163,7 @@ def _score(name: str, marks: Sequence[Sequence[Any]]) -> float:
 
 
 def pair_questions(*, datasets: str, config: str, memory: str, **model_args: Any) -> dict[str, Dataset]:
-    """Load the pairs of a config of Book-SORT; for the arguments, see `book_questions`.
-
-    Raises:
-        BadInput: There is no such dataset or config, or a prompt does not fit the model's window.
-    """
+    """Load the pairs of a config of Book-SORT; see `book_questions`."""
     from datasets import Dataset
 
     name = f"{datasets}/booksort"

@@ -42,24 +42,17 @@ READER = ("memory", "model", "top_k", "keep_order", "retriever", "temperature", 
 
 @dataclass(frozen=True, kw_only=True)
 class Rejudging:
-    """Which answers are judged again, and by whom.
+    """Which answers are judged again, and by whom."""
 
-    Attributes:
-        folder: The folder of the run.
-        dataset: The dataset of the run: a name on the Hub, or its folder.
-        judge: The other judge.
-        said: What the run must be, by any of the names in `READER`, and: prompts, the file of the reader's prompt pack;
-            answers, the file whose answers the run scored; and, beside the model, base_url, the address of its endpoint. A
-            published run is asked for none of this.
-        limit: The number of questions of a trial; None for all of the run.
-        shard: Which part of the questions is a trial, as `i/n`; that of the run is all of it, and so is None.
-    """
-
-    folder: Path
-    dataset: str
-    judge: Judge
+    folder: Path  # the folder of the run
+    dataset: str  # the dataset of the run: a name on the Hub, or its folder
+    judge: Judge  # the other judge
+    # What the run must be, by any of the names in `READER`, and: prompts, the file of the reader's prompt pack;
+    # answers, the file whose answers the run scored; and, beside the model, base_url, the address of its endpoint. A
+    # published run is asked for none of this.
     said: Mapping[str, Any] = field(default_factory=dict)
-    limit: int | None = None
+    limit: int | None = None  # the number of questions of a trial; None for all of the run
+    # Which part of the questions is a trial, as `i/n`; that of the run is all of it, and so is None
     shard: str | None = None
 
 

@@ -29,21 +29,13 @@ from epbench.tulving.judging.verdicts import JudgeInput
 
 @dataclass(frozen=True)
 class Draft:
-    """A calibration answer before it is put into the form that a judge gets.
-
-    Attributes:
-        question: The question.
-        text: The answer.
-        scores: 1 or 0.5 for each true item that it names; the others score 0.
-        n_items: Number of different things of the requested kind that it names.
-        order: What it names, in its order; may be left out where nothing true is named in full.
-    """
+    """A calibration answer before it is put into the form that a judge gets."""
 
     question: CalibrationQuestion
     text: str
-    scores: Mapping[str, float]
-    n_items: int
-    order: Sequence[str] = ()
+    scores: Mapping[str, float]  # 1 or 0.5 for each true item that it names; the others score 0
+    n_items: int  # number of different things of the requested kind that it names
+    order: Sequence[str] = ()  # what it names, in its order; may be left out where nothing true is named in full
 
 
 def _naming(
@@ -263,21 +255,14 @@ FEWEST, USUAL = 20, 30  # answers per kind
 
 @dataclass(frozen=True)
 class CalibrationAnswer:
-    """An answer, and what a judge should find in it.
+    """An answer, and what a judge should find in it."""
 
-    Attributes:
-        kind: One of `KINDS`.
-        judge_input: What the judge gets; its reference is empty where nothing matches the question.
-        scores: For each true item, repeats included: 1 if named, 0.5 if named in part, 0 if not named.
-        n_items: Number of different things of the requested kind that the answer names, false ones included.
-        order: The true items in the order of the answer; None where no order is asked for, or where it does not count
-            because an item is missing or named in part only.
-    """
-
-    kind: str
-    judge_input: JudgeInput
-    scores: tuple[float, ...]
-    n_items: int
+    kind: str  # one of `KINDS`
+    judge_input: JudgeInput  # what the judge gets; its reference is empty where nothing matches the question
+    scores: tuple[float, ...]  # for each true item, repeats included: 1 if named, 0.5 if named in part, 0 if not named
+    n_items: int  # number of different things of the requested kind that the answer names, false ones included
+    # The true items in the order of the answer; None where no order is asked for, or where it does not count because an
+    # item is missing or named in part only
     order: tuple[str, ...] | None
 
     @cached_property

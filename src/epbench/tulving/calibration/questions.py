@@ -23,23 +23,15 @@ _SMALL_WORDS = frozenset(["of", "the", "de", "del"])
 
 
 class CalibrationQuestion(NamedTuple):
-    """A question with its true items.
-
-    Attributes:
-        trace: As in the dataset.
-        get: As in the dataset.
-        question: As in the dataset.
-        cue: What the question gives, in words.
-        reference: The true items; empty where nothing matches. Dates of a chronological question are in their order.
-        others: Three false items of the same sort that share no word and no month with the true ones.
-    """
+    """A question with its true items."""
 
     trace: Trace
     get: Get
     question: str
-    cue: str
+    cue: str  # what the question gives, in words
+    # The true items; empty where nothing matches. Dates of a chronological question are in their order.
     reference: tuple[str, ...]
-    others: tuple[str, ...]
+    others: tuple[str, ...]  # three false items of the same sort that share no word and no month with the true ones
 
 
 def ask(

@@ -198,15 +198,10 @@ _WORD = re.compile(r"\w+")
 
 
 class Found(NamedTuple):
-    """A mention in a text.
+    """A mention in a text."""
 
-    Attributes:
-        fact: `date`, `location`, `entity` or `content`.
-        name: The name, or the date as it is written.
-    """
-
-    fact: str
-    name: str
+    fact: str  # `date`, `location`, `entity` or `content`
+    name: str  # the name, or the date as it is written
 
 
 class Vocabulary:

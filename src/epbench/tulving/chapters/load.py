@@ -29,17 +29,11 @@ RULE_WRITERS: Mapping[str, Callable[[Universe, int, int], Writer]] = {
 
 @dataclass(frozen=True)
 class Checker:
-    """Which model checks the chapters of a model.
+    """Which model checks the chapters of a model."""
 
-    Attributes:
-        name: The checker's name, as for a writer; by default, the writer checks its own chapters.
-        base_url: The checker's endpoint, if it is not the writer's.
-        window: The checker's window in tokens, if its endpoint does not report one.
-    """
-
-    name: str | None = None
-    base_url: str | None = None
-    window: int | None = None
+    name: str | None = None  # the checker's name, as for a writer; by default, the writer checks its own chapters
+    base_url: str | None = None  # the checker's endpoint, if it is not the writer's
+    window: int | None = None  # the checker's window in tokens, if its endpoint does not report one
 
 
 def load_writer(

@@ -28,15 +28,10 @@ BARREN_ROUNDS, BARREN_CANDIDATES = 2, 20
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a dataset card says about chapters that were written by rules.
+    """What a dataset card says about chapters that were written by rules."""
 
-    Attributes:
-        made: How a chapter was made: the end of a sentence that begins with "each chapter was".
-        limits: What the prose is like, and what follows for scores, in full sentences.
-    """
-
-    made: str
-    limits: str
+    made: str  # how a chapter was made: the end of a sentence that begins with "each chapter was"
+    limits: str  # what the prose is like, and what follows for scores, in full sentences
 
 
 class Writer(Protocol):
@@ -107,43 +102,27 @@ class RuleWriter(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One round (a row of Table 7): candidates = accepted + failed_exact + failed_llm.
+    """One round (a row of Table 7): candidates = accepted + failed_exact + failed_llm."""
 
-    Attributes:
-        candidates: The number of candidates, one for each event without a chapter.
-        accepted: How many passed all checks.
-        failed_exact: How many failed an exact check (Appendix B.1.6), or were cut off, empty or refused.
-        failed_llm: How many passed the exact checks and failed the check by a model (Appendix B.1.7).
-        failed_checks: The number of candidates that failed each check; a candidate may fail several.
-    """
-
-    candidates: Whole
-    accepted: Whole
-    failed_exact: Whole
-    failed_llm: Whole
-    failed_checks: Mapping[str, Whole]
+    candidates: Whole  # the number of candidates, one for each event without a chapter
+    accepted: Whole  # how many passed all checks
+    failed_exact: Whole  # how many failed an exact check (Appendix B.1.6), or were cut off, empty or refused
+    failed_llm: Whole  # how many passed the exact checks and failed the check by a model (Appendix B.1.7)
+    failed_checks: Mapping[str, Whole]  # the number of candidates that failed each check; a candidate may fail several
 
 
 @dataclass(frozen=True)
 class Writing:
-    """How the chapters of a book were written.
+    """How the chapters of a book were written."""
 
-    Attributes:
-        writer: The name of the writer.
-        iterations: The rounds, in order.
-        dropped: The events without a chapter, with the checks that their last candidates failed, by the number of the
-            event (from 0).
-        ended_early: Whether the writing ended before the last round, because too many candidates in a row had failed.
-        about: What else the writer reports.
-        description: How a writer that follows rules made the chapters; None for a model.
-    """
-
-    writer: str
-    iterations: Sequence[Iteration]
+    writer: str  # the name of the writer
+    iterations: Sequence[Iteration]  # the rounds, in order
+    # By the number of an event without a chapter, from 0: the event, and the checks that its last candidate failed
     dropped: Mapping[int, tuple[Event, list[str]]]
+    # Whether the writing ended before the last round, because too many candidates in a row had failed
     ended_early: bool = False
-    about: Mapping[str, Any] = field(default_factory=dict)
-    description: Description | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)  # what else the writer reports
+    description: Description | None = None  # how a writer that follows rules made the chapters; None for a model
 
     @property
     def checker(self) -> str | None:

@@ -48,28 +48,17 @@ _MAY_HOLD = {"nothing": ["title"], "question_about_nothing": ["title"]}
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """A pack of prompts. One of `book`, `passages` and `nothing` is followed by a blank line and `question`.
+    """A pack of prompts. One of `book`, `passages` and `nothing` is followed by a blank line and `question`."""
 
-    Attributes:
-        system: the system message; it may be empty.
-        book: the words around the whole book, `{book}`.
-        passages: the words around everything that was retrieved, `{passages}`.
-        passage: the words around each retrieved passage, `{passage}`.
-        nothing: the words in place of a book, which may name it by its `{title}`; they may be empty.
-        question: the words around the question, `{question}`.
-        between_passages: what stands between two passages.
-        question_about_passages: takes the place of `question` after passages; None for the same.
-        question_about_nothing: takes its place after `nothing`, and may have `{title}`, too; None for the same.
-    """
-
-    system: str
-    book: str
-    passages: str
-    passage: str
-    nothing: str
-    question: str
-    between_passages: str = "\n\n\n"
-    question_about_passages: str | None = None
+    system: str  # the system message; it may be empty
+    book: str  # the words around the whole book, `{book}`
+    passages: str  # the words around everything that was retrieved, `{passages}`
+    passage: str  # the words around each retrieved passage, `{passage}`
+    nothing: str  # the words in place of a book, which may name it by its `{title}`; they may be empty
+    question: str  # the words around the question, `{question}`
+    between_passages: str = "\n\n\n"  # what stands between two passages
+    question_about_passages: str | None = None  # takes the place of `question` after passages; None for the same
+    # Takes its place after `nothing`, and may have `{title}`, too; None for the same
     question_about_nothing: str | None = None
 
 

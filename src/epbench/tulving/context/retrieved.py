@@ -93,17 +93,12 @@ FIRST, BETWEEN = datetime(2025, 1, 6, 9), timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class Remembered:
-    """What a system remembers of a book.
+    """What a system remembers of a book."""
 
-    Attributes:
-        found: by id of the question, the memories that were retrieved, best first.
-        failures: by id of the question, why there are no memories to show a reader: the question has failed.
-        warnings: what a reader of the results has to know.
-    """
-
-    found: Mapping[str, list[str]]
+    found: Mapping[str, list[str]]  # by id of the question, the memories that were retrieved, best first
+    # By id of the question, why there are no memories to show a reader: the question has failed
     failures: Mapping[str, str]
-    warnings: Sequence[str]
+    warnings: Sequence[str]  # what a reader of the results has to know
 
 
 def gold_texts(

@@ -19,25 +19,15 @@ NO_ANSWER = "Nothing in the book answers that."
 
 @dataclass(frozen=True)
 class BookData:
-    """Everything that the dataset of one book holds.
+    """Everything that the dataset of one book holds."""
 
-    Attributes:
-        title: The title of the book, unique to its universe, seed and length.
-        chapters: The chapters in the order of the book.
-        questions: All questions, in the order of the dataset.
-        selected: The questions that are asked.
-        text: The whole book as published, word for word; "" for a book that is assembled from its chapters.
-        writing: How the chapters were written; None for a published book.
-        universe_hash: The hash of the files of a universe of the user's own; None for one of the package.
-    """
-
-    title: str
-    chapters: Sequence[Chapter]
-    questions: Sequence[Question]
-    selected: Sequence[Question]
-    text: str = ""
-    writing: Writing | None = None
-    universe_hash: str | None = None
+    title: str  # the title of the book, unique to its universe, seed and length
+    chapters: Sequence[Chapter]  # the chapters in the order of the book
+    questions: Sequence[Question]  # all questions, in the order of the dataset
+    selected: Sequence[Question]  # the questions that are asked
+    text: str = ""  # the whole book as published, word for word; "" for a book that is assembled from its chapters
+    writing: Writing | None = None  # how the chapters were written; None for a published book
+    universe_hash: str | None = None  # hash of the files of a universe of the user's own; None for one of the package
 
     def book(self) -> str:
         """The text of the whole book."""

@@ -32,21 +32,13 @@ _BLOCK = 1 << 16  # candidates
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What one chapter tells.
+    """What one chapter tells."""
 
-    Attributes:
-        time: The day of the event.
-        space: The name of the location.
-        entity: The full name of the main character.
-        content: The kind of event.
-        detail: What the main character does there, such as `Demonstrated a backflip`.
-    """
-
-    time: date
-    space: str
-    entity: str
-    content: str
-    detail: str
+    time: date  # the day of the event
+    space: str  # the name of the location
+    entity: str  # the full name of the main character
+    content: str  # the kind of event
+    detail: str  # what the main character does there, such as `Demonstrated a backflip`
 
     @property
     def day(self) -> str:
@@ -155,23 +147,14 @@ MOST_PARAGRAPHS = 10
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How one chapter must be built.
+    """How one chapter must be built."""
 
-    Attributes:
-        n_paragraphs: The number of paragraphs, 1 to 10.
-        space: The paragraph, from 1, that alone names the location.
-        time: The paragraph that alone names the date.
-        entity: The paragraph that alone has the full name.
-        content: The paragraph that alone tells the detail.
-        style: The style of the chapter, one of the universe's.
-    """
-
-    n_paragraphs: int
-    space: int
-    time: int
-    entity: int
-    content: int
-    style: str
+    n_paragraphs: int  # the number of paragraphs, 1 to 10
+    space: int  # the paragraph, from 1, that alone names the location
+    time: int  # the paragraph that alone names the date
+    entity: int  # the paragraph that alone has the full name
+    content: int  # the paragraph that alone tells the detail
+    style: str  # the style of the chapter, one of the universe's
 
 
 def draw_layouts(n: int, styles: Sequence[str], *, seed: int = 0) -> list[Layout]:

@@ -26,34 +26,21 @@ _MORE_NAMES = "list more names"
 
 @dataclass(frozen=True)
 class Universe:
-    """What can happen, when, where and to whom. The order of each list is the order of its probabilities.
+    """What can happen, when, where and to whom. The order of each list is the order of its probabilities."""
 
-    Attributes:
-        name: The name of a universe of the package, or of the user's folder.
-        kind: `novel`, `news` or `scifi`: the tone of its chapters.
-        times: The days on which events happen.
-        spaces: The names of locations.
-        entities: Full names of people: first name, blank, last name.
-        contents: The kinds of event.
-        details: For each content, what a person may do there, such as `Demonstrated a backflip`.
-        styles: Three adjectives for each style of a chapter.
-        coordinates: Latitude and longitude of the real locations, in degrees.
-        files_hash: A hash of the files of a user's own universe; None for one of the package.
-        folder: Where its files are.
-        listed: The name in the files of each location and content; another one only if names have qualifiers.
-    """
-
-    name: str
-    kind: str
-    times: tuple[date, ...]
-    spaces: tuple[str, ...]
-    entities: tuple[str, ...]
-    contents: tuple[str, ...]
+    name: str  # the name of a universe of the package, or of the user's folder
+    kind: str  # `novel`, `news` or `scifi`: the tone of its chapters
+    times: tuple[date, ...]  # the days on which events happen
+    spaces: tuple[str, ...]  # the names of locations
+    entities: tuple[str, ...]  # full names of people: first name, blank, last name
+    contents: tuple[str, ...]  # the kinds of event
+    # For each content, what a person may do there, such as `Demonstrated a backflip`
     details: Mapping[str, tuple[str, ...]]
-    styles: Mapping[str, tuple[str, ...]]
-    coordinates: Mapping[str, tuple[float, float]]
-    files_hash: str | None
-    folder: Path = field(compare=False)
+    styles: Mapping[str, tuple[str, ...]]  # three adjectives for each style of a chapter
+    coordinates: Mapping[str, tuple[float, float]]  # latitude and longitude of the real locations, in degrees
+    files_hash: str | None  # a hash of the files of a user's own universe; None for one of the package
+    folder: Path = field(compare=False)  # where its files are
+    # The name in the files of each location and content; another one only if names have qualifiers
     listed: Mapping[str, str]
 
     @property

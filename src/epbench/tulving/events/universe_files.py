@@ -109,37 +109,22 @@ _LONGEST_NAME = 64  # characters
 
 @dataclass(frozen=True)
 class UniverseFiles:
-    """The content of a universe's files.
+    """The content of a universe's files."""
 
-    Attributes:
-        name: The name of a universe of the package, or of the user's folder.
-        folder: Where the files are.
-        kind: `novel`, `news` or `scifi`.
-        start: The first day.
-        end: The last day.
-        styles: Three adjectives by style.
-        space_qualifiers: Words to put before names of locations.
-        content_qualifiers: Words to put before names of contents.
-        locations: Latitude and longitude by name; None for a location without coordinates.
-        details: What a person may do there, by content.
-        first_names: First names of main characters.
-        last_names: Their last names.
-        hash: A hash of all files in a user's folder; None for a universe of the package.
-    """
-
-    name: str
-    folder: Path
-    kind: str
-    start: date
-    end: date
-    styles: Mapping[str, tuple[str, ...]]
-    space_qualifiers: Sequence[str]
-    content_qualifiers: Sequence[str]
+    name: str  # the name of a universe of the package, or of the user's folder
+    folder: Path  # where the files are
+    kind: str  # `novel`, `news` or `scifi`
+    start: date  # the first day
+    end: date  # the last day
+    styles: Mapping[str, tuple[str, ...]]  # three adjectives by style
+    space_qualifiers: Sequence[str]  # words to put before names of locations
+    content_qualifiers: Sequence[str]  # words to put before names of contents
+    # Latitude and longitude by name; None for a location without coordinates
     locations: Mapping[str, tuple[float, float] | None]
-    details: Mapping[str, tuple[str, ...]]
-    first_names: Sequence[str]
-    last_names: Sequence[str]
-    hash: str | None
+    details: Mapping[str, tuple[str, ...]]  # what a person may do there, by content
+    first_names: Sequence[str]  # first names of main characters
+    last_names: Sequence[str]  # their last names
+    hash: str | None  # a hash of all files in a user's folder; None for a universe of the package
 
     @property
     def has_own_names(self) -> bool:

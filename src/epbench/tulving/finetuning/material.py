@@ -33,17 +33,11 @@ _ROLES = ["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class TrainingQuestion:
-    """A question that is trained.
+    """A question that is trained."""
 
-    Attributes:
-        id: Its id; a question of the config `qa` with the same words has the same id.
-        question: Its words.
-        answer: What the model is to answer.
-    """
-
-    id: str
-    question: str
-    answer: str
+    id: str  # its id; a question of the config `qa` with the same words has the same id
+    question: str  # its words
+    answer: str  # what the model is to answer
 
 
 def training_questions(dataset: str) -> list[TrainingQuestion]:
@@ -129,24 +123,16 @@ def held_out_samples(texts: Sequence[str], prompts: Prompts, tokens: SampleToken
 
 @dataclass(frozen=True, kw_only=True)
 class TulvingPlan:
-    """The questions and texts that a checkpoint is measured on.
+    """The questions and texts that a checkpoint is measured on."""
 
-    Attributes:
-        data: The dataset.
-        rows: The rows of its config `qa` that are asked.
-        limit: The number of questions that the rows were limited to; None if they are all.
-        reading: How the model is asked, without memory and each question once.
-        judge: Makes the judge of a run, anew each time, so that its weights are gone when training goes on.
-        trained: What the model is trained on.
-        texts: Texts whose perplexity is measured, by a name such as `held_out`.
-    """
-
-    data: Loaded
-    rows: Sequence[Row]
-    limit: int | None
-    reading: Reading
+    data: Loaded  # the dataset
+    rows: Sequence[Row]  # the rows of its config `qa` that are asked
+    limit: int | None  # the number of questions that the rows were limited to; None if they are all
+    reading: Reading  # how the model is asked, without memory and each question once
+    # Makes the judge of a run, anew each time, so that its weights are gone when training goes on
     judge: Callable[[], Judge]
-    trained: Sequence[TrainingQuestion]
+    trained: Sequence[TrainingQuestion]  # what the model is trained on
+    # Texts whose perplexity is measured, by a name such as `held_out`
     texts: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
 
     @property

@@ -74,39 +74,26 @@ ORDER_SCHEMA = _object({"order": {"type": "array", "items": {"type": "integer"}}
 
 @dataclass(frozen=True, slots=True)
 class JudgePrompts:
-    """A pack. Each text of rules comes before its case, followed by a blank line.
+    """A pack. Each text of rules comes before its case, followed by a blank line."""
 
-    Attributes:
-        system: The system message; may be empty.
-        rules: How items are found and scored, and the form of the reply.
-        case: Text around one answer. `{question}`; `{sought}`, what it asks for, or `{sort}` alone; the true items, numbered
-            as `{truth}`, or repeats included as `{truth_array}` (as numpy prints them) or `{truth_list}` (as Python does); the
-            `{answer}` with marked lines, or `{plain_answer}`; `{scores}`, the list of scores that is wanted.
-        no_truth: Replaces the true items where there are none.
-        order_rules: How the order is read.
-        order_case: The same about the order, each true item once, with `{items}`, those of the first reply, and
-            `{truth_indexes}`, from 0.
-        repair: Follows the case if a reply could not be used: `{problem}`.
-        order_system: The system message of the second call; None for the same.
-        sorts: By trace, what `{sort}` and `{sought}` say.
-        score: What stands for a score in `{scores}`.
-        account: What stands in `{scores}` for the text of a chapter, with its `{number}`.
-        reply: The fields of replies of another form: `items`, `scores` (a list of objects, each with one true item and its
-            score, in the order of the true items), `reason`, and `order` (indexes of true items from 0, or -1). No schema
-            goes along with such a request. Empty for our form.
-    """
-
-    system: str
-    rules: str
+    system: str  # the system message; may be empty
+    rules: str  # how items are found and scored, and the form of the reply
+    # Text around one answer. `{question}`; `{sought}`, what it asks for, or `{sort}` alone; the true items, numbered as
+    # `{truth}`, or repeats included as `{truth_array}` (as numpy prints them) or `{truth_list}` (as Python does); the
+    # `{answer}` with marked lines, or `{plain_answer}`; `{scores}`, the list of scores that is wanted.
     case: str
-    no_truth: str
-    order_rules: str
+    no_truth: str  # replaces the true items where there are none
+    order_rules: str  # how the order is read
+    # The same about the order, each true item once, with the `{items}` of the first reply and `{truth_indexes}` from 0
     order_case: str
-    repair: str
-    order_system: str | None = None
-    sorts: dict[str, str] = field(default_factory=dict)
-    score: str = "score"
-    account: str = "chapter {number}"
+    repair: str  # follows the case if a reply could not be used: `{problem}`
+    order_system: str | None = None  # the system message of the second call; None for the same
+    sorts: dict[str, str] = field(default_factory=dict)  # by trace, what `{sort}` and `{sought}` say
+    score: str = "score"  # what stands for a score in `{scores}`
+    account: str = "chapter {number}"  # what stands in `{scores}` for the text of a chapter, with its `{number}`
+    # The fields of replies of another form: `items`, `scores` (a list of objects, each with one true item and its
+    # score, in the order of the true items), `reason`, and `order` (indexes of true items from 0, or -1). No schema
+    # goes along with such a request. Empty for our form.
     reply: dict[str, str] = field(default_factory=dict)
 
     @property

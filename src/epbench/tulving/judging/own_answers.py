@@ -32,20 +32,15 @@ _LINE = fields({"id": str}, dict.fromkeys(("answer", "failure"), str | None), ("
 
 @dataclass(frozen=True)
 class OwnAnswers:
-    """What somebody's system has said of some questions; to all others it has given no answer.
+    """What somebody's system has said of some questions; to all others it has given no answer."""
 
-    Attributes:
-        answers: The answers by the id of the question; none of them is empty.
-        failures: Why there is no answer, by the id of the question: requests that failed, which say nothing about what the
-            system remembers.
-        empty: Texts that only look like answers, such as `-`, by the id of the question; they count as no answer.
-        by_people: Whether people gave all of them.
-    """
-
-    answers: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)  # answers by the id of the question; none of them is empty
+    # Why there is no answer, by the id of the question: requests that failed, which say nothing about what the system
+    # remembers
     failures: dict[str, str] = field(default_factory=dict)
+    # Texts that only look like answers, such as `-`, by the id of the question; they count as no answer
     empty: dict[str, str] = field(default_factory=dict)
-    by_people: bool = False
+    by_people: bool = False  # whether people gave all of them
 
     @property
     def fingerprint(self) -> str:

@@ -44,19 +44,12 @@ _SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class RealismPrompts:
-    """The texts of the judge.
+    """The texts of the judge."""
 
-    Attributes:
-        system: The system message.
-        rules: The grades and the form of the reply; a blank line follows.
-        case: Text around one event: `{date}`, `{space}`, `{entity}`, `{content}`, `{detail}`.
-        repair: Follows the event if a reply could not be used: `{problem}`.
-    """
-
-    system: str
-    rules: str
-    case: str
-    repair: str
+    system: str  # the system message
+    rules: str  # the grades and the form of the reply; a blank line follows
+    case: str  # text around one event: `{date}`, `{space}`, `{entity}`, `{content}`, `{detail}`
+    repair: str  # follows the event if a reply could not be used: `{problem}`
 
     @property
     def hash(self) -> str:
@@ -76,14 +69,9 @@ def load_realism_prompts(path: Path | None = None) -> RealismPrompts:
 
 @dataclass(frozen=True, slots=True)
 class RatedEvent:
-    """An event to be rated.
+    """An event to be rated."""
 
-    Attributes:
-        chapter: The number of the chapter that tells it; the rating does not depend on it.
-        event: The event.
-    """
-
-    chapter: int
+    chapter: int  # the number of the chapter that tells it; the rating does not depend on it
     event: Event
 
     def key(self, judge: JudgeIdentity) -> str:

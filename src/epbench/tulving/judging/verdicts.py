@@ -31,25 +31,15 @@ from epbench.tulving.questions.templates import Get, Trace
 
 @dataclass(frozen=True, slots=True)
 class JudgeInput:
-    """One answer to be judged.
+    """One answer to be judged."""
 
-    Attributes:
-        id: Id of the question.
-        question: As the reader was asked.
-        trace: Kind of the items asked for.
-        get: Which of them are asked for.
-        reference: The true items, repeats included; empty where nothing matches the question.
-        answer: As the reader gave it.
-        chapter: The number of the chapter where its text is the true item; for wording that names it.
-    """
-
-    id: str
-    question: str
-    trace: Trace
-    get: Get
-    reference: tuple[str, ...]
-    answer: str
-    chapter: int | None = None
+    id: str  # id of the question
+    question: str  # as the reader was asked
+    trace: Trace  # kind of the items asked for
+    get: Get  # which of them are asked for
+    reference: tuple[str, ...]  # the true items, repeats included; empty where nothing matches the question
+    answer: str  # as the reader gave it
+    chapter: int | None = None  # the number of the chapter where its text is the true item; for wording that names it
 
     @property
     def distinct_reference(self) -> tuple[str, ...]:
@@ -64,19 +54,12 @@ class JudgeInput:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge found in an answer; the names of the fields are those in the journal.
+    """What a judge found in an answer; the names of the fields are those in the journal."""
 
-    Attributes:
-        items: The items of the requested kind in the answer; empty for an abstention.
-        scores: For each true item, repeats included, a number in [0, 1].
-        order: The true items that were found, in the order of the answer.
-        reason: Why, in a few words.
-    """
-
-    items: Sequence[str]
-    scores: Sequence[float]
-    order: Sequence[str]
-    reason: str
+    items: Sequence[str]  # the items of the requested kind in the answer; empty for an abstention
+    scores: Sequence[float]  # for each true item, repeats included, a number in [0, 1]
+    order: Sequence[str]  # the true items that were found, in the order of the answer
+    reason: str  # why, in a few words
 
 
 Judge: TypeAlias = protocol.Judge[JudgeInput, Verdict]
@@ -84,43 +67,27 @@ Judge: TypeAlias = protocol.Judge[JudgeInput, Verdict]
 
 @dataclass(frozen=True, slots=True)
 class QuestionToScore:
-    """What decides which scores a question counts for; all that is known of a question that was lost.
+    """What decides which scores a question counts for; all that is known of a question that was lost."""
 
-    Attributes:
-        id: The id of the question.
-        get: What the question asks for: all items, the latest, or all in chronological order.
-        bin: The bin of the number of matching chapters.
-        n_chapters: The number of matching chapters.
-        cue: The given values of time, space, entity and content, None where not given. Questions with one cue are one
-            cluster.
-        reference: The true items, repeats included.
-        links: Over how many links from chapter to chapter the answer follows; None at level 1.
-    """
-
-    id: str
-    get: Get
-    bin: str
-    n_chapters: int
+    id: str  # the id of the question
+    get: Get  # what the question asks for: all items, the latest, or all in chronological order
+    bin: str  # the bin of the number of matching chapters
+    n_chapters: int  # the number of matching chapters
+    # The given values of time, space, entity and content, None where not given. Questions with one cue are one cluster.
     cue: tuple[str | None, ...]
-    reference: Sequence[str]
+    reference: Sequence[str]  # the true items, repeats included
+    # Over how many links from chapter to chapter the answer follows; None at level 1
     links: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswer(QuestionToScore):
-    """One question with the verdict on its answer.
+    """One question with the verdict on its answer."""
 
-    Attributes:
-        items: The items found in the answer.
-        scores: The score of each true item, 0 to 1.
-        order: The true items found, in the order of the answer; only used for chronological questions.
-        missing: Whether there was no answer, which is wrong.
-    """
-
-    items: Sequence[str]
-    scores: Sequence[float]
-    order: Sequence[str]
-    missing: bool = False
+    items: Sequence[str]  # the items found in the answer
+    scores: Sequence[float]  # the score of each true item, 0 to 1
+    order: Sequence[str]  # the true items found, in the order of the answer; only used for chronological questions
+    missing: bool = False  # whether there was no answer, which is wrong
 
 
 JudgedRecord = tuple[Record, JudgeInput, Record | None]

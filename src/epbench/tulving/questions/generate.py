@@ -28,41 +28,23 @@ BINS: tuple[Bin, ...] = ("0", "1", "2", "3-5", "6+")
 
 
 class Question(NamedTuple):
-    """A question and its true answer; the fields are the columns of the dataset.
+    """A question and its true answer; the fields are the columns of the dataset."""
 
-    Attributes:
-        id: The same for the same template and cue in every book.
-        template: The number of the template, from 0.
-        cue: The letters of the given elements, in the order `t s e c`.
-        time: The given date as the book writes it; None if it is not given.
-        space: The given location, or None.
-        entity: The given person, or None.
-        content: The given kind of event, or None.
-        trace: What is asked for.
-        get: `all` matches, the `latest` one, or all in `chronological` order.
-        question: The text of the question.
-        answer: The true items: one for `latest`, in date order with repeats for `chronological`.
-        chapters: The numbers of all matching chapters, ascending.
-        n_chapters: How many there are.
-        bin: The bin by n_chapters.
-        origin: `book` for a question with an answer; `inner` or `outer` for how an empty one was made.
-    """
-
-    id: str
-    template: int
-    cue: str
-    time: str | None
-    space: str | None
-    entity: str | None
-    content: str | None
-    trace: Trace
-    get: Get
-    question: str
-    answer: list[str]
-    chapters: list[int]
-    n_chapters: int
-    bin: Bin
-    origin: Origin
+    id: str  # the same for the same template and cue in every book
+    template: int  # the number of the template, from 0
+    cue: str  # the letters of the given elements, in the order `t s e c`
+    time: str | None  # the given date as the book writes it; None if it is not given
+    space: str | None  # the given location, or None
+    entity: str | None  # the given person, or None
+    content: str | None  # the given kind of event, or None
+    trace: Trace  # what is asked for
+    get: Get  # `all` matches, the `latest` one, or all in `chronological` order
+    question: str  # the text of the question
+    answer: list[str]  # the true items: one for `latest`, in date order with repeats for `chronological`
+    chapters: list[int]  # the numbers of all matching chapters, ascending
+    n_chapters: int  # how many there are
+    bin: Bin  # the bin by n_chapters
+    origin: Origin  # `book` for a question with an answer; `inner` or `outer` for how an empty one was made
 
 
 TRACED: Mapping[Trace, Callable[[Chapter], Sequence[str]]] = {

@@ -25,21 +25,13 @@ CUE_LETTERS = "tsec"  # time, space, entity, content: in this order everywhere
 
 
 class Template(NamedTuple):
-    """One question template.
+    """One question template."""
 
-    Attributes:
-        id: Its number, from 0.
-        cue: The letters of the given elements.
-        trace: What is asked for.
-        get: `all` matches, the `latest` one, or all in `chronological` order.
-        text: The wording, with `{t}`, `{s}`, `{e}`, `{c}` for the given elements and no others.
-    """
-
-    id: int
-    cue: str
-    trace: Trace
-    get: Get
-    text: str
+    id: int  # its number, from 0
+    cue: str  # the letters of the given elements
+    trace: Trace  # what is asked for
+    get: Get  # `all` matches, the `latest` one, or all in `chronological` order
+    text: str  # the wording, with `{t}`, `{s}`, `{e}`, `{c}` for the given elements and no others
 
 
 _LISTED = read_typed(packaged("epbench.tulving", "questions.json"), dict[str, tuple[Template, ...]])

@@ -72,16 +72,11 @@ class Chapter:
 
 @dataclass
 class Story:
-    """A text split at its chapter headings, with the names in it.
+    """A text split at its chapter headings, with the names in it."""
 
-    Attributes:
-        chapters: in ascending order.
-        kinds: by name, what it stands for.
-        found: by number of the chapter, its names in the order of the text, each once.
-    """
-
-    chapters: list[Chapter]
-    kinds: dict[str, Kind] = field(default_factory=dict)
+    chapters: list[Chapter]  # in ascending order
+    kinds: dict[str, Kind] = field(default_factory=dict)  # by name, what it stands for
+    # By number of the chapter, its names in the order of the text, each once
     found: dict[int, list[str]] = field(default_factory=dict)
 
     def names(self, chapter: Chapter, kind: Kind) -> list[str]:
@@ -143,15 +138,11 @@ class _Name(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """What can be read in a part of a chapter alone.
+    """What can be read in a part of a chapter alone."""
 
-    Attributes:
-        ordinary: Its words that begin with a small letter.
-        names: Its runs of two or more capitalised words. One that starts a sentence comes with its first word in lower case, and
-            with what is left of it without that word, in case the word has its capital letter only from its place.
-    """
-
-    ordinary: frozenset[str]
+    ordinary: frozenset[str]  # its words that begin with a small letter
+    # Its runs of two or more capitalised words. One that starts a sentence comes with its first word in lower case, and
+    # with what is left of it without that word, in case the word has its capital letter only from its place.
     names: tuple[tuple[_Name, str, _Name | None], ...]
 
 

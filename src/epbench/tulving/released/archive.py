@@ -32,25 +32,15 @@ _Key = tuple[str, str]  # path of an experiment, and name of a book's folder in 
 
 @dataclass(frozen=True)
 class ReleasedBook:
-    """One published book.
+    """One published book."""
 
-    Attributes:
-        root: The path of its experiment's folder in the archive.
-        folder: The name of its own folder.
-        base: The path of the folder with its text and questions; for a reordered book, that of the original.
-        universe: The name of its universe, as in the name of the experiment.
-        generator: The model that wrote it.
-        n_chapters: The number of chapters, as in the name of the folder.
-        order: `chronological` for a book sorted by date.
-    """
-
-    root: str
-    folder: str
-    base: str
-    universe: str
-    generator: str
-    n_chapters: int
-    order: Order
+    root: str  # the path of its experiment's folder in the archive
+    folder: str  # the name of its own folder
+    base: str  # the path of the folder with its text and questions; for a reordered book, that of the original
+    universe: str  # the name of its universe, as in the name of the experiment
+    generator: str  # the model that wrote it
+    n_chapters: int  # the number of chapters, as in the name of the folder
+    order: Order  # `chronological` for a book sorted by date
 
     @property
     def book(self) -> str:
@@ -70,19 +60,12 @@ class ReleasedBook:
 
 @dataclass(frozen=True)
 class Archive:
-    """A published archive.
+    """A published archive."""
 
-    Attributes:
-        files: Access to its files.
-        books: All its books, sorted by path.
-        runs: The paths of the runs on each book, by `<root>/<folder>` of the book.
-        other_folders: The paths of the other folders of answers, by the same.
-    """
-
-    files: Files
-    books: Sequence[ReleasedBook]
-    runs: Mapping[str, Sequence[str]]
-    other_folders: Mapping[str, Sequence[str]]
+    files: Files  # access to its files
+    books: Sequence[ReleasedBook]  # all its books, sorted by path
+    runs: Mapping[str, Sequence[str]]  # the paths of the runs on each book, by `<root>/<folder>` of the book
+    other_folders: Mapping[str, Sequence[str]]  # the paths of the other folders of answers, by the same
 
     def dataset_of(self, book: ReleasedBook) -> str:
         """Return the name of a book's dataset, which no other book of the archive has.

@@ -52,37 +52,24 @@ Scores = dict[str, Any]
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """One run of an archive.
+    """One run of an archive."""
 
-    Attributes:
-        book: The book that was asked about.
-        path: The path of the run's folder in the archive.
-        label: The name of the run in tables.
-        folder: The relative path of its results: `<book>/<run>` as named in the archive, preceded by the experiment's
-            name if several experiments have a book of that name.
-    """
-
-    book: ReleasedBook
-    path: str
-    label: str
+    book: ReleasedBook  # the book that was asked about
+    path: str  # the path of the run's folder in the archive
+    label: str  # the name of the run in tables
+    # The relative path of its results: `<book>/<run>` as named in the archive, preceded by the experiment's name if
+    # several experiments have a book of that name
     folder: Path
 
 
 @dataclass(frozen=True)
 class PublishedAnswers:
-    """The content of a run, question by question in the order of the run.
+    """The content of a run, question by question in the order of the run."""
 
-    Attributes:
-        rows: The questions as rows of the dataset.
-        answers: The answers, as the reader gave them.
-        verdicts: The verdicts of the archive's own judge; their scores are not clipped.
-        notes: What a reader of the scores must know, in full sentences.
-    """
-
-    rows: list[dict[str, Any]]
-    answers: list[str]
-    verdicts: list[PublishedVerdict]
-    notes: list[str]
+    rows: list[dict[str, Any]]  # the questions as rows of the dataset
+    answers: list[str]  # the answers, as the reader gave them
+    verdicts: list[PublishedVerdict]  # the verdicts of the archive's own judge; their scores are not clipped
+    notes: list[str]  # what a reader of the scores must know, in full sentences
 
     def judged(self) -> list[ScoredAnswer]:
         """The rows with the published verdicts; the scores are not clipped."""
@@ -91,19 +78,13 @@ class PublishedAnswers:
 
 @dataclass(frozen=True)
 class Rescored:
-    """The scores of the runs of an archive, and what could not be scored.
+    """The scores of the runs of an archive, and what could not be scored."""
 
-    Attributes:
-        scores: The scores by the label of the run.
-        notes: What a reader of the scores must know, by the label of the run; only for runs with such notes.
-        not_scored: Why a run is not scored, by its label.
-        no_runs: The folders of answers that are not runs: the names of their files and folders, by path.
-    """
-
-    scores: dict[str, Scores]
+    scores: dict[str, Scores]  # the scores by the label of the run
+    # What a reader of the scores must know, by the label of the run; only for runs with such notes
     notes: dict[str, list[str]]
-    not_scored: dict[str, str]
-    no_runs: dict[str, list[str]]
+    not_scored: dict[str, str]  # why a run is not scored, by its label
+    no_runs: dict[str, list[str]]  # folders of answers that are not runs: the names of their files and folders, by path
 
     @property
     def lines(self) -> list[str]:

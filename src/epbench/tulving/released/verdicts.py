@@ -43,23 +43,16 @@ class _Order(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class PublishedVerdict:
-    """What the published judge said about one answer.
+    """What the published judge said about one answer."""
 
-    Attributes:
-        items: The items found in the answer, repeats included.
-        scores: One score per true item of the question, as published. Repeats of an item share its first score.
-        order: The true items that were found, as the answer orders them; empty unless get is chronological.
-        reason: The judge's explanation.
-        indexes: The judge's numbers for the true items, and for the items found; empty unless get is chronological.
-        n_by_position: The number of distinct true items that got their score by position, since no name fits them.
-    """
-
-    items: list[str]
+    items: list[str]  # the items found in the answer, repeats included
+    # One score per true item of the question, as published. Repeats of an item share its first score.
     scores: list[float]
-    order: list[str]
-    reason: str
+    order: list[str]  # the true items that were found, as the answer orders them; empty unless get is chronological
+    reason: str  # the judge's explanation
+    # The judge's numbers for the true items, and for the items found; empty unless get is chronological
     indexes: tuple[list[int], list[int]]
-    n_by_position: int
+    n_by_position: int  # the number of distinct true items that got their score by position, since no name fits them
 
     def record(self) -> dict[str, Any]:
         """The verdict in the form of a record of our journal."""

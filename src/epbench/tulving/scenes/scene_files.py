@@ -234,15 +234,10 @@ def _check_keys(path: Path, kind: str, content: Mapping[str, object], expected: 
 
 @dataclass(frozen=True)
 class Scenery:
-    """How the events of a universe go, and where.
+    """How the events of a universe go, and where."""
 
-    Attributes:
-        scenes: The scene of each content.
-        places: The kind of each location.
-    """
-
-    scenes: Mapping[str, Scene]
-    places: Mapping[str, PlaceKind]
+    scenes: Mapping[str, Scene]  # the scene of each content
+    places: Mapping[str, PlaceKind]  # the kind of each location
 
 
 def load_scenery(universe: Universe) -> Scenery:

@@ -66,20 +66,14 @@ def _in_a_row(words: str, others: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """Where an invented item comes from.
-
-    Attributes:
-        item: The item.
-        source: Where it stands.
-        chapter: The number of the chapter that is nearest to the question of those that it stands in; None outside the book.
-        shared: How many of the given elements of the question that chapter has; None outside the book.
-        distance: How many chapters that one is away from the nearest one that matches; None if no chapter matches.
-    """
+    """Where an invented item comes from."""
 
     item: str
-    source: Source
+    source: Source  # where it stands
+    # The number of the chapter that is nearest to the question of those that it stands in; None outside the book
     chapter: int | None = None
-    shared: int | None = None
+    shared: int | None = None  # how many of the given elements of the question that chapter has; None outside the book
+    # How many chapters that one is away from the nearest one that matches; None if no chapter matches
     distance: int | None = None
 
 

@@ -293,17 +293,12 @@ def judge_and_score(
     progress: Progress = no_progress,
     chapters: Chapters | None = None,
 ) -> dict[str, Any]:
-    """Have the journaled answers of a run judged, score them, and write the results; nothing is judged twice.
+    """Have the journaled answers of an open run judged, score them, and write the results; nothing is judged twice.
 
     Args:
-        folder: The folder of an open run.
-        rows: The questions that the run asked.
-        judge: The judge; its verdicts are journaled as they come.
-        label: The name of the run in tables.
         repeats: How often the run asked each question, at least 1.
         limit: The number of questions that the run was limited to; None for all. It goes into run.json, and so does `shard`.
         shard: Which part of the questions the run asked, as `i/n`; None for all.
-        progress: Shows a progress bar.
         chapters: The number and the text of each chapter of the book, for the report; None if the book is not at hand.
 
     Returns:

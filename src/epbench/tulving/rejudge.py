@@ -137,8 +137,6 @@ def run(
     """Have the judge read the answers; the scores of the run change once it has judged all of them.
 
     Args:
-        prepared: What `prepare` returned.
-        progress: Shows a progress bar.
         say: Is told why the judge gave no verdict, also if there is nothing to score.
 
     Returns:

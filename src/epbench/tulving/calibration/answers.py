@@ -277,15 +277,7 @@ class CalibrationAnswer:
 
 
 def make_calibration_set(n: int = USUAL, seed: int = 0) -> list[CalibrationAnswer]:
-    """Make answers of every kind; a larger n adds some and leaves the others as they are.
-
-    Args:
-        n: Answers per kind, at least 20.
-        seed: The same seed gives the same answers on any machine.
-
-    Raises:
-        BadInput: n is below 20; a rate over fewer answers says little.
-    """
+    """Make n answers of every kind, at least 20 as a rate over fewer says little; a larger n leaves the others as they are."""
     if n < FEWEST:
         raise BadInput(f"calibration set: expected at least {FEWEST} answers per kind, got {n}")
     return [_make(kind, seed, number) for kind in KINDS for number in range(n)]

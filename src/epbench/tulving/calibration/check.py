@@ -28,19 +28,10 @@ _SOURCE = "made answers"  # the keys of the answers in stored journals depend on
 def check_judge_on(
     folder: Path, calibration_set: Sequence[CalibrationAnswer], seed: int, judge: Judge, progress: Progress
 ) -> Passport:
-    """Have the calibration set judged, in the journals of an open run, and write the results.
+    """Have the calibration set made with this seed judged, in the journals of an open run, and write the results.
 
-    These are passport.json, table.md and report.html; the passport is also kept for later runs.
-
-    Args:
-        folder: Folder of the run.
-        calibration_set: The calibration set.
-        seed: Seed of the calibration set.
-        judge: Is asked for the verdicts that the journal does not have.
-        progress: Shows a bar.
-
-    Raises:
-        RunFailed: There is no verdict at all.
+    These are passport.json, table.md and report.html; the passport is also kept for later runs. RunFailed if there is no
+    verdict.
     """
     inputs = [answer.judge_input for answer in calibration_set]
     record_answers(folder, {judge_input.id: judge_input.answer for judge_input in inputs}, _SOURCE)
@@ -100,14 +91,7 @@ def passport_page(
     calibration_set: Sequence[CalibrationAnswer],
     verdicts: Mapping[str, Verdict],
 ) -> str:
-    """Return the passport as one HTML page.
-
-    Args:
-        run: Content of run.json.
-        passport: Content of passport.json.
-        calibration_set: The calibration set.
-        verdicts: The verdicts on it, by the id of the input.
-    """
+    """Return the passport as one HTML page, from run.json, passport.json, and the verdicts by the id of the input."""
     about: dict[str, Any] = {
         name: passport[name]
         for name in ("judge", "prompt_hash", "setup", "n", "seed", "made_answers", "failed")

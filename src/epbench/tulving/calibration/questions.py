@@ -43,15 +43,11 @@ def ask(
     most: int = 4,
     among: Container[str] | None = None,
 ) -> CalibrationQuestion:
-    """Draw a question.
+    """Draw a question with `least` to `most` true items, taken only from `among` if given; one for the latest has at most one.
 
     Args:
-        draws: The stream to draw from.
         sorts: Sorts of items that the question may ask for.
         gets: Which of them it may ask for; `latest` is left out if `least` is 2 or more.
-        least: Smallest number of true items.
-        most: Largest number of true items; a question for the latest has at most one.
-        among: If given, true items are taken only from it.
     """
     # Passports are valid for one calibration set, which must stay the same when templates are added.
     templates = [

@@ -76,8 +76,7 @@ def fill_secondary(drafts: list[Candidate], names: Iterable[str]) -> list[Chapte
 
     Args:
         drafts: The accepted candidates in the order of the book. The list is emptied, so that a long book is not held twice.
-        names: The names to use. Within a chapter they go to the placeholders in the order of their numbers, whether or
-            not the numbers have gaps.
+        names: The names to use, in a chapter by the numbers of its placeholders, which may have gaps.
 
     Raises:
         BadInput: There are fewer names than side characters.
@@ -119,10 +118,7 @@ class _Supply:
         self._names, self._waiting = iter(names), list[str]()
 
     def take(self, n: int, first_name: str) -> list[str]:
-        """Take n names with other first names than the main character's, or nobody would know who is meant.
-
-        There are fewer if the names run out.
-        """
+        """Take up to n names with other first names than the main character's, or nobody would know who is meant."""
         return list(islice(self._fitting(first_name), n))
 
     def _fitting(self, first_name: str) -> Iterator[str]:

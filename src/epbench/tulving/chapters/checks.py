@@ -30,10 +30,7 @@ def check_chapter(
 
     Args:
         text: Numbered paragraphs with placeholders for side characters.
-        event: What the chapter tells.
-        layout: In which paragraph it tells each fact.
-        plan: In which words, and which sentences it must have; None at level 1.
-        vocabulary: The names of the universe, for a chapter with a plan.
+        vocabulary: The names of the universe, for a chapter with a plan, which books of level 2 and higher have.
 
     Returns:
         An empty list for an exact candidate. Otherwise the first that fails of `paragraphs_nb`,

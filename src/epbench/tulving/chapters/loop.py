@@ -52,31 +52,19 @@ class Writer(Protocol):
         ...
 
     def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """Return, for each candidate, the names of the checks by a model that it fails.
+        """Return, for each candidate that passed the exact checks, the names of the checks by a model that it fails.
 
-        Args:
-            candidates: Candidates that passed the exact checks.
-            progress: Shows how far the checks are.
-
-        Raises:
-            RunFailed: Some candidates have no verdict, and are neither accepted nor discarded.
+        RunFailed if some candidates have no verdict: they are neither accepted nor discarded.
         """
         ...
 
     def about(self) -> Mapping[str, Any]:
-        """Return what else a report should say, such as prompts and tokens; called when all chapters are written.
-
-        A model names its `checker`. A writer that follows rules has none, which is how the two are told apart.
-        """
+        """Return what else a report should say, such as prompts, tokens and a model's `checker`, once all is written."""
         ...
 
 
 class RuleWriter(ABC):
-    """A writer that follows rules: no model is asked, and its sentences have no second date, location, person or event.
-
-    Args:
-        seed: The seed of all draws.
-    """
+    """A writer that follows rules: no model is asked, and its sentences have no second date, location, person or event."""
 
     name = "template"
 
@@ -146,17 +134,11 @@ def write_chapters(
     with at least 20 candidates had none accepted.
 
     Args:
-        events: The event of each chapter.
-        layouts: The layout of each chapter.
-        writer: The template writer or a model.
         secondary_names: Full names for side characters; each is used in one chapter only.
-        plans: The plan of each chapter, for books of level 2 and higher.
-        vocabulary: The names of the universe, with which chapters with a plan are checked.
-        progress: Shows how far a round is.
+        plans: The plan of each chapter, for books of level 2 and higher, which are checked with the `vocabulary`.
 
     Returns:
-        The accepted chapters, numbered from 1, and how they were written. Events whose candidates all failed have no
-        chapter.
+        The accepted chapters, numbered from 1, and how they were written. An event whose candidates all failed has no chapter.
 
     Raises:
         BadInput: No event got a chapter; the message says which checks failed and shows one candidate.

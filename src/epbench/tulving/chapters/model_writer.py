@@ -67,8 +67,6 @@ class ModelWriter:
         """Prepare the writer; nothing is asked yet.
 
         Args:
-            model: The model that writes.
-            universe: The universe of the events; its kind sets the tone.
             folder: The folder of the journals, open for this process alone.
             checker: The model that checks the chapters; by default, `model`. Its verdicts are journaled under its own
                 name, so that the chapters are not paid for again with another checker.
@@ -124,11 +122,7 @@ class ModelWriter:
         )
 
     def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
-        """See `Writer.candidates`.
-
-        Raises:
-            RunFailed: Some requests got no answer; all other answers are kept.
-        """
+        """See `Writer.candidates`; RunFailed if some requests got no answer, while all other answers are kept."""
         label = f"chapters, round {tasks[0].attempt + 1}"
         requests = [self.chapter_request(task) for task in tasks]
         records = self._answers(CHAPTERS, requests, self.model, label, progress)
@@ -143,12 +137,7 @@ class ModelWriter:
         return Candidate(task, unwrapped(record["answer"]), "cut_off" if cut_off else None)
 
     def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """See `Writer.doubts`; a check without a verdict is repeated, up to four times in all per start.
-
-        Raises:
-            RunFailed: Some requests got no answer, or some chapters still have no verdict; all other answers are kept.
-                The next start asks for these verdicts again.
-        """
+        """See `Writer.doubts`; a check without a verdict is repeated, up to four times in all per start."""
         verdicts = self._verdicts(candidates, progress)
         failures = [failed_checks(verdict) for verdict in verdicts if verdict is not None]
         if len(failures) == len(candidates):
@@ -225,11 +214,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def read_verdict(reply: str) -> dict[str, bool] | None:
-    """Return the answers by fact, or None if the reply gives no verdict.
-
-    Prose and fences around the JSON do not matter. The verdict is the first object that has exactly the keys "1" to "4",
-    each once, with the values true or false (not as text). It may be inside another object.
-    """
+    """Return the answers by fact: the first object with exactly the keys "1" to "4", each once and true or false; else None."""
     for answers in all_objects_in(reply):
         is_complete = answers.keys() == QUESTIONS.keys() and answers.repeated is None
         if is_complete and all(isinstance(value, bool) for value in answers.values()):
@@ -269,14 +254,10 @@ _REMARK = re.compile(
 
 
 def unwrapped(candidate: str) -> str:
-    """Return the numbered paragraphs of a candidate without what surrounds them.
+    """Return the part of a text from its first to its last numbered line, unchanged.
 
-    Args:
-        candidate: A text as the model wrote it.
-
-    Returns:
-        The part of the text from its first to its last numbered line, unchanged. A side with anything but a wrapping
-        stays as it is, and so does a text with only blank lines around the paragraphs, or without numbered lines.
+    A side with anything but a wrapping stays as it is, and so does a text with only blank lines around the paragraphs, or
+    without numbered lines.
     """
     lines = candidate.split("\n")
     numbered = [place for place, line in enumerate(lines) if _NUMBERED.match(line)]

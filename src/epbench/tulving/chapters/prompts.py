@@ -26,10 +26,7 @@ OWN = packaged("epbench.tulving", "writing.toml")
 
 @dataclass(frozen=True)
 class WritingPrompts:
-    """The texts of writing.toml; comments there say which placeholders each must have.
-
-    Of `chapter` there may be other texts for two kinds of universe.
-    """
+    """The texts of writing.toml, where comments say which placeholders each must have; a kind of universe may have its own."""
 
     system: str
     chapter: str
@@ -116,15 +113,7 @@ class WritingPrompts:
     def retry_prompt(
         self, failed: Sequence[str], text: str, event: Event, layout: Layout, plan: ChapterPlan | None = None
     ) -> str:
-        """Return what is added to the prompt of a chapter after a failed attempt.
-
-        Args:
-            failed: The names of the checks that the attempt failed, at least one.
-            text: The text of the attempt.
-            event: The event of the chapter.
-            layout: The layout of the chapter.
-            plan: Its plan, from level 2 on.
-        """
+        """Return what is added to the prompt of a chapter after an attempt with this text that failed one or more checks."""
         faults = "\n".join(f"- {self.fault(check, text, event, layout, plan)}" for check in failed)
         return self.retry.format(faults=faults)
 
@@ -190,11 +179,7 @@ _TABLES = ("genres", "faults", "facts")
 
 @cache
 def load_writing_prompts(section: Section | None = None) -> WritingPrompts:
-    """Return our prompts, or those of a file of wording; where `_NEEDS` says nothing else, they have the placeholders of ours.
-
-    Raises:
-        BadInput: A text has other placeholders than it may have, or a table other keys than ours.
-    """
+    """Return our prompts, or those of a file of wording, which have the placeholders and keys of ours, or those of `_NEEDS`."""
     own = read_pack(OWN)
     holds = {key: [f"{name}|" for name in placeholders(key, text)] for key, text in own.items() if key not in _TABLES}
     kinds = dict.fromkeys(_TABLES, dict[str, str])

@@ -51,13 +51,7 @@ class SceneWriter(RuleWriter):
     )
 
     def __init__(self, scenery: Scenery, kind: str, *, seed: int = 0) -> None:
-        """Prepare the writer.
-
-        Args:
-            scenery: The scenes and spaces of the universe.
-            kind: The kind of the universe, which sets the tone of the facts.
-            seed: The seed of all draws.
-        """
+        """Prepare the writer; the kind of the universe sets the tone of the facts."""
         super().__init__(seed)
         self._scenery = scenery
         self._facts = facts_bank(TONES[kind])
@@ -65,11 +59,7 @@ class SceneWriter(RuleWriter):
 
     @classmethod
     def of(cls, universe: Universe, *, seed: int = 0) -> Self:
-        """Return the writer for the events of a universe.
-
-        Raises:
-            BadInput: The universe has no scenes, or there are no sentences in one of its styles.
-        """
+        """Return the writer for a universe; BadInput if it has no scenes, or if there are no sentences in one of its styles."""
         known = tale_styles()
         for style in universe.styles:
             if style not in known:
@@ -216,16 +206,7 @@ class Teller:
         *,
         detail: str,
     ) -> None:
-        """Prepare the sentences.
-
-        Args:
-            scene: How the event goes.
-            place: What the space is like.
-            banks: Further sentences, by what they tell.
-            spread: What the book has told so far.
-            draws: The draws of this chapter.
-            detail: What the main character does, which no other sentence may say by chance.
-        """
+        """Prepare the sentences of a scene, of its place, and of banks by what they tell; none of them says the detail."""
         self._detail = detail.lower()
         self._people, self._spread, self._draws = scene.people, spread, draws
         parts = {"begin": scene.begin, "middle": scene.middle, "end": scene.end, "place": place.air, **banks}
@@ -234,12 +215,9 @@ class Teller:
         self._things, self._features = _cycle(scene.things, draws), _cycle(place.features, draws)
 
     def tell(self, part: str, known: Mapping[str, str] | None = None) -> str | None:
-        """Return the next sentence of a part, with marks for the main character.
+        """Return the next sentence of a part, with marks for the main character; None if all of them are told.
 
         A sentence whose words are too frequent in the book is written in other words, or passed over.
-
-        Returns:
-            None if all sentences of the part are told.
         """
         pool = self._pools.setdefault(part, list(self._all[part]))
         unsaid = "" if part == "detail" else self._detail
@@ -275,15 +253,7 @@ def _cycle(items: Sequence[str], draws: RandomStream) -> Iterator[str]:
 
 
 def resolve(sentences: Sequence[str], first_name: str, words: Pronouns, other: str, draws: RandomStream) -> str:
-    """Return a paragraph: the sentences with names and pronouns in place of the marks.
-
-    Args:
-        sentences: The sentences in their order.
-        first_name: The first name of the main character.
-        words: Their pronouns.
-        other: What every mark of a side character begins with.
-        draws: The draws of this chapter.
-    """
+    """Return a paragraph with names and pronouns in place of the marks; `other` begins those of side characters."""
     resolved, clear = [], False
     for sentence in sentences:
         someone_else = other in sentence

@@ -84,22 +84,13 @@ class TemplateWriter(RuleWriter):
     )
 
     def __init__(self, kind: str = "novel", *, seed: int = 0) -> None:
-        """Choose the bank for the facts.
-
-        Args:
-            kind: `novel`, `news` or `scifi`: the tone in which dates, locations, names and details are told.
-            seed: The seed of all draws.
-        """
+        """Choose the bank for the facts by the tone: `novel`, `news` or `scifi`."""
         self._facts = _bank("facts_novel" if kind == "novel" else "facts_emergency")
         super().__init__(seed)
 
     @classmethod
     def of(cls, universe: Universe, *, seed: int = 0) -> Self:
-        """Return the writer for the events of a universe.
-
-        Raises:
-            BadInput: There is no bank for one of its styles.
-        """
+        """Return the writer for the events of a universe; BadInput if there is no bank for one of its styles."""
         known = style_names()
         for style in universe.styles:
             if style not in known:

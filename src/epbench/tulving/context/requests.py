@@ -63,11 +63,7 @@ class Prompts:
 
 
 def load_prompts(source: Source | None = None) -> Prompts:
-    """Load our pack, that of a TOML or JSON file with the same keys, or that of a file of wording.
-
-    Raises:
-        BadInput: the file is missing or is neither TOML nor JSON, or a key or a placeholder is missing or unknown.
-    """
+    """Load our pack, that of a TOML or JSON file with the same keys, or that of a file of wording; BadInput if it is not one."""
     return load_pack(source or OWN, Prompts, _HOLDS, _MAY_HOLD)
 
 
@@ -268,19 +264,16 @@ def requests_for(
     """Build the requests of a run; those with one context follow one another.
 
     Args:
-        memory: one of `MEMORIES`.
-        book: what is remembered.
-        rows: the questions in the order in which they are asked.
-        top_k: number of chunks for a question, at least 1; by default as published.
-        keep_order: whether the chunks are shown in the order of the book instead of best first.
-        search: builds the index over the chunks; by default BM25.
-        prompts: the prompt pack; by default ours.
-        sampling: how answers are drawn; by default greedily. Readers draw each repeat with a seed of its own.
-        repeats: how often each question is asked, at least 1.
-        unrelated: sentences that are read after the whole book.
+        memory: One of `MEMORIES`.
+        rows: The questions in the order in which they are asked.
+        top_k: The number of chunks for a question, at least 1; by default as published.
+        keep_order: Whether the chunks are shown in the order of the book instead of best first.
+        sampling: How answers are drawn; by default greedily. Readers draw each repeat with a seed of its own.
+        repeats: How often each question is asked, at least 1.
+        unrelated: Sentences that are read after the whole book.
 
     Raises:
-        BadInput: the memory is unknown, or top_k is below 1.
+        BadInput: The memory is unknown, or top_k is below 1.
     """
     if memory not in MEMORIES:
         raise BadInput(f"unknown memory {memory!r}; expected one of: {', '.join(MEMORIES)}")

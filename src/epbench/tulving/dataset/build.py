@@ -89,8 +89,8 @@ def draw_outline(recipe: Recipe) -> Outline:
     """Universe → events → layouts → plans, which are the same for every writer.
 
     Raises:
-        BadInput: The book, the level or the universe is unknown, a universe of the user's own is faulty or has a name that is
-            taken, or the universe holds fewer events.
+        BadInput: The book, the level or the universe is unknown, a universe of the user's own is faulty or has a name
+            that is taken, or the universe holds fewer events.
     """
     check_level(recipe.level)
     _check_name(recipe)
@@ -124,17 +124,15 @@ def make_book(
     """Universe → events → layouts → chapters → questions → selection.
 
     Args:
-        recipe: What to make.
         outline: The events and layouts that the recipe gives, if they are drawn already.
         writer: The writer that the recipe names; a model must be given, any other writer is loaded if it is not.
-        progress: Shows how far the writing is.
         texts: The words of the questions by number of their template, if not ours.
 
     Raises:
-        BadInput: As for `draw_outline`; the selection, the rule of empty questions or the writer is unknown, the templates have
-            no sentences in a style of the universe, or none of the chapters passes the checks.
-        RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters; or, at
-            level 2 or higher, a fact cannot be derived from the words of the book.
+        BadInput: As for `draw_outline`; the selection, the rule of empty questions or the writer is unknown, the
+            templates have no sentences in a style of the universe, or none of the chapters passes the checks.
+        RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters;
+            or, at level 2 or higher, a fact cannot be derived from the words of the book.
     """
     outline = outline or draw_outline(recipe)
     universe, events = outline.universe, outline.events
@@ -179,14 +177,7 @@ def _reworded(question: Question, text: str) -> Question:
 
 
 def reordered(chapters: Sequence[Chapter], questions: Sequence[Question]) -> tuple[list[Chapter], list[Question]]:
-    """Return the chapters by date, and the questions with the new chapter numbers.
-
-    Questions and answers stay as they are, since answers are in date order anyway.
-
-    Args:
-        chapters: The chapters in the order in which they were drawn.
-        questions: The questions about them.
-    """
+    """Return the chapters by date, and the questions with the new chapter numbers; answers are in date order anyway."""
     ordered = in_chronological_order(chapters)
     by_event = {cue_values(chapter): chapter.number for chapter in ordered}
     number = {chapter.number: by_event[cue_values(chapter)] for chapter in chapters}

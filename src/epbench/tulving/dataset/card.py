@@ -21,14 +21,7 @@ _PARTS = ("time", "space", "entity", "content")
 
 
 def made_card(made_by: str, recipe: Recipe, data: BookData, configs: Sequence[Config]) -> Card:
-    """Return the card of a book that we made.
-
-    Args:
-        made_by: The command that makes the same dataset again.
-        recipe: What the book was made from.
-        data: The book.
-        configs: The configs of its dataset.
-    """
+    """Return the card of a book that we made from a recipe, with the command that makes the same dataset again."""
     assert data.writing is not None, "the card of a released book is `released_card`"
     values = {"name": recipe.name, "made_by": made_by, "folder": "", "level": recipe.level}
     values |= {"universe": universe_name(recipe.universe), "universe_size": recipe.universe_size}
@@ -36,15 +29,7 @@ def made_card(made_by: str, recipe: Recipe, data: BookData, configs: Sequence[Co
 
 
 def released_card(made_by: str, name: str, folder: str, data: BookData, configs: Sequence[Config]) -> Card:
-    """Return the card of a published book that was converted.
-
-    Args:
-        made_by: The command that converts it.
-        name: The name of the dataset.
-        folder: The name of the book's folder in the archive.
-        data: The book.
-        configs: The configs of its dataset.
-    """
+    """Return the card of a published book, with the command that converts it and the name of its folder in the archive."""
     values = {"name": name, "made_by": made_by, "folder": folder, "level": 1, "checker": None}
     return filled_card("epbench.tulving", configs, values | _of_book(data, configs))
 

@@ -107,11 +107,7 @@ def _rows(name: str, config: str) -> list[Row]:
 
 
 def check_bins(where: str, rows: Sequence[Row]) -> None:
-    """Refuse a question with an unknown bin, which no score would count.
-
-    Raises:
-        BadInput: A bin is not one of `BINS`.
-    """
+    """Refuse a question whose bin is not one of `BINS`, which no score would count."""
     for number, row in enumerate(rows):
         if row["bin"] not in BINS:
             raise BadInput(

@@ -86,9 +86,7 @@ def configs_of(data: BookData) -> list[Config]:
 def book_parts(text: str, most: int = BOOK_ROW) -> list[str]:
     """Cut the text of a book into parts of at most so many characters, which give it again when they are joined.
 
-    Args:
-        text: The text.
-        most: The number of characters. A part ends after a blank line; only a paragraph that is longer is cut within.
+    A part ends after a blank line; only a paragraph that is longer is cut within.
     """
     parts, start = [], 0
     while len(text) - start > most:

@@ -29,11 +29,7 @@ def in_words(day: date) -> str:
 
 
 def from_words(text: str) -> date:
-    """Turn `May 07, 2024` into `date(2024, 5, 7)`.
-
-    Raises:
-        ValueError: The text is not such a date.
-    """
+    """Turn `May 07, 2024` into `date(2024, 5, 7)`; ValueError if the text is not such a date."""
     month, day, year = text.replace(",", " ").split()
     return date(int(year), MONTHS.index(month) + 1, int(day))
 

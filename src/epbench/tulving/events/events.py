@@ -59,16 +59,12 @@ class Event:
 def draw_events(
     universe: Universe, n: int, *, seed: int = 0, distribution: Distribution = "geometric", p: float | None = None
 ) -> list[Event]:
-    """Draw n events with no two sharing (time, entity) or (time, space).
+    """Draw n events with no two sharing (time, entity) or (time, space); the same seed gives the same ones on any machine.
 
     Each element is drawn independently from the truncated geometric law P(i) ∝ (1-p)^i, or uniformly. A candidate that
     repeats a pair is dropped, and its pairs remain free. The first n events of any longer list are the same.
 
     Args:
-        universe: The values of the elements.
-        n: The number of events, at least 1.
-        seed: The same seed gives the same events on any machine.
-        distribution: `geometric` as in the paper, or `uniform`.
         p: The parameter of the geometric law, in (0, 1); by default 10 / size, which is the paper's 0.1 at size 100.
 
     Raises:
@@ -158,15 +154,7 @@ class Layout:
 
 
 def draw_layouts(n: int, styles: Sequence[str], *, seed: int = 0) -> list[Layout]:
-    """Draw the layouts of the first n chapters.
-
-    Each depends only on its number, so the first n of any longer list are the same.
-
-    Args:
-        n: The number of chapters.
-        styles: The styles to draw from, in any order.
-        seed: The same seed gives the same layouts on any machine.
-    """
+    """Draw the layouts of the first n chapters; each depends only on seed and number, so those of any longer list begin alike."""
     return [_draw_layout(RandomStream("plan", seed, i), sorted(styles)) for i in range(n)]
 
 

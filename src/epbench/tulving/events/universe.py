@@ -50,14 +50,13 @@ class Universe:
 
 
 def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int = 0) -> Universe:
-    """Draw a universe from the lists of a world.
+    """Draw a universe from the lists of a world; the same seed gives the same one on any machine.
 
     Args:
-        name: `default` (New York), `family`, `news`, `scifi`, `software`, `ward` (a hospital), or a folder of one's own (see
-            `universe_files`).
+        name: `default` (New York), `family`, `news`, `scifi`, `software`, `ward` (a hospital), or a folder of one's own
+            (see `universe_files`).
         size: The number of times, of spaces, of entities and of contents; 100 in the paper. If there are fewer listed
             locations or contents, each of them gets a qualifier (`Upper`, `Grand`).
-        seed: The same seed gives the same universe on any machine.
 
     Raises:
         BadInput: The universe does not exist, its lists are faulty, or they are too short for the size.
@@ -95,9 +94,7 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
 def secondary_names(seed: int = 0, also: Sequence[str] = ()) -> Iterator[str]:
     """Yield 100,000 full names for side characters in random order, none of them a main name (Appendix B.1.8).
 
-    Args:
-        seed: The seed of the order.
-        also: First names of main characters that side characters may have, too; they have other last names.
+    They may have `also` first names of main characters, with other last names.
     """
     first, last = words_in(NAMES / "secondary_first.txt"), words_in(NAMES / "secondary_last.txt")
     first = (*first, *dict.fromkeys(also))

@@ -39,15 +39,7 @@ NAMES = packaged("epbench.tulving", "names")
 
 
 def check_names(names: Iterable[str], where: str) -> None:
-    """Refuse a list in which a name occurs twice or is part of another one, so that a cue identifies one thing.
-
-    Args:
-        names: The names, compared without regard to case.
-        where: How the message names the list.
-
-    Raises:
-        BadInput: Two names are equal or nested; the message has both.
-    """
+    """Refuse a list in which a name occurs twice or is part of another one, in any case, so that a cue identifies one thing."""
     ordered = sorted((f" {name.casefold()} ", name) for name in names)
     for (key, name), (next_key, again) in itertools.pairwise(ordered):
         if key == next_key:
@@ -147,10 +139,7 @@ def universe_name(universe: str) -> str:
 
 
 def read_universe_files(universe: str) -> UniverseFiles:
-    """Read and check the files of a universe.
-
-    Args:
-        universe: The name of a packaged universe, or else the path of a folder.
+    """Read and check the files of a universe: a packaged one by its name, or else the path of a folder.
 
     Raises:
         BadInput: The universe does not exist, or a file is missing or faulty. The message names the file and the key,

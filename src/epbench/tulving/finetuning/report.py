@@ -28,14 +28,7 @@ _PERPLEXITY_NOTE = "Of the answers that were trained, and of a text that never w
 
 
 def scores_of(measures: Sequence[Record], steps: Sequence[Record], plan: TulvingPlan, method: str) -> dict[str, Any]:
-    """Put together the content of scores.json.
-
-    Args:
-        measures: By epoch, what `epbench.tulving.finetuning.measures.measure` has returned, and `epoch`.
-        steps: The records of training.jsonl.
-        plan: What was asked.
-        method: How the weights were trained, such as `all weights`.
-    """
+    """Put together the content of scores.json, from the measures by `epoch` and the records of training.jsonl."""
     ids = plan.trained_ids
     asked = _by_bin(plan.rows)
     trained = _by_bin([row for row in plan.rows if row["id"] in ids])
@@ -139,13 +132,7 @@ def _group_cell(group: Record) -> str:
 
 
 def html_report(title: str, run: Record, scores: Record) -> str:
-    """The page of a run.
-
-    Args:
-        title: The name of the run.
-        run: The content of run.json.
-        scores: The content of scores.json.
-    """
+    """The page of a run, from the contents of run.json and scores.json."""
     return training_page(title, run, scores, figure(scores) + "".join(table.html() for table in tables(scores)))
 
 

@@ -145,11 +145,7 @@ _FIELDS = ("items", "scores", "reason", "order")
 
 
 def load_judge_prompts(source: Source | None = None) -> JudgePrompts:
-    """Load our pack, that of a TOML or JSON file with the same keys, or that of a file of wording.
-
-    Raises:
-        BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
-    """
+    """Load our pack, that of a TOML or JSON file with the same keys, or that of a file of wording; BadInput if it is not one."""
     kinds: dict[str, Any] = {
         "sorts": dict[Trace, str],
         "reply": dict[Literal["items", "scores", "reason", "order"], str],
@@ -186,8 +182,6 @@ class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
     """Judges answers by a model.
 
     Args:
-        model: See `BaseModelJudge`.
-        prompts: The prompt pack; ours by default.
         calls: The journal of its calls where `judge` is given none, for who has no folder of a run.
         max_tokens: Most tokens of one reply, at least 1; a model that thinks aloud needs more.
     """

@@ -49,19 +49,12 @@ class OwnAnswers:
 
 
 def is_empty(answer: str) -> bool:
-    """Whether an answer is empty, or has nothing to read in it; see `epbench.judges.replies.kind_of_reply`.
-
-    That is no answer. It is no abstention, either: a system that says nothing has not said that nothing happened.
-    """
+    """Whether an answer has nothing to read in it. A system that says nothing has not said either that nothing happened."""
     return kind_of_reply(answer) == "empty"
 
 
 def check_length(where: str, answer: str) -> None:
-    """Refuse an answer that is longer than any book.
-
-    Raises:
-        BadInput: The answer has more than `MAX_ANSWER` characters.
-    """
+    """Refuse an answer of more than `MAX_ANSWER` characters, which is longer than any book."""
     if len(answer) > MAX_ANSWER:
         raise BadInput(f"{where}: expected at most {MAX_ANSWER:,} characters, found {len(answer):,}")
 
@@ -133,13 +126,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:
-    """Put answers that were made for a judge into the journal; an empty answer is journaled as a failure.
-
-    Args:
-        folder: The folder of an open run.
-        answers: The answers by the id of the question.
-        source: Where they come from; it is part of their keys.
-    """
+    """Journal answers made for a judge, by the id of the question and with their source; an empty one is a failure."""
     own_answers = OwnAnswers(
         {id_: answer for id_, answer in answers.items() if not is_empty(answer)},
         {id_: EMPTY for id_, answer in answers.items() if is_empty(answer)},
@@ -148,14 +135,7 @@ def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> Non
 
 
 def record_own_answers(folder: Path, own: OwnAnswers, ids: Sequence[str], source: str) -> None:
-    """Put somebody's answers into the journal.
-
-    Args:
-        folder: The folder of an open run.
-        own: The answers and failures. Questions that have neither are journaled as missing, which counts as wrong.
-        ids: The ids of the questions that the run asks.
-        source: Where the answers come from; it is part of their keys.
-    """
+    """Journal somebody's answers and failures, and the other questions as missing, which is wrong; keys have the source."""
     journal = Journal(folder / ANSWERS)
     for id_ in ids:
         answer = own.answers.get(id_)

@@ -58,11 +58,7 @@ class RealismPrompts:
 
 
 def load_realism_prompts(path: Path | None = None) -> RealismPrompts:
-    """Load our texts, or those of a TOML or JSON file with the same keys.
-
-    Raises:
-        BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
-    """
+    """Load our texts, or those of a TOML or JSON file with the same keys and placeholders; BadInput if it is not one."""
     holds = {"case": ["date", "space", "entity", "content", "detail"], "repair": ["problem"]}
     return load_pack(path or packaged("epbench.tulving", "realism.toml"), RealismPrompts, holds)
 
@@ -90,13 +86,7 @@ class RealismVerdict:
 
 
 class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
-    """Rates events by a model, one call for each.
-
-    Args:
-        model: See `BaseModelJudge`.
-        prompts: Ours by default.
-        max_tokens: Most tokens of one reply, at least 1; a model that thinks aloud needs more.
-    """
+    """Rates events by a model, one call for each."""
 
     advice = "allow fewer tokens per reply, or choose another judge"
 
@@ -121,11 +111,7 @@ class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
 
 
 def read_rating(reply: str) -> RealismVerdict:
-    """Read a reply; prose and fences around the JSON, upper and lower case, and blanks for hyphens do not matter.
-
-    Raises:
-        UnusableReply: There is no object with a rating, a field is repeated, or the rating is none of the five.
-    """
+    """Read a reply, or raise UnusableReply; what surrounds the JSON, case, and blanks for hyphens do not matter."""
     reply_object = last_object_with(reply, "rating")
     value, reason = reply_object["rating"], reply_object.get("reason", "")
     grade = " ".join(value.replace("-", " ").split()).lower() if isinstance(value, str) else None

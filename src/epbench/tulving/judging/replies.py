@@ -16,18 +16,11 @@ from epbench.models.json_replies import last_object_with, number_of
 
 
 def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
-    """Read the reply to a first call.
-
-    Args:
-        reply: The reply as it came.
-        n: Number of different true items, from 0; if there are none, scores are ignored.
-
-    Returns:
-        The items, stripped of blanks; one score per true item, in their order; the reason.
+    """Read the reply to a first call: the items, stripped of blanks; one score for each of n true items, if any; the reason.
 
     Raises:
-        UnusableReply: There is no such object, a field is repeated, an item is not a text, a score is not a number from 0 to
-            1, or there is not exactly one score for each true item.
+        UnusableReply: There is no such object, a field is repeated, an item is not a text, a score is not a number from 0
+            to 1, or there is not exactly one score for each true item.
     """
     reply_object = last_object_with(reply, "items", *(["scores"] if n else []))
     items = _list(reply_object, "items")
@@ -43,8 +36,8 @@ def read_named(reply: str, reference: Sequence[str], named: Mapping[str, str]) -
     """Read the reply to a first call in a form of which `named` names the fields; see `JudgePrompts.reply`.
 
     Raises:
-        UnusableReply: There is no such object, an item is not a text, or there is not one object with a score from 0 to 1 for
-            each true item, repeats included. The first score of a repeated one counts.
+        UnusableReply: There is no such object, an item is not a text, or there is not one object with a score from 0 to 1
+            for each true item, repeats included. The first score of a repeated one counts.
     """
     found = last_object_with(reply, named["items"], named["scores"])
     items, entries = _list(found, named["items"]), _list(found, named["scores"])
@@ -70,11 +63,7 @@ def read_named(reply: str, reference: Sequence[str], named: Mapping[str, str]) -
 
 
 def read_indexes(reply: str, n: int, name: str) -> list[int]:
-    """Read the reply to a second call that lists indexes from 0 in a field; whatever is none of n true items is left out.
-
-    Raises:
-        UnusableReply: There is no such list of whole numbers.
-    """
+    """Read indexes from 0 in a field of the reply to a second call; whatever is none of n true items is left out."""
     numbers = [number_of(entry) for entry in _list(last_object_with(reply, name), name)]
     if any(number is None or number != int(number) for number in numbers):
         raise UnusableReply(f"{name} has something else than whole numbers")
@@ -82,19 +71,9 @@ def read_indexes(reply: str, n: int, name: str) -> list[int]:
 
 
 def read_order(reply: str, n: int) -> list[int]:
-    """Read the reply to a second call.
+    """Read the reply to a second call: the numbers of the n true items, from 0, in the order of the answer, each once.
 
-    Args:
-        reply: The reply as it came.
-        n: Number of different true items.
-
-    Returns:
-        Numbers of the true items, from 0, in the order of the answer, each once; a repeated one counts where it comes
-        first.
-
-    Raises:
-        UnusableReply: There is no such object, a field is repeated, or something in the order is not the number of a true
-            item.
+    UnusableReply if there is no such object, a field is repeated, or something in the order is not the number of a true item.
     """
     positions: list[int] = []
     for entry in _list(last_object_with(reply, "order"), "order"):

@@ -61,12 +61,7 @@ _INPUTS = 64  # whose texts are embedded together; their verdicts follow
 
 
 class SimilarityJudge:
-    """Judge by sentence embeddings.
-
-    Args:
-        name: Name of the judge.
-        load: Loads the embedder. It is called when the judge's identity or a verdict is asked for, not before.
-    """
+    """Judge by sentence embeddings; `load` loads the embedder when the judge's identity or a verdict is first asked for."""
 
     setup = ""
     rules = "similarity-1"  # a change of a rule or a threshold needs a new version
@@ -78,11 +73,7 @@ class SimilarityJudge:
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedder, loaded.
-
-        Raises:
-            BadInput: The model or a package is missing.
-        """
+        """The embedder, loaded; BadInput if the model or a package is missing."""
         return self._load()
 
     @cached_property
@@ -290,11 +281,7 @@ class Similarities:
         self._vectors: dict[str, Vector] = {}
 
     def prepare(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Embed what these pairs need and what has no vector yet.
-
-        Args:
-            pairs: An item and a phrase each, normalised.
-        """
+        """Embed what pairs of a normalised item and phrase need and what has no vector yet."""
         import numpy as np
 
         texts = dict.fromkeys(text for pair in pairs for text in (*pair, *_without_shared(*pair)) if text)

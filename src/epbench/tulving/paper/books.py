@@ -153,16 +153,9 @@ def of_cells(names: Sequence[str], cells: Iterable[tuple[str, ...]], *columns: s
 
 
 def read_books(datasets: Sequence[str] = (), archive: Path | None = None) -> list[PaperBook]:
-    """Read books.
+    """Read books: datasets in their order, and those of an archive; the report and the card are read from folders only.
 
-    Args:
-        datasets: Names on the Hub such as `epbench/short`, or folders of datasets. The report on the writing and the
-            command on the card are read from a folder only.
-        archive: A published archive, as a zip or a folder; None for no published books.
-
-    Returns:
-        The datasets in their order, then the books of the archive by path. Books that would have one label are told apart
-        by their writers, by their seeds, and else by what the user gave.
+    Books that would have one label are told apart by their writers, by their seeds, and else by what the user gave.
 
     Raises:
         BadInput: A dataset is given twice, does not exist or is not a Tulving book, a file in its folder is damaged, or

@@ -111,11 +111,7 @@ class Proposer:
     requests: list[Request] = field(default_factory=list)
 
     def collect(self, *wanted: Wanted) -> list[Wanted]:
-        """Ask for some lists side by side, and return those that are complete.
-
-        Raises:
-            RunFailed: Some requests got no answer; all others are kept.
-        """
+        """Ask for some lists side by side, and return those that are complete; RunFailed if requests got no answer."""
         journal = Journal(self.folder / PROPOSALS)
         while open_ := [one for one in wanted if one.goes_on]:
             requests, label = [self.request(one) for one in open_], f"{open_[0].task}, round {open_[0].rounds + 1}"

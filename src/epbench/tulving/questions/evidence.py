@@ -26,14 +26,10 @@ _OUTCOMES: tuple[Trace, ...] = ("causes", "states")
 
 
 def evidence_of(question: Question, chapters: Mapping[int, Chapter]) -> Evidence:
-    """Return what a reader must have read to answer a question.
+    """Return what a reader must have read to answer a question, from the chapters by their numbers.
 
-    For every matching chapter these are the facts of the cue and what is asked for, and its date where the latest one or an
-    order is wanted. `other_entities` takes the paragraphs that name a side character, `full_details` all paragraphs.
-
-    Args:
-        question: The question.
-        chapters: The chapters of the book by their numbers, with their evidence.
+    For every matching chapter these are the facts of the cue and what is asked for, and its date where the latest one or
+    an order is wanted. `other_entities` takes the paragraphs that name a side character, `full_details` all paragraphs.
     """
     if question.trace in _OUTCOMES:
         return _of_outcomes(question, chapters)
@@ -103,12 +99,9 @@ CAUSE, STILL_LOST, LOST_AT_THE_END = OUTCOME_TEMPLATES
 def outcome_questions(chapters: Sequence[Chapter], *, seed: int = 0) -> list[Question]:
     """Return all questions on causes and states, each with an answer or with none.
 
-    A ban is asked about by person and location; as many pairs of a person with a location that they were never barred from are
-    asked about, too. What is still lost is asked about for every person after each of their events, and at the end.
-
-    Args:
-        chapters: The chapters in the order of the book.
-        seed: The seed of the questions on bans that never were.
+    A ban is asked about by person and location; as many pairs of a person with a location that they were never barred
+    from, drawn by seed, are asked about, too. What is still lost is asked about for every person after each of their
+    events, and at the end.
     """
     by_person: dict[str, list[Chapter]] = defaultdict(list)
     for chapter in sorted(chapters, key=lambda chapter: chapter.event.time):

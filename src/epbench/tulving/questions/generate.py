@@ -89,17 +89,7 @@ def cue_values(chapter: Chapter) -> Values:
 def all_questions(
     chapters: Sequence[Chapter], unused: Mapping[str, Sequence[str]], *, empty: EmptyRule = "paper", seed: int = 0
 ) -> list[Question]:
-    """Return every question that the book answers, then the empty ones, without duplicates.
-
-    Args:
-        chapters: The chapters in the order of the book.
-        unused: For each of the letters t, s, e, c, the universe's values that no event uses.
-        empty: The rule of the empty questions; see `fake_events`.
-        seed: The seed of the empty questions.
-
-    Raises:
-        BadInput: The rule is unknown.
-    """
+    """Return every question that the book answers, then the empty ones, without duplicates; see `fake_events`."""
     with without_collector():
         by_date = sorted(chapters, key=lambda chapter: chapter.event.time)
         index = _index_by_cue(by_date)
@@ -160,16 +150,7 @@ def _answer(get: Get, traced: Sequence[Sequence[str]], places: Sequence[int]) ->
 def question_of(
     template: Template, given: Mapping[str, str], text: str, answer: list[str], chapters: list[int], origin: Origin
 ) -> Question:
-    """Build a question of a template.
-
-    Args:
-        template: The template.
-        given: The elements of its cue, by letter.
-        text: The words of the question.
-        answer: The true items, in the order that `Question.answer` has.
-        chapters: The numbers of all chapters that match the cue.
-        origin: How the cue was found.
-    """
+    """Build a question of a template from the elements of its cue by letter; the answer is in the order of `Question.answer`."""
     return Question(
         question_id(template.id, given),
         template.id,
@@ -244,10 +225,7 @@ def _empty(events: Iterable[tuple[Origin, Values]], index: CueIndex) -> list[Que
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Pause the collector, which would look through all objects again and again as their number grows.
-
-    Reference counts still free what is no longer used. Afterwards the collector is as it was.
-    """
+    """Pause the collector, which would look through all objects again and again as their number grows; then it is as it was."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -266,7 +244,6 @@ def select(questions: Sequence[Question], *, rule: Selection = "uniform", seed: 
     """Select five questions for every (template, bin), or all if there are fewer.
 
     Args:
-        questions: All questions of a book.
         rule: `uniform` draws them by seed. `alphabetical` takes the first by the text of the cue, as the released books
             do in spite of the paper's description; it favours dates in April and names that begin with A.
         seed: The seed of the draws. A draw depends neither on the order nor on the number of the other questions.

@@ -60,11 +60,7 @@ def own_texts() -> str:
 
 
 def load_texts(section: Section) -> Mapping[int, str]:
-    """Return the texts in a section of a file of wording, by number of the template.
-
-    Raises:
-        BadInput: There is no template of such a number, or a text lacks a given element or has another one.
-    """
+    """Return the texts in a section of a file of wording by number of the template; BadInput if one does not fit its template."""
     cues = {f"{each.id}": each.cue for each in (*TEMPLATES, *OUTCOME_TEMPLATES)}
     for number, text in section.content.items():
         if number not in cues:

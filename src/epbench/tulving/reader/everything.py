@@ -22,15 +22,11 @@ ACCOUNT = "full_details"
 
 
 def names_by_trace(questions: Iterable[Mapping[str, Any]], items: str = "answer") -> dict[str, list[str]]:
-    """Collect what is true in answer to any of some questions, by what they ask for.
-
-    Args:
-        questions: Questions with the fields `trace` and `items`.
-        items: The field with the true items.
+    """Collect what is true in answer to any of some questions, which the field `items` has, by what they ask for.
 
     Returns:
         The names by trace, each once: dates from the earliest to the latest, all others in alphabetical order. Under
-        `ACCOUNT` are the names of all other traces.
+            `ACCOUNT` are the names of all other traces.
     """
     by_trace: dict[str, set[str]] = {}
     for question in questions:
@@ -43,11 +39,7 @@ def names_by_trace(questions: Iterable[Mapping[str, Any]], items: str = "answer"
 
 
 class EverythingReader(RuleBasedReader):
-    """Answers each question with all names of what it asks for, and reads nothing.
-
-    Args:
-        rows: All questions of the dataset, those that are not asked too.
-    """
+    """Answers each question with all names of what it asks for in any row of the dataset, and reads nothing."""
 
     name = "rules"
 

@@ -80,17 +80,7 @@ class Archive:
         return f"{book.name}-{_VERSION.sub('', book.generator)}"
 
     def find_book(self, book: str, universe: str, order: Order, generator: str | None = None) -> ReleasedBook:
-        """Return the one book of a kind.
-
-        Args:
-            book: `short`, `long` or `very-long`.
-            universe: The universe's name, as in the archive.
-            order: `narrative` or `chronological`.
-            generator: The model that wrote the book; any model by default.
-
-        Raises:
-            BadInput: No book fits, or several do. The message lists the books that there are.
-        """
+        """Return the one book of a kind, by any generator if none is given; BadInput lists the books unless just one fits."""
         same_kind = [b for b in self.books if (b.book, b.universe, b.order) == (book, universe, order)]
         fitting = [b for b in same_kind if generator in (None, b.generator)]
         if len(fitting) == 1:
@@ -108,14 +98,7 @@ class Archive:
 
 
 def open_archive(source: Path) -> Archive:
-    """List the books and runs of an archive, at whatever depth its experiments are.
-
-    Args:
-        source: A folder or a zip.
-
-    Raises:
-        BadInput: The archive is missing, damaged, or holds no published book.
-    """
+    """List the books and runs of a folder or zip, at whatever depth; BadInput if it is missing, damaged, or holds no book."""
     files = Files(source)
     texts: dict[_Key, str] = {}  # the path of each book's folder
     answers: dict[_Key, dict[str, bool]] = {}  # whether each folder of answers, by path, is a run
@@ -176,10 +159,7 @@ _WRITER = re.compile(r"model_(?P<writer>.+)_itermax_")
 
 
 def reader_of(run: str) -> tuple[str, str]:
-    """The memory and the model in the name of a run's folder.
-
-    Args:
-        run: The name, such as `answered_by_kind_rag_model_gpt-4o_chunk_chapter_top17`, or its path in the archive.
+    """The memory and the model in the name of a run's folder, such as `answered_by_kind_rag_model_gpt-4o_chunk_chapter_top17`.
 
     Returns:
         The memory in our words, such as `rag-chapter`, and the model; for a trained one, the model that was trained. The

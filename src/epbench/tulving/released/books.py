@@ -52,11 +52,7 @@ class _Layout(Struct, frozen=True):
 
 
 def published_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
-    """Return the chapters of a book as published, before it is reordered.
-
-    Raises:
-        BadInput: A file is missing, truncated or not what its name says, or a value does not fit.
-    """
+    """Return the chapters of a book as published, before it is reordered; BadInput if a file or a value does not fit."""
     text = files.json(f"{book.base}/book.json", str)
     path = f"{book.base}/df_book_groundtruth.parquet"
     where = files.where(path)
@@ -84,13 +80,7 @@ def published_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
 
 
 def published_events(files: Files, book: ReleasedBook) -> list[_Event]:
-    """Return date, location, entity, content and detail of every event of the book's experiment.
-
-    Events that no chapter tells are among them.
-
-    Raises:
-        BadInput: `events.json` is missing, truncated, or holds something else.
-    """
+    """Return date, location, entity, content and detail of every event of the book's experiment, told or not."""
     return files.json(f"{book.experiment}/events.json", list[_Event])
 
 
@@ -134,10 +124,8 @@ def read_book(archive: Archive, book: ReleasedBook, *, empty: EmptyRule = "paper
     our universe of the same name.
 
     Args:
-        archive: The archive.
-        book: One of its books.
-        empty: The rule of those `questions` that have no answer. `published` gives as many of them as the published code, and
-            the same inner ones, since it also takes the number of unused values from the published universe.
+        empty: The rule of those `questions` that have no answer. `published` gives as many of them as the published code,
+            and the same inner ones, since it also takes the number of unused values from the published universe.
 
     Raises:
         BadInput: A file is missing, truncated or not what its name says, or a value does not fit.
@@ -168,11 +156,7 @@ def read_book(archive: Archive, book: ReleasedBook, *, empty: EmptyRule = "paper
 
 
 def read_questions(files: Files, book: ReleasedBook) -> tuple[list[Chapter], list[Question]]:
-    """Return the chapters of a published book in its order, and its questions in the published order.
-
-    Raises:
-        BadInput: As for `read_book`.
-    """
+    """Return the chapters of a published book in its order, and its questions in the published order; see `read_book`."""
     original = published_chapters(files, book)
     return _in_order_of(book, original, published_questions(files, book, original))
 
@@ -198,16 +182,7 @@ _ORIGINS: dict[bool | None, Origin] = {None: "book", True: "inner", False: "oute
 
 
 def published_questions(files: Files, book: ReleasedBook, chapters: Sequence[Chapter]) -> list[Question]:
-    """Return the published questions in the published order.
-
-    Args:
-        files: The files of the archive.
-        book: The book that the questions are about.
-        chapters: Its chapters before it is reordered; the questions name chapters by these numbers.
-
-    Raises:
-        BadInput: The table of questions is missing, truncated or empty, or a value does not fit.
-    """
+    """Return the published questions in their order, by the numbers of the chapters before the book is reordered."""
     path = f"{book.base}/df_qa.parquet"
     of_cue = {chapter.number: dict(zip(CUE_LETTERS, cue_values(chapter), strict=True)) for chapter in chapters}
     texts = {chapter.number: chapter.text for chapter in chapters}
@@ -256,11 +231,7 @@ Checks = tuple[str, ...]
 
 
 def published_rounds(files: Files, book: ReleasedBook) -> list[Iteration]:
-    """Return the rounds of a published book (Table 7); none if the archive does not hold the checks.
-
-    Raises:
-        BadInput: A file of checks is truncated or holds something else.
-    """
+    """Return the rounds of a published book (Table 7); none if the archive does not hold the checks."""
     exact = _checks(files, book, "paragraphs_verif_direct")
     n_events = n_published_events(files, book)
     exact = {candidate: failed for candidate, failed in exact.items() if candidate[0] < n_events}

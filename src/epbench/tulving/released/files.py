@@ -54,13 +54,11 @@ class Files:
     """Read access by relative path, such as `Udefault_Sdefault_seed0/events.json`."""
 
     def __init__(self, source: Path) -> None:
-        """
-        Args:
-            source: A folder or a zip.
+        """List the files of a folder or a zip.
 
         Raises:
-            BadInput: The file or folder does not exist, the file is not a zip or is damaged, the zip has too many entries,
-                or the name of an entry is not the relative path of a file.
+            BadInput: The file or folder does not exist, the file is not a zip or is damaged, the zip has too many
+                entries, or the name of an entry is not the relative path of a file.
         """
         self.source = source
         self._zip: zipfile.ZipFile | None = None
@@ -95,11 +93,7 @@ class Files:
         return [path.removeprefix(start) for path in self.paths[first:end]]
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file.
-
-        Raises:
-            BadInput: The file is missing, occurs twice, is larger than `MAX_FILE_BYTES`, or cannot be read.
-        """
+        """Return the content of a file; BadInput if it is missing, occurs twice, exceeds `MAX_FILE_BYTES` or is damaged."""
         if path in self._twice:
             raise BadInput(
                 f"{self.where(path)}: found two entries of this name, expected one; download the archive again"
@@ -124,15 +118,7 @@ class Files:
             return entry.read(n)
 
     def json(self, path: str, kind: type[T]) -> T:
-        """Return the value of a JSON file.
-
-        Args:
-            path: The path of the file in the archive.
-            kind: The type that its value must have; see `typed`.
-
-        Raises:
-            BadInput: As for `read`; the file is not JSON, or its value has another type.
-        """
+        """Return the value of a JSON file of this type (see `typed`); BadInput as for `read`, or if it is not one."""
         content = self.read(path)
         try:
             value = parse_json(content)
@@ -141,15 +127,7 @@ class Files:
         return typed(self.where(path), value, kind)
 
     def table(self, path: str, kind: type[Struct]) -> list[dict[str, Any]]:
-        """Return the rows of a Parquet file.
-
-        Args:
-            path: The path of the file in the archive.
-            kind: The type of a row; its fields are the columns to read.
-
-        Raises:
-            BadInput: As for `read`; the file is not Parquet, a column is missing, or a value has another type.
-        """
+        """Return the rows of a Parquet file with the columns of a type of row; BadInput as for `read`, or if it is not one."""
         import pyarrow.parquet as pq
 
         where, content = self.where(path), io.BytesIO(self.read(path))

@@ -98,11 +98,7 @@ class Rescored:
 
 
 def published_runs(archive: Archive) -> list[PublishedRun]:
-    """Return all runs of the archive.
-
-    Raises:
-        BadInput: The archive has none.
-    """
+    """Return all runs of the archive; BadInput if it has none."""
     located = _located(archive, archive.runs)
     if not located:
         raise BadInput(f"{archive.files.source}: found no published run, expected folders answers/<book>/answered_by_…")
@@ -137,8 +133,8 @@ def read_published_run(files: Files, run: PublishedRun) -> PublishedAnswers:
     """Read the questions, answers and verdicts of one run.
 
     Raises:
-        BadInput: A file is missing, truncated or not what its name says, an answer is not text, a score is not a
-            number, or it is unknown to which questions the answers belong.
+        BadInput: A file is missing, truncated or not what its name says, an answer is not text, a score is not a number,
+            or it is unknown to which questions the answers belong.
     """
     _, published = read_questions(files, run.book)
     questions = asked_questions(files, run.path, run.book, published)
@@ -162,8 +158,7 @@ def read_published_run(files: Files, run: PublishedRun) -> PublishedAnswers:
 def score_published_runs(archive: Archive, out: Path, progress: Progress) -> Rescored:
     """Score every run of the archive into `out/<book>/<run>/`; an incomplete run is listed, but not scored.
 
-    Raises:
-        BadInput: The archive has no run, or a folder below `out` holds another run or is in use.
+    BadInput if the archive has no run, or a folder below `out` holds another run or is in use.
     """
     runs, others = published_runs(archive), _located(archive, archive.other_folders)
     result = Rescored({}, {}, {}, {run.path: _content(archive.files, run) for run in others})
@@ -258,17 +253,7 @@ MILLION_TOKENS_ROWS = (
 
 
 def asked_questions(files: Files, run: str, book: ReleasedBook, published: Sequence[Question]) -> list[Question]:
-    """Return the questions of a run in the order of its answers.
-
-    Args:
-        files: The files of the archive.
-        run: The path of the run's folder.
-        book: The book that was asked about.
-        published: All questions about the book, in the published order.
-
-    Raises:
-        BadInput: The run does not have an answer for every question.
-    """
+    """Return the questions of a run in the order of its answers, of those published; BadInput if an answer is missing."""
     n = sum(PurePosixPath(path).suffix == ".json" for path in files.below(f"{run}/raw_answers"))
     rows: Sequence[int] = range(len(published))
     if book.book == "very-long" and n <= len(MILLION_TOKENS_ROWS) and max(MILLION_TOKENS_ROWS) < len(published):
@@ -283,11 +268,7 @@ def asked_questions(files: Files, run: str, book: ReleasedBook, published: Seque
 
 
 def check_subset(files: Files, run: str, questions: Sequence[Question], verdicts: Sequence[PublishedVerdict]) -> None:
-    """Refuse a run on some of the questions unless the judge names the true items of just these questions.
-
-    Raises:
-        BadInput: For more than half of the answerable questions, the judge names none of the true items.
-    """
+    """Refuse a run on some questions if for over half of the answerable ones the judge names none of their true items."""
     answered = [(q, verdict) for q, verdict in zip(questions, verdicts, strict=True) if q.answer]
     foreign = sum(verdict.n_by_position == len(set(question.answer)) for question, verdict in answered)
     if 2 * foreign > len(answered):
@@ -299,18 +280,10 @@ def check_subset(files: Files, run: str, questions: Sequence[Question], verdicts
 
 
 def score_again(archive: Path, folder: Path, scratch: Path) -> list[Check]:
-    """Score the published run of a folder again from its archive.
-
-    Args:
-        archive: The archive.
-        folder: The folder of the earlier scoring.
-        scratch: The folder for the journals and the results; it does not exist yet.
+    """Score the published run of a folder again from its archive, into a scratch folder, which does not exist yet.
 
     Returns:
-        Whether the answers and the verdicts in the folder are those of the archive.
-
-    Raises:
-        BadInput: The archive does not have this run, or it cannot be scored.
+        Whether the answers and the verdicts in the folder are those of the archive. BadInput if it has no such run.
     """
     opened, identity = open_archive(archive), read_run(folder)["identity"]
     for run in published_runs(opened):

@@ -60,17 +60,10 @@ class PublishedVerdict:
 
 
 def read_published_verdict(files: Files, run: str, number: int, question: Question) -> PublishedVerdict:
-    """Read the judge's replies on one answer.
-
-    Args:
-        files: The files of the archive.
-        run: The path of the run's folder.
-        number: The number of the answer in the run, from 0.
-        question: The question that was asked.
+    """Read the judge's replies on the answer to a question, which has this number in the run, from 0.
 
     Raises:
-        BadInput: A file is missing or truncated, a value is not a score, or the number of names is not that of the
-            true items.
+        BadInput: A file is missing or truncated, a value is not a score, or the number of names is not that of the true items.
     """
     path = f"{run}/evaluated_answers/{number}.json"
     where = f"{files.where(path)}, question {question.id}"
@@ -164,8 +157,8 @@ def reference_numbers(rows: Sequence[ScoredAnswer], indexes: Sequence[Indexes]) 
 
     Args:
         rows: The questions with the published verdicts; their scores are not clipped.
-        indexes: For each row, the judge's numbers for the true items and for the items found, in their orders. They
-            are only read where get is chronological.
+        indexes: For each row, the judge's numbers for the true items and for the items found, in their orders. They are
+            only read where get is chronological.
 
     Returns:
         `simple_recall` and `chronological_awareness` with three decimals, `latest` and `all` as text such as `63.4%`,

@@ -101,15 +101,7 @@ class PlaceKind:
 
 
 def read_scenes(path: Path, contents: Iterable[str]) -> Mapping[str, Scene]:
-    """Read and check `scenes.json`.
-
-    Args:
-        path: The file.
-        contents: The kinds of event of the universe; each must have a scene.
-
-    Raises:
-        BadInput: The file is missing or faulty; the message names the kind of event, the field and the item.
-    """
+    """Read and check `scenes.json`, which must have a scene for each of the contents of the universe."""
     listed = read_typed(path, dict[str, _Scene])
     scenes = {}
     for content, scene in listed.items():
@@ -143,18 +135,7 @@ def _sentences_of(where: str, scene: _Scene, listed: Mapping[str, _Scene]) -> Ma
 
 
 def read_places(path: Path, locations: Iterable[str]) -> Mapping[str, PlaceKind]:
-    """Read and check `places.json`.
-
-    Args:
-        path: The file.
-        locations: The locations of the universe; each must have a kind.
-
-    Returns:
-        The kind of each location, by its name.
-
-    Raises:
-        BadInput: The file is missing or faulty; the message names the kind or the location.
-    """
+    """Read and check `places.json`, and return the kind of each of the locations of the universe, by its name."""
     listed = read_typed(path, _Places)
     kinds = {}
     for name, kind in listed.kinds.items():
@@ -192,11 +173,7 @@ def check_phrase(where: str, text: str) -> None:
 
 
 def read_sentence(where: str, text: str, slots: frozenset[str] = SCENE_SLOTS, fewest_texts: int = FEWEST_TEXTS) -> Told:
-    """Read a sentence with choices, which may begin with `in: ` or `out: `.
-
-    Raises:
-        BadInput: It is faulty, or not varied enough.
-    """
+    """Read a sentence with choices, which may begin with `in: ` or `out: `; BadInput if it is faulty, or not varied enough."""
     label, _, rest = text.partition(": ") if text.startswith(("in: ", "out: ")) else ("", "", text)
     try:
         return Told(_checked(rest, slots, fewest_texts), {"in": True, "out": False}.get(label))
@@ -241,11 +218,7 @@ class Scenery:
 
 
 def load_scenery(universe: Universe) -> Scenery:
-    """Read `scenes.json` and `places.json` of a universe; a name with a qualifier has the scene of the plain name.
-
-    Raises:
-        BadInput: A file is missing or faulty.
-    """
+    """Read `scenes.json` and `places.json` of a universe; a name with a qualifier has the scene of the plain name."""
     for name in SCENE_FILES:
         if not (universe.folder / name).is_file():
             raise BadInput(

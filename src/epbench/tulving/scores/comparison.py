@@ -41,12 +41,7 @@ Cue = tuple[str | None, ...]
 
 
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
-    """Compare F1 of any two runs on the questions that both have answered.
-
-    Args:
-        runs: The folders of at least two runs, by the name of the run.
-        dataset: The book that the runs must be on; None for any.
-        progress: Shows a bar.
+    """Compare F1 of any two runs, on this dataset if one is given, on the questions that both have answered.
 
     Raises:
         BadInput: The runs are on different books, or have different judges or no scores.
@@ -66,11 +61,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
 
 
 def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Write OUT/table.md and OUT/report.html.
-
-    Args:
-        folders: The folders of the runs; the name of a folder is the label of its run.
-        out: The folder of the two files; it is made if it does not exist.
+    """Write OUT/table.md and OUT/report.html of runs, whose labels are the names of their folders.
 
     Returns:
         The scores of each run by its label, and no notes: the tables have them.
@@ -120,16 +111,10 @@ def _question_by_question(runs: Mapping[str, Path]) -> str:
 
 
 def check_same_book(described: Mapping[Path, Mapping[str, Any]]) -> list[Path]:
-    """Check that runs are on one book.
-
-    Args:
-        described: The content of run.json by the folder of the run.
+    """Check that runs, by their folders and contents of run.json, are on the same questions and chapters, else BadInput.
 
     Returns:
         The folders of which it is not known whether their chapters are those of the others; see `UNKNOWN_CHAPTERS`.
-
-    Raises:
-        BadInput: The runs are on different questions, or on different chapters.
     """
     # A run on a dataset has the fingerprint of its rows in its identity, a released run beside it.
     rows = {folder: run["identity"].get("fingerprint", run.get("fingerprint")) for folder, run in described.items()}
@@ -145,15 +130,7 @@ def check_same_book(described: Mapping[Path, Mapping[str, Any]]) -> list[Path]:
 
 
 def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row]:
-    """The rows of the book that all runs are about.
-
-    Args:
-        folders: The folders of the runs.
-        dataset: Where the book is; None for where the runs found it.
-
-    Raises:
-        BadInput: The runs are on different books, or no run names its book.
-    """
+    """The rows of the book, in this dataset or where the runs found it, that all runs are about; BadInput if they differ."""
     described = {folder: read_run(folder) for folder in folders}
     dataset = dataset or next(filter(None, map(dataset_of, described.values())), None)
     if dataset is None:
@@ -169,19 +146,12 @@ def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row
 
 
 def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) -> list[dict[str, Any]]:
-    """Compare F1 of any two runs.
-
-    Args:
-        runs: The tables of questions by the name of the run. F1 of a question that was asked several times is the mean.
-        progress: Shows a bar.
+    """Compare F1 of any two runs; that of a question that was asked several times is the mean.
 
     Returns:
-        For each two runs what `epbench.statistics.paired.compare_two` returns, with cues as clusters and Wilcoxon's
-        test, p_holm, and beside: the harsh F1 of both on the same questions, and how many items each names for each true
-        one on all of its own.
-
-    Raises:
-        RunFailed: Two runs have no question in common.
+        For each two runs what `epbench.statistics.paired.compare_two` returns, with cues as clusters and Wilcoxon's test,
+            p_holm, and beside: the harsh F1 of both on the same questions, and how many items each names for each true
+            one on all of its own. RunFailed if two have no question in common.
     """
     answered = {name: table[table["outcome"] != "failed"] for name, table in runs.items()}
     f1, harsh = (

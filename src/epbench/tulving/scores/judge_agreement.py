@@ -54,11 +54,9 @@ class _Pair(NamedTuple):
 def judge_agreement(
     first: Sequence[ScoredAnswer], second: Sequence[ScoredAnswer], answers: Mapping[str, tuple[str, str]]
 ) -> dict[str, Any]:
-    """Compare the verdicts of two judges.
+    """Compare the verdicts of two judges on the questions that both have judged; RunFailed if there are none.
 
     Args:
-        first: Verdicts of the first judge.
-        second: Verdicts of the second judge. Questions that only one of them has judged are left out.
         answers: Question and answer by the id of the question, to show what they disagree on.
 
     Returns:
@@ -67,9 +65,6 @@ def judge_agreement(
         absolute; f1_difference, mean of the first's F1 minus the second's; f1_correlation (Pearson; None if one is
         constant); simple_recall_score of both; by_get and by_bin, the same except for the recall; disagreements, the
         twenty largest by F1, then by scores.
-
-    Raises:
-        RunFailed: No question was judged by both.
     """
     of_second = {row.id: row for row in second}
     shared = [(row, of_second[row.id]) for row in first if row.id in of_second]
@@ -179,11 +174,7 @@ def judges_of(folder: Path) -> list[PastJudge]:
 
 
 def last_judge(folder: Path) -> PastJudge:
-    """Return the judge that a run's scores are by.
-
-    Raises:
-        BadInput: The run has no scores, or they name no judge.
-    """
+    """Return the judge that a run's scores are by; BadInput if they name none."""
     judge = judge_of_scores(folder)
     if judge is None:
         raise BadInput(f"{folder / 'scores.json'}: expected scores that name a judge; start the run again")
@@ -192,10 +183,6 @@ def last_judge(folder: Path) -> PastJudge:
 
 def agreements(folder: Path, rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return how far any two judges of a run agree; an answer given twice to the same question counts once.
-
-    Args:
-        folder: Folder of the run.
-        rows: Rows of its dataset.
 
     Returns:
         For each pair what `judge_agreement` returns, and: judges, their two names; n_one_sided, number of answers that

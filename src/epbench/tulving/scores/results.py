@@ -66,17 +66,10 @@ def records_of(
     repeats: int = 1,
     found: Sequence[JudgedRecord] | None = None,
 ) -> Iterator[Record]:
-    """A record with the fields `COLUMNS` for each time that a question was asked, from the journals of a run.
+    """Yield a record with the fields `COLUMNS` for each time that a question was asked, in the order of rows and repeats.
 
     Args:
-        folder: The run's folder.
-        rows: The questions that the run asked.
-        judge: The judge whose verdicts count.
-        repeats: How often the run asked each question, at least 1.
         found: What `judgement_records` returns, if it is at hand.
-
-    Yields:
-        The records in the order of the rows, and of the repeats of each.
 
     Raises:
         BadInput: The number of a verdict's scores is not that of the true items, or an answer has no possible repeat.
@@ -146,17 +139,7 @@ def scores_of(
     *,
     judge: JudgeIdentity | None = None,
 ) -> dict[str, Any]:
-    """The content of scores.json, as in `score_run` and `judge_scores`.
-
-    Args:
-        rows: The judged answers.
-        lost: The questions without an answer or a verdict; see `lost_questions`.
-        more: Further fields.
-        judge: The judge; None for one of which `more` says everything.
-
-    Raises:
-        NothingToScore: There is no judged answer.
-    """
+    """The content of scores.json, as in `score_run` and `judge_scores`; without a judge, `more` says everything of it."""
     scores = score_run(rows, lost) | dict(more or {})
     if judge is None:
         return scores
@@ -181,15 +164,11 @@ def finish(
     questions.parquet is written first, so that a run with scores has the questions that they are the means of.
 
     Args:
-        folder: The run's folder.
-        rows: The questions that the run asked.
         judge: The judge whose verdicts count; what its passport says goes into scores.json and the reports. What is to be
-            said of a published judge is in `more`.
-        label: The name of the run in tables.
+            said of a published judge is in `more`, further fields of scores.json.
         repeats: How often the run asked each question, at least 1.
-        more: Further fields of scores.json.
-        chapters: The number and the text of each chapter of the book, which the report shows with the questions; None if the
-            book is not at hand.
+        chapters: The number and the text of each chapter of the book, which the report shows with the questions; None if
+            the book is not at hand.
 
     Returns:
         The content of scores.json.
@@ -252,14 +231,7 @@ _MARKED = "Of the chapters that match a question, the paragraphs with what it gi
 def questions_html(
     folder: Path, records: Sequence[Record], chapters: Chapters | None, n_questions: int | None = None
 ) -> str:
-    """Question by question, as HTML for the page of a run.
-
-    Args:
-        folder: The run's folder, for what was retrieved.
-        records: The rows of questions.parquet; see `epbench.tulving.scores.results.records_of`.
-        chapters: The chapters of the book; None if the book is not at hand, which the page says then.
-        n_questions: The number of rows, if `records` has only the first of them.
-    """
+    """The `n_questions` of a run as HTML for its page, from the first records; it says so if the chapters are not at hand."""
     known = chapters or ()
     places = {number: place for place, (number, _) in enumerate(known)}
     cards = cards_of(with_inventions(records, known) if known else records, places, retrieved_of(folder, known))
@@ -269,10 +241,9 @@ def questions_html(
 def cards_of(
     records: Sequence[Record], places: Mapping[int, int], retrieved: Mapping[str, Sequence[str]]
 ) -> list[QuestionCard]:
-    """A card for each time that a question was asked.
+    """A card for each row of questions.parquet.
 
     Args:
-        records: The rows of questions.parquet.
         places: By number of a chapter, the number of its text on the page; chapters that are not there are not shown.
         retrieved: By id of a question, the passages or memories that a reader was shown, in that order.
     """

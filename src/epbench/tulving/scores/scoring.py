@@ -157,12 +157,7 @@ def _means(results: Sequence[Result]) -> dict[str, float | None]:
 
 
 def awareness_of(latest: Sequence[float], taus: Sequence[float | None]) -> dict[str, float | None]:
-    """The scores about the order of events; None for a score that no question counts for.
-
-    Args:
-        latest: F1 of the questions that count for `latest`.
-        taus: Kendall's tau of the questions that `has_order`; None where not all true items were found.
-    """
+    """The scores about order, from F1 of questions of latest and tau (None where incomplete); None without such questions."""
     complete = [tau for tau in taus if tau is not None]
     state, all_matched, tau = mean(latest), len(complete) / len(taus) if taus else None, mean(complete)
     return {
@@ -268,14 +263,10 @@ def harsh_f1(n_items: int, n_true: int, found: float) -> float:
     The lenient F1 of the scores counts at most as many items as there are true ones, so that further items cost nothing
     unless there is no true item. This one tells how much a reader that names too many items owes to that.
 
-    Args:
-        n_items: The number of different items in the answer.
-        n_true: The number of different true items.
-        found: The sum of the scores of the true items.
-
     Returns:
-        The harmonic mean of found / n_items and found / n_true, 0 to 1; clipped, since a judge may credit one item with
-        several true ones. It is 1 if there are no items and no true ones, and 0 if there are none of one of the two.
+        The harmonic mean of found / n_items and found / n_true (of different items), 0 to 1; clipped, since a judge may
+            credit one item with several true ones. It is 1 if there are no items and no true ones, and 0 if there are
+            none of one of the two.
     """
     if not n_items or not n_true:
         return 1.0 if n_items == n_true else 0.0
@@ -314,11 +305,7 @@ def chronological_awareness(latest: float | None, all_matched: float | None, tau
 
 
 def tau_of(row: ScoredAnswer) -> float | None:
-    """Kendall's tau-b, -1 to 1, by the metric `episodic_kendall_tau`; None if not all true items were found.
-
-    Args:
-        row: A judged answer to a question that `has_order`.
-    """
+    """Kendall's tau-b, -1 to 1, by the metric `episodic_kendall_tau`; None if not all true items were found."""
     tau: float | None = metric_module("episodic_kendall_tau").tau_if_all_found(row.order, row.reference)
     return tau
 

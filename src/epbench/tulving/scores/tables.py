@@ -89,12 +89,9 @@ def _naming(runs: Runs) -> Table:
 def naming_notes(runs: Runs) -> list[str]:
     """What must be said where answers name more than is asked for, which the lenient F1 of the paper does not count.
 
-    Args:
-        runs: The scores by the run's label.
-
     Returns:
         A line for each run whose answers name more than `MANY` items for each true one, and one line for the runs on the
-        same questions that lenient and harsh F1 rank differently.
+            same questions that lenient and harsh F1 rank differently.
     """
     lines = [
         f"{f'{label}: its' if len(runs) > 1 else 'The'} answers name {ratio:.1f} items for each true one, and surplus items cost "
@@ -160,10 +157,6 @@ COVERAGE = ("answered", "possible")
 def coverage_columns(runs: Runs, name: str) -> dict[str, list[str]]:
     """How many questions each run has answers to, and the bounds of a score whatever the other answers would be.
 
-    Args:
-        runs: The scores by the run's label.
-        name: The score, such as `simple_recall_score`.
-
     Returns:
         Two cells for each run, such as `3 of 450` and `0.007–0.998`; empty if every question of every run is answered.
     """
@@ -180,11 +173,8 @@ def coverage_columns(runs: Runs, name: str) -> dict[str, list[str]]:
 def score_cell(scores: Scores, name: str) -> str:
     """A score with three digits after the point, or its bounds `0.250–1.000 (incomplete)` if questions of it failed.
 
-    A dash stands for a score that the run does not have, such as one that its version did not compute.
-
-    Args:
-        scores: The content of scores.json.
-        name: The name of the score as in `intervals` of scores.json, such as `latest` or `f1_by_bin.2`.
+    The name is that in `intervals` of scores.json, such as `f1_by_bin.2`; a dash is for a score that its version did not
+    compute.
     """
     if bounds := scores["incomplete"].get(name):
         return f"{bounds[0]:.3f}–{bounds[1]:.3f} (incomplete)"
@@ -198,10 +188,7 @@ def narrow_cell(scores: Scores, name: str) -> str:
 
 
 def complete_first(runs: Runs) -> dict[str, Scores]:
-    """Put runs that cannot be ranked after the others; the order is otherwise kept.
-
-    They are those with an incomplete score, and those that were asked fewer questions than another, such as a trial.
-    """
+    """Put runs that cannot be ranked after the others: those with an incomplete score or fewer questions than another."""
     most = max(map(n_different, runs.values()), default=0)
     return dict(sorted(runs.items(), key=lambda run: (bool(run[1]["incomplete"]), n_different(run[1]) < most)))
 
@@ -233,12 +220,7 @@ def _name_of(judge: Mapping[str, Any] | None, namesakes: Mapping[str, int]) -> s
 
 
 def notes(runs: Runs, mark: str = "") -> list[str]:
-    """What a reader of the tables must know: what is missing in which run, and who judged.
-
-    Args:
-        runs: The scores by the run's label.
-        mark: The mark of an incomplete score in the tables, which begins the line that explains it.
-    """
+    """What a reader of the tables must know: what is missing in which run, explained behind its mark there, and who judged."""
     named = {f"{label}: " if len(runs) > 1 else "": scores for label, scores in runs.items()}
     lines = []
     for who, scores in named.items():

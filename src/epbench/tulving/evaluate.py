@@ -214,7 +214,8 @@ def run(
     """
     evaluation, judge, label = prepared.evaluation, prepared.evaluation.judge, prepared.label
     identity, about = _identity(prepared), _about(prepared)
-    if _is_scored(out, identity, judge, limit=evaluation.limit, shard=evaluation.shard):
+    part: dict[str, Any] = {"limit": evaluation.limit, "shard": evaluation.shard}
+    if _is_scored(out, identity, judge, **part):
         return Evaluated(read_scores(out), label, notes_on(out))
     with open_run(out, identity, about) as folder, telling_failures(folder, judge, say):
         try:
@@ -227,18 +228,9 @@ def run(
         else:
             record_own_answers(folder, prepared.own, [row["id"] for row in prepared.rows], label)
         # 2. Which true items each answer contains; 3. the scores, from the journals alone.
-        repeats = evaluation.reading.repeats if evaluation.reading else 1
-        scores = judge_and_score(
-            folder,
-            prepared.rows,
-            judge,
-            label,
-            repeats=repeats,
-            limit=evaluation.limit,
-            shard=evaluation.shard,
-            progress=progress,
-            chapters=prepared.data.book.chapters,
-        )
+        part |= {"repeats": evaluation.reading.repeats if evaluation.reading else 1, "progress": progress}
+        chapters = prepared.data.book.chapters
+        scores = judge_and_score(folder, prepared.rows, judge, label, **part, chapters=chapters)
         return Evaluated(scores, label, notes_on(folder))
 
 

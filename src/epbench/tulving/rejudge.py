@@ -58,25 +58,15 @@ class Rejudging:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run whose answers can be judged again.
+    """A run whose answers can be judged again."""
 
-    Attributes:
-        rejudging: What was asked for.
-        described: The content of run.json.
-        identity: What the identity in run.json must be.
-        data: The dataset.
-        asked: The questions of the run.
-        rows: Those whose answers are judged.
-        warnings: Empty: there is nothing to know before the judge begins.
-    """
-
-    rejudging: Rejudging
-    described: Mapping[str, Any]
-    identity: Mapping[str, Any]
+    rejudging: Rejudging  # what was asked for
+    described: Mapping[str, Any]  # the content of run.json
+    identity: Mapping[str, Any]  # what the identity in run.json must be
     data: Loaded
-    asked: Sequence[Row]
-    rows: Sequence[Row]
-    warnings: Sequence[str] = ()
+    asked: Sequence[Row]  # the questions of the run
+    rows: Sequence[Row]  # those whose answers are judged
+    warnings: Sequence[str] = ()  # there is nothing to know before the judge begins
 
     @property
     def plan(self) -> list[str]:

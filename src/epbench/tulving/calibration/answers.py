@@ -290,22 +290,11 @@ def fingerprint_of_set(calibration_set: Sequence[CalibrationAnswer]) -> str:
 
 def _hashed(answer: CalibrationAnswer) -> dict[str, Any]:
     """An answer under the names that fingerprints in stored passports were made with."""
-    judge_input = answer.judge_input
-    case = {
-        "id": judge_input.id,
-        "question": judge_input.question,
-        "trace": judge_input.trace,
-        "get": judge_input.get,
-        "truth": judge_input.reference,
-        "answer": judge_input.answer,
-    }
-    return {
-        "kind": answer.kind,
-        "case": case,
-        "scores": answer.scores,
-        "n_items": answer.n_items,
-        "order": answer.order,
-    }
+    of = answer.judge_input
+    case = {name: getattr(of, name) for name in ("id", "question", "trace", "get")}
+    case |= {"truth": of.reference, "answer": of.answer}
+    found = {name: getattr(answer, name) for name in ("scores", "n_items", "order")}
+    return {"kind": answer.kind, "case": case, **found}
 
 
 def _make(kind: str, seed: int, number: int) -> CalibrationAnswer:

@@ -92,11 +92,8 @@ def passport_page(
     verdicts: Mapping[str, Verdict],
 ) -> str:
     """Return the passport as one HTML page, from run.json, passport.json, and the verdicts by the id of the input."""
-    about: dict[str, Any] = {
-        name: passport[name]
-        for name in ("judge", "prompt_hash", "setup", "n", "seed", "made_answers", "failed")
-        if name in passport
-    }
+    names = ("judge", "prompt_hash", "setup", "n", "seed", "made_answers", "failed")
+    about: dict[str, Any] = {name: passport[name] for name in names if name in passport}
     shares = [[share, cell(passport[share]), *_ends(passport[f"{share}_interval"])] for share in SHARES]
     f1 = [
         [f"F1 of {sort} answers where {where.replace('_', ' is ')}", cell(value), "", ""]
@@ -147,13 +144,8 @@ def _figure(passport: Passport) -> str:
 def _wrong(calibration_set: Sequence[CalibrationAnswer], verdicts: Mapping[str, Verdict]) -> list[list[str]]:
     rows = []
     for kind in dict.fromkeys(answer.kind for answer in calibration_set):
-        wrong = (
-            (answer, verdict)
-            for answer in calibration_set
-            if answer.kind == kind
-            and (verdict := verdicts.get(answer.judge_input.id))
-            and not is_right(answer, verdict)
-        )
+        of_kind = ((one, verdicts.get(one.judge_input.id)) for one in calibration_set if one.kind == kind)
+        wrong = ((one, verdict) for one, verdict in of_kind if verdict and not is_right(one, verdict))
         for answer, verdict in islice(wrong, _SHOWN):
             judge_input = answer.judge_input
             scores = zip(judge_input.reference, answer.scores, verdict.scores, strict=True)

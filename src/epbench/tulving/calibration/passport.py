@@ -63,9 +63,8 @@ def make_passport(
         kinds: for each its name, n, right, rate, low, high, failed, and sensitivity, specificity where defined;
         f1_when_right, f1_when_wrong: see `corrected`; versions.
     """
-    judged = [
-        (answer, verdicts[answer.judge_input.id]) for answer in calibration_set if answer.judge_input.id in verdicts
-    ]
+    found = [(answer, verdicts.get(answer.judge_input.id)) for answer in calibration_set]
+    judged = [(answer, verdict) for answer, verdict in found if verdict is not None]
     kinds = []
     for kind in KINDS:
         of_kind = [pair for pair in judged if pair[0].kind == kind]
@@ -82,7 +81,14 @@ def make_passport(
         "made_answers": fingerprint_of_set(calibration_set),
         "failed": len(calibration_set) - len(judged),
         **_shares(judged),
-        **_named_rate("order", [_order_is_right(*pair) for pair in judged if _order_counts(*pair)]),
+        **_named_rate(
+            "order",
+            [
+                _order_is_right(*pair)
+                for pair in judged
+                if pair[0].order is not None and min(pair[1].scores) >= CREDITED
+            ],
+        ),
         "kinds": kinds,
         "f1_when_right": _mean_f1(judged, 1.0),
         "f1_when_wrong": _mean_f1(judged, 0.0),
@@ -101,7 +107,7 @@ def is_right(answer: CalibrationAnswer, verdict: Verdict) -> bool:
     first_scores = _first_scores(answer.judge_input.reference, verdict.scores)
     return (
         all(abs(first_scores[item] - score) <= NEAREST for item, score in answer.decisions.items())
-        and math.isclose(_f1(len(set(verdict.items)), answer.decisions), _true_f1(answer))
+        and math.isclose(_f1(len(set(verdict.items)), answer.decisions), _f1(answer.n_items, answer.decisions))
         and (answer.order is None or _order_is_right(answer, verdict))
     )
 
@@ -130,10 +136,6 @@ def _rate(right: Sequence[bool]) -> tuple[float | None, list[float] | None]:
     return (sum(right) / len(right), list(interval)) if interval else (None, None)
 
 
-def _order_counts(answer: CalibrationAnswer, verdict: Verdict) -> bool:
-    return answer.order is not None and min(verdict.scores) >= CREDITED
-
-
 def _order_is_right(answer: CalibrationAnswer, verdict: Verdict) -> bool:
     """Items that are not true are ignored, as in the metric."""
     return tuple(dict.fromkeys(item for item in verdict.order if item in answer.decisions)) == answer.order
@@ -143,15 +145,11 @@ def _mean_f1(judged: Sequence[Judged], true_f1: float) -> dict[str, float | None
     """The judge's mean F1 of the answers with this true F1, separately for questions without and with a true item."""
     by_reference: dict[str, list[float]] = {"nothing_true": [], "something_true": []}
     for answer, verdict in judged:
-        if _true_f1(answer) == true_f1 and answer.kind not in TRAPS:
+        if _f1(answer.n_items, answer.decisions) == true_f1 and answer.kind not in TRAPS:
             scores = _first_scores(answer.judge_input.reference, verdict.scores)
             where = "something_true" if answer.judge_input.reference else "nothing_true"
             by_reference[where].append(_f1(len(set(verdict.items)), scores))
     return {where: math.fsum(values) / len(values) if values else None for where, values in by_reference.items()}
-
-
-def _true_f1(answer: CalibrationAnswer) -> float:
-    return _f1(answer.n_items, answer.decisions)
 
 
 def _f1(n_items: int, scores: Mapping[str, float]) -> float:
@@ -280,14 +278,12 @@ def judge_scores(judge: JudgeIdentity, f1_by_bin: Mapping[str, float] | None) ->
         corrected: the recall corrected for the judge, None without a passport or for an incomplete headline.
     """
     passport = find_passport(judge)
-    about: dict[str, Any] = {**about_judge(judge), "passport": None}
     if passport is None:
-        return {"judge": about, "corrected": None}
-    about["passport"] = {name: passport[name] for name in ("made_answers", "seed", "n", "failed")}
-    for share in SHARES:
-        about |= {name: passport[name] for name in (share, f"{share}_interval")}
-    if PEOPLE in passport:
-        about[PEOPLE] = passport[PEOPLE]
+        return {"judge": {**about_judge(judge), "passport": None}, "corrected": None}
+    about_set = {name: passport[name] for name in ("made_answers", "seed", "n", "failed")}
+    kept = [name for share in SHARES for name in (share, f"{share}_interval")]
+    kept += [PEOPLE] if PEOPLE in passport else []
+    about = {**about_judge(judge), "passport": about_set, **{name: passport[name] for name in kept}}
     return {"judge": about, "corrected": None if f1_by_bin is None else corrected(f1_by_bin, passport)}
 
 

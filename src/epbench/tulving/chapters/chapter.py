@@ -149,9 +149,7 @@ def in_chronological_order(chapters: Sequence[Chapter]) -> list[Chapter]:
 
 
 def _moved(outcomes: Sequence[Outcome], number_of: Mapping[int, int]) -> tuple[Outcome, ...]:
-    return tuple(
-        replace(outcome, spot=Spot(number_of[outcome.spot.number], outcome.spot.paragraph)) for outcome in outcomes
-    )
+    return tuple(replace(one, spot=Spot(number_of[one.spot.number], one.spot.paragraph)) for one in outcomes)
 
 
 def renumbered(evidence: Mapping[str, Evidence], number_of: Mapping[int, int]) -> dict[str, Evidence]:

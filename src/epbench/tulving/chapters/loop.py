@@ -16,6 +16,7 @@ from epbench.tulving.chapters.chapter import Candidate, Chapter, Task, fill_seco
 from epbench.tulving.chapters.checks import Vocabulary, check_chapter
 from epbench.tulving.chapters.prompts import load_writing_prompts
 from epbench.tulving.events.events import Event, Layout
+from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import ChapterPlan
 
 MOST_ATTEMPTS = 10
@@ -71,6 +72,13 @@ class RuleWriter(ABC):
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
+    @staticmethod
+    def check_styles(universe: Universe, known: Sequence[str], lacking: str) -> None:
+        """Refuse a universe with a style for which the writer has no sentences."""
+        for style in universe.styles:
+            if style not in known:
+                raise BadInput(f"universe {universe.name}, style {style!r}: {lacking}; expected {', '.join(known)}")
+
     @abstractmethod
     def write(self, task: Task) -> str:
         """Return the text of one candidate."""
@@ -97,6 +105,11 @@ class Iteration:
     failed_exact: Whole  # how many failed an exact check (Appendix B.1.6), or were cut off, empty or refused
     failed_llm: Whole  # how many passed the exact checks and failed the check by a model (Appendix B.1.7)
     failed_checks: Mapping[str, Whole]  # the number of candidates that failed each check; a candidate may fail several
+
+
+def failed_checks_of(rounds: Iterable[Iteration]) -> Counter[str]:
+    """The number of candidates that failed each check, in all these rounds."""
+    return sum((Counter(iteration.failed_checks) for iteration in rounds), Counter[str]())
 
 
 @dataclass(frozen=True)
@@ -234,10 +247,7 @@ def _no_chapter(
     writer: Writer, iterations: Sequence[Iteration], failed: Mapping[int, list[str]], last: Mapping[int, Candidate]
 ) -> str:
     """Why there is no chapter: how often each check failed, and an example of the commonest failure in the last round."""
-    counts = Counter[str]()
-    for iteration in iterations:
-        counts.update(iteration.failed_checks)
-    listed = ", ".join(f"{name} {n} times" for name, n in counts.most_common())
+    listed = ", ".join(f"{name} {n} times" for name, n in failed_checks_of(iterations).most_common())
     commonest = max(iterations[-1].failed_checks, key=iterations[-1].failed_checks.__getitem__)
     candidate = last[next(number for number, checks in failed.items() if commonest in checks)]
     task, event = candidate.task, candidate.task.event

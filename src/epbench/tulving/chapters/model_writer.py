@@ -2,17 +2,10 @@
 
 Every chapter and every verdict is journaled as it arrives, under everything that it depends on: model, prompts, event,
 layout, attempt, what was wrong with the previous attempt, and seed. So a writing that was stopped continues where it
-stopped, and books with the same universe and seed share their chapters: the 20 events of the short book are the first
-of the long one, and the ordered book has the same texts.
+stopped, and books with the same universe and seed share their chapters: the 20 events of the short book are the first of
+the long one, and the ordered book has the same texts.
 
-Paper: Appendices B.1.5 and B.1.7.
-
-What comes back is unwrapped (see `unwrapped`) and then checked by a model, too: four questions, each true or false
-(paper: Appendix B.1.7, Listing 8).
-
-The prompt asks for numbered paragraphs, `(1) …` to `(n) …`, and nothing else, but many models add something before the
-first or after the last of them. Only whole lines outside the numbered paragraphs are removed, and only if everything on
-that side is recognised. Anything else stays, for the exact checks to find.
+Paper: Appendices B.1.5 and B.1.7; its Listing 8 has the four questions, each true or false, that check a chapter.
 """
 
 from __future__ import annotations
@@ -96,9 +89,8 @@ class ModelWriter:
         """Return the request for a candidate; a later attempt includes what was wrong with the previous one."""
         prompt = self._prompts.chapter_prompt(task.event, task.layout, self._universe, task.plan)
         if task.failed and self._prompts.retry:
-            prompt += "\n\n" + self._prompts.retry_prompt(
-                task.failed, task.previous, task.event, task.layout, task.plan
-            )
+            attempt = task.failed, task.previous, task.event, task.layout, task.plan
+            prompt += f"\n\n{self._prompts.retry_prompt(*attempt)}"
         return Request(
             id=f"event {task.number}",
             system=self._prompts.chapter_system(self._universe),
@@ -153,7 +145,7 @@ class ModelWriter:
 
     def _verdicts(self, candidates: Sequence[Candidate], progress: Progress) -> list[dict[str, bool] | None]:
         """The first verdict on each candidate; None if this start has asked for it often enough."""
-        kept = self._kept(CHECKS)
+        kept = read_journal(self._folder / CHECKS)
         most = [self._most_checks(candidate, kept) for candidate in candidates]
         verdicts: list[dict[str, bool] | None] = [None] * len(candidates)
         for repeat in count():
@@ -172,11 +164,9 @@ class ModelWriter:
 
         Each repeated check has its own number, and so its own sample: the same request might only fail again.
         """
-        n_kept = next(n for n in count() if not replied(kept.get(self._key(self.check_request(candidate, n)))))
+        keys = (self.check_request(candidate, repeat).key(self.checker.identity) for repeat in count())
+        n_kept = next(n for n, key in enumerate(keys) if not replied(kept.get(key)))
         return (n_kept // CHECK_ATTEMPTS + 1) * CHECK_ATTEMPTS
-
-    def _key(self, check: Request) -> str:
-        return check.key(self.checker.identity)
 
     def about(self) -> Mapping[str, Any]:
         """Return checker, prompts, sampling, and the tokens of all answers in this book, whichever start paid for them."""
@@ -197,9 +187,6 @@ class ModelWriter:
         records = replies_to(self._folder / file, requests, model, progress, label)
         self._paid.update((record["key"], record) for record in records)
         return records
-
-    def _kept(self, file: str) -> Mapping[str, Record]:
-        return read_journal(self._folder / file)
 
 
 QUESTIONS = {"1": "location", "2": "date", "3": "entity", "4": "content"}
@@ -256,8 +243,9 @@ _REMARK = re.compile(
 def unwrapped(candidate: str) -> str:
     """Return the part of a text from its first to its last numbered line, unchanged.
 
-    A side with anything but a wrapping stays as it is, and so does a text with only blank lines around the paragraphs, or
-    without numbered lines.
+    The prompt asks for numbered paragraphs, `(1) …` to `(n) …`, and nothing else, but many models add something. Only
+    whole lines outside are removed, and only if everything on that side is recognised; the rest stays, for the exact
+    checks to find.
     """
     lines = candidate.split("\n")
     numbered = [place for place, line in enumerate(lines) if _NUMBERED.match(line)]
@@ -286,14 +274,9 @@ def _is_front_matter(lines: Sequence[str], fenced: bool) -> bool:
         or _RULE.fullmatch(line)
         or _MARKED_TITLE.fullmatch(line)
         or _PREFACE.match(line)
-        or _is_plain_title(line)
+        or (len(line.split()) <= LONGEST_TITLE and not line.rstrip().endswith(_SENTENCE_END))
         for line in lines
     )
-
-
-def _is_plain_title(line: str) -> bool:
-    """Whether a line is short and does not end like a sentence."""
-    return len(line.split()) <= LONGEST_TITLE and not line.rstrip().endswith(_SENTENCE_END)
 
 
 def _is_back_matter(lines: Sequence[str], fenced: bool) -> bool:

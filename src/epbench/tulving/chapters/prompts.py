@@ -62,23 +62,19 @@ class WritingPrompts:
 
     def chapter_prompt(self, event: Event, layout: Layout, universe: Universe, plan: ChapterPlan | None = None) -> str:
         """Return the prompt for one chapter, paragraph by paragraph; from level 2 on with its plan."""
-        single = layout.n_paragraphs == 1
+        paragraphs = {part: getattr(layout, part) for part in ("time", "space", "entity", "content")}
+        n = layout.n_paragraphs
         known = {
             "genre": self.genres[universe.kind],
             "deed": event.detail_in_sentence,
-            "layout": self.one_paragraph
-            if single
-            else self.several_paragraphs.format(n_paragraphs=layout.n_paragraphs),
-            "in_time": self._where(layout.time, layout),
-            "in_space": self._where(layout.space, layout),
-            "in_entity": self._where(layout.entity, layout),
-            "in_content": self._where(layout.content, layout),
+            "layout": self.one_paragraph if n == 1 else self.several_paragraphs.format(n_paragraphs=n),
+            **{f"in_{part}": self._where(paragraph, layout) for part, paragraph in paragraphs.items()},
             "style": layout.style,
             "adjectives": ", ".join(universe.styles[layout.style]),
         }
         if plan is None:
             text: str = getattr(self, f"chapter_{universe.kind}", None) or self.chapter
-            places = {f"n_{part}": getattr(layout, part) for part in ("time", "space", "entity", "content")}
+            places = {f"n_{part}": paragraph for part, paragraph in paragraphs.items()}
             more = {"first_name": event.first_name, "event_lower": event.content.lower()}
             return text.format(**known, **_facts(event), **places, **more)
         planned = self._planned(event, layout, plan)
@@ -95,9 +91,7 @@ class WritingPrompts:
         rule = self.not_naming if not plan.named else self.naming_once if plan.level >= 3 else self.naming
         if "content" in plan.contrasted:
             rule = self.named_in_fixed
-        fixed = [
-            self.fixed_sentence.format(paragraph=sentence.paragraph, text=sentence.text) for sentence in plan.fixed
-        ]
+        fixed = [self.fixed_sentence.format(paragraph=one.paragraph, text=one.text) for one in plan.fixed]
         deeds = [self.side_deed.format(number=number, deed=deed) for number, deed in enumerate(plan.deeds, 1)]
         return {
             **_plan_phrases(plan),
@@ -132,10 +126,7 @@ class WritingPrompts:
         if kind not in ("has", "single", "correct"):
             form = fault_of_form(text, layout.n_paragraphs)
             return self.faults[check].format(
-                **values,
-                n_found=len(paragraphs),
-                n_paragraphs=layout.n_paragraphs,
-                excerpt=form[1] if form else "",
+                **values, n_found=len(paragraphs), n_paragraphs=layout.n_paragraphs, excerpt=form[1] if form else ""
             )
         return self.faults[kind].format(
             fact=self.facts[fact].format(**values, deed=event.detail_in_sentence),
@@ -167,12 +158,8 @@ _EVENT = ["date", "place", "name", "event"]
 _CHAPTER = [*_EVENT, "event_lower", "first_name", "deed", "genre", "style", "adjectives", "layout"]
 _CHAPTER += [f"{in_}_{part}" for in_ in ("in", "n") for part in ("time", "space", "entity", "content")]
 _CHAPTERS = ("chapter", "chapter_news", "chapter_scifi")
-_NEEDS = {
-    "check": ["chapter|"],
-    "system": [],
-    "retry": [],
-    **{key: ["date|", "place|", "name|", "deed|"] for key in _CHAPTERS},
-}
+_NEEDS = {"check": ["chapter|"], "system": [], "retry": []}
+_NEEDS |= {key: ["date|", "place|", "name|", "deed|"] for key in _CHAPTERS}
 _MAY_HOLD = {"check": _EVENT, "system": ["genre"], "retry": ["faults"], **dict.fromkeys(_CHAPTERS, _CHAPTER)}
 _TABLES = ("genres", "faults", "facts")
 

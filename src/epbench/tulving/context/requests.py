@@ -219,13 +219,8 @@ class Reading:
         """
         about_system = system.identity if system else {}
         identity = {"benchmark": "tulving", **data.identity, "model": model.name}
-        return (
-            identity
-            | self.identity(data)
-            | {"base_url": without_login(base_url or "")}
-            | weights_of(model)
-            | about_system
-        )
+        identity |= self.identity(data) | {"base_url": without_login(base_url or "")}
+        return identity | weights_of(model) | about_system
 
     def _k(self, data: Loaded, memory: str) -> int | None:
         return published_top_k(memory, data.rows) if self.top_k is None else self.top_k
@@ -292,10 +287,8 @@ def requests_for(
         chunks, k = chunks_of(book, memory), top_k or published_top_k(memory, rows) or 1
         question = prompts.question_about_passages or question
         retrieved = search(chunks).search([row["question"] for row in rows], k)
-        contexts = (
-            _passages([chunks[place] for place in (sorted(hits) if keep_order else hits)], prompts)
-            for hits in retrieved
-        )
+        found = (sorted(hits) if keep_order else hits for hits in retrieved)
+        contexts = (_passages([chunks[place] for place in hits], prompts) for hits in found)
     for row, context in zip(rows, contexts, strict=True):
         yield from repeated([_request(row, context, question, prompts, sampling, title)], repeats)
 

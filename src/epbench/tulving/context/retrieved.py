@@ -101,7 +101,7 @@ def gold_texts(
 
     Returns:
         By text of the question, in the order of the book: the paragraphs of the evidence, or without evidence the
-            matching chapters as they are stored.
+        matching chapters as they are stored.
     """
     needed: dict[str, set[tuple[int, int]]] = {}
     for row in rows:

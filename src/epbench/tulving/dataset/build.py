@@ -181,6 +181,4 @@ def reordered(chapters: Sequence[Chapter], questions: Sequence[Question]) -> tup
     ordered = in_chronological_order(chapters)
     by_event = {cue_values(chapter): chapter.number for chapter in ordered}
     number = {chapter.number: by_event[cue_values(chapter)] for chapter in chapters}
-    return ordered, [
-        question._replace(chapters=sorted(number[old] for old in question.chapters)) for question in questions
-    ]
+    return ordered, [one._replace(chapters=sorted(number[old] for old in one.chapters)) for one in questions]

@@ -110,10 +110,8 @@ def _spots(evidence: Evidence) -> list[dict[str, int]]:
 
 def chat(question: Question) -> list[dict[str, str]]:
     """Return a question with its answer as a dialogue, for fine-tuning (paper: Appendix B.2.5)."""
-    return [
-        {"role": "user", "content": question.question},
-        {"role": "assistant", "content": answer_text(question.answer)},
-    ]
+    told = {"user": question.question, "assistant": answer_text(question.answer)}
+    return [{"role": role, "content": content} for role, content in told.items()]
 
 
 def answer_text(items: Sequence[str]) -> str:
@@ -123,9 +121,7 @@ def answer_text(items: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
 
 
-_CHAPTER_COLUMNS = """
-    chapter date location entity content detail style n_paragraphs text secondary_entities
-""".split()
+_CHAPTER_COLUMNS = "chapter date location entity content detail style n_paragraphs text secondary_entities".split()
 
 
 def _chapter_row(chapter: Chapter) -> tuple[Any, ...]:

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from functools import cache
 
-MONTHS = """
-    January February March April May June July August September October November December
-""".split()
+MONTHS = "January February March April May June July August September October November December".split()
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 _ONES = """

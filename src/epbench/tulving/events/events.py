@@ -160,6 +160,5 @@ def draw_layouts(n: int, styles: Sequence[str], *, seed: int = 0) -> list[Layout
 
 def _draw_layout(draws: RandomStream, styles: Sequence[str]) -> Layout:
     k = draws.between(1, MOST_PARAGRAPHS)
-    return Layout(
-        k, draws.between(1, k), draws.between(1, k), draws.between(1, k), draws.between(1, k), draws.pick(styles)
-    )
+    space, time, entity, content = (draws.between(1, k) for _ in range(4))
+    return Layout(k, space, time, entity, content, draws.pick(styles))

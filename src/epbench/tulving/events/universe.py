@@ -66,9 +66,8 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
     files = read_universe_files(name)
     draws = RandomStream("universe", files.name, seed)
     days = [files.start + timedelta(days=day) for day in range((files.end - files.start).days + 1)]
-    times = _take(
-        draws, days, size, "days between start and end", files.where("universe.toml"), "move start and end apart"
-    )
+    kind, where = "days between start and end", files.where("universe.toml")
+    times = _take(draws, days, size, kind, where, "move start and end apart")
     spaces = _names(draws, list(files.locations), files.space_qualifiers, size, files.where("locations.csv"))
     contents = _names(draws, list(files.details), files.content_qualifiers, size, files.where("contents.json"))
     entities = _full_names(draws, files, size)

@@ -245,10 +245,8 @@ def read_settings(path: Path) -> dict[str, Any]:
     for style, adjectives in styles.items():
         check_text(f"{path}, key 'styles'", style)
         _check_words(f"{path}, key {f'styles.{style}'!r}", adjectives)
-        if len(adjectives) != N_ADJECTIVES:
-            raise BadInput(
-                f"{path}, key {f'styles.{style}'!r}: expected {N_ADJECTIVES} adjectives, found {len(adjectives)}"
-            )
+        if (n := len(adjectives)) != N_ADJECTIVES:
+            raise BadInput(f"{path}, key {f'styles.{style}'!r}: expected {N_ADJECTIVES} adjectives, found {n}")
     qualifiers = _table(f"{path}, key 'qualifiers'", settings["qualifiers"])
     _check_keys(f"{path}, key 'qualifiers'", qualifiers, ("spaces", "contents"))
     for key, words in qualifiers.items():
@@ -288,12 +286,10 @@ def read_locations(path: Path) -> dict[str, tuple[float, float] | None]:
         check_text(f"{where}, field 'name'", name)
         if name in locations:
             raise BadInput(f"{where}, field 'name': found {name!r} twice, expected each name once")
-        cells = {field: row.get(field) or "" for field in ("latitude", "longitude")}
-        locations[name] = (
-            (_degrees(where, "latitude", cells["latitude"], 90), _degrees(where, "longitude", cells["longitude"], 180))
-            if any(cells.values())
-            else None
-        )
+        south, west = row.get("latitude") or "", row.get("longitude") or ""
+        locations[name] = None
+        if south or west:
+            locations[name] = _degrees(where, "latitude", south, 90), _degrees(where, "longitude", west, 180)
     if not locations:
         raise BadInput(f"{path}: expected at least one location, found no rows below the header")
     check_names(locations, str(path))

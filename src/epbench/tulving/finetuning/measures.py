@@ -126,13 +126,10 @@ def summary_of(folder: Path, plan: TulvingPlan) -> dict[str, Any]:
         scores = scores_or_bounds((), lost) | judge_scores(plan.judge(), None)
         table = pd.DataFrame([{"id": row["id"], "n_chapters": row["n_chapters"], "f1": math.nan} for row in plan.rows])
     trained = plan.trained_ids
-    groups = [
-        TRAINED if id_ in trained else NOT_TRAINED if n else EMPTY
-        for id_, n in zip(table["id"], table["n_chapters"], strict=True)
-    ]
-    by_group = {
-        group: _group(part) for group in GROUPS if len(part := table[[row_group == group for row_group in groups]])
-    }
+    asked = zip(table["id"], table["n_chapters"], strict=True)
+    groups = [TRAINED if id_ in trained else NOT_TRAINED if n else EMPTY for id_, n in asked]
+    parts = {group: table[[one == group for one in groups]] for group in GROUPS}
+    by_group = {group: _group(part) for group, part in parts.items() if len(part)}
     return {**scores, "groups": by_group, "failures": _failures(folder, judge)}
 
 

@@ -86,11 +86,8 @@ def tables(scores: Record) -> list[Table]:
     names = [*(f"f1_by_bin.{bin_}" for bin_ in bins), "simple_recall_score", "latest"]
     head = [*(f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in bins), "simple recall", "latest"]
     rows = [[epoch, *(narrow_cell(run, name) for name in names)] for epoch, run in runs.items()]
-    notes = [
-        f"Method: {scores['method']}. Epoch 0 is the model before training.",
-        *what_was_trained(scores),
-        *_notes(runs),
-    ]
+    method = f"Method: {scores['method']}. Epoch 0 is the model before training."
+    notes = [method, *what_was_trained(scores), *_notes(runs)]
     return [
         Table(["epoch", *head], rows, "F1 by matching chapters", notes),
         _groups_table(runs),
@@ -115,10 +112,8 @@ def _notes(runs: Mapping[str, Record]) -> list[str]:
 def _groups_table(runs: Mapping[str, Record]) -> Table:
     counts = {group: part["n"] for run in runs.values() for group, part in run["groups"].items()}
     groups = [group for group in _GROUPS if group in counts]
-    rows = [
-        [epoch, *(_group_cell(run["groups"][group]) for group in groups), str(run["n_failed"])]
-        for epoch, run in runs.items()
-    ]
+    cells = {epoch: [_group_cell(run["groups"][group]) for group in groups] for epoch, run in runs.items()}
+    rows = [[epoch, *cells[epoch], str(run["n_failed"])] for epoch, run in runs.items()]
     head = ["epoch", *(f"{_GROUPS[group]} ({counts[group]})" for group in groups), "failed"]
     return Table(head, rows, "Trained questions and others", [_GROUPS_NOTE])
 

@@ -62,10 +62,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 VERDICT_SCHEMA = _object(
     {
         "items": {"type": "array", "items": {"type": "string"}},
-        "scores": {
-            "type": "array",
-            "items": _object({"number": {"type": "integer"}, "score": {"type": "number"}}),
-        },
+        "scores": {"type": "array", "items": _object({"number": {"type": "integer"}, "score": {"type": "number"}})},
         "reason": {"type": "string"},
     }
 )
@@ -125,20 +122,16 @@ class JudgePrompts:
         return Request(id_, system, self.order_rules.format(), text, Sampling(max_tokens), schema=schema)
 
     def _known(self, judge_input: JudgeInput, reference: Sequence[str]) -> dict[str, Any]:
-        """What both calls may say."""
+        """What both calls may say. Every line of the answer is marked: none can pass for the rules, or end it."""
+        items = enumerate(judge_input.distinct_reference, 1)
         return {
             "question": judge_input.question,
-            "truth": self._numbered(judge_input),
+            "truth": "\n".join(f"{number}. {item}" for number, item in items) or self.no_truth,
             "truth_array": reference[0] if judge_input.trace == "full_details" and reference else _Array(reference),
             "truth_list": list(reference),
-            "answer": _quoted(judge_input.answer),
+            "answer": "\n".join(f"> {line}" for line in judge_input.answer.splitlines() or [""]),
             "plain_answer": judge_input.answer,
         }
-
-    def _numbered(self, judge_input: JudgeInput) -> str:
-        """The true items, each once, numbered from 1."""
-        items = enumerate(judge_input.distinct_reference, 1)
-        return "\n".join(f"{number}. {item}" for number, item in items) or self.no_truth
 
 
 _FIELDS = ("items", "scores", "reason", "order")
@@ -146,10 +139,8 @@ _FIELDS = ("items", "scores", "reason", "order")
 
 def load_judge_prompts(source: Source | None = None) -> JudgePrompts:
     """Load our pack, that of a TOML or JSON file with the same keys, or that of a file of wording; BadInput if it is not one."""
-    kinds: dict[str, Any] = {
-        "sorts": dict[Trace, str],
-        "reply": dict[Literal["items", "scores", "reason", "order"], str],
-    }
+    reply = dict[Literal["items", "scores", "reason", "order"], str]
+    kinds: dict[str, Any] = {"sorts": dict[Trace, str], "reply": reply}
     may_hold = _MAY_HOLD | {"account": ["number"]}
     pack = load_pack(source or OWN, JudgePrompts, _HOLDS, may_hold, kinds=kinds)
     for name, table, expected in (("sorts", pack.sorts, SORTS), ("reply", pack.reply, _FIELDS)):
@@ -168,11 +159,6 @@ class _Array:
         import numpy as np
 
         return str(np.array(self._items, dtype=object))
-
-
-def _quoted(answer: str) -> str:
-    """The answer with every line marked, so that no part of it can pass for the rules or for the end of the answer."""
-    return "\n".join(f"> {line}" for line in answer.splitlines() or [""])
 
 
 MAX_TOKENS = 2048
@@ -206,12 +192,8 @@ class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
     def requests(self, inputs: Sequence[JudgeInput]) -> list[Request]:
         """See `BaseModelJudge.requests`."""
         verdicts = [self.prompts.verdict_request(input_, input_.id, self.max_tokens) for input_ in inputs]
-        orders = [
-            self.prompts.order_request(input_, input_.id, self.max_tokens)
-            for input_ in inputs
-            if may_need_order(input_)
-        ]
-        return [*verdicts, *orders]
+        in_order = filter(may_need_order, inputs)
+        return [*verdicts, *(self.prompts.order_request(one, one.id, self.max_tokens) for one in in_order)]
 
     def verdict_on(self, judge_input: JudgeInput, id_: str, ask: Ask) -> Calls[Verdict]:
         """See `BaseModelJudge.verdict_on`."""

@@ -104,11 +104,9 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
             failures.pop(record["id"], None)
     if not answers and not failures:
         raise BadInput(f"{path}: expected answers, found none")
-    empty = {id_: answer for id_, answer in answers.items() if is_empty(answer)}
-    filled = {id_: answer for id_, answer in answers.items() if id_ not in empty}
-    return OwnAnswers(
-        filled, failures, {id_: answer for id_, answer in empty.items() if answer.strip()}, all(by_people)
-    )
+    filled = {id_: answer for id_, answer in answers.items() if not is_empty(answer)}
+    empty = {id_: answer for id_, answer in answers.items() if id_ not in filled and answer.strip()}
+    return OwnAnswers(filled, failures, empty, all(by_people))
 
 
 def _lines(path: Path) -> Iterator[bytes]:

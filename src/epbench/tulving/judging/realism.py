@@ -25,13 +25,7 @@ from epbench.tulving.events.events import Event
 
 Rating = Literal["Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible"]
 
-RATINGS: tuple[Rating, ...] = (
-    "Realistic",
-    "Moderately realistic",
-    "Somewhat realistic",
-    "Non-realistic",
-    "Impossible",
-)
+RATINGS: tuple[Rating, ...] = ("Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible")
 MAX_TOKENS = 512
 
 _SCHEMA: dict[str, Any] = {

@@ -23,13 +23,10 @@ def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
             to 1, or there is not exactly one score for each true item.
     """
     reply_object = last_object_with(reply, "items", *(["scores"] if n else []))
-    items = _list(reply_object, "items")
-    for item in items:
-        if not isinstance(item, str):
-            raise UnusableReply(f"an item is {_shown(item)}, a text is expected")
+    items = _stripped(_list(reply_object, "items"))
     scores = _scores(_list(reply_object, "scores"), n) if n else []
     reason = reply_object.get("reason", "")
-    return [item.strip() for item in items if item.strip()], scores, reason if isinstance(reason, str) else ""
+    return items, scores, reason if isinstance(reason, str) else ""
 
 
 def read_named(reply: str, reference: Sequence[str], named: Mapping[str, str]) -> tuple[list[str], list[float], str]:
@@ -40,9 +37,8 @@ def read_named(reply: str, reference: Sequence[str], named: Mapping[str, str]) -
             for each true item, repeats included. The first score of a repeated one counts.
     """
     found = last_object_with(reply, named["items"], named["scores"])
-    items, entries = _list(found, named["items"]), _list(found, named["scores"])
-    if wrong := [item for item in items if not isinstance(item, str)]:
-        raise UnusableReply(f"an item is {_shown(wrong[0])}, a text is expected")
+    listed, entries = _list(found, named["items"]), _list(found, named["scores"])
+    items = _stripped(listed)
     values = [
         number_of(next(iter(entry.values()))) if isinstance(entry, dict) and len(entry) == 1 else None
         for entry in entries
@@ -55,11 +51,7 @@ def read_named(reply: str, reference: Sequence[str], named: Mapping[str, str]) -
         )
     by_item = dict(zip(reversed(reference), reversed(scores), strict=True))
     reason = found.get(named["reason"], "")
-    return (
-        [item.strip() for item in items if item.strip()],
-        [by_item[item] for item in dict.fromkeys(reference)],
-        reason if isinstance(reason, str) else "",
-    )
+    return items, [by_item[item] for item in dict.fromkeys(reference)], reason if isinstance(reason, str) else ""
 
 
 def read_indexes(reply: str, n: int, name: str) -> list[int]:
@@ -107,6 +99,12 @@ def _number_of_item(value: Any, n: int) -> int | None:
     """A whole number from 1 to n, or None."""
     number = number_of(value)
     return int(number) if number is not None and 1 <= number <= n and number == int(number) else None
+
+
+def _stripped(items: list[Any]) -> list[str]:
+    if wrong := [item for item in items if not isinstance(item, str)]:
+        raise UnusableReply(f"an item is {_shown(wrong[0])}, a text is expected")
+    return [item.strip() for item in items if item.strip()]
 
 
 def _list(reply_object: dict[str, Any], key: str) -> list[Any]:

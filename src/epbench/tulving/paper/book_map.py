@@ -60,9 +60,8 @@ def _path(name: str, book: PaperBook, person: str) -> Exhibit | Missing:
     unknown = sorted({str(stop["space"]) for stop in records if not _point(stop)})
     if not any(map(_point, records)):
         whose = f"the universe {book.universe}" if book.universe else "its universe"
-        return Missing(
-            name, _TITLE_6, f"coordinates of the spaces of {book.marked}: {whose} has none that are known here"
-        )
+        needs = f"coordinates of the spaces of {book.marked}: {whose} has none that are known here"
+        return Missing(name, _TITLE_6, needs)
     notes = [f"The path of {person} in {book.marked}, in the order of the dates; chapters are in another order."]
     notes += [f"Not on the map, since their coordinates are unknown: {', '.join(unknown)}."] if unknown else []
 

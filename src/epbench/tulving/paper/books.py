@@ -218,8 +218,9 @@ def _published(archive: Archive, book: ReleasedBook) -> PaperBook:
 
 # A dataset of one's own, from its rows, its title, its card and its report
 
+_PARTS = ("location", "entity", "content", "detail")
 _CHAPTER = fields(
-    dict.fromkeys(("date", "location", "entity", "content", "detail", "style", "text"), str)
+    dict.fromkeys(("date", *_PARTS, "style", "text"), str)
     | {"chapter": Whole, "n_paragraphs": Whole, "secondary_entities": list[str]}
 )
 
@@ -295,7 +296,5 @@ def _chapter(row: dict[str, Any], where: str) -> Chapter:
         raise BadInput(
             f"{where}, field 'date': expected a date such as 2024-05-07, found {shown(row['date'])}"
         ) from None
-    event = Event(day, row["location"], row["entity"], row["content"], row["detail"])
-    return Chapter(
-        row["chapter"], event, row["style"], row["n_paragraphs"], row["text"], tuple(row["secondary_entities"])
-    )
+    event, secondary = Event(day, *(row[part] for part in _PARTS)), tuple(row["secondary_entities"])
+    return Chapter(row["chapter"], event, row["style"], row["n_paragraphs"], row["text"], secondary)

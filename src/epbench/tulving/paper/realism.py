@@ -52,7 +52,7 @@ def ratings_of(
 
     Returns:
         The rating of each chapter's event by the chapter's number; None where the judge failed, which the next start asks
-            again.
+        again.
 
     Raises:
         BadInput: The folder holds something else or another judge's ratings, or a prompt exceeds the model's window.

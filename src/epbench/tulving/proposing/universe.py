@@ -87,9 +87,8 @@ def propose(proposer: Proposer, theme: str, size: int, with_scenes: bool = True)
 def _complete(proposer: Proposer, wanted: Wanted) -> Texts:
     proposer.collect(wanted)
     for part in wanted.missing:
-        raise _too_few(
-            proposer, f"{wanted.label} ({part})", len(wanted.kept[part]), wanted.parts[part].needed, [wanted]
-        )
+        found, needed = len(wanted.kept[part]), wanted.parts[part].needed
+        raise _too_few(proposer, f"{wanted.label} ({part})", found, needed, [wanted])
     return wanted.kept
 
 

@@ -16,12 +16,7 @@ from epbench.tulving.questions.generate import Question, question_of
 from epbench.tulving.questions.templates import OUTCOME_TEMPLATES, Template, Trace
 
 _OF_LETTER = {"t": "date", "s": "location", "e": "entity", "c": "content"}
-_OF_TRACE: Mapping[Trace, str] = {
-    "times": "date",
-    "spaces": "location",
-    "entities": "entity",
-    "contents": "content",
-}
+_OF_TRACE: Mapping[Trace, str] = {"times": "date", "spaces": "location", "entities": "entity", "contents": "content"}
 _OUTCOMES: tuple[Trace, ...] = ("causes", "states")
 
 
@@ -60,10 +55,9 @@ def _of_outcomes(question: Question, chapters: Mapping[int, Chapter]) -> Evidenc
     if question.trace == "states":
         facts = ("entity", "date")
         same_entity = [chapter for chapter in chapters.values() if chapter.event.entity == question.entity]
-        found_in = {
-            outcome.thing: chapter for chapter in same_entity for outcome in chapter.outcomes if outcome.kind == "found"
-        }
-        lost = [outcome for chapter in same_entity for outcome in chapter.outcomes if outcome.kind == "lost"]
+        outcomes = [(chapter, outcome) for chapter in same_entity for outcome in chapter.outcomes]
+        found_in = {outcome.thing: chapter for chapter, outcome in outcomes if outcome.kind == "found"}
+        lost = [outcome for _, outcome in outcomes if outcome.kind == "lost"]
     else:
         found_in, lost = {}, []
     needed = dict.fromkeys(question.chapters, facts)
@@ -76,15 +70,9 @@ def _of_outcomes(question: Question, chapters: Mapping[int, Chapter]) -> Evidenc
                 for outcome in chapter.outcomes
                 if (outcome.kind == "barred" and question.trace == "causes") or outcome.thing in question.answer
             }
-        elsewhere = [
-            outcome
-            for outcome in lost
-            if outcome.spot in spots and outcome.thing not in question.answer and outcome.thing in found_in
-        ]
-        more = {outcome.thing: found_in[outcome.thing] for outcome in elsewhere}
-        more_spots = {
-            outcome.spot for thing, chapter in more.items() for outcome in chapter.outcomes if outcome.thing == thing
-        }
+        elsewhere = dict.fromkeys(outcome.thing for outcome in lost if outcome.spot in spots)
+        more = {thing: found_in[thing] for thing in elsewhere if thing not in question.answer and thing in found_in}
+        more_spots = {one.spot for thing, chapter in more.items() for one in chapter.outcomes if one.thing == thing}
         if more_spots <= spots and all(chapter.number in needed for chapter in more.values()):
             break
         spots |= more_spots
@@ -110,9 +98,7 @@ def outcome_questions(chapters: Sequence[Chapter], *, seed: int = 0) -> list[Que
 
 
 def _causes(chapters: Sequence[Chapter], seed: int) -> Iterator[Question]:
-    barred = [
-        (chapter, outcome.thing) for chapter in chapters for outcome in chapter.outcomes if outcome.kind == "barred"
-    ]
+    barred = [(chapter, one.thing) for chapter in chapters for one in chapter.outcomes if one.kind == "barred"]
     taken = {(chapter.event.entity, space) for chapter, space in barred}
     for chapter, space in barred:
         event = chapter.event

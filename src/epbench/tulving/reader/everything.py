@@ -26,16 +26,15 @@ def names_by_trace(questions: Iterable[Mapping[str, Any]], items: str = "answer"
 
     Returns:
         The names by trace, each once: dates from the earliest to the latest, all others in alphabetical order. Under
-            `ACCOUNT` are the names of all other traces.
+        `ACCOUNT` are the names of all other traces.
     """
     by_trace: dict[str, set[str]] = {}
     for question in questions:
         by_trace.setdefault(question["trace"], set()).update(question[items])
     normalise = metric_module("episodic_f1").normalise
     names = {trace: sorted(of_trace, key=lambda name: (normalise(name), name)) for trace, of_trace in by_trace.items()}
-    return names | {
-        ACCOUNT: list(dict.fromkeys(chain(*(listed for trace, listed in names.items() if trace != ACCOUNT))))
-    }
+    others = [listed for trace, listed in names.items() if trace != ACCOUNT]
+    return names | {ACCOUNT: list(dict.fromkeys(chain(*others)))}
 
 
 class EverythingReader(RuleBasedReader):
@@ -45,9 +44,8 @@ class EverythingReader(RuleBasedReader):
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         self._trace_of = {row["id"]: row["trace"] for row in rows}
-        self._answers = {
-            trace: "\n".join(f"- {name}" for name in names) for trace, names in names_by_trace(rows).items()
-        }
+        names_of = names_by_trace(rows)
+        self._answers = {trace: "\n".join(f"- {name}" for name in names) for trace, names in names_of.items()}
 
     def answer_to(self, request: Request) -> str:
         """Return the names, one on each line."""

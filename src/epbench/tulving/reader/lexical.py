@@ -240,9 +240,7 @@ class LexicalReader(RuleBasedReader):
         return answer_question(_story(request.context), question[1] if question else request.question)
 
 
-@lru_cache(maxsize=4)
-def _story(context: str) -> Story:
-    return read_story(context)
+_story = lru_cache(maxsize=4)(read_story)
 
 
 def answer_question(story: Story, question: str) -> str:
@@ -250,10 +248,9 @@ def answer_question(story: Story, question: str) -> str:
     named, unknown = _named(story, question)
     sought = _sought(_without_names(question, named))
     chapters = [] if unknown or not named else [c for c in story.chapters if all(c.holds(name) for name in named)]
-    if _LATEST.search(question):
-        chapters = sorted((c for c in chapters if c.day), key=_day)[-1:]
-    elif _ORDERED.search(question):
-        chapters = sorted((c for c in chapters if c.day), key=_day)
+    latest = _LATEST.search(question)
+    if latest or _ORDERED.search(question):
+        chapters = sorted((c for c in chapters if c.day), key=lambda c: c.day or date.max)[-1 if latest else 0 :]
     items = [item for chapter in chapters for item in _ANSWERS[sought](story, chapter)]
     if sought == "everything":
         return "\n\n".join(items) or NOTHING
@@ -304,11 +301,6 @@ def _sought(question: str) -> Sought:
         if matches:
             return min(matches)[1]
     return "what"
-
-
-def _day(chapter: Chapter) -> date:
-    assert chapter.day is not None
-    return chapter.day
 
 
 _ANSWERS: dict[Sought, Callable[[Story, Chapter], list[str]]] = {

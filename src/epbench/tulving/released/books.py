@@ -104,10 +104,8 @@ def _cut(text: str, n: int, where: str) -> list[str]:
         starts.append(text.find(heading, starts[-1] if starts else 0))
         if starts[-1] < 0:
             raise BadInput(f"{where}: the heading 'Chapter {number}' is missing")
-    ends = [*starts[1:], len(text)]
-    return [
-        text[start + len(heading) : end].strip("\n") for start, heading, end in zip(starts, headings, ends, strict=True)
-    ]
+    parts = zip(headings, starts, [*starts[1:], len(text)], strict=True)
+    return [text[start + len(heading) : end].strip("\n") for heading, start, end in parts]
 
 
 def _day(text: str, where: str) -> date:
@@ -139,9 +137,8 @@ def read_book(archive: Archive, book: ReleasedBook, *, empty: EmptyRule = "paper
     if empty == "paper":
         questions = all_questions(chapters, unused)
     else:
-        told = events[
-            : n_published_events(files, book)
-        ]  # the archive has one list of events for books of several lengths
+        # The archive has one list of events for books of several lengths.
+        told = events[: n_published_events(files, book)]
         taken = {letter: {event[i] for event in told} for i, letter in enumerate(CUE_LETTERS)}
         unused = {letter: values[: PUBLISHED_SIZE - len(taken[letter])] for letter, values in unused.items()}
         original = published_chapters(files, book)
@@ -199,9 +196,7 @@ def _question(
         raise BadInput(f"{where}, field 'q_idx': expected 0 to {len(PUBLISHED_TEMPLATES) - 1}, found {row['q_idx']}")
     template = PUBLISHED_TEMPLATES[row["q_idx"]]
     cue = _cue_values(row, template, where)
-    matching = sorted(
-        number for number, values in of_cue.items() if all(values[letter] == v for letter, v in cue.items())
-    )
+    matching = sorted(number for number, values in of_cue.items() if cue.items() <= values.items())
     if len(matching) != row["n_chapters_correct_answer"]:
         raise BadInput(
             f"{where}, field 'n_chapters_correct_answer': expected {len(matching)}, as so many chapters match the cue, "

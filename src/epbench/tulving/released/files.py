@@ -31,9 +31,8 @@ MAX_TABLE_BYTES = 256 * 2**20
 # The whole published archive has about 100,000 files, with names of about 200 bytes.
 MAX_FILES = 1_000_000
 MAX_LISTING_BYTES = 256 * 2**20
-MAX_NAME_BYTES = (
-    255  # of a file or folder, as on Linux, macOS and Windows; folders of results take their names from the archive
-)
+MAX_NAME_BYTES = 255
+"""Of a file or folder, as on Linux, macOS and Windows; folders of results take their names from the archive."""
 
 _DAMAGED = (  # what zipfile and its decompressors raise; RuntimeError comes for encrypted and unsupported entries
     zipfile.BadZipFile,
@@ -62,17 +61,13 @@ class Files:
         """
         self.source = source
         self._zip: zipfile.ZipFile | None = None
-        self._twice: set[str] = set()
         if source.is_dir():
-            paths = [path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()]
-            for path in paths:
-                _check_name(source, path)
-            self.paths = sorted(path for path in paths if not _of_the_system(path))
-            return
-        if not source.is_file():
+            entries = [path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()]
+        elif source.is_file():
+            self._zip = _opened(source)
+            entries = [info.filename for info in self._zip.infolist() if not info.is_dir()]
+        else:
             raise BadInput(f"{source}: no such folder or zip")
-        self._zip = _opened(source)
-        entries = [info.filename for info in self._zip.infolist() if not info.is_dir()]
         for path in entries:
             _check_name(source, path)
         self.paths = sorted({path for path in entries if not _of_the_system(path)})
@@ -139,11 +134,9 @@ class Files:
             first_line = str(error).partition("\n")[0]
             raise BadInput(f"{where}: not Parquet, or truncated ({first_line})") from None
         for column in columns:
-            if names.count(column) != 1:
-                n = names.count(column)
-                raise BadInput(
-                    f"{where}: column {column!r} " + (f"occurs {n} times, expected once" if n else "is missing")
-                )
+            if (n := names.count(column)) != 1:
+                fault = f"occurs {n} times, expected once" if n else "is missing"
+                raise BadInput(f"{where}: column {column!r} {fault}")
         rows = list(bounded_rows(file, where, columns=columns, max_rows=MAX_ROWS, max_bytes=MAX_TABLE_BYTES))
         return list(check_rows(where, rows, kind)) if rows else []
 

@@ -1,20 +1,14 @@
 """Re-score the runs of a published archive from the replies of its own judge.
 
 Nothing is asked or judged again: items, matching scores and orders are those in the archive. The numbers that the
-reference code prints come with our scores, so that both can be compared with the paper.
+reference code prints come with our scores, so that both can be compared with the paper. A run is scored completely or not
+at all: if one of its files or its book is damaged, it is listed with the reason, and its earlier scores are removed.
 
-A run is scored completely or not at all. If one of its files is missing or invalid, or if its book is damaged, the run
-is listed with the reason, its scores from an earlier call are removed, and the other runs are scored.
-
-Which questions the answers of a run belong to. Answer q belongs to row q of the book's questions (`df_qa.parquet`),
-with one exception. The authors asked only 35 of the questions about the book of a million tokens, chosen by hand: 21
-with get = all (3 from each of the bins 0, 1, 2 and 3-5, and 9 from 6+), 7 chronological and 7 latest. Their answers are
-numbered 0 to 34 in the order of that choice, which is not the order of the rows. The choice is a list of row numbers in
-the authors' code, and is not in the archive; it is repeated here.
-
-Since the list does not come with the archive, it could belong to another release. So it is only believed if the
-archive's own judge confirms it: the judge names the true items of every question that it judged, and these names must
-be those of the rows.
+Answer q of a run belongs to row q of the book's questions (`df_qa.parquet`), with one exception. The authors asked only
+35 of the questions about the book of a million tokens, chosen by hand: 21 with get = all (3 from each of the bins 0, 1, 2
+and 3-5, and 9 from 6+), 7 chronological and 7 latest. The choice is a list of row numbers in the authors' code, and is
+not in the archive; it is repeated here. Since it could belong to another release, it is only believed if the archive's
+own judge, who names the true items of every question that it judged, names those of the rows.
 """
 
 from __future__ import annotations
@@ -161,7 +155,8 @@ def score_published_runs(archive: Archive, out: Path, progress: Progress) -> Res
     BadInput if the archive has no run, or a folder below `out` holds another run or is in use.
     """
     runs, others = published_runs(archive), _located(archive, archive.other_folders)
-    result = Rescored({}, {}, {}, {run.path: _content(archive.files, run) for run in others})
+    content_of = {run.path: {path.split("/", 1)[0] for path in archive.files.below(run.path)} for run in others}
+    result = Rescored({}, {}, {}, {path: sorted(names) for path, names in content_of.items()})
     for run in others:
         _forget_scores(run, out / run.folder)
     fingerprint = cache(lambda book: book_fingerprint(archive, book))
@@ -190,11 +185,6 @@ def book_chapters(archive: Archive, book: ReleasedBook) -> Chapters:
     return [(chapter.number, chapter.text) for chapter in read_questions(archive.files, book)[0]]
 
 
-def _content(files: Files, run: PublishedRun) -> list[str]:
-    """The names of the files and folders in a folder of answers."""
-    return sorted({path.split("/", 1)[0] for path in files.below(run.path)})
-
-
 def _identity(run: PublishedRun) -> dict[str, str]:
     return {"benchmark": "tulving", "released": run.book.folder, "run": run.path}
 
@@ -216,9 +206,8 @@ def score_run(
         if len(read_journal(folder / ANSWERS)) > len(content.rows):
             (folder / ANSWERS).unlink()  # of an earlier archive, in which the run was asked more
         answers, verdicts = Journal(folder / ANSWERS), Journal(folder / JUDGEMENTS)
-        for number, (row, answer, verdict) in enumerate(
-            zip(content.rows, content.answers, content.verdicts, strict=True)
-        ):
+        judged_answers = zip(content.rows, content.answers, content.verdicts, strict=True)
+        for number, (row, answer, verdict) in enumerate(judged_answers):
             _add(answers, str(number), {"id": row["id"], "repeat": 0, "answer": answer})
             _add(verdicts, str(number), {"id": row["id"], "judge": book.generator, **verdict.record()})
         answers.close()

@@ -81,7 +81,9 @@ def read_published_verdict(files: Files, run: str, number: int, question: Questi
     indexes: tuple[list[int], list[int]] = ([], [])
     if question.get == "chronological":
         item_of = {name: item for item, name in name_of.items()}
-        indexes = _indexes(files, run, number, question)
+        path = f"{run}/chronological_answers/{number}.json"
+        second = typed(f"{files.where(path)}, question {question.id}", files.json(path, dict[str, Any]), _Order)
+        indexes = second.groundtruth_indexes, second.predicted_indexes
         names = list(score_of)  # -1, or a number without a name, stands for an item that is not a true one
         order = [item_of[names[index]] for index in indexes[1] if 0 <= index < len(names)]
     reason = evaluated.get("explanation", "")
@@ -140,13 +142,6 @@ def _names(question: Question, truth: Sequence[str], names: Sequence[str]) -> tu
                 left.remove(name)
     nameless = [item for item in truth if item not in name_of]
     return name_of | dict(zip(nameless, left, strict=True)), len(nameless)
-
-
-def _indexes(files: Files, run: str, number: int, question: Question) -> tuple[list[int], list[int]]:
-    """The judge's second reply: its numbers for the true items, and for the items of the answer in their order."""
-    path = f"{run}/chronological_answers/{number}.json"
-    reply = typed(f"{files.where(path)}, question {question.id}", files.json(path, dict[str, Any]), _Order)
-    return reply.groundtruth_indexes, reply.predicted_indexes
 
 
 Indexes = tuple[Sequence[int], Sequence[int]]
@@ -211,9 +206,8 @@ def _order(indexes: Sequence[Indexes]) -> tuple[float | None, float | None]:
 
     tau_of = metric_module("episodic_kendall_tau").tau_if_all_found
     # If the judge repeats a number, an answer cannot have all of its numbers.
-    taus = [
-        tau_of(predicted, true) if len(set(true)) == len(true) else None for true, predicted in indexes if len(true) > 1
-    ]
+    several = [(true, predicted) for true, predicted in indexes if len(true) > 1]
+    taus = [tau_of(predicted, true) if len(set(true)) == len(true) else None for true, predicted in several]
     all_found = [tau for tau in taus if tau is not None]
     share = _rounded(len(all_found) / len(taus) * 100, 2) if taus else None
     return share, _rounded(np.mean(all_found), 2) if all_found else None

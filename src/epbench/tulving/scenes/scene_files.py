@@ -283,13 +283,12 @@ def facts_bank(tone: str) -> Mapping[str, Sequence[Told]]:
     listed = read_typed(path, dict[str, list[str]])
     bank = {}
     for fact, slot in FACTS.items():
-        sentences = [
-            read_sentence(f"{path}, {fact}", text, FACT_SLOTS, FEWEST_FACT_TEXTS) for text in listed.get(fact, [])
-        ]
+        where, texts = f"{path}, {fact}", listed.get(fact, [])
+        sentences = [read_sentence(where, text, FACT_SLOTS, FEWEST_FACT_TEXTS) for text in texts]
         for entry in sentences:
             if slot not in entry.sentence.slots or (fact in ("side", "detail") and "deed" not in entry.sentence.slots):
-                raise BadInput(f"{path}, {fact}: expected the slot {{{slot}}} in {entry.sentence.text!r}")
-        bank[fact] = _enough(f"{path}, {fact}", sentences, FEWEST_FACTS)
+                raise BadInput(f"{where}: expected the slot {{{slot}}} in {entry.sentence.text!r}")
+        bank[fact] = _enough(where, sentences, FEWEST_FACTS)
     return bank
 
 
@@ -298,14 +297,12 @@ def style_bank(style: str) -> Mapping[str, Sequence[Told]]:
     """Return the sentences of a style: `hero`, `thought`, `air` and `closing`."""
     path = TALES / f"style_{style}.json"
     listed = read_typed(path, dict[str, list[str]])
-    return {
-        part: _enough(
-            f"{path}, {part}",
-            [read_sentence(f"{path}, {part}", text, fewest_texts=FEWEST_STYLE_TEXTS) for text in listed.get(part, [])],
-            FEWEST_OF_STYLE[part],
-        )
-        for part in STYLE_PARTS
-    }
+    bank = {}
+    for part in STYLE_PARTS:
+        where, texts = f"{path}, {part}", listed.get(part, [])
+        sentences = [read_sentence(where, text, fewest_texts=FEWEST_STYLE_TEXTS) for text in texts]
+        bank[part] = _enough(where, sentences, FEWEST_OF_STYLE[part])
+    return bank
 
 
 def tale_styles() -> list[str]:

@@ -76,12 +76,7 @@ _BEGINNING = re.compile(r"(?<=[.!?] )[a-z]")
 
 
 class Draft:
-    """A text that is not written out yet.
-
-    Attributes:
-        parts: Its parts.
-        numbers: The numbers of its words.
-    """
+    """A text that is not written out yet: its parts, and the numbers of its words."""
 
     __slots__ = ("numbers", "parts")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,12 @@ from epbench.runs.several import labels_of
 from epbench.statistics.paired import Comparison, Progress, compare_two, with_holm
 from epbench.tulving.calibration.passport import with_passport
 from epbench.tulving.dataset.load import load_book
+from epbench.tulving.scores.inventions import CUE
 from epbench.tulving.scores.judge_agreement import last_judge
 from epbench.tulving.scores.report import comparison_report
 from epbench.tulving.scores.results import ABOUT, NO_BOOK, cards_of, retrieved_of
 from epbench.tulving.scores.run_files import COLUMNS, read_run, read_scores
+from epbench.tulving.scores.scoring import items_ratio
 from epbench.tulving.scores.tables import MANY, markdown_table
 
 if TYPE_CHECKING:
@@ -81,8 +84,8 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
         if folder in unknown:
             scores[label]["warnings"] = [*scores[label].get("warnings", []), UNKNOWN_CHAPTERS]
     files = {label: folder / "usage.json" for label, (folder, _, _) in runs.items()}
-    contents = {label: read_json(file) for label, file in files.items() if file.exists()}
-    prices = {label: content["price"] for label, content in contents.items() if "price" in content}
+    usages = {label: read_json(file) for label, file in files.items() if file.exists()}
+    prices = {label: usage["price"] for label, usage in usages.items() if "price" in usage}
     name = "simple_recall_score"
     points = [
         point(run["identity"], of.get(name), of.get("intervals", {}).get(name), of["incomplete"].get(name))
@@ -118,9 +121,8 @@ def check_same_book(described: Mapping[Path, Mapping[str, Any]]) -> list[Path]:
     """
     # A run on a dataset has the fingerprint of its rows in its identity, a released run beside it.
     rows = {folder: run["identity"].get("fingerprint", run.get("fingerprint")) for folder, run in described.items()}
-    chapters = {
-        folder: run["identity"]["chapters"] for folder, run in described.items() if "chapters" in run["identity"]
-    }
+    identities = {folder: run["identity"] for folder, run in described.items()}
+    chapters = {folder: identity["chapters"] for folder, identity in identities.items() if "chapters" in identity}
     for prints in (rows, chapters):
         if len(set(prints.values())) > 1:
             named = ", ".join(f"{folder}: {print_}" for folder, print_ in prints.items())
@@ -150,25 +152,20 @@ def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) ->
 
     Returns:
         For each two runs what `epbench.statistics.paired.compare_two` returns, with cues as clusters and Wilcoxon's test,
-            p_holm, and beside: the harsh F1 of both on the same questions, and how many items each names for each true
-            one on all of its own. RunFailed if two have no question in common.
+        p_holm, and beside: the harsh F1 of both on the same questions, and how many items each names for each true one on
+        all of its own. RunFailed if two have no question in common.
     """
     answered = {name: table[table["outcome"] != "failed"] for name, table in runs.items()}
     f1, harsh = (
         {name: _by_question(table, column) for name, table in answered.items()} for column in ("f1", "harsh_f1")
     )
-    return with_holm(
-        [
-            compare_two(names, [f1[name] for name in names], cluster_of=lambda question: question[1])
-            | {
-                "beside": {
-                    HARSH: _means(*(harsh[name] for name in names)),
-                    NAMED: [_ratio(answered[name]) for name in names],
-                }
-            }
-            for names in progress(list(combinations(f1, 2)))
-        ]
-    )
+    pairs = []
+    for names in progress(list(combinations(f1, 2))):
+        ratios = [items_ratio(zip(answered[name]["items"], answered[name]["reference"], strict=True)) for name in names]
+        beside = {HARSH: _means(*(harsh[name] for name in names)), NAMED: ratios}
+        compared = compare_two(names, [f1[name] for name in names], cluster_of=itemgetter(1))
+        pairs.append(compared | {"beside": beside})
+    return with_holm(pairs)
 
 
 def naming_warnings(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -190,9 +187,8 @@ def naming_warnings(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
 def _by_question(table: pd.DataFrame, column: str) -> dict[tuple[str, Cue], float]:
     """The mean of a column by id and cue of the question."""
     values: dict[tuple[str, Cue], list[float]] = {}
-    cues = zip(*(table[name] for name in ("time", "space", "entity", "content")), strict=True)
-    for id_, cue, value in zip(table["id"], cues, table[column], strict=True):
-        values.setdefault((id_, cue), []).append(value)
+    for id_, *cue, value in zip(*(table[name] for name in ("id", *CUE, column)), strict=True):
+        values.setdefault((id_, tuple(cue)), []).append(value)
     return {question: sum(scores) / len(scores) for question, scores in values.items()}
 
 
@@ -200,10 +196,3 @@ def _means(first: Mapping[Any, float], second: Mapping[Any, float]) -> list[floa
     """The means over the questions that both have."""
     shared = first.keys() & second.keys()
     return [math.fsum(values[question] for question in shared) / len(shared) for values in (first, second)]
-
-
-def _ratio(table: pd.DataFrame) -> float | None:
-    """How many items the answers name for each true one, as in `epbench.tulving.scores.scoring.score_run`."""
-    counts = [(len(set(items)), len(set(true))) for items, true in zip(table["items"], table["reference"], strict=True)]
-    named = [(n, n_true) for n, n_true in counts if n and n_true]
-    return sum(n for n, _ in named) / sum(n_true for _, n_true in named) if named else None

@@ -136,12 +136,10 @@ def with_inventions(rows: Sequence[Row], chapters: Iterable[tuple[int, str]]) ->
     names = [name for row in known for name in (*row["reference"], *(row[given] for given in CUE)) if name]
     tracer, found = Tracer(chapters, names), []
     for row in rows:
-        traced = trace_row(row, tracer) if row["outcome"] != "failed" else []
-        places = ["" if one.chapter is None else f"chapter {one.chapter}, " for one in traced]
-        told = [
-            f"{one.item} ({place}{_WORDS[SOURCES.index(one.source)]})"
-            for one, place in zip(traced, places, strict=True)
-        ]
+        told = []
+        for one in trace_row(row, tracer) if row["outcome"] != "failed" else ():
+            place = "" if one.chapter is None else f"chapter {one.chapter}, "
+            told.append(f"{one.item} ({place}{_WORDS[SOURCES.index(one.source)]})")
         found.append(row | {"invented": "; ".join(told)})
     return found
 

@@ -38,13 +38,7 @@ from epbench.tulving.judging.verdicts import (
 from epbench.tulving.scores.inventions import CUE, with_inventions
 from epbench.tulving.scores.report import html_report
 from epbench.tulving.scores.run_files import COLUMNS
-from epbench.tulving.scores.scoring import (
-    harsh_f1_of,
-    has_order,
-    question_measures,
-    score_run,
-    tau_of,
-)
+from epbench.tulving.scores.scoring import harsh_f1_of, has_order, question_measures, score_run, tau_of
 from epbench.tulving.scores.tables import markdown_table
 
 NOT_ASKED = NO_ANSWER
@@ -54,9 +48,7 @@ NOT_JUDGED = "the judge has not read this answer"
 _TOO_MANY = 2**31  # repeats
 _AT_ONCE = 2**14  # records that exist at one time; a run may have a million
 
-_OF_ROW = """
-    id template cue time space entity content trace get bin n_chapters origin question chapters
-""".split()
+_OF_ROW = "id template cue time space entity content trace get bin n_chapters origin question chapters".split()
 
 
 def records_of(
@@ -93,11 +85,8 @@ def records_of(
         asked = judged_of[row["id"]]
         for repeat in sorted({*range(repeats), *asked}):
             text, verdict = asked.get(repeat, (None, None))
-            record = {name: row[name] for name in _OF_ROW} | {
-                "repeat": repeat,
-                "reference": row["answer"],
-                "answer": text,
-            }
+            record = {name: row[name] for name in _OF_ROW}
+            record |= {"repeat": repeat, "reference": row["answer"], "answer": text}
             if verdict is not None and verdict.get("failure") is None:
                 record |= {name: verdict.get(name) for name in ("items", "scores", "order", "reason")}
                 to_score.append((record, judged(row, verdict)))
@@ -195,11 +184,9 @@ def finish(
     write_questions(folder, COLUMNS, chain(first, records))
     explorer = questions_html(folder, first, chapters, len(verdicts) + len(lost))
     report = html_report(label, read_json(folder / "run.json"), scores, verdicts, lost, usage, explorer)
-    tables = [
-        markdown_table({label: scores}),
-        *(table.markdown() for table in price_table({label: price} if price else {})),
-    ]
-    write_results(folder, scores=scores, usage=usage, table="\n".join(tables), report=report)
+    prices = [table.markdown() for table in price_table({label: price} if price else {})]
+    table = "\n".join([markdown_table({label: scores}), *prices])
+    write_results(folder, scores=scores, usage=usage, table=table, report=report)
     return scores
 
 
@@ -248,45 +235,40 @@ def cards_of(
         retrieved: By id of a question, the passages or memories that a reader was shown, in that order.
     """
     repeated = any(record["repeat"] for record in records)
-    return [_card(record, places, retrieved, repeated) for record in records]
+    facets = ("bin", "cue", "trace", "get", *(["repeat"] if repeated else []))
 
+    def card(record: Record) -> QuestionCard:
+        marks = list(_marks(record))
+        return QuestionCard(
+            id=f"{record['id']}, repeat {record['repeat']}" if repeated else record["id"],
+            facets={name: str(record[name]) for name in facets},
+            outcome=record["outcome"],
+            question=record["question"],
+            reference=record["reference"],
+            answer=record["answer"],
+            verdict="" if record["outcome"] == "failed" else _verdict(record),
+            score=record.get("f1"),
+            reason=record.get("failure") or record.get("reason") or "",
+            evidence=[Evidence(f"Chapter {n}", places[n], marks) for n in record["chapters"] if n in places],
+            retrieved=retrieved.get(record["id"]),
+        )
 
-def _card(
-    record: Record, places: Mapping[int, int], retrieved: Mapping[str, Sequence[str]], repeated: bool
-) -> QuestionCard:
-    facets = {name: str(record[name]) for name in ("bin", "cue", "trace", "get")}
-    if repeated:
-        facets["repeat"] = str(record["repeat"])
-    marks = list(_marks(record))
-    return QuestionCard(
-        id=f"{record['id']}, repeat {record['repeat']}" if repeated else record["id"],
-        facets=facets,
-        outcome=record["outcome"],
-        question=record["question"],
-        reference=record["reference"],
-        answer=record["answer"],
-        verdict="" if record["outcome"] == "failed" else _verdict(record),
-        score=record.get("f1"),
-        reason=record.get("failure") or record.get("reason") or "",
-        evidence=[Evidence(f"Chapter {n}", places[n], marks) for n in record["chapters"] if n in places],
-        retrieved=retrieved.get(record["id"]),
-    )
+    return list(map(card, records))
 
 
 def _verdict(record: Record) -> str:
     """F1 with its parts, what was found of each true item, and where invented ones come from, a line each."""
     order = "" if record.get("tau") is None else f", tau {cell(record['tau'])}"
-    lines = [
-        f"F1 {cell(record['f1'])} (precision {cell(record['precision'])}, recall {cell(record['recall'])}; "
-        f"harsh F1 {cell(record['harsh_f1'])}{order})",
-        *(
-            f"{_item_label(score)[0]}: {item}"
-            for item, score in zip(record["reference"], record["scores"], strict=True)
-        ),
-        f"items in the answer: {'; '.join(map(str, record['items'])) or 'none'}",
-        *([f"invented: {record['invented']}"] if record.get("invented") else []),
-    ]
-    return "\n".join(lines)
+    scored = zip(record["reference"], record["scores"], strict=True)
+    return "\n".join(
+        [
+            f"F1 {cell(record['f1'])} (precision {cell(record['precision'])}, recall {cell(record['recall'])}; "
+            f"harsh F1 {cell(record['harsh_f1'])}{order})",
+            *(f"{_item_label(score)[0]}: {item}" for item, score in scored),
+            f"items in the answer: {'; '.join(map(str, record['items'])) or 'none'}",
+            *([f"invented: {record['invented']}"] if record.get("invented") else []),
+        ]
+    )
 
 
 def _marks(record: Record) -> Iterator[Mark]:

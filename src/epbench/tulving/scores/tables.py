@@ -12,7 +12,7 @@ from epbench.judges.protocol import noted_judge
 from epbench.models.protocol import name_of
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.scores.scoring import NAMING
+from epbench.tulving.scores.scoring import NAMING, OVER_REPEATS
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -91,7 +91,7 @@ def naming_notes(runs: Runs) -> list[str]:
 
     Returns:
         A line for each run whose answers name more than `MANY` items for each true one, and one line for the runs on the
-            same questions that lenient and harsh F1 rank differently.
+        same questions that lenient and harsh F1 rank differently.
     """
     lines = [
         f"{f'{label}: its' if len(runs) > 1 else 'The'} answers name {ratio:.1f} items for each true one, and surplus items cost "
@@ -100,15 +100,11 @@ def naming_notes(runs: Runs) -> list[str]:
         if (ratio := scores.get("items_ratio")) is not None and ratio > MANY
     ]
     ranked = [(label, s) for label, s in runs.items() if None not in (s["simple_recall_score"], s.get(NAMING[-1]))]
-    pairs = [
-        (first_label, second_label)
-        if first["simple_recall_score"] > second["simple_recall_score"]
-        else (second_label, first_label)
-        for (first_label, first), (second_label, second) in combinations(ranked, 2)
-        if first["n_by_bin"] == second["n_by_bin"]
-        and (first["simple_recall_score"] - second["simple_recall_score"]) * (first[NAMING[-1]] - second[NAMING[-1]])
-        < 0
-    ]
+    pairs = []
+    for (first_label, first), (second_label, second) in combinations(ranked, 2):
+        recall, harsh = (first[name] - second[name] for name in ("simple_recall_score", NAMING[-1]))
+        if first["n_by_bin"] == second["n_by_bin"] and recall * harsh < 0:
+            pairs.append((first_label, second_label) if recall > 0 else (second_label, first_label))
     if pairs:
         shown = "; ".join(f"{better} is ahead of {worse}" for better, worse in pairs[:_MOST_PAIRS])
         more = f"; and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
@@ -131,9 +127,8 @@ def _repeats(runs: Runs) -> list[Table]:
     rows = []
     for label, scores in runs.items():
         if found := scores.get("over_repeats"):
-            shares = [
-                _with_interval(found[name], scores["intervals"].get(f"over_repeats.{name}")) for name in _OF_REPEATS
-            ]
+            intervals = [scores["intervals"].get(f"over_repeats.{name}") for name in OVER_REPEATS]
+            shares = [_with_interval(found[name], ends) for name, ends in zip(OVER_REPEATS, intervals, strict=True)]
             rows.append([label, f"{found['n']:,} × {found['repeats']}", cell(found["f1_sd"]), *shares])
     head = ["repeats", "questions", "spread of F1 within one", "right at least once", "right every time (pass^k)"]
     return [Table(head, rows)] if rows else []
@@ -142,8 +137,6 @@ def _repeats(runs: Runs) -> list[Table]:
 def _with_interval(value: float, interval: list[float] | None) -> str:
     return f"{value:.3f} ({interval_cell(interval)})" if interval else f"{value:.3f}"
 
-
-_OF_REPEATS = ("any_right", "all_right")
 
 MANY = 1.5
 """The number of items that answers may name for each true one before the tables warn of it."""
@@ -274,9 +267,8 @@ def judge_lines(runs: Runs) -> list[str]:
         judged.setdefault(_about_judge(scores.get("judge")), []).append(name)
     lines = []
     for about, names in judged.items():
-        recalls = {
-            name: corrected["simple_recall_score"] for name in names if (corrected := runs[name].get("corrected"))
-        }
+        corrected = {name: found for name in names if (found := runs[name].get("corrected"))}
+        recalls = {name: found["simple_recall_score"] for name, found in corrected.items()}
         prefix = f"{', '.join(names)}: " if len(judged) > 1 else ""
         lines.append(f"{prefix}{about}{_corrected(recalls, len(names))}")
     return lines

@@ -16,7 +16,7 @@ from epbench.runs.results import Scored
 from epbench.tulving.dataset.load import QA, check_bins
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.own_answers import UNKNOWN
-from epbench.tulving.judging.verdicts import Judge, ScoredAnswer, judge_input, judged, lost_questions, missing_verdict
+from epbench.tulving.judging.verdicts import Judge, judge_input, judged, lost_questions, missing_verdict
 from epbench.tulving.scores.scoring import question_measures
 
 Outcome = Literal["right", "wrong", "failed"]
@@ -75,15 +75,11 @@ def score(
     check_bins("rows", questions)
     check_answers([row["id"] for row in questions], answers, (str,))
     chosen = _judge(judge)
-    verdicts = _verdicts(questions, answers, chosen)
-    scored = [
-        judged(row, verdict) for row, verdict in zip(questions, verdicts, strict=True) if "failure" not in verdict
-    ]
+    pairs = list(zip(questions, _verdicts(questions, answers, chosen), strict=True))
+    scored = [judged(row, verdict) for row, verdict in pairs if "failure" not in verdict]
     scores = scores_of(scored, lost_questions(questions, scored, 1), judge=chosen)
-    measured = dict(zip((answer.id for answer in scored), _measured(scored), strict=True))
-    return Scored(
-        [_question(row, v, measured.get(row["id"])) for row, v in zip(questions, verdicts, strict=True)], scores
-    )
+    measured = dict(zip((answer.id for answer in scored), question_measures(scored), strict=True))
+    return Scored([_question(row, verdict, measured.get(row["id"])) for row, verdict in pairs], scores)
 
 
 def score_answer(row: Row, answer: str | None, judge: str | Judge = "lexical") -> ScoredQuestion:
@@ -101,13 +97,11 @@ def score_answer(row: Row, answer: str | None, judge: str | Judge = "lexical") -
     answers = {row["id"]: answer}
     check_answers([row["id"]], answers, (str,))
     (verdict,) = _verdicts([row], answers, _judge(judge))
-    measured = None if "failure" in verdict else _measured([judged(row, verdict)])[0]
+    measured = None if "failure" in verdict else question_measures([judged(row, verdict)])[0]
     return _question(row, verdict, measured)
 
 
-@lru_cache(maxsize=4)
-def _loaded(name: str) -> Judge:
-    return load_judge(name)
+_loaded = lru_cache(maxsize=4)(load_judge)
 
 
 def _judge(judge: str | Judge) -> Judge:
@@ -122,46 +116,36 @@ def _verdicts(rows: Sequence[Row], answers: Mapping[str, str | None], judge: Jud
         answer = answers.get(row["id"], "")
         if answer is None:
             verdicts[row["id"]] = {"failure": UNKNOWN}
-        elif (kind := kind_of_reply(answer)) != "answer":
-            empty = kind == "empty"
-            verdicts[row["id"]] = missing_verdict(row["answer"]) if empty else {"failure": FAILURES[kind]}
+        elif (kind := kind_of_reply(answer)) == "empty":
+            verdicts[row["id"]] = missing_verdict(row["answer"])
+        elif kind != "answer":
+            verdicts[row["id"]] = {"failure": FAILURES[kind]}
         else:
             asked[row["id"]] = judge_input(row, answer)
     by_key = {input_.key(judge): input_ for input_ in asked.values()}  # one answer to one question is judged once
     records: dict[str, Record] = {}
     for judgement in judge.judge(list(by_key.values())) if by_key else ():
-        verdict = judgement.verdict
-        if verdict is not None and len(verdict.scores) != (n := len(by_key[judgement.key].reference)):
-            raise BadInput(
-                f"judge {judge.name}, question {by_key[judgement.key].id}: expected {n} scores, one for each true item, found "
-                f"{len(verdict.scores)}"
-            )
+        verdict, input_ = judgement.verdict, by_key[judgement.key]
         if verdict is None:
             records[judgement.key] = {"failure": judgement.failure}
-        else:
-            fields = {"items": verdict.items, "order": verdict.order, "reason": verdict.reason}
-            records[judgement.key] = {**fields, "scores": [min(1.0, max(0.0, value)) for value in verdict.scores]}
+            continue
+        if len(verdict.scores) != (n := len(input_.reference)):
+            raise BadInput(
+                f"judge {judge.name}, question {input_.id}: expected {n} scores, one for each true item, found "
+                f"{len(verdict.scores)}"
+            )
+        found = {name: getattr(verdict, name) for name in ("items", "order", "reason")}
+        records[judgement.key] = found | {"scores": [min(1.0, max(0.0, value)) for value in verdict.scores]}
     lost = {"failure": f"judge {judge.name} has given no verdict"}
     verdicts |= {id_: records.get(input_.key(judge), lost) for id_, input_ in asked.items()}
     return [verdicts[row["id"]] for row in rows]
 
 
-def _measured(answers: Sequence[ScoredAnswer]) -> list[dict[str, Any]]:
-    return question_measures(answers) if answers else []
-
-
 def _question(row: Row, verdict: Record, measured: Mapping[str, Any] | None) -> ScoredQuestion:
     if measured is None:
         return ScoredQuestion(row["id"], "failed", None, None, None, (), (), (), verdict["failure"])
-    missing = verdict.get("missing", False)
-    return ScoredQuestion(
-        id=row["id"],
-        outcome="right" if measured["f1"] == 1 else "wrong",
-        f1=measured["f1"],
-        precision=measured["precision"],
-        recall=measured["recall"],
-        items=() if missing else tuple(verdict["items"]),
-        scores=tuple(verdict["scores"]),
-        order=tuple(verdict["order"]),
-        reason=verdict["reason"],
-    )
+    items, scores, order = (tuple(verdict[name]) for name in ("items", "scores", "order"))
+    items = () if verdict.get("missing", False) else items
+    f1, precision, recall = (measured[name] for name in ("f1", "precision", "recall"))
+    outcome: Outcome = "right" if f1 == 1 else "wrong"
+    return ScoredQuestion(row["id"], outcome, f1, precision, recall, items, scores, order, verdict["reason"])

@@ -214,7 +214,8 @@ def run(
     """
     evaluation, judge, label = prepared.evaluation, prepared.evaluation.judge, prepared.label
     identity, about = _identity(prepared), _about(prepared)
-    if _is_scored(out, identity, judge, limit=evaluation.limit, shard=evaluation.shard):
+    part: dict[str, Any] = {"limit": evaluation.limit, "shard": evaluation.shard}
+    if _is_scored(out, identity, judge, **part):
         return Evaluated(read_scores(out), label, notes_on(out))
     with open_run(out, identity, about) as folder, telling_failures(folder, judge, say):
         try:
@@ -227,18 +228,9 @@ def run(
         else:
             record_own_answers(folder, prepared.own, [row["id"] for row in prepared.rows], label)
         # 2. Which true items each answer contains; 3. the scores, from the journals alone.
-        repeats = evaluation.reading.repeats if evaluation.reading else 1
-        scores = judge_and_score(
-            folder,
-            prepared.rows,
-            judge,
-            label,
-            repeats=repeats,
-            limit=evaluation.limit,
-            shard=evaluation.shard,
-            progress=progress,
-            chapters=prepared.data.book.chapters,
-        )
+        part |= {"repeats": evaluation.reading.repeats if evaluation.reading else 1, "progress": progress}
+        chapters = prepared.data.book.chapters
+        scores = judge_and_score(folder, prepared.rows, judge, label, **part, chapters=chapters)
         return Evaluated(scores, label, notes_on(folder))
 
 
@@ -293,17 +285,12 @@ def judge_and_score(
     progress: Progress = no_progress,
     chapters: Chapters | None = None,
 ) -> dict[str, Any]:
-    """Have the journaled answers of a run judged, score them, and write the results; nothing is judged twice.
+    """Have the journaled answers of an open run judged, score them, and write the results; nothing is judged twice.
 
     Args:
-        folder: The folder of an open run.
-        rows: The questions that the run asked.
-        judge: The judge; its verdicts are journaled as they come.
-        label: The name of the run in tables.
         repeats: How often the run asked each question, at least 1.
         limit: The number of questions that the run was limited to; None for all. It goes into run.json, and so does `shard`.
         shard: Which part of the questions the run asked, as `i/n`; None for all.
-        progress: Shows a progress bar.
         chapters: The number and the text of each chapter of the book, for the report; None if the book is not at hand.
 
     Returns:

@@ -42,48 +42,31 @@ READER = ("memory", "model", "top_k", "keep_order", "retriever", "temperature", 
 
 @dataclass(frozen=True, kw_only=True)
 class Rejudging:
-    """Which answers are judged again, and by whom.
+    """Which answers are judged again, and by whom."""
 
-    Attributes:
-        folder: The folder of the run.
-        dataset: The dataset of the run: a name on the Hub, or its folder.
-        judge: The other judge.
-        said: What the run must be, by any of the names in `READER`, and: prompts, the file of the reader's prompt pack;
-            answers, the file whose answers the run scored; and, beside the model, base_url, the address of its endpoint. A
-            published run is asked for none of this.
-        limit: The number of questions of a trial; None for all of the run.
-        shard: Which part of the questions is a trial, as `i/n`; that of the run is all of it, and so is None.
-    """
-
-    folder: Path
-    dataset: str
-    judge: Judge
+    folder: Path  # the folder of the run
+    dataset: str  # the dataset of the run: a name on the Hub, or its folder
+    judge: Judge  # the other judge
+    # What the run must be, by any of the names in `READER`, and: prompts, the file of the reader's prompt pack;
+    # answers, the file whose answers the run scored; and, beside the model, base_url, the address of its endpoint. A
+    # published run is asked for none of this.
     said: Mapping[str, Any] = field(default_factory=dict)
-    limit: int | None = None
+    limit: int | None = None  # the number of questions of a trial; None for all of the run
+    # Which part of the questions is a trial, as `i/n`; that of the run is all of it, and so is None
     shard: str | None = None
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run whose answers can be judged again.
+    """A run whose answers can be judged again."""
 
-    Attributes:
-        rejudging: What was asked for.
-        described: The content of run.json.
-        identity: What the identity in run.json must be.
-        data: The dataset.
-        asked: The questions of the run.
-        rows: Those whose answers are judged.
-        warnings: Empty: there is nothing to know before the judge begins.
-    """
-
-    rejudging: Rejudging
-    described: Mapping[str, Any]
-    identity: Mapping[str, Any]
+    rejudging: Rejudging  # what was asked for
+    described: Mapping[str, Any]  # the content of run.json
+    identity: Mapping[str, Any]  # what the identity in run.json must be
     data: Loaded
-    asked: Sequence[Row]
-    rows: Sequence[Row]
-    warnings: Sequence[str] = ()
+    asked: Sequence[Row]  # the questions of the run
+    rows: Sequence[Row]  # those whose answers are judged
+    warnings: Sequence[str] = ()  # there is nothing to know before the judge begins
 
     @property
     def plan(self) -> list[str]:
@@ -144,8 +127,6 @@ def run(
     """Have the judge read the answers; the scores of the run change once it has judged all of them.
 
     Args:
-        prepared: What `prepare` returned.
-        progress: Shows a progress bar.
         say: Is told why the judge gave no verdict, also if there is nothing to score.
 
     Returns:

@@ -21,9 +21,5 @@ WORDS = {
 
 
 def read_wording(given: str | None) -> dict[str, Any]:
-    """Return the prompts of reader, judge and writer, and the texts of the questions by number; nothing if no file is given.
-
-    Raises:
-        BadInput: See `epbench.files.prompt_packs.read_wording`.
-    """
+    """Return the prompts of reader, judge and writer, and the texts of the questions by number; nothing if no file is given."""
     return prompt_packs.read_wording(given, WORDS, packaged("epbench.tulving", "published_wording.toml"))

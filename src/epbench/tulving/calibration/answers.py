@@ -29,21 +29,13 @@ from epbench.tulving.judging.verdicts import JudgeInput
 
 @dataclass(frozen=True)
 class Draft:
-    """A calibration answer before it is put into the form that a judge gets.
-
-    Attributes:
-        question: The question.
-        text: The answer.
-        scores: 1 or 0.5 for each true item that it names; the others score 0.
-        n_items: Number of different things of the requested kind that it names.
-        order: What it names, in its order; may be left out where nothing true is named in full.
-    """
+    """A calibration answer before it is put into the form that a judge gets."""
 
     question: CalibrationQuestion
     text: str
-    scores: Mapping[str, float]
-    n_items: int
-    order: Sequence[str] = ()
+    scores: Mapping[str, float]  # 1 or 0.5 for each true item that it names; the others score 0
+    n_items: int  # number of different things of the requested kind that it names
+    order: Sequence[str] = ()  # what it names, in its order; may be left out where nothing true is named in full
 
 
 def _naming(
@@ -263,21 +255,14 @@ FEWEST, USUAL = 20, 30  # answers per kind
 
 @dataclass(frozen=True)
 class CalibrationAnswer:
-    """An answer, and what a judge should find in it.
+    """An answer, and what a judge should find in it."""
 
-    Attributes:
-        kind: One of `KINDS`.
-        judge_input: What the judge gets; its reference is empty where nothing matches the question.
-        scores: For each true item, repeats included: 1 if named, 0.5 if named in part, 0 if not named.
-        n_items: Number of different things of the requested kind that the answer names, false ones included.
-        order: The true items in the order of the answer; None where no order is asked for, or where it does not count
-            because an item is missing or named in part only.
-    """
-
-    kind: str
-    judge_input: JudgeInput
-    scores: tuple[float, ...]
-    n_items: int
+    kind: str  # one of `KINDS`
+    judge_input: JudgeInput  # what the judge gets; its reference is empty where nothing matches the question
+    scores: tuple[float, ...]  # for each true item, repeats included: 1 if named, 0.5 if named in part, 0 if not named
+    n_items: int  # number of different things of the requested kind that the answer names, false ones included
+    # The true items in the order of the answer; None where no order is asked for, or where it does not count because an
+    # item is missing or named in part only
     order: tuple[str, ...] | None
 
     @cached_property
@@ -292,15 +277,7 @@ class CalibrationAnswer:
 
 
 def make_calibration_set(n: int = USUAL, seed: int = 0) -> list[CalibrationAnswer]:
-    """Make answers of every kind; a larger n adds some and leaves the others as they are.
-
-    Args:
-        n: Answers per kind, at least 20.
-        seed: The same seed gives the same answers on any machine.
-
-    Raises:
-        BadInput: n is below 20; a rate over fewer answers says little.
-    """
+    """Make n answers of every kind, at least 20 as a rate over fewer says little; a larger n leaves the others as they are."""
     if n < FEWEST:
         raise BadInput(f"calibration set: expected at least {FEWEST} answers per kind, got {n}")
     return [_make(kind, seed, number) for kind in KINDS for number in range(n)]
@@ -313,22 +290,11 @@ def fingerprint_of_set(calibration_set: Sequence[CalibrationAnswer]) -> str:
 
 def _hashed(answer: CalibrationAnswer) -> dict[str, Any]:
     """An answer under the names that fingerprints in stored passports were made with."""
-    judge_input = answer.judge_input
-    case = {
-        "id": judge_input.id,
-        "question": judge_input.question,
-        "trace": judge_input.trace,
-        "get": judge_input.get,
-        "truth": judge_input.reference,
-        "answer": judge_input.answer,
-    }
-    return {
-        "kind": answer.kind,
-        "case": case,
-        "scores": answer.scores,
-        "n_items": answer.n_items,
-        "order": answer.order,
-    }
+    of = answer.judge_input
+    case = {name: getattr(of, name) for name in ("id", "question", "trace", "get")}
+    case |= {"truth": of.reference, "answer": of.answer}
+    found = {name: getattr(answer, name) for name in ("scores", "n_items", "order")}
+    return {"kind": answer.kind, "case": case, **found}
 
 
 def _make(kind: str, seed: int, number: int) -> CalibrationAnswer:

@@ -28,19 +28,10 @@ _SOURCE = "made answers"  # the keys of the answers in stored journals depend on
 def check_judge_on(
     folder: Path, calibration_set: Sequence[CalibrationAnswer], seed: int, judge: Judge, progress: Progress
 ) -> Passport:
-    """Have the calibration set judged, in the journals of an open run, and write the results.
+    """Have the calibration set made with this seed judged, in the journals of an open run, and write the results.
 
-    These are passport.json, table.md and report.html; the passport is also kept for later runs.
-
-    Args:
-        folder: Folder of the run.
-        calibration_set: The calibration set.
-        seed: Seed of the calibration set.
-        judge: Is asked for the verdicts that the journal does not have.
-        progress: Shows a bar.
-
-    Raises:
-        RunFailed: There is no verdict at all.
+    These are passport.json, table.md and report.html; the passport is also kept for later runs. RunFailed if there is no
+    verdict.
     """
     inputs = [answer.judge_input for answer in calibration_set]
     record_answers(folder, {judge_input.id: judge_input.answer for judge_input in inputs}, _SOURCE)
@@ -100,19 +91,9 @@ def passport_page(
     calibration_set: Sequence[CalibrationAnswer],
     verdicts: Mapping[str, Verdict],
 ) -> str:
-    """Return the passport as one HTML page.
-
-    Args:
-        run: Content of run.json.
-        passport: Content of passport.json.
-        calibration_set: The calibration set.
-        verdicts: The verdicts on it, by the id of the input.
-    """
-    about: dict[str, Any] = {
-        name: passport[name]
-        for name in ("judge", "prompt_hash", "setup", "n", "seed", "made_answers", "failed")
-        if name in passport
-    }
+    """Return the passport as one HTML page, from run.json, passport.json, and the verdicts by the id of the input."""
+    names = ("judge", "prompt_hash", "setup", "n", "seed", "made_answers", "failed")
+    about: dict[str, Any] = {name: passport[name] for name in names if name in passport}
     shares = [[share, cell(passport[share]), *_ends(passport[f"{share}_interval"])] for share in SHARES]
     f1 = [
         [f"F1 of {sort} answers where {where.replace('_', ' is ')}", cell(value), "", ""]
@@ -163,13 +144,8 @@ def _figure(passport: Passport) -> str:
 def _wrong(calibration_set: Sequence[CalibrationAnswer], verdicts: Mapping[str, Verdict]) -> list[list[str]]:
     rows = []
     for kind in dict.fromkeys(answer.kind for answer in calibration_set):
-        wrong = (
-            (answer, verdict)
-            for answer in calibration_set
-            if answer.kind == kind
-            and (verdict := verdicts.get(answer.judge_input.id))
-            and not is_right(answer, verdict)
-        )
+        of_kind = ((one, verdicts.get(one.judge_input.id)) for one in calibration_set if one.kind == kind)
+        wrong = ((one, verdict) for one, verdict in of_kind if verdict and not is_right(one, verdict))
         for answer, verdict in islice(wrong, _SHOWN):
             judge_input = answer.judge_input
             scores = zip(judge_input.reference, answer.scores, verdict.scores, strict=True)

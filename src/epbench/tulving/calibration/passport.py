@@ -49,28 +49,22 @@ def make_passport(
     """Return the content of passport.json.
 
     Args:
-        judge: The judge that gave the verdicts.
-        calibration_set: The calibration set.
         verdicts: By the id of the input. An answer without a verdict is one on which the judge failed: neither right nor
             wrong, and counted separately.
-        seed: Seed of the calibration set.
 
     Returns:
-        judge, prompt_hash, setup (not of rules), seed, n (answers per kind), made_answers (fingerprint of the
-        calibration set), failed;
+        judge, prompt_hash, setup (not of rules), seed, n (answers per kind), made_answers (fingerprint of the set), failed;
         sensitivity: share of the items named in full that the judge credits with 0.5 or more;
         specificity: share of the items not named that it does not credit. Where nothing true exists, the abstention
         takes the place of an item: a judge credits an answer with false items if it lists none of them.
         Items named in part count in neither;
-        order: of the complete answers to chronological questions with all items credited, the share that it reads in
-        their order;
+        order: of the complete answers to chronological questions with all items credited, the share read in their order;
         each with `_interval` (95 %, Wilson, items taken as independent); None where there is nothing to count;
         kinds: for each its name, n, right, rate, low, high, failed, and sensitivity, specificity where defined;
         f1_when_right, f1_when_wrong: see `corrected`; versions.
     """
-    judged = [
-        (answer, verdicts[answer.judge_input.id]) for answer in calibration_set if answer.judge_input.id in verdicts
-    ]
+    found = [(answer, verdicts.get(answer.judge_input.id)) for answer in calibration_set]
+    judged = [(answer, verdict) for answer, verdict in found if verdict is not None]
     kinds = []
     for kind in KINDS:
         of_kind = [pair for pair in judged if pair[0].kind == kind]
@@ -87,7 +81,14 @@ def make_passport(
         "made_answers": fingerprint_of_set(calibration_set),
         "failed": len(calibration_set) - len(judged),
         **_shares(judged),
-        **_named_rate("order", [_order_is_right(*pair) for pair in judged if _order_counts(*pair)]),
+        **_named_rate(
+            "order",
+            [
+                _order_is_right(*pair)
+                for pair in judged
+                if pair[0].order is not None and min(pair[1].scores) >= CREDITED
+            ],
+        ),
         "kinds": kinds,
         "f1_when_right": _mean_f1(judged, 1.0),
         "f1_when_wrong": _mean_f1(judged, 0.0),
@@ -106,7 +107,7 @@ def is_right(answer: CalibrationAnswer, verdict: Verdict) -> bool:
     first_scores = _first_scores(answer.judge_input.reference, verdict.scores)
     return (
         all(abs(first_scores[item] - score) <= NEAREST for item, score in answer.decisions.items())
-        and math.isclose(_f1(len(set(verdict.items)), answer.decisions), _true_f1(answer))
+        and math.isclose(_f1(len(set(verdict.items)), answer.decisions), _f1(answer.n_items, answer.decisions))
         and (answer.order is None or _order_is_right(answer, verdict))
     )
 
@@ -135,10 +136,6 @@ def _rate(right: Sequence[bool]) -> tuple[float | None, list[float] | None]:
     return (sum(right) / len(right), list(interval)) if interval else (None, None)
 
 
-def _order_counts(answer: CalibrationAnswer, verdict: Verdict) -> bool:
-    return answer.order is not None and min(verdict.scores) >= CREDITED
-
-
 def _order_is_right(answer: CalibrationAnswer, verdict: Verdict) -> bool:
     """Items that are not true are ignored, as in the metric."""
     return tuple(dict.fromkeys(item for item in verdict.order if item in answer.decisions)) == answer.order
@@ -148,15 +145,11 @@ def _mean_f1(judged: Sequence[Judged], true_f1: float) -> dict[str, float | None
     """The judge's mean F1 of the answers with this true F1, separately for questions without and with a true item."""
     by_reference: dict[str, list[float]] = {"nothing_true": [], "something_true": []}
     for answer, verdict in judged:
-        if _true_f1(answer) == true_f1 and answer.kind not in TRAPS:
+        if _f1(answer.n_items, answer.decisions) == true_f1 and answer.kind not in TRAPS:
             scores = _first_scores(answer.judge_input.reference, verdict.scores)
             where = "something_true" if answer.judge_input.reference else "nothing_true"
             by_reference[where].append(_f1(len(set(verdict.items)), scores))
     return {where: math.fsum(values) / len(values) if values else None for where, values in by_reference.items()}
-
-
-def _true_f1(answer: CalibrationAnswer) -> float:
-    return _f1(answer.n_items, answer.decisions)
 
 
 def _f1(n_items: int, scores: Mapping[str, float]) -> float:
@@ -200,9 +193,8 @@ def store_passport(judge: JudgeIdentity, passport: Passport) -> Path:
 def find_passport(judge: JudgeIdentity) -> Passport | None:
     """Return the stored passport of this judge, with its prompts and setup; a judge that costs nothing gets a new one.
 
-    The new passport is stored if the judge has weights, which take seconds to load.
-
-    A stored file that is not a passport is ignored with a warning.
+    It is stored if the judge has weights, which take seconds to load. A stored file that is no passport is ignored with a
+    warning.
     """
     path = passport_path(judge)
     if path.is_file():
@@ -234,11 +226,7 @@ def _passport_by_rules(judge: JudgeIdentity) -> Passport | None:
 
 
 def read_passport(path: Path, judge: JudgeIdentity) -> Passport:
-    """Read a passport from a file.
-
-    Raises:
-        BadInput: The file is not a passport, or it is that of another judge.
-    """
+    """Read a passport from a file; BadInput if the file is not one, or that of another judge."""
     passport = read_json(path, _PASSPORT)
     for field, expected in (about_judge(judge, "judge") | {"setup": judge.setup}).items():
         if passport.get(field, "") != expected:
@@ -253,16 +241,12 @@ SMALLEST_DIFFERENCE = 0.05  # between the F1 of right and of wrong answers; noth
 def corrected(f1_by_bin: Mapping[str, float], passport: Passport) -> dict[str, Any]:
     """Return the scores that a judge without error would have given, after Rogan and Gladen, on the scale of F1.
 
-    A judge gives the mean F1 `r` to answers that are wholly right and `w` to wholly wrong ones; a true F1 of `f` is
-    then observed as w + (r − w)·f, from which f follows. This assumes that errors on half-right answers lie in between,
-    and that real answers are worded like those of the calibration set. `r` is taken from the calibration answers with a
-    true F1 of 1, `w` from those with 0; for bin 0, from those to questions without a true item. Traps (paraphrases,
-    guesses, denials, instructions) are left out: how often they occur in real answers is unknown, and an assumed share
-    would move every score.
-
-    Args:
-        f1_by_bin: Observed mean F1, in [0, 1].
-        passport: The judge's passport.
+    A judge gives the mean F1 `r` to answers that are wholly right and `w` to wholly wrong ones; a true F1 of `f` is then
+    observed as w + (r − w)·f, from which f follows. This assumes that errors on half-right answers lie in between, and
+    that real answers are worded like those of the calibration set. `r` is taken from the calibration answers with a true
+    F1 of 1, `w` from those with 0; for bin 0, from those to questions without a true item. Traps (paraphrases, guesses,
+    denials, instructions) are left out: how often they occur in real answers is unknown, and an assumed share would move
+    every score.
 
     Returns:
         f1_by_bin, clipped to [0, 1], and simple_recall_score, their mean. A bin is None if the F1 of right and of wrong
@@ -285,7 +269,6 @@ def judge_scores(judge: JudgeIdentity, f1_by_bin: Mapping[str, float] | None) ->
     """Return what scores.json says about the judge.
 
     Args:
-        judge: The judge.
         f1_by_bin: Observed mean F1, in [0, 1]; None if the headline is incomplete, so that nothing is corrected.
 
     Returns:
@@ -295,28 +278,20 @@ def judge_scores(judge: JudgeIdentity, f1_by_bin: Mapping[str, float] | None) ->
         corrected: the recall corrected for the judge, None without a passport or for an incomplete headline.
     """
     passport = find_passport(judge)
-    about: dict[str, Any] = {**about_judge(judge), "passport": None}
     if passport is None:
-        return {"judge": about, "corrected": None}
-    about["passport"] = {name: passport[name] for name in ("made_answers", "seed", "n", "failed")}
-    for share in SHARES:
-        about |= {name: passport[name] for name in (share, f"{share}_interval")}
-    if PEOPLE in passport:
-        about[PEOPLE] = passport[PEOPLE]
+        return {"judge": {**about_judge(judge), "passport": None}, "corrected": None}
+    about_set = {name: passport[name] for name in ("made_answers", "seed", "n", "failed")}
+    kept = [name for share in SHARES for name in (share, f"{share}_interval")]
+    kept += [PEOPLE] if PEOPLE in passport else []
+    about = {**about_judge(judge), "passport": about_set, **{name: passport[name] for name in kept}}
     return {"judge": about, "corrected": None if f1_by_bin is None else corrected(f1_by_bin, passport)}
 
 
 def one_score(rows: Sequence[ScoredAnswer]) -> dict[str, Any] | None:
-    """Return the one score that a judge gave to every true item of every answer, or None if its scores differ.
+    """Return the `score` (1 or 0) that a judge gave to every true item of all `answers`; None if they differ or are few.
 
-    Such verdicts do not show that the judge reads the answers: a stuck judge gives the same ones. Questions without a true
-    item say nothing about that, and neither do the missing answers of a file, which no judge has read.
-
-    Args:
-        rows: The judged answers.
-
-    Returns:
-        score (1 or 0) and answers, their number; None also for fewer than `FEWEST_ANSWERS`.
+    Such verdicts do not show that the judge reads the answers: a stuck judge gives the same ones. Questions without a
+    true item say nothing about that, and neither do the missing answers of a file, which no judge has read.
     """
     score_lists = [row.scores for row in rows if row.scores and not row.missing]
     distinct = {score for scores in score_lists for score in scores}
@@ -332,11 +307,7 @@ def recall_to_correct(scores: Mapping[str, Any]) -> Mapping[str, float] | None:
 
 
 def with_passport(scores: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a run's scores with what is now known about its judge, as the passport may have been made after the run.
-
-    Args:
-        scores: Content of scores.json; what it says about the judge stays if the user's cache has no passport.
-    """
+    """Return a run's scores with what is known about its judge by now, or as they are if the cache has no passport."""
     judge = scores.get("judge")
     if judge is None or judge["prompt_hash"] is None:  # no judge, or a published one
         return dict(scores)

@@ -14,32 +14,23 @@ from epbench.tulving.questions.templates import PUBLISHED_TEMPLATES, Get, Trace
 
 SORTS: tuple[Trace, ...] = ("times", "spaces", "entities", "contents", "other_entities")
 GETS: tuple[Get, ...] = ("all", "latest", "chronological")
-_LETTERS = dict(
-    zip(SORTS, "tsec", strict=False)
-)  # the element whose values a sort takes; other entities have a list of their own
+# The element whose values a sort takes; other entities have a list of their own.
+_LETTERS = dict(zip(SORTS, "tsec", strict=False))
 _N_OTHERS = 3
 _N_SIDE = 400  # side names to draw from; more would only take time
 _SMALL_WORDS = frozenset(["of", "the", "de", "del"])
 
 
 class CalibrationQuestion(NamedTuple):
-    """A question with its true items.
-
-    Attributes:
-        trace: As in the dataset.
-        get: As in the dataset.
-        question: As in the dataset.
-        cue: What the question gives, in words.
-        reference: The true items; empty where nothing matches. Dates of a chronological question are in their order.
-        others: Three false items of the same sort that share no word and no month with the true ones.
-    """
+    """A question with its true items."""
 
     trace: Trace
     get: Get
     question: str
-    cue: str
+    cue: str  # what the question gives, in words
+    # The true items; empty where nothing matches. Dates of a chronological question are in their order.
     reference: tuple[str, ...]
-    others: tuple[str, ...]
+    others: tuple[str, ...]  # three false items of the same sort that share no word and no month with the true ones
 
 
 def ask(
@@ -51,20 +42,15 @@ def ask(
     most: int = 4,
     among: Container[str] | None = None,
 ) -> CalibrationQuestion:
-    """Draw a question.
+    """Draw a question with `least` to `most` true items, taken only from `among` if given; one for the latest has at most one.
 
     Args:
-        draws: The stream to draw from.
         sorts: Sorts of items that the question may ask for.
         gets: Which of them it may ask for; `latest` is left out if `least` is 2 or more.
-        least: Smallest number of true items.
-        most: Largest number of true items; a question for the latest has at most one.
-        among: If given, true items are taken only from it.
     """
     # Passports are valid for one calibration set, which must stay the same when templates are added.
-    templates = [
-        t for t in PUBLISHED_TEMPLATES if t.trace in sorts and t.get in gets and (t.get != "latest" or least < 2)
-    ]
+    gets = [get for get in gets if get != "latest" or least < 2]
+    templates = [template for template in PUBLISHED_TEMPLATES if template.trace in sorts and template.get in gets]
     trace = draws.pick(sorted({template.trace for template in templates}))
     get = draws.pick(sorted({template.get for template in templates if template.trace == trace}))
     template = draws.pick([template for template in templates if (template.trace, template.get) == (trace, get)])
@@ -77,9 +63,8 @@ def ask(
     others = _apart(pool, reference, _N_OTHERS)
     if trace == "times" and get == "chronological":
         reference.sort(key=from_words)
-    return CalibrationQuestion(
-        trace, get, template.text.format_map(cue_values), _cue(cue_values), tuple(reference), tuple(others)
-    )
+    question, cue = template.text.format_map(cue_values), _cue(cue_values)
+    return CalibrationQuestion(trace, get, question, cue, tuple(reference), tuple(others))
 
 
 _WORLDS = ("default", "news", "scifi")
@@ -89,12 +74,9 @@ _WORLDS = ("default", "news", "scifi")
 @cache
 def _worlds() -> list[dict[Trace, list[str]]]:
     """For every universe, the values of each sort."""
-    side = list(islice(secondary_names(), _N_SIDE))
-    worlds = []
-    for name in _WORLDS:
-        texts = as_texts(load_universe(name))
-        worlds.append({sort: texts[letter] for sort, letter in _LETTERS.items()} | {"other_entities": side})
-    return worlds
+    side: dict[Trace, list[str]] = {"other_entities": list(islice(secondary_names(), _N_SIDE))}
+    texts = [as_texts(load_universe(name)) for name in _WORLDS]
+    return [{sort: of[letter] for sort, letter in _LETTERS.items()} | side for of in texts]
 
 
 def _apart(pool: Sequence[str], taken: Sequence[str], size: int) -> list[str]:

@@ -18,70 +18,46 @@ from epbench.tulving.levels.plan import ChapterPlan, Evidence, Outcome, Spot
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One candidate to write.
+    """One candidate to write."""
 
-    Attributes:
-        number: The number of the event, from 0.
-        event: What the chapter tells.
-        layout: How the chapter is built.
-        attempt: 0 for the first candidate for this event, then 1, 2, …
-        failed: The checks that the previous candidate failed; empty for the first one.
-        previous: The text of the previous candidate; "" for the first one.
-        plan: In which words the chapter tells it, for books of level 2 and higher; None at level 1.
-    """
-
-    number: int
-    event: Event
-    layout: Layout
-    attempt: int
-    failed: tuple[str, ...] = ()
-    previous: str = ""
+    number: int  # the number of the event, from 0
+    event: Event  # what the chapter tells
+    layout: Layout  # how the chapter is built
+    attempt: int  # 0 for the first candidate for this event, then 1, 2, …
+    failed: tuple[str, ...] = ()  # the checks that the previous candidate failed; empty for the first one
+    previous: str = ""  # the text of the previous candidate; "" for the first one
+    # In which words the chapter tells it, for books of level 2 and higher; None at level 1
     plan: ChapterPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The result of a task.
+    """The result of a task."""
 
-    Attributes:
-        task: What was to be written.
-        text: Numbered paragraphs, `(1) …`, with `$entity_1`, `$entity_2` for side characters, and nothing around them.
-        fault: Why there is no complete chapter, whatever the text: `cut_off` (the writer ran out of tokens), `empty` or
-            `refused`; None otherwise.
-        why: The reason for a fault that the model or its backend gave; "" if there is none.
-    """
-
-    task: Task
+    task: Task  # what was to be written
+    # Numbered paragraphs, `(1) …`, with `$entity_1`, `$entity_2` for side characters, and nothing around them
     text: str
+    # Why there is no complete chapter, whatever the text: `cut_off` (the writer ran out of tokens), `empty` or
+    # `refused`; None otherwise
     fault: str | None = None
-    why: str = ""
+    why: str = ""  # the reason for a fault that the model or its backend gave; "" if there is none
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A chapter as the reader sees it.
+    """A chapter as the reader sees it."""
 
-    Attributes:
-        number: Its position in the book, from 1.
-        event: The event that it tells.
-        style: Its style.
-        n_paragraphs: The number of its paragraphs.
-        text: Its text without a heading; a blank line separates paragraphs.
-        secondary: The full names of its side characters.
-        told: The words that tell location, date, person and detail; None at level 1, where these are the names themselves.
-        evidence: What a reader must have read to know each fact, in chapters and paragraphs from 1; empty at level 1.
-        outcomes: What the event changes for its main character, at level 5.
-    """
-
-    number: int
-    event: Event
+    number: int  # its position in the book, from 1
+    event: Event  # the event that it tells
     style: str
-    n_paragraphs: int
-    text: str
-    secondary: tuple[str, ...]
+    n_paragraphs: int  # the number of its paragraphs
+    text: str  # its text without a heading; a blank line separates paragraphs
+    secondary: tuple[str, ...]  # the full names of its side characters
+    # The words that tell location, date, person and detail; None at level 1, where these are the names themselves
     told: Mapping[str, str] | None = None
+    # What a reader must have read to know each fact, in chapters and paragraphs from 1; empty at level 1
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
-    outcomes: Sequence[Outcome] = ()
+    outcomes: Sequence[Outcome] = ()  # what the event changes for its main character, at level 5
 
 
 def event_values(event: Event) -> dict[str, str]:
@@ -100,8 +76,7 @@ def fill_secondary(drafts: list[Candidate], names: Iterable[str]) -> list[Chapte
 
     Args:
         drafts: The accepted candidates in the order of the book. The list is emptied, so that a long book is not held twice.
-        names: The names to use. Within a chapter they go to the placeholders in the order of their numbers, whether or
-            not the numbers have gaps.
+        names: The names to use, in a chapter by the numbers of its placeholders, which may have gaps.
 
     Raises:
         BadInput: There are fewer names than side characters.
@@ -143,10 +118,7 @@ class _Supply:
         self._names, self._waiting = iter(names), list[str]()
 
     def take(self, n: int, first_name: str) -> list[str]:
-        """Take n names with other first names than the main character's, or nobody would know who is meant.
-
-        There are fewer if the names run out.
-        """
+        """Take up to n names with other first names than the main character's, or nobody would know who is meant."""
         return list(islice(self._fitting(first_name), n))
 
     def _fitting(self, first_name: str) -> Iterator[str]:
@@ -177,9 +149,7 @@ def in_chronological_order(chapters: Sequence[Chapter]) -> list[Chapter]:
 
 
 def _moved(outcomes: Sequence[Outcome], number_of: Mapping[int, int]) -> tuple[Outcome, ...]:
-    return tuple(
-        replace(outcome, spot=Spot(number_of[outcome.spot.number], outcome.spot.paragraph)) for outcome in outcomes
-    )
+    return tuple(replace(one, spot=Spot(number_of[one.spot.number], one.spot.paragraph)) for one in outcomes)
 
 
 def renumbered(evidence: Mapping[str, Evidence], number_of: Mapping[int, int]) -> dict[str, Evidence]:

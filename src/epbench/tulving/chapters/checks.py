@@ -30,10 +30,7 @@ def check_chapter(
 
     Args:
         text: Numbered paragraphs with placeholders for side characters.
-        event: What the chapter tells.
-        layout: In which paragraph it tells each fact.
-        plan: In which words, and which sentences it must have; None at level 1.
-        vocabulary: The names of the universe, for a chapter with a plan.
+        vocabulary: The names of the universe, for a chapter with a plan, which books of level 2 and higher have.
 
     Returns:
         An empty list for an exact candidate. Otherwise the first that fails of `paragraphs_nb`,
@@ -54,10 +51,9 @@ def check_chapter(
     free = _without_fixed(paragraphs, plan)
     if free is None:
         return ["fixed_sentence"]
-    told = {
-        fact: words for fact, words in plan.words(event).items() if fact == "content" or fact not in plan.contrasted
-    }
-    again = paragraphs_with(free, {fact: words for fact, words in plan.words(event).items() if fact not in told})
+    words = plan.words(event)
+    told = {fact: words[fact] for fact in words if fact == "content" or fact not in plan.contrasted}
+    again = paragraphs_with(free, {fact: words[fact] for fact in words if fact not in told})
     failed = _check_words(free, told, layout) + [f"single_{fact}" for fact, found in again.items() if found]
     failed += _check_event(free, event, layout, plan)
     if any(f"$entity_{number} {deed}" not in text for number, deed in enumerate(plan.deeds, 1)):
@@ -102,10 +98,8 @@ def _check_words(paragraphs: list[str], words: Mapping[str, str], layout: Layout
     paragraphs_of, planned = paragraphs_with(paragraphs, words), paragraphs_by_fact(layout)
     failed = [f"has_{fact}" for fact, found in paragraphs_of.items() if not found]
     failed += [f"single_{fact}" for fact, found in paragraphs_of.items() if len(found) > 1]
-    failed += [
-        f"correct_{fact}" for fact, found in paragraphs_of.items() if len(found) == 1 and found != [planned[fact]]
-    ]
-    return failed
+    single = {fact: found[0] for fact, found in paragraphs_of.items() if len(found) == 1}
+    return failed + [f"correct_{fact}" for fact, paragraph in single.items() if paragraph != planned[fact]]
 
 
 def facts_in_words(event: Event) -> dict[str, str]:
@@ -198,15 +192,10 @@ _WORD = re.compile(r"\w+")
 
 
 class Found(NamedTuple):
-    """A mention in a text.
+    """A mention in a text."""
 
-    Attributes:
-        fact: `date`, `location`, `entity` or `content`.
-        name: The name, or the date as it is written.
-    """
-
-    fact: str
-    name: str
+    fact: str  # `date`, `location`, `entity` or `content`
+    name: str  # the name, or the date as it is written
 
 
 class Vocabulary:
@@ -214,11 +203,8 @@ class Vocabulary:
 
     def __init__(self, universe: Universe) -> None:
         self._by_first_word: dict[str, list[tuple[str, Found]]] = {}
-        for fact, names in (
-            ("location", universe.spaces),
-            ("entity", universe.entities),
-            ("content", universe.contents),
-        ):
+        listed = {"location": universe.spaces, "entity": universe.entities, "content": universe.contents}
+        for fact, names in listed.items():
             for name in names:
                 lowered = name.lower()
                 first = _WORD.search(lowered)

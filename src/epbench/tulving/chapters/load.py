@@ -29,17 +29,11 @@ RULE_WRITERS: Mapping[str, Callable[[Universe, int, int], Writer]] = {
 
 @dataclass(frozen=True)
 class Checker:
-    """Which model checks the chapters of a model.
+    """Which model checks the chapters of a model."""
 
-    Attributes:
-        name: The checker's name, as for a writer; by default, the writer checks its own chapters.
-        base_url: The checker's endpoint, if it is not the writer's.
-        window: The checker's window in tokens, if its endpoint does not report one.
-    """
-
-    name: str | None = None
-    base_url: str | None = None
-    window: int | None = None
+    name: str | None = None  # the checker's name, as for a writer; by default, the writer checks its own chapters
+    base_url: str | None = None  # the checker's endpoint, if it is not the writer's
+    window: int | None = None  # the checker's window in tokens, if its endpoint does not report one
 
 
 def load_writer(
@@ -58,12 +52,7 @@ def load_writer(
 
     Args:
         name: `template` or another of `RULE_WRITERS`, `hf:PATH_OR_ID`, `vllm:PATH_OR_ID` or `openai:NAME`.
-        universe: The universe of the events.
-        seed: The seed of all draws.
-        level: The level of the book.
         folder: Where a model's chapters and verdicts are kept; required for a model.
-        options: How the model is run.
-        checker: The model that checks the chapters of a model.
         max_tokens: The largest number of tokens of a chapter, and of a verdict on it; at least 1.
         prompts: What a model is told; ours by default.
 
@@ -85,11 +74,7 @@ def load_writer(
 
 
 def check_writer(name: str, checker: Checker | None = None) -> None:
-    """Refuse names of writers and checkers that cannot be, before anything costly is done.
-
-    Raises:
-        BadInput: There is no such writer or checker, or a checker is given for a writer that follows rules.
-    """
+    """Refuse unknown writers and checkers, and a checker for a writer that follows rules, before anything costly is done."""
     checker = checker or Checker()
     if name not in RULE_WRITERS and not is_model_name(name):
         raise BadInput(f"unknown writer {name!r}: expected {_listed(*RULE_WRITERS, *MODELS)}")
@@ -118,18 +103,7 @@ _MANY_FAULTS = tuple(f"llm_{fact}" for fact in FACTS)  # about the longest feedb
 
 
 def check_windows(writer: ModelWriter, tasks: Sequence[Task]) -> list[str]:
-    """Refuse prompts that exceed the window of the writer or of its checker.
-
-    Args:
-        writer: The writer with its checker.
-        tasks: The first task of every event.
-
-    Returns:
-        A warning for each model with an unknown window.
-
-    Raises:
-        BadInput: A prompt does not fit; see `check_window`.
-    """
+    """Refuse prompts that exceed the window of the writer or of its checker; return a warning for each window that is unknown."""
     chapters = [writer.chapter_request(task) for task in _retries(tasks)]
     warnings = [check_window(chapters, writer.model, {})]
     about_checker = check_window(_checks(writer, tasks), writer.checker, {})

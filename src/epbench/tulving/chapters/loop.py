@@ -16,6 +16,7 @@ from epbench.tulving.chapters.chapter import Candidate, Chapter, Task, fill_seco
 from epbench.tulving.chapters.checks import Vocabulary, check_chapter
 from epbench.tulving.chapters.prompts import load_writing_prompts
 from epbench.tulving.events.events import Event, Layout
+from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import ChapterPlan
 
 MOST_ATTEMPTS = 10
@@ -28,15 +29,10 @@ BARREN_ROUNDS, BARREN_CANDIDATES = 2, 20
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a dataset card says about chapters that were written by rules.
+    """What a dataset card says about chapters that were written by rules."""
 
-    Attributes:
-        made: How a chapter was made: the end of a sentence that begins with "each chapter was".
-        limits: What the prose is like, and what follows for scores, in full sentences.
-    """
-
-    made: str
-    limits: str
+    made: str  # how a chapter was made: the end of a sentence that begins with "each chapter was"
+    limits: str  # what the prose is like, and what follows for scores, in full sentences
 
 
 class Writer(Protocol):
@@ -57,36 +53,31 @@ class Writer(Protocol):
         ...
 
     def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """Return, for each candidate, the names of the checks by a model that it fails.
+        """Return, for each candidate that passed the exact checks, the names of the checks by a model that it fails.
 
-        Args:
-            candidates: Candidates that passed the exact checks.
-            progress: Shows how far the checks are.
-
-        Raises:
-            RunFailed: Some candidates have no verdict, and are neither accepted nor discarded.
+        RunFailed if some candidates have no verdict: they are neither accepted nor discarded.
         """
         ...
 
     def about(self) -> Mapping[str, Any]:
-        """Return what else a report should say, such as prompts and tokens; called when all chapters are written.
-
-        A model names its `checker`. A writer that follows rules has none, which is how the two are told apart.
-        """
+        """Return what else a report should say, such as prompts, tokens and a model's `checker`, once all is written."""
         ...
 
 
 class RuleWriter(ABC):
-    """A writer that follows rules: no model is asked, and its sentences have no second date, location, person or event.
-
-    Args:
-        seed: The seed of all draws.
-    """
+    """A writer that follows rules: no model is asked, and its sentences have no second date, location, person or event."""
 
     name = "template"
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
+
+    @staticmethod
+    def check_styles(universe: Universe, known: Sequence[str], lacking: str) -> None:
+        """Refuse a universe with a style for which the writer has no sentences."""
+        for style in universe.styles:
+            if style not in known:
+                raise BadInput(f"universe {universe.name}, style {style!r}: {lacking}; expected {', '.join(known)}")
 
     @abstractmethod
     def write(self, task: Task) -> str:
@@ -107,43 +98,32 @@ class RuleWriter(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One round (a row of Table 7): candidates = accepted + failed_exact + failed_llm.
+    """One round (a row of Table 7): candidates = accepted + failed_exact + failed_llm."""
 
-    Attributes:
-        candidates: The number of candidates, one for each event without a chapter.
-        accepted: How many passed all checks.
-        failed_exact: How many failed an exact check (Appendix B.1.6), or were cut off, empty or refused.
-        failed_llm: How many passed the exact checks and failed the check by a model (Appendix B.1.7).
-        failed_checks: The number of candidates that failed each check; a candidate may fail several.
-    """
+    candidates: Whole  # the number of candidates, one for each event without a chapter
+    accepted: Whole  # how many passed all checks
+    failed_exact: Whole  # how many failed an exact check (Appendix B.1.6), or were cut off, empty or refused
+    failed_llm: Whole  # how many passed the exact checks and failed the check by a model (Appendix B.1.7)
+    failed_checks: Mapping[str, Whole]  # the number of candidates that failed each check; a candidate may fail several
 
-    candidates: Whole
-    accepted: Whole
-    failed_exact: Whole
-    failed_llm: Whole
-    failed_checks: Mapping[str, Whole]
+
+def failed_checks_of(rounds: Iterable[Iteration]) -> Counter[str]:
+    """The number of candidates that failed each check, in all these rounds."""
+    return sum((Counter(iteration.failed_checks) for iteration in rounds), Counter[str]())
 
 
 @dataclass(frozen=True)
 class Writing:
-    """How the chapters of a book were written.
+    """How the chapters of a book were written."""
 
-    Attributes:
-        writer: The name of the writer.
-        iterations: The rounds, in order.
-        dropped: The events without a chapter, with the checks that their last candidates failed, by the number of the
-            event (from 0).
-        ended_early: Whether the writing ended before the last round, because too many candidates in a row had failed.
-        about: What else the writer reports.
-        description: How a writer that follows rules made the chapters; None for a model.
-    """
-
-    writer: str
-    iterations: Sequence[Iteration]
+    writer: str  # the name of the writer
+    iterations: Sequence[Iteration]  # the rounds, in order
+    # By the number of an event without a chapter, from 0: the event, and the checks that its last candidate failed
     dropped: Mapping[int, tuple[Event, list[str]]]
+    # Whether the writing ended before the last round, because too many candidates in a row had failed
     ended_early: bool = False
-    about: Mapping[str, Any] = field(default_factory=dict)
-    description: Description | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)  # what else the writer reports
+    description: Description | None = None  # how a writer that follows rules made the chapters; None for a model
 
     @property
     def checker(self) -> str | None:
@@ -167,17 +147,11 @@ def write_chapters(
     with at least 20 candidates had none accepted.
 
     Args:
-        events: The event of each chapter.
-        layouts: The layout of each chapter.
-        writer: The template writer or a model.
         secondary_names: Full names for side characters; each is used in one chapter only.
-        plans: The plan of each chapter, for books of level 2 and higher.
-        vocabulary: The names of the universe, with which chapters with a plan are checked.
-        progress: Shows how far a round is.
+        plans: The plan of each chapter, for books of level 2 and higher, which are checked with the `vocabulary`.
 
     Returns:
-        The accepted chapters, numbered from 1, and how they were written. Events whose candidates all failed have no
-        chapter.
+        The accepted chapters, numbered from 1, and how they were written. An event whose candidates all failed has no chapter.
 
     Raises:
         BadInput: No event got a chapter; the message says which checks failed and shows one candidate.
@@ -273,10 +247,7 @@ def _no_chapter(
     writer: Writer, iterations: Sequence[Iteration], failed: Mapping[int, list[str]], last: Mapping[int, Candidate]
 ) -> str:
     """Why there is no chapter: how often each check failed, and an example of the commonest failure in the last round."""
-    counts = Counter[str]()
-    for iteration in iterations:
-        counts.update(iteration.failed_checks)
-    listed = ", ".join(f"{name} {n} times" for name, n in counts.most_common())
+    listed = ", ".join(f"{name} {n} times" for name, n in failed_checks_of(iterations).most_common())
     commonest = max(iterations[-1].failed_checks, key=iterations[-1].failed_checks.__getitem__)
     candidate = last[next(number for number, checks in failed.items() if commonest in checks)]
     task, event = candidate.task, candidate.task.event

@@ -2,17 +2,10 @@
 
 Every chapter and every verdict is journaled as it arrives, under everything that it depends on: model, prompts, event,
 layout, attempt, what was wrong with the previous attempt, and seed. So a writing that was stopped continues where it
-stopped, and books with the same universe and seed share their chapters: the 20 events of the short book are the first
-of the long one, and the ordered book has the same texts.
+stopped, and books with the same universe and seed share their chapters: the 20 events of the short book are the first of
+the long one, and the ordered book has the same texts.
 
-Paper: Appendices B.1.5 and B.1.7.
-
-What comes back is unwrapped (see `unwrapped`) and then checked by a model, too: four questions, each true or false
-(paper: Appendix B.1.7, Listing 8).
-
-The prompt asks for numbered paragraphs, `(1) …` to `(n) …`, and nothing else, but many models add something before the
-first or after the last of them. Only whole lines outside the numbered paragraphs are removed, and only if everything on
-that side is recognised. Anything else stays, for the exact checks to find.
+Paper: Appendices B.1.5 and B.1.7; its Listing 8 has the four questions, each true or false, that check a chapter.
 """
 
 from __future__ import annotations
@@ -67,8 +60,6 @@ class ModelWriter:
         """Prepare the writer; nothing is asked yet.
 
         Args:
-            model: The model that writes.
-            universe: The universe of the events; its kind sets the tone.
             folder: The folder of the journals, open for this process alone.
             checker: The model that checks the chapters; by default, `model`. Its verdicts are journaled under its own
                 name, so that the chapters are not paid for again with another checker.
@@ -98,9 +89,8 @@ class ModelWriter:
         """Return the request for a candidate; a later attempt includes what was wrong with the previous one."""
         prompt = self._prompts.chapter_prompt(task.event, task.layout, self._universe, task.plan)
         if task.failed and self._prompts.retry:
-            prompt += "\n\n" + self._prompts.retry_prompt(
-                task.failed, task.previous, task.event, task.layout, task.plan
-            )
+            attempt = task.failed, task.previous, task.event, task.layout, task.plan
+            prompt += f"\n\n{self._prompts.retry_prompt(*attempt)}"
         return Request(
             id=f"event {task.number}",
             system=self._prompts.chapter_system(self._universe),
@@ -124,11 +114,7 @@ class ModelWriter:
         )
 
     def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
-        """See `Writer.candidates`.
-
-        Raises:
-            RunFailed: Some requests got no answer; all other answers are kept.
-        """
+        """See `Writer.candidates`; RunFailed if some requests got no answer, while all other answers are kept."""
         label = f"chapters, round {tasks[0].attempt + 1}"
         requests = [self.chapter_request(task) for task in tasks]
         records = self._answers(CHAPTERS, requests, self.model, label, progress)
@@ -143,12 +129,7 @@ class ModelWriter:
         return Candidate(task, unwrapped(record["answer"]), "cut_off" if cut_off else None)
 
     def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """See `Writer.doubts`; a check without a verdict is repeated, up to four times in all per start.
-
-        Raises:
-            RunFailed: Some requests got no answer, or some chapters still have no verdict; all other answers are kept.
-                The next start asks for these verdicts again.
-        """
+        """See `Writer.doubts`; a check without a verdict is repeated, up to four times in all per start."""
         verdicts = self._verdicts(candidates, progress)
         failures = [failed_checks(verdict) for verdict in verdicts if verdict is not None]
         if len(failures) == len(candidates):
@@ -164,7 +145,7 @@ class ModelWriter:
 
     def _verdicts(self, candidates: Sequence[Candidate], progress: Progress) -> list[dict[str, bool] | None]:
         """The first verdict on each candidate; None if this start has asked for it often enough."""
-        kept = self._kept(CHECKS)
+        kept = read_journal(self._folder / CHECKS)
         most = [self._most_checks(candidate, kept) for candidate in candidates]
         verdicts: list[dict[str, bool] | None] = [None] * len(candidates)
         for repeat in count():
@@ -183,11 +164,9 @@ class ModelWriter:
 
         Each repeated check has its own number, and so its own sample: the same request might only fail again.
         """
-        n_kept = next(n for n in count() if not replied(kept.get(self._key(self.check_request(candidate, n)))))
+        keys = (self.check_request(candidate, repeat).key(self.checker.identity) for repeat in count())
+        n_kept = next(n for n, key in enumerate(keys) if not replied(kept.get(key)))
         return (n_kept // CHECK_ATTEMPTS + 1) * CHECK_ATTEMPTS
-
-    def _key(self, check: Request) -> str:
-        return check.key(self.checker.identity)
 
     def about(self) -> Mapping[str, Any]:
         """Return checker, prompts, sampling, and the tokens of all answers in this book, whichever start paid for them."""
@@ -209,9 +188,6 @@ class ModelWriter:
         self._paid.update((record["key"], record) for record in records)
         return records
 
-    def _kept(self, file: str) -> Mapping[str, Record]:
-        return read_journal(self._folder / file)
-
 
 QUESTIONS = {"1": "location", "2": "date", "3": "entity", "4": "content"}
 """The fact that each question is about: is it right, and is it the only one of its sort in the chapter?"""
@@ -225,11 +201,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def read_verdict(reply: str) -> dict[str, bool] | None:
-    """Return the answers by fact, or None if the reply gives no verdict.
-
-    Prose and fences around the JSON do not matter. The verdict is the first object that has exactly the keys "1" to "4",
-    each once, with the values true or false (not as text). It may be inside another object.
-    """
+    """Return the answers by fact: the first object with exactly the keys "1" to "4", each once and true or false; else None."""
     for answers in all_objects_in(reply):
         is_complete = answers.keys() == QUESTIONS.keys() and answers.repeated is None
         if is_complete and all(isinstance(value, bool) for value in answers.values()):
@@ -269,14 +241,11 @@ _REMARK = re.compile(
 
 
 def unwrapped(candidate: str) -> str:
-    """Return the numbered paragraphs of a candidate without what surrounds them.
+    """Return the part of a text from its first to its last numbered line, unchanged.
 
-    Args:
-        candidate: A text as the model wrote it.
-
-    Returns:
-        The part of the text from its first to its last numbered line, unchanged. A side with anything but a wrapping
-        stays as it is, and so does a text with only blank lines around the paragraphs, or without numbered lines.
+    The prompt asks for numbered paragraphs, `(1) …` to `(n) …`, and nothing else, but many models add something. Only
+    whole lines outside are removed, and only if everything on that side is recognised; the rest stays, for the exact
+    checks to find.
     """
     lines = candidate.split("\n")
     numbered = [place for place, line in enumerate(lines) if _NUMBERED.match(line)]
@@ -305,14 +274,9 @@ def _is_front_matter(lines: Sequence[str], fenced: bool) -> bool:
         or _RULE.fullmatch(line)
         or _MARKED_TITLE.fullmatch(line)
         or _PREFACE.match(line)
-        or _is_plain_title(line)
+        or (len(line.split()) <= LONGEST_TITLE and not line.rstrip().endswith(_SENTENCE_END))
         for line in lines
     )
-
-
-def _is_plain_title(line: str) -> bool:
-    """Whether a line is short and does not end like a sentence."""
-    return len(line.split()) <= LONGEST_TITLE and not line.rstrip().endswith(_SENTENCE_END)
 
 
 def _is_back_matter(lines: Sequence[str], fenced: bool) -> bool:

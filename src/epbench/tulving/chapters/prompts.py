@@ -26,10 +26,7 @@ OWN = packaged("epbench.tulving", "writing.toml")
 
 @dataclass(frozen=True)
 class WritingPrompts:
-    """The texts of writing.toml; comments there say which placeholders each must have.
-
-    Of `chapter` there may be other texts for two kinds of universe.
-    """
+    """The texts of writing.toml, where comments say which placeholders each must have; a kind of universe may have its own."""
 
     system: str
     chapter: str
@@ -65,23 +62,19 @@ class WritingPrompts:
 
     def chapter_prompt(self, event: Event, layout: Layout, universe: Universe, plan: ChapterPlan | None = None) -> str:
         """Return the prompt for one chapter, paragraph by paragraph; from level 2 on with its plan."""
-        single = layout.n_paragraphs == 1
+        paragraphs = {part: getattr(layout, part) for part in ("time", "space", "entity", "content")}
+        n = layout.n_paragraphs
         known = {
             "genre": self.genres[universe.kind],
             "deed": event.detail_in_sentence,
-            "layout": self.one_paragraph
-            if single
-            else self.several_paragraphs.format(n_paragraphs=layout.n_paragraphs),
-            "in_time": self._where(layout.time, layout),
-            "in_space": self._where(layout.space, layout),
-            "in_entity": self._where(layout.entity, layout),
-            "in_content": self._where(layout.content, layout),
+            "layout": self.one_paragraph if n == 1 else self.several_paragraphs.format(n_paragraphs=n),
+            **{f"in_{part}": self._where(paragraph, layout) for part, paragraph in paragraphs.items()},
             "style": layout.style,
             "adjectives": ", ".join(universe.styles[layout.style]),
         }
         if plan is None:
             text: str = getattr(self, f"chapter_{universe.kind}", None) or self.chapter
-            places = {f"n_{part}": getattr(layout, part) for part in ("time", "space", "entity", "content")}
+            places = {f"n_{part}": paragraph for part, paragraph in paragraphs.items()}
             more = {"first_name": event.first_name, "event_lower": event.content.lower()}
             return text.format(**known, **_facts(event), **places, **more)
         planned = self._planned(event, layout, plan)
@@ -98,9 +91,7 @@ class WritingPrompts:
         rule = self.not_naming if not plan.named else self.naming_once if plan.level >= 3 else self.naming
         if "content" in plan.contrasted:
             rule = self.named_in_fixed
-        fixed = [
-            self.fixed_sentence.format(paragraph=sentence.paragraph, text=sentence.text) for sentence in plan.fixed
-        ]
+        fixed = [self.fixed_sentence.format(paragraph=one.paragraph, text=one.text) for one in plan.fixed]
         deeds = [self.side_deed.format(number=number, deed=deed) for number, deed in enumerate(plan.deeds, 1)]
         return {
             **_plan_phrases(plan),
@@ -116,15 +107,7 @@ class WritingPrompts:
     def retry_prompt(
         self, failed: Sequence[str], text: str, event: Event, layout: Layout, plan: ChapterPlan | None = None
     ) -> str:
-        """Return what is added to the prompt of a chapter after a failed attempt.
-
-        Args:
-            failed: The names of the checks that the attempt failed, at least one.
-            text: The text of the attempt.
-            event: The event of the chapter.
-            layout: The layout of the chapter.
-            plan: Its plan, from level 2 on.
-        """
+        """Return what is added to the prompt of a chapter after an attempt with this text that failed one or more checks."""
         faults = "\n".join(f"- {self.fault(check, text, event, layout, plan)}" for check in failed)
         return self.retry.format(faults=faults)
 
@@ -143,10 +126,7 @@ class WritingPrompts:
         if kind not in ("has", "single", "correct"):
             form = fault_of_form(text, layout.n_paragraphs)
             return self.faults[check].format(
-                **values,
-                n_found=len(paragraphs),
-                n_paragraphs=layout.n_paragraphs,
-                excerpt=form[1] if form else "",
+                **values, n_found=len(paragraphs), n_paragraphs=layout.n_paragraphs, excerpt=form[1] if form else ""
             )
         return self.faults[kind].format(
             fact=self.facts[fact].format(**values, deed=event.detail_in_sentence),
@@ -178,23 +158,15 @@ _EVENT = ["date", "place", "name", "event"]
 _CHAPTER = [*_EVENT, "event_lower", "first_name", "deed", "genre", "style", "adjectives", "layout"]
 _CHAPTER += [f"{in_}_{part}" for in_ in ("in", "n") for part in ("time", "space", "entity", "content")]
 _CHAPTERS = ("chapter", "chapter_news", "chapter_scifi")
-_NEEDS = {
-    "check": ["chapter|"],
-    "system": [],
-    "retry": [],
-    **{key: ["date|", "place|", "name|", "deed|"] for key in _CHAPTERS},
-}
+_NEEDS = {"check": ["chapter|"], "system": [], "retry": []}
+_NEEDS |= {key: ["date|", "place|", "name|", "deed|"] for key in _CHAPTERS}
 _MAY_HOLD = {"check": _EVENT, "system": ["genre"], "retry": ["faults"], **dict.fromkeys(_CHAPTERS, _CHAPTER)}
 _TABLES = ("genres", "faults", "facts")
 
 
 @cache
 def load_writing_prompts(section: Section | None = None) -> WritingPrompts:
-    """Return our prompts, or those of a file of wording; where `_NEEDS` says nothing else, they have the placeholders of ours.
-
-    Raises:
-        BadInput: A text has other placeholders than it may have, or a table other keys than ours.
-    """
+    """Return our prompts, or those of a file of wording, which have the placeholders and keys of ours, or those of `_NEEDS`."""
     own = read_pack(OWN)
     holds = {key: [f"{name}|" for name in placeholders(key, text)] for key, text in own.items() if key not in _TABLES}
     kinds = dict.fromkeys(_TABLES, dict[str, str])

@@ -72,14 +72,9 @@ Positions = Mapping[str, Mapping[str, Sequence[float]]]
 
 
 def fact_positions(chapters: Sequence[Chapter]) -> Positions:
-    """Return the middle of the first occurrence of each fact, relative to the span's length in characters.
-
-    Args:
-        chapters: A whole book. The words that tell each fact occur in its chapter, in any case.
-    """
+    """Return the middle of the first occurrence of each fact, in any case, relative to the span's length in characters."""
     places: dict[str, dict[str, list[float]]] = {span: {fact: [] for fact in FACTS} for span in SPANS}
-    book = assemble(chapters).lower()
-    end = 0
+    book, end = assemble(chapters).lower(), 0
     for chapter in chapters:
         text = chapter.text.lower()
         begin = book.index(text, end)

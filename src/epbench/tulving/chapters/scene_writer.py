@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
 from epbench.draws import RandomStream
-from epbench.errors import BadInput
 from epbench.progress import Progress
 from epbench.tulving.chapters.chapter import Candidate, Task
 from epbench.tulving.chapters.loop import Description, RuleWriter
@@ -51,13 +50,7 @@ class SceneWriter(RuleWriter):
     )
 
     def __init__(self, scenery: Scenery, kind: str, *, seed: int = 0) -> None:
-        """Prepare the writer.
-
-        Args:
-            scenery: The scenes and spaces of the universe.
-            kind: The kind of the universe, which sets the tone of the facts.
-            seed: The seed of all draws.
-        """
+        """Prepare the writer; the kind of the universe sets the tone of the facts."""
         super().__init__(seed)
         self._scenery = scenery
         self._facts = facts_bank(TONES[kind])
@@ -65,18 +58,9 @@ class SceneWriter(RuleWriter):
 
     @classmethod
     def of(cls, universe: Universe, *, seed: int = 0) -> Self:
-        """Return the writer for the events of a universe.
-
-        Raises:
-            BadInput: The universe has no scenes, or there are no sentences in one of its styles.
-        """
-        known = tale_styles()
-        for style in universe.styles:
-            if style not in known:
-                raise BadInput(
-                    f"universe {universe.name}, style {style!r}: there are no sentences in this style for books of level 2 "
-                    f"and higher; expected {', '.join(known)}"
-                )
+        """Return the writer for a universe; BadInput if it has no scenes, or if there are no sentences in one of its styles."""
+        lacking = "there are no sentences in this style for books of level 2 and higher"
+        cls.check_styles(universe, tale_styles(), lacking)
         return cls(load_scenery(universe), universe.kind, seed=seed)
 
     def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
@@ -91,9 +75,8 @@ class SceneWriter(RuleWriter):
         assert plan is not None, "books of level 2 and higher have plans"
         draws = RandomStream("scene writer", self._seed, task.number, task.attempt)
         scene, place = self._scenery.scenes[event.content], self._scenery.places[event.space]
-        teller = Teller(
-            scene, place, {**self._facts, **style_bank(layout.style)}, self._spread, draws, detail=event.detail
-        )
+        banks = {**self._facts, **style_bank(layout.style)}
+        teller = Teller(scene, place, banks, self._spread, draws, detail=event.detail)
         paragraphs = _Paragraphs(event, layout, plan, teller, draws).told()
         words = pronouns_of(event.first_name)
         return "\n\n".join(
@@ -125,7 +108,8 @@ class _Paragraphs:
     def _paragraph(self, number: int, sides: Sequence[int]) -> list[str]:
         """What must be told, and around it the scene as far as it has come."""
         early, late = self._facts(number)
-        late += [self._side(i) for i in sides]
+        of_sides = [{"other": f"$entity_{i}", "deed": self._plan.deeds[i - 1]} for i in sides]
+        late += [self._teller.must("side", known) for known in of_sides]
         n_words = sum(_length(sentence) for sentence in (*early, *late))
         late += [fixed.text for fixed in self._plan.fixed if fixed.paragraph == number]
         filling: list[str] = []
@@ -135,9 +119,8 @@ class _Paragraphs:
             done = (number - 1 + (n_words - begun) / max(1, self._words - begun)) / self._layout.n_paragraphs
             part = follow or self._draws.pick(_FILLING)
             sentence = self._filling(part, done)
-            follow = (
-                self._draws.pick(_ABOUT_HERO) if part in _ABOUT_HERO and self._draws.unit() < STAYS_WITH_HERO else ""
-            )
+            stays = part in _ABOUT_HERO and self._draws.unit() < STAYS_WITH_HERO
+            follow = self._draws.pick(_ABOUT_HERO) if stays else ""
             if sentence:
                 filling.append(sentence)
                 n_words += _length(sentence)
@@ -174,16 +157,11 @@ class _Paragraphs:
             late.append(sentence)
         return early, late
 
-    def _side(self, number: int) -> str:
-        deed = self._plan.deeds[number - 1]
-        return self._teller.must("side", {"other": f"$entity_{number}", "deed": deed})
-
     def _filling(self, part: str, done: float) -> str | None:
         """A sentence of a part; the scene goes on from its beginning to its end."""
         if part == "scene":
-            stages = (
-                ("begin", "middle", "end") if done < 0.3 else ("middle", "end") if done < 0.7 else ("end", "middle")
-            )
+            early, late = ("begin", "middle", "end"), ("end", "middle")
+            stages = early if done < 0.3 else early[1:] if done < 0.7 else late
             return next(filter(None, map(self._teller.tell, stages)), None)
         if part == "talk":
             if not self._plan.deeds:
@@ -216,16 +194,7 @@ class Teller:
         *,
         detail: str,
     ) -> None:
-        """Prepare the sentences.
-
-        Args:
-            scene: How the event goes.
-            place: What the space is like.
-            banks: Further sentences, by what they tell.
-            spread: What the book has told so far.
-            draws: The draws of this chapter.
-            detail: What the main character does, which no other sentence may say by chance.
-        """
+        """Prepare the sentences of a scene, of its place, and of banks by what they tell; none of them says the detail."""
         self._detail = detail.lower()
         self._people, self._spread, self._draws = scene.people, spread, draws
         parts = {"begin": scene.begin, "middle": scene.middle, "end": scene.end, "place": place.air, **banks}
@@ -234,12 +203,9 @@ class Teller:
         self._things, self._features = _cycle(scene.things, draws), _cycle(place.features, draws)
 
     def tell(self, part: str, known: Mapping[str, str] | None = None) -> str | None:
-        """Return the next sentence of a part, with marks for the main character.
+        """Return the next sentence of a part, with marks for the main character; None if all of them are told.
 
         A sentence whose words are too frequent in the book is written in other words, or passed over.
-
-        Returns:
-            None if all sentences of the part are told.
         """
         pool = self._pools.setdefault(part, list(self._all[part]))
         unsaid = "" if part == "detail" else self._detail
@@ -275,15 +241,7 @@ def _cycle(items: Sequence[str], draws: RandomStream) -> Iterator[str]:
 
 
 def resolve(sentences: Sequence[str], first_name: str, words: Pronouns, other: str, draws: RandomStream) -> str:
-    """Return a paragraph: the sentences with names and pronouns in place of the marks.
-
-    Args:
-        sentences: The sentences in their order.
-        first_name: The first name of the main character.
-        words: Their pronouns.
-        other: What every mark of a side character begins with.
-        draws: The draws of this chapter.
-    """
+    """Return a paragraph with names and pronouns in place of the marks; `other` begins those of side characters."""
     resolved, clear = [], False
     for sentence in sentences:
         someone_else = other in sentence

@@ -15,7 +15,6 @@ from functools import cache
 from typing import Self
 
 from epbench.draws import RandomStream
-from epbench.errors import BadInput
 from epbench.files.packaged import packaged
 from epbench.tulving.chapters.chapter import Task
 from epbench.tulving.chapters.loop import Description, RuleWriter
@@ -64,14 +63,7 @@ class Bank:
         return sentence[0].upper() + sentence[1:]
 
 
-def style_names() -> list[str]:
-    """Return the styles for which there are banks."""
-    return sorted(path.stem for path in _BANKS.glob("*.json") if not path.stem.startswith("facts_"))
-
-
-@cache
-def _bank(name: str) -> Bank:
-    return Bank(name)
+_bank = cache(Bank)
 
 
 class TemplateWriter(RuleWriter):
@@ -84,29 +76,15 @@ class TemplateWriter(RuleWriter):
     )
 
     def __init__(self, kind: str = "novel", *, seed: int = 0) -> None:
-        """Choose the bank for the facts.
-
-        Args:
-            kind: `novel`, `news` or `scifi`: the tone in which dates, locations, names and details are told.
-            seed: The seed of all draws.
-        """
+        """Choose the bank for the facts by the tone: `novel`, `news` or `scifi`."""
         self._facts = _bank("facts_novel" if kind == "novel" else "facts_emergency")
         super().__init__(seed)
 
     @classmethod
     def of(cls, universe: Universe, *, seed: int = 0) -> Self:
-        """Return the writer for the events of a universe.
-
-        Raises:
-            BadInput: There is no bank for one of its styles.
-        """
-        known = style_names()
-        for style in universe.styles:
-            if style not in known:
-                raise BadInput(
-                    f"universe {universe.name}, style {style!r}: the template writer has no sentences in this style; "
-                    f"expected {', '.join(known)}"
-                )
+        """Return the writer for the events of a universe; BadInput if there is no bank for one of its styles."""
+        known = sorted(path.stem for path in _BANKS.glob("*.json") if not path.stem.startswith("facts_"))
+        cls.check_styles(universe, known, "the template writer has no sentences in this style")
         return cls(universe.kind, seed=seed)
 
     def write(self, task: Task) -> str:

@@ -48,37 +48,22 @@ _MAY_HOLD = {"nothing": ["title"], "question_about_nothing": ["title"]}
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """A pack of prompts. One of `book`, `passages` and `nothing` is followed by a blank line and `question`.
+    """A pack of prompts. One of `book`, `passages` and `nothing` is followed by a blank line and `question`."""
 
-    Attributes:
-        system: the system message; it may be empty.
-        book: the words around the whole book, `{book}`.
-        passages: the words around everything that was retrieved, `{passages}`.
-        passage: the words around each retrieved passage, `{passage}`.
-        nothing: the words in place of a book, which may name it by its `{title}`; they may be empty.
-        question: the words around the question, `{question}`.
-        between_passages: what stands between two passages.
-        question_about_passages: takes the place of `question` after passages; None for the same.
-        question_about_nothing: takes its place after `nothing`, and may have `{title}`, too; None for the same.
-    """
-
-    system: str
-    book: str
-    passages: str
-    passage: str
-    nothing: str
-    question: str
-    between_passages: str = "\n\n\n"
-    question_about_passages: str | None = None
+    system: str  # the system message; it may be empty
+    book: str  # the words around the whole book, `{book}`
+    passages: str  # the words around everything that was retrieved, `{passages}`
+    passage: str  # the words around each retrieved passage, `{passage}`
+    nothing: str  # the words in place of a book, which may name it by its `{title}`; they may be empty
+    question: str  # the words around the question, `{question}`
+    between_passages: str = "\n\n\n"  # what stands between two passages
+    question_about_passages: str | None = None  # takes the place of `question` after passages; None for the same
+    # Takes its place after `nothing`, and may have `{title}`, too; None for the same
     question_about_nothing: str | None = None
 
 
 def load_prompts(source: Source | None = None) -> Prompts:
-    """Load our pack, that of a TOML or JSON file with the same keys, or that of a file of wording.
-
-    Raises:
-        BadInput: the file is missing or is neither TOML nor JSON, or a key or a placeholder is missing or unknown.
-    """
+    """Load our pack, that of a TOML or JSON file with the same keys, or that of a file of wording; BadInput if it is not one."""
     return load_pack(source or OWN, Prompts, _HOLDS, _MAY_HOLD)
 
 
@@ -234,13 +219,8 @@ class Reading:
         """
         about_system = system.identity if system else {}
         identity = {"benchmark": "tulving", **data.identity, "model": model.name}
-        return (
-            identity
-            | self.identity(data)
-            | {"base_url": without_login(base_url or "")}
-            | weights_of(model)
-            | about_system
-        )
+        identity |= self.identity(data) | {"base_url": without_login(base_url or "")}
+        return identity | weights_of(model) | about_system
 
     def _k(self, data: Loaded, memory: str) -> int | None:
         return published_top_k(memory, data.rows) if self.top_k is None else self.top_k
@@ -279,19 +259,16 @@ def requests_for(
     """Build the requests of a run; those with one context follow one another.
 
     Args:
-        memory: one of `MEMORIES`.
-        book: what is remembered.
-        rows: the questions in the order in which they are asked.
-        top_k: number of chunks for a question, at least 1; by default as published.
-        keep_order: whether the chunks are shown in the order of the book instead of best first.
-        search: builds the index over the chunks; by default BM25.
-        prompts: the prompt pack; by default ours.
-        sampling: how answers are drawn; by default greedily. Readers draw each repeat with a seed of its own.
-        repeats: how often each question is asked, at least 1.
-        unrelated: sentences that are read after the whole book.
+        memory: One of `MEMORIES`.
+        rows: The questions in the order in which they are asked.
+        top_k: The number of chunks for a question, at least 1; by default as published.
+        keep_order: Whether the chunks are shown in the order of the book instead of best first.
+        sampling: How answers are drawn; by default greedily. Readers draw each repeat with a seed of its own.
+        repeats: How often each question is asked, at least 1.
+        unrelated: Sentences that are read after the whole book.
 
     Raises:
-        BadInput: the memory is unknown, or top_k is below 1.
+        BadInput: The memory is unknown, or top_k is below 1.
     """
     if memory not in MEMORIES:
         raise BadInput(f"unknown memory {memory!r}; expected one of: {', '.join(MEMORIES)}")
@@ -310,10 +287,8 @@ def requests_for(
         chunks, k = chunks_of(book, memory), top_k or published_top_k(memory, rows) or 1
         question = prompts.question_about_passages or question
         retrieved = search(chunks).search([row["question"] for row in rows], k)
-        contexts = (
-            _passages([chunks[place] for place in (sorted(hits) if keep_order else hits)], prompts)
-            for hits in retrieved
-        )
+        found = (sorted(hits) if keep_order else hits for hits in retrieved)
+        contexts = (_passages([chunks[place] for place in hits], prompts) for hits in found)
     for row, context in zip(rows, contexts, strict=True):
         yield from repeated([_request(row, context, question, prompts, sampling, title)], repeats)
 

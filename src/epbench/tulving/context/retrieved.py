@@ -51,13 +51,9 @@ _HEAD = re.compile(r"Chapter (\d+)(?:, Paragraph (\d+))?\n\n")
 
 
 def note_passages(folder: Path, requests: Iterable[Request]) -> None:
-    """Note the passages of each request with retrieved passages, in the order in which they are shown.
+    """Note the passages of each request with retrieved passages, in the order in which they are shown; repeats have the same.
 
     Each is noted by the number of its chapter and of its paragraph, from 1; paragraph 0 is the whole chapter.
-
-    Args:
-        folder: The folder of an open run.
-        requests: The requests of memory `rag-paragraph` or `rag-chapter`; repeats have the passages of the first.
     """
     journal = Journal(folder / PASSAGES)
     for request in requests:
@@ -68,13 +64,7 @@ def note_passages(folder: Path, requests: Iterable[Request]) -> None:
 
 
 def read_passages(folder: Path, chapters: Sequence[tuple[int, str]]) -> Mapping[str, list[str]]:
-    """The texts of the noted passages by id of the question, as a reader was shown them.
-
-    Args:
-        folder: The folder of a run.
-        chapters: The number and the text of each chapter; passages of others are left out, and without a
-            chapter nothing is known of any question.
-    """
+    """The texts of the noted passages by id of the question, as a reader was shown them, if they are of one of these chapters."""
     records = read_journal(folder / PASSAGES) if chapters else {}
     texts: dict[tuple[int, int], str] = {}
     for memory in ("rag-chapter", "rag-paragraph") if records else ():
@@ -93,17 +83,12 @@ FIRST, BETWEEN = datetime(2025, 1, 6, 9), timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class Remembered:
-    """What a system remembers of a book.
+    """What a system remembers of a book."""
 
-    Attributes:
-        found: by id of the question, the memories that were retrieved, best first.
-        failures: by id of the question, why there are no memories to show a reader: the question has failed.
-        warnings: what a reader of the results has to know.
-    """
-
-    found: Mapping[str, list[str]]
+    found: Mapping[str, list[str]]  # by id of the question, the memories that were retrieved, best first
+    # By id of the question, why there are no memories to show a reader: the question has failed
     failures: Mapping[str, str]
-    warnings: Sequence[str]
+    warnings: Sequence[str]  # what a reader of the results has to know
 
 
 def gold_texts(
@@ -112,13 +97,11 @@ def gold_texts(
     """Find what each question needs. This is what the oracle returns.
 
     Args:
-        book: with all chapters.
-        rows: the questions that may be asked.
-        evidence: by id of the question, the chapters and paragraphs that answer it; None for a book without evidence.
+        evidence: By id of the question, the chapters and paragraphs that answer it; None for a book without evidence.
 
     Returns:
-        By text of the question, in the order of the book: the paragraphs of the evidence, or without evidence the matching
-        chapters as they are stored.
+        By text of the question, in the order of the book: the paragraphs of the evidence, or without evidence the
+        matching chapters as they are stored.
     """
     needed: dict[str, set[tuple[int, int]]] = {}
     for row in rows:
@@ -149,18 +132,12 @@ def remember(
     """Store the book in a system and retrieve memories for the questions; what is journaled is not done again.
 
     Args:
-        folder: of the run.
-        system: what stores and retrieves; one instance of it is made.
-        book: its chapters are stored, each in a conversation of its own.
-        rows: the questions for which memories are retrieved.
-        k: the largest number of memories for a question.
-        progress: shows a progress bar.
-        limits: of one call, and of the memory of the system's process; by default 300 s and 8 GB.
-        budget: how many tokens of memories the reader is shown; None counts none.
-        unrelated: sentences that are stored after the book.
-
-    Raises:
-        BadInput: no instance of the system can be made.
+        system: What stores and retrieves; one instance of it is made. BadInput if none can be made.
+        book: Its chapters are stored, each in a conversation of its own.
+        k: The largest number of memories for a question.
+        limits: Of one call, and of the memory of the system's process; by default 300 s and 8 GB.
+        budget: How many tokens of memories the reader is shown; None counts none.
+        unrelated: Sentences that are stored after the book.
     """
     conversations = []
     for i, (number, text) in enumerate(book.chapters):

@@ -36,34 +36,24 @@ class Recipe:
     """What determines a book: the same recipe gives the same events and layouts on any machine.
 
     With a writer that follows rules, the rows are the same too.
-
-    Attributes:
-        book: `short`, `long` or `very-long`.
-        universe: One of ours (`events.universe.universe_names`), or the path of a folder with a universe of the user's own.
-        events: The number of events; by default that of the published book.
-        universe_size: The number of values per element; 100 in the paper. The geometric parameter is 10 / size.
-        level: What the book takes to be understood: 1 (the template) to 5; see `LEVELS`. The events are those of level 1.
-        seed: The seed of all draws.
-        order: `narrative`, or `chronological` for chapters sorted by date.
-        selection: The rule by which questions are selected.
-        empty: The rule by which questions without an answer are made; see `questions.fake_events`.
-        writer: The writer of the chapters: `template`, another writer that follows rules, or the name of a model.
-        checker: The name of the model that checks the chapters of a model; None for the writer itself.
-        wording: The name of the file of wording; None for ours.
     """
 
-    book: str
+    book: str  # `short`, `long` or `very-long`
+    # One of ours (`events.universe.universe_names`), or the path of a folder with a universe of the user's own
     universe: str = "default"
+    # What the book takes to be understood: 1 (the template) to 5; see `LEVELS`. The events are those of level 1.
     level: int = 1
-    events: int | None = None
+    events: int | None = None  # the number of events; by default that of the published book
+    # The number of values per element; 100 in the paper. The geometric parameter is 10 / size.
     universe_size: int = PUBLISHED_SIZE
-    seed: int = 0
-    order: Order = "narrative"
-    selection: Selection = "uniform"
-    empty: EmptyRule = "paper"
+    seed: int = 0  # the seed of all draws
+    order: Order = "narrative"  # `narrative`, or `chronological` for chapters sorted by date
+    selection: Selection = "uniform"  # the rule by which questions are selected
+    empty: EmptyRule = "paper"  # the rule by which questions without an answer are made; see `questions.fake_events`
+    # The writer of the chapters: `template`, another writer that follows rules, or the name of a model
     writer: str = TemplateWriter.name
-    checker: str | None = None
-    wording: str | None = None
+    checker: str | None = None  # the name of the model that checks the chapters of a model; None for the writer itself
+    wording: str | None = None  # the name of the file of wording; None for ours
 
     @property
     def n_events(self) -> int:
@@ -86,18 +76,12 @@ def dataset_name(book: str, universe: str, order: Order, level: int = 1) -> str:
 
 @dataclass(frozen=True)
 class Outline:
-    """What to write.
-
-    Attributes:
-        universe: The universe of the events.
-        events: The event of each chapter.
-        layouts: The layout of each chapter.
-        plans: In which words each chapter tells its event, at level 2 and higher; empty at level 1.
-    """
+    """What to write."""
 
     universe: Universe
-    events: list[Event]
-    layouts: list[Layout]
+    events: list[Event]  # the event of each chapter
+    layouts: list[Layout]  # the layout of each chapter
+    # In which words each chapter tells its event, at level 2 and higher; empty at level 1
     plans: list[ChapterPlan] = field(default_factory=list)
 
 
@@ -105,8 +89,8 @@ def draw_outline(recipe: Recipe) -> Outline:
     """Universe → events → layouts → plans, which are the same for every writer.
 
     Raises:
-        BadInput: The book, the level or the universe is unknown, a universe of the user's own is faulty or has a name that is
-            taken, or the universe holds fewer events.
+        BadInput: The book, the level or the universe is unknown, a universe of the user's own is faulty or has a name
+            that is taken, or the universe holds fewer events.
     """
     check_level(recipe.level)
     _check_name(recipe)
@@ -140,17 +124,15 @@ def make_book(
     """Universe → events → layouts → chapters → questions → selection.
 
     Args:
-        recipe: What to make.
         outline: The events and layouts that the recipe gives, if they are drawn already.
         writer: The writer that the recipe names; a model must be given, any other writer is loaded if it is not.
-        progress: Shows how far the writing is.
         texts: The words of the questions by number of their template, if not ours.
 
     Raises:
-        BadInput: As for `draw_outline`; the selection, the rule of empty questions or the writer is unknown, the templates have
-            no sentences in a style of the universe, or none of the chapters passes the checks.
-        RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters; or, at
-            level 2 or higher, a fact cannot be derived from the words of the book.
+        BadInput: As for `draw_outline`; the selection, the rule of empty questions or the writer is unknown, the
+            templates have no sentences in a style of the universe, or none of the chapters passes the checks.
+        RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters;
+            or, at level 2 or higher, a fact cannot be derived from the words of the book.
     """
     outline = outline or draw_outline(recipe)
     universe, events = outline.universe, outline.events
@@ -195,17 +177,8 @@ def _reworded(question: Question, text: str) -> Question:
 
 
 def reordered(chapters: Sequence[Chapter], questions: Sequence[Question]) -> tuple[list[Chapter], list[Question]]:
-    """Return the chapters by date, and the questions with the new chapter numbers.
-
-    Questions and answers stay as they are, since answers are in date order anyway.
-
-    Args:
-        chapters: The chapters in the order in which they were drawn.
-        questions: The questions about them.
-    """
+    """Return the chapters by date, and the questions with the new chapter numbers; answers are in date order anyway."""
     ordered = in_chronological_order(chapters)
     by_event = {cue_values(chapter): chapter.number for chapter in ordered}
     number = {chapter.number: by_event[cue_values(chapter)] for chapter in chapters}
-    return ordered, [
-        question._replace(chapters=sorted(number[old] for old in question.chapters)) for question in questions
-    ]
+    return ordered, [one._replace(chapters=sorted(number[old] for old in one.chapters)) for one in questions]

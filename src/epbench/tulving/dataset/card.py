@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from epbench.hub.card import filled_card
 from epbench.hub.croissant import Card
 from epbench.hub.dataset_folder import Config
 from epbench.tulving.chapters.chapter import Chapter
-from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Iteration, Writing
+from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Writing, failed_checks_of
 from epbench.tulving.dataset.build import Recipe
 from epbench.tulving.dataset.schema import BookData
 from epbench.tulving.events.universe_files import universe_name
@@ -21,14 +21,7 @@ _PARTS = ("time", "space", "entity", "content")
 
 
 def made_card(made_by: str, recipe: Recipe, data: BookData, configs: Sequence[Config]) -> Card:
-    """Return the card of a book that we made.
-
-    Args:
-        made_by: The command that makes the same dataset again.
-        recipe: What the book was made from.
-        data: The book.
-        configs: The configs of its dataset.
-    """
+    """Return the card of a book that we made from a recipe, with the command that makes the same dataset again."""
     assert data.writing is not None, "the card of a released book is `released_card`"
     values = {"name": recipe.name, "made_by": made_by, "folder": "", "level": recipe.level}
     values |= {"universe": universe_name(recipe.universe), "universe_size": recipe.universe_size}
@@ -36,15 +29,7 @@ def made_card(made_by: str, recipe: Recipe, data: BookData, configs: Sequence[Co
 
 
 def released_card(made_by: str, name: str, folder: str, data: BookData, configs: Sequence[Config]) -> Card:
-    """Return the card of a published book that was converted.
-
-    Args:
-        made_by: The command that converts it.
-        name: The name of the dataset.
-        folder: The name of the book's folder in the archive.
-        data: The book.
-        configs: The configs of its dataset.
-    """
+    """Return the card of a published book, with the command that converts it and the name of its folder in the archive."""
     values = {"name": name, "made_by": made_by, "folder": folder, "level": 1, "checker": None}
     return filled_card("epbench.tulving", configs, values | _of_book(data, configs))
 
@@ -53,6 +38,8 @@ def _of_book(data: BookData, configs: Sequence[Config]) -> dict[str, Any]:
     events = [chapter.event for chapter in data.chapters]
     counts = [question.n_chapters for question in data.questions]
     selected = Counter(question.bin for question in data.selected)
+    facts = (item for chapter in data.chapters for item in chapter.evidence.items())
+    elsewhere = Counter(fact for fact, evidence in facts if evidence.links)
     return {
         "universe_hash": data.universe_hash,
         "n_chapters": len(data.chapters),
@@ -67,16 +54,10 @@ def _of_book(data: BookData, configs: Sequence[Config]) -> dict[str, Any]:
         "bins": {bin_: selected[bin_] for bin_ in BINS},
         "levels": LEVELS,
         "n_parts": next(len(config.columns["title"]) for config in configs if config.name == "book"),
-        "elsewhere": _elsewhere(data.chapters),
+        # How many of the dates, locations, people and kinds of event another chapter tells.
+        "elsewhere": {fact: elsewhere[fact] / len(data.chapters) for fact in ("date", "location", "entity", "content")},
         "example": max(data.chapters, key=_links),
     }
-
-
-def _elsewhere(chapters: Sequence[Chapter]) -> Mapping[str, float]:
-    """How many of the dates, locations, people and kinds of event another chapter tells."""
-    facts = ("date", "location", "entity", "content")
-    told = Counter(fact for chapter in chapters for fact, evidence in chapter.evidence.items() if evidence.links)
-    return {fact: told[fact] / len(chapters) for fact in facts}
 
 
 def _links(chapter: Chapter) -> tuple[int, int]:
@@ -85,23 +66,9 @@ def _links(chapter: Chapter) -> tuple[int, int]:
 
 
 def _of_writing(writing: Writing) -> dict[str, Any]:
-    return {
-        "writer": writing.writer,
-        "checker": writing.checker,
-        "description": writing.description,
-        "most_attempts": MOST_ATTEMPTS,
-        "rounds": _summed(writing.iterations),
-        "dropped": writing.dropped,
-        "ended_early": writing.ended_early,
-    }
-
-
-def _summed(rounds: Sequence[Iteration]) -> Mapping[str, Any]:
-    failed = Counter[str]()
-    for iteration in rounds:
-        failed.update(iteration.failed_checks)
-    counts = {
-        name: sum(getattr(iteration, name) for iteration in rounds)
-        for name in ("candidates", "failed_exact", "failed_llm")
-    }
-    return counts | {"n": len(rounds), "failed_checks": failed}
+    rounds = writing.iterations
+    counts = ("candidates", "failed_exact", "failed_llm")
+    summed: dict[str, Any] = {name: sum(getattr(iteration, name) for iteration in rounds) for name in counts}
+    summed |= {"n": len(rounds), "failed_checks": failed_checks_of(rounds)}
+    about = {name: getattr(writing, name) for name in ("writer", "checker", "description", "dropped", "ended_early")}
+    return about | {"most_attempts": MOST_ATTEMPTS, "rounds": summed}

@@ -70,7 +70,10 @@ def load_book(name: str) -> Loaded:
     Raises:
         BadInput: The dataset does not exist, or is not a Tulving book.
     """
-    rows, chapters, books = (_rows(name, config) for config in _ROW_TYPES)
+    rows = all_checked_rows(name, "qa", "test", QA)
+    check_bins(f"{name}, config 'qa'", rows)
+    chapters = all_checked_rows(name, "chapters", "test", _CHAPTER)
+    books = all_checked_rows(name, "book", "test", _BOOK)
     text = "".join(part["text"] for part in books)
     book = Book(text, [(chapter["chapter"], chapter["text"]) for chapter in chapters], books[0]["title"])
     return Loaded(name, rows, book, fingerprint_of_book(rows, text), fingerprint_of([book.title, book.chapters]))
@@ -92,26 +95,11 @@ QA = fields(
     }
 )
 """The columns of a question."""
-_ROW_TYPES = {
-    "qa": QA,
-    "chapters": fields({"chapter": Whole, "text": str}),
-    "book": fields({"title": str, "text": str}),
-}
-
-
-def _rows(name: str, config: str) -> list[Row]:
-    rows = all_checked_rows(name, config, "test", _ROW_TYPES[config])
-    if config == "qa":
-        check_bins(f"{name}, config 'qa'", rows)
-    return rows
+_CHAPTER, _BOOK = fields({"chapter": Whole, "text": str}), fields({"title": str, "text": str})
 
 
 def check_bins(where: str, rows: Sequence[Row]) -> None:
-    """Refuse a question with an unknown bin, which no score would count.
-
-    Raises:
-        BadInput: A bin is not one of `BINS`.
-    """
+    """Refuse a question whose bin is not one of `BINS`, which no score would count."""
     for number, row in enumerate(rows):
         if row["bin"] not in BINS:
             raise BadInput(

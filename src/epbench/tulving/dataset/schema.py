@@ -19,25 +19,15 @@ NO_ANSWER = "Nothing in the book answers that."
 
 @dataclass(frozen=True)
 class BookData:
-    """Everything that the dataset of one book holds.
+    """Everything that the dataset of one book holds."""
 
-    Attributes:
-        title: The title of the book, unique to its universe, seed and length.
-        chapters: The chapters in the order of the book.
-        questions: All questions, in the order of the dataset.
-        selected: The questions that are asked.
-        text: The whole book as published, word for word; "" for a book that is assembled from its chapters.
-        writing: How the chapters were written; None for a published book.
-        universe_hash: The hash of the files of a universe of the user's own; None for one of the package.
-    """
-
-    title: str
-    chapters: Sequence[Chapter]
-    questions: Sequence[Question]
-    selected: Sequence[Question]
-    text: str = ""
-    writing: Writing | None = None
-    universe_hash: str | None = None
+    title: str  # the title of the book, unique to its universe, seed and length
+    chapters: Sequence[Chapter]  # the chapters in the order of the book
+    questions: Sequence[Question]  # all questions, in the order of the dataset
+    selected: Sequence[Question]  # the questions that are asked
+    text: str = ""  # the whole book as published, word for word; "" for a book that is assembled from its chapters
+    writing: Writing | None = None  # how the chapters were written; None for a published book
+    universe_hash: str | None = None  # hash of the files of a universe of the user's own; None for one of the package
 
     def book(self) -> str:
         """The text of the whole book."""
@@ -96,9 +86,7 @@ def configs_of(data: BookData) -> list[Config]:
 def book_parts(text: str, most: int = BOOK_ROW) -> list[str]:
     """Cut the text of a book into parts of at most so many characters, which give it again when they are joined.
 
-    Args:
-        text: The text.
-        most: The number of characters. A part ends after a blank line; only a paragraph that is longer is cut within.
+    A part ends after a blank line; only a paragraph that is longer is cut within.
     """
     parts, start = [], 0
     while len(text) - start > most:
@@ -122,10 +110,8 @@ def _spots(evidence: Evidence) -> list[dict[str, int]]:
 
 def chat(question: Question) -> list[dict[str, str]]:
     """Return a question with its answer as a dialogue, for fine-tuning (paper: Appendix B.2.5)."""
-    return [
-        {"role": "user", "content": question.question},
-        {"role": "assistant", "content": answer_text(question.answer)},
-    ]
+    told = {"user": question.question, "assistant": answer_text(question.answer)}
+    return [{"role": role, "content": content} for role, content in told.items()]
 
 
 def answer_text(items: Sequence[str]) -> str:
@@ -135,9 +121,7 @@ def answer_text(items: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
 
 
-_CHAPTER_COLUMNS = """
-    chapter date location entity content detail style n_paragraphs text secondary_entities
-""".split()
+_CHAPTER_COLUMNS = "chapter date location entity content detail style n_paragraphs text secondary_entities".split()
 
 
 def _chapter_row(chapter: Chapter) -> tuple[Any, ...]:

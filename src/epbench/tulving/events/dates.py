@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from functools import cache
 
-MONTHS = """
-    January February March April May June July August September October November December
-""".split()
+MONTHS = "January February March April May June July August September October November December".split()
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 _ONES = """
@@ -29,11 +27,7 @@ def in_words(day: date) -> str:
 
 
 def from_words(text: str) -> date:
-    """Turn `May 07, 2024` into `date(2024, 5, 7)`.
-
-    Raises:
-        ValueError: The text is not such a date.
-    """
+    """Turn `May 07, 2024` into `date(2024, 5, 7)`; ValueError if the text is not such a date."""
     month, day, year = text.replace(",", " ").split()
     return date(int(year), MONTHS.index(month) + 1, int(day))
 

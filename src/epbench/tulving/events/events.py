@@ -32,21 +32,13 @@ _BLOCK = 1 << 16  # candidates
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What one chapter tells.
+    """What one chapter tells."""
 
-    Attributes:
-        time: The day of the event.
-        space: The name of the location.
-        entity: The full name of the main character.
-        content: The kind of event.
-        detail: What the main character does there, such as `Demonstrated a backflip`.
-    """
-
-    time: date
-    space: str
-    entity: str
-    content: str
-    detail: str
+    time: date  # the day of the event
+    space: str  # the name of the location
+    entity: str  # the full name of the main character
+    content: str  # the kind of event
+    detail: str  # what the main character does there, such as `Demonstrated a backflip`
 
     @property
     def day(self) -> str:
@@ -67,16 +59,12 @@ class Event:
 def draw_events(
     universe: Universe, n: int, *, seed: int = 0, distribution: Distribution = "geometric", p: float | None = None
 ) -> list[Event]:
-    """Draw n events with no two sharing (time, entity) or (time, space).
+    """Draw n events with no two sharing (time, entity) or (time, space); the same seed gives the same ones on any machine.
 
     Each element is drawn independently from the truncated geometric law P(i) ∝ (1-p)^i, or uniformly. A candidate that
     repeats a pair is dropped, and its pairs remain free. The first n events of any longer list are the same.
 
     Args:
-        universe: The values of the elements.
-        n: The number of events, at least 1.
-        seed: The same seed gives the same events on any machine.
-        distribution: `geometric` as in the paper, or `uniform`.
         p: The parameter of the geometric law, in (0, 1); by default 10 / size, which is the paper's 0.1 at size 100.
 
     Raises:
@@ -155,40 +143,22 @@ MOST_PARAGRAPHS = 10
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How one chapter must be built.
+    """How one chapter must be built."""
 
-    Attributes:
-        n_paragraphs: The number of paragraphs, 1 to 10.
-        space: The paragraph, from 1, that alone names the location.
-        time: The paragraph that alone names the date.
-        entity: The paragraph that alone has the full name.
-        content: The paragraph that alone tells the detail.
-        style: The style of the chapter, one of the universe's.
-    """
-
-    n_paragraphs: int
-    space: int
-    time: int
-    entity: int
-    content: int
-    style: str
+    n_paragraphs: int  # the number of paragraphs, 1 to 10
+    space: int  # the paragraph, from 1, that alone names the location
+    time: int  # the paragraph that alone names the date
+    entity: int  # the paragraph that alone has the full name
+    content: int  # the paragraph that alone tells the detail
+    style: str  # the style of the chapter, one of the universe's
 
 
 def draw_layouts(n: int, styles: Sequence[str], *, seed: int = 0) -> list[Layout]:
-    """Draw the layouts of the first n chapters.
-
-    Each depends only on its number, so the first n of any longer list are the same.
-
-    Args:
-        n: The number of chapters.
-        styles: The styles to draw from, in any order.
-        seed: The same seed gives the same layouts on any machine.
-    """
+    """Draw the layouts of the first n chapters; each depends only on seed and number, so those of any longer list begin alike."""
     return [_draw_layout(RandomStream("plan", seed, i), sorted(styles)) for i in range(n)]
 
 
 def _draw_layout(draws: RandomStream, styles: Sequence[str]) -> Layout:
     k = draws.between(1, MOST_PARAGRAPHS)
-    return Layout(
-        k, draws.between(1, k), draws.between(1, k), draws.between(1, k), draws.between(1, k), draws.pick(styles)
-    )
+    space, time, entity, content = (draws.between(1, k) for _ in range(4))
+    return Layout(k, space, time, entity, content, draws.pick(styles))

@@ -40,10 +40,7 @@ def boroughs() -> Mapping[str, Sequence[Sequence[Point]]]:
 
 @cache
 def city_spaces() -> Mapping[str, Point]:
-    """Return where well-known spaces in and around the city are, to about a hundred metres.
-
-    They are those of the file and the locations of our own New York, the universe `default`.
-    """
+    """Return where well-known spaces of the city are, to about a hundred metres: those of the file and of our `default`."""
     ours = read_universe_files("default").locations
     return _content().spaces | {name: point for name, point in ours.items() if point is not None}
 

@@ -26,34 +26,21 @@ _MORE_NAMES = "list more names"
 
 @dataclass(frozen=True)
 class Universe:
-    """What can happen, when, where and to whom. The order of each list is the order of its probabilities.
+    """What can happen, when, where and to whom. The order of each list is the order of its probabilities."""
 
-    Attributes:
-        name: The name of a universe of the package, or of the user's folder.
-        kind: `novel`, `news` or `scifi`: the tone of its chapters.
-        times: The days on which events happen.
-        spaces: The names of locations.
-        entities: Full names of people: first name, blank, last name.
-        contents: The kinds of event.
-        details: For each content, what a person may do there, such as `Demonstrated a backflip`.
-        styles: Three adjectives for each style of a chapter.
-        coordinates: Latitude and longitude of the real locations, in degrees.
-        files_hash: A hash of the files of a user's own universe; None for one of the package.
-        folder: Where its files are.
-        listed: The name in the files of each location and content; another one only if names have qualifiers.
-    """
-
-    name: str
-    kind: str
-    times: tuple[date, ...]
-    spaces: tuple[str, ...]
-    entities: tuple[str, ...]
-    contents: tuple[str, ...]
+    name: str  # the name of a universe of the package, or of the user's folder
+    kind: str  # `novel`, `news` or `scifi`: the tone of its chapters
+    times: tuple[date, ...]  # the days on which events happen
+    spaces: tuple[str, ...]  # the names of locations
+    entities: tuple[str, ...]  # full names of people: first name, blank, last name
+    contents: tuple[str, ...]  # the kinds of event
+    # For each content, what a person may do there, such as `Demonstrated a backflip`
     details: Mapping[str, tuple[str, ...]]
-    styles: Mapping[str, tuple[str, ...]]
-    coordinates: Mapping[str, tuple[float, float]]
-    files_hash: str | None
-    folder: Path = field(compare=False)
+    styles: Mapping[str, tuple[str, ...]]  # three adjectives for each style of a chapter
+    coordinates: Mapping[str, tuple[float, float]]  # latitude and longitude of the real locations, in degrees
+    files_hash: str | None  # a hash of the files of a user's own universe; None for one of the package
+    folder: Path = field(compare=False)  # where its files are
+    # The name in the files of each location and content; another one only if names have qualifiers
     listed: Mapping[str, str]
 
     @property
@@ -63,14 +50,13 @@ class Universe:
 
 
 def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int = 0) -> Universe:
-    """Draw a universe from the lists of a world.
+    """Draw a universe from the lists of a world; the same seed gives the same one on any machine.
 
     Args:
-        name: `default` (New York), `family`, `news`, `scifi`, `software`, `ward` (a hospital), or a folder of one's own (see
-            `universe_files`).
+        name: `default` (New York), `family`, `news`, `scifi`, `software`, `ward` (a hospital), or a folder of one's own
+            (see `universe_files`).
         size: The number of times, of spaces, of entities and of contents; 100 in the paper. If there are fewer listed
             locations or contents, each of them gets a qualifier (`Upper`, `Grand`).
-        seed: The same seed gives the same universe on any machine.
 
     Raises:
         BadInput: The universe does not exist, its lists are faulty, or they are too short for the size.
@@ -80,9 +66,8 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
     files = read_universe_files(name)
     draws = RandomStream("universe", files.name, seed)
     days = [files.start + timedelta(days=day) for day in range((files.end - files.start).days + 1)]
-    times = _take(
-        draws, days, size, "days between start and end", files.where("universe.toml"), "move start and end apart"
-    )
+    kind, where = "days between start and end", files.where("universe.toml")
+    times = _take(draws, days, size, kind, where, "move start and end apart")
     spaces = _names(draws, list(files.locations), files.space_qualifiers, size, files.where("locations.csv"))
     contents = _names(draws, list(files.details), files.content_qualifiers, size, files.where("contents.json"))
     entities = _full_names(draws, files, size)
@@ -108,9 +93,7 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
 def secondary_names(seed: int = 0, also: Sequence[str] = ()) -> Iterator[str]:
     """Yield 100,000 full names for side characters in random order, none of them a main name (Appendix B.1.8).
 
-    Args:
-        seed: The seed of the order.
-        also: First names of main characters that side characters may have, too; they have other last names.
+    They may have `also` first names of main characters, with other last names.
     """
     first, last = words_in(NAMES / "secondary_first.txt"), words_in(NAMES / "secondary_last.txt")
     first = (*first, *dict.fromkeys(also))

@@ -39,15 +39,7 @@ NAMES = packaged("epbench.tulving", "names")
 
 
 def check_names(names: Iterable[str], where: str) -> None:
-    """Refuse a list in which a name occurs twice or is part of another one, so that a cue identifies one thing.
-
-    Args:
-        names: The names, compared without regard to case.
-        where: How the message names the list.
-
-    Raises:
-        BadInput: Two names are equal or nested; the message has both.
-    """
+    """Refuse a list in which a name occurs twice or is part of another one, in any case, so that a cue identifies one thing."""
     ordered = sorted((f" {name.casefold()} ", name) for name in names)
     for (key, name), (next_key, again) in itertools.pairwise(ordered):
         if key == next_key:
@@ -109,37 +101,22 @@ _LONGEST_NAME = 64  # characters
 
 @dataclass(frozen=True)
 class UniverseFiles:
-    """The content of a universe's files.
+    """The content of a universe's files."""
 
-    Attributes:
-        name: The name of a universe of the package, or of the user's folder.
-        folder: Where the files are.
-        kind: `novel`, `news` or `scifi`.
-        start: The first day.
-        end: The last day.
-        styles: Three adjectives by style.
-        space_qualifiers: Words to put before names of locations.
-        content_qualifiers: Words to put before names of contents.
-        locations: Latitude and longitude by name; None for a location without coordinates.
-        details: What a person may do there, by content.
-        first_names: First names of main characters.
-        last_names: Their last names.
-        hash: A hash of all files in a user's folder; None for a universe of the package.
-    """
-
-    name: str
-    folder: Path
-    kind: str
-    start: date
-    end: date
-    styles: Mapping[str, tuple[str, ...]]
-    space_qualifiers: Sequence[str]
-    content_qualifiers: Sequence[str]
+    name: str  # the name of a universe of the package, or of the user's folder
+    folder: Path  # where the files are
+    kind: str  # `novel`, `news` or `scifi`
+    start: date  # the first day
+    end: date  # the last day
+    styles: Mapping[str, tuple[str, ...]]  # three adjectives by style
+    space_qualifiers: Sequence[str]  # words to put before names of locations
+    content_qualifiers: Sequence[str]  # words to put before names of contents
+    # Latitude and longitude by name; None for a location without coordinates
     locations: Mapping[str, tuple[float, float] | None]
-    details: Mapping[str, tuple[str, ...]]
-    first_names: Sequence[str]
-    last_names: Sequence[str]
-    hash: str | None
+    details: Mapping[str, tuple[str, ...]]  # what a person may do there, by content
+    first_names: Sequence[str]  # first names of main characters
+    last_names: Sequence[str]  # their last names
+    hash: str | None  # a hash of all files in a user's folder; None for a universe of the package
 
     @property
     def has_own_names(self) -> bool:
@@ -162,10 +139,7 @@ def universe_name(universe: str) -> str:
 
 
 def read_universe_files(universe: str) -> UniverseFiles:
-    """Read and check the files of a universe.
-
-    Args:
-        universe: The name of a packaged universe, or else the path of a folder.
+    """Read and check the files of a universe: a packaged one by its name, or else the path of a folder.
 
     Raises:
         BadInput: The universe does not exist, or a file is missing or faulty. The message names the file and the key,
@@ -271,10 +245,8 @@ def read_settings(path: Path) -> dict[str, Any]:
     for style, adjectives in styles.items():
         check_text(f"{path}, key 'styles'", style)
         _check_words(f"{path}, key {f'styles.{style}'!r}", adjectives)
-        if len(adjectives) != N_ADJECTIVES:
-            raise BadInput(
-                f"{path}, key {f'styles.{style}'!r}: expected {N_ADJECTIVES} adjectives, found {len(adjectives)}"
-            )
+        if (n := len(adjectives)) != N_ADJECTIVES:
+            raise BadInput(f"{path}, key {f'styles.{style}'!r}: expected {N_ADJECTIVES} adjectives, found {n}")
     qualifiers = _table(f"{path}, key 'qualifiers'", settings["qualifiers"])
     _check_keys(f"{path}, key 'qualifiers'", qualifiers, ("spaces", "contents"))
     for key, words in qualifiers.items():
@@ -314,12 +286,10 @@ def read_locations(path: Path) -> dict[str, tuple[float, float] | None]:
         check_text(f"{where}, field 'name'", name)
         if name in locations:
             raise BadInput(f"{where}, field 'name': found {name!r} twice, expected each name once")
-        cells = {field: row.get(field) or "" for field in ("latitude", "longitude")}
-        locations[name] = (
-            (_degrees(where, "latitude", cells["latitude"], 90), _degrees(where, "longitude", cells["longitude"], 180))
-            if any(cells.values())
-            else None
-        )
+        south, west = row.get("latitude") or "", row.get("longitude") or ""
+        locations[name] = None
+        if south or west:
+            locations[name] = _degrees(where, "latitude", south, 90), _degrees(where, "longitude", west, 180)
     if not locations:
         raise BadInput(f"{path}: expected at least one location, found no rows below the header")
     check_names(locations, str(path))

@@ -33,24 +33,15 @@ _ROLES = ["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class TrainingQuestion:
-    """A question that is trained.
+    """A question that is trained."""
 
-    Attributes:
-        id: Its id; a question of the config `qa` with the same words has the same id.
-        question: Its words.
-        answer: What the model is to answer.
-    """
-
-    id: str
-    question: str
-    answer: str
+    id: str  # its id; a question of the config `qa` with the same words has the same id
+    question: str  # its words
+    answer: str  # what the model is to answer
 
 
 def training_questions(dataset: str) -> list[TrainingQuestion]:
-    """Return the questions of the config `finetune`, in its order.
-
-    Args:
-        dataset: A name on the Hub such as `epbench/short`, or the folder of a dataset.
+    """Return the questions of the config `finetune` of a dataset on the Hub or in a folder, in its order.
 
     Raises:
         BadInput: The dataset or its config does not exist, or a row is not a question with an answer or has the id of an
@@ -88,18 +79,9 @@ def training_requests(questions: Sequence[TrainingQuestion], data: Loaded, readi
 def question_samples(
     questions: Sequence[TrainingQuestion], data: Loaded, reading: Reading, tokens: SampleTokens
 ) -> list[Sample]:
-    """Return the samples that are trained: each question in the prompt in which a reading asks it, and its answer.
+    """Return each question in the prompt in which a reading asks it, and its answer, which alone is learned.
 
-    Only the answer is learned.
-
-    Args:
-        questions: The questions.
-        data: The dataset that they are about.
-        reading: How the model is asked after training; it asks each question once.
-        tokens: Writes the samples.
-
-    Raises:
-        BadInput: A question or answer cannot be written for this model, or is too long; see `SampleTokens.answer`.
+    BadInput if one cannot be written for this model, or is too long; see `SampleTokens.answer`.
     """
     samples, requests = [], training_requests(questions, data, reading)
     for number, (question, request) in enumerate(zip(questions, requests, strict=True)):
@@ -111,15 +93,9 @@ def question_samples(
 
 
 def held_out_samples(texts: Sequence[str], prompts: Prompts, tokens: SampleTokens) -> list[Sample]:
-    """Return texts that are never trained, to measure what a model forgets. Their own words alone are measured.
+    """Return texts that are never trained, shown as a book is in context, to measure what a model forgets of their words.
 
-    Args:
-        texts: The texts, such as the chapters of another book.
-        prompts: The prompt pack; a text is shown as a whole book is in context.
-        tokens: Writes the samples.
-
-    Raises:
-        BadInput: A text cannot be written for this model, or is too long; see `SampleTokens.reading`.
+    BadInput if one cannot be written for this model, or is too long; see `SampleTokens.reading`.
     """
     return [
         tokens.reading(f"held out/{number}", "text", prompts.system, prompts.book.format(book=text), text, "text")
@@ -129,24 +105,16 @@ def held_out_samples(texts: Sequence[str], prompts: Prompts, tokens: SampleToken
 
 @dataclass(frozen=True, kw_only=True)
 class TulvingPlan:
-    """The questions and texts that a checkpoint is measured on.
+    """The questions and texts that a checkpoint is measured on."""
 
-    Attributes:
-        data: The dataset.
-        rows: The rows of its config `qa` that are asked.
-        limit: The number of questions that the rows were limited to; None if they are all.
-        reading: How the model is asked, without memory and each question once.
-        judge: Makes the judge of a run, anew each time, so that its weights are gone when training goes on.
-        trained: What the model is trained on.
-        texts: Texts whose perplexity is measured, by a name such as `held_out`.
-    """
-
-    data: Loaded
-    rows: Sequence[Row]
-    limit: int | None
-    reading: Reading
+    data: Loaded  # the dataset
+    rows: Sequence[Row]  # the rows of its config `qa` that are asked
+    limit: int | None  # the number of questions that the rows were limited to; None if they are all
+    reading: Reading  # how the model is asked, without memory and each question once
+    # Makes the judge of a run, anew each time, so that its weights are gone when training goes on
     judge: Callable[[], Judge]
-    trained: Sequence[TrainingQuestion]
+    trained: Sequence[TrainingQuestion]  # what the model is trained on
+    # Texts whose perplexity is measured, by a name such as `held_out`
     texts: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
 
     @property
@@ -168,10 +136,6 @@ class TulvingPlan:
         return self.reading.run_identity(self.data, model)
 
     def check(self, model: Model) -> None:
-        """Refuse what could not be measured. No weights are needed, so this can be asked before a model is trained.
-
-        Raises:
-            BadInput: A prompt with its answer, or a text, does not fit in the model's window.
-        """
+        """Refuse prompts and texts that exceed the model's window; this needs no weights, and can be asked before training."""
         check_window(self.requests, model, {})
         check_texts(self.texts, model)

@@ -47,16 +47,13 @@ def measure(
 ) -> dict[str, Any] | None:
     """Measure a checkpoint; called in every process that works together, with the same plan.
 
-    `folder/tulving` becomes the folder of a run like any other, so that a measurement that was killed goes on where it was.
-    Perplexities are computed anew.
+    `folder/tulving` becomes the folder of a run like any other, so that a measurement that was killed goes on where it
+    was. Perplexities are computed anew.
 
     Args:
         model: The checkpoint. Each process has a copy, on a device of its own.
-        folder: The folder of this checkpoint's measurements.
-        plan: The questions and texts.
-        ranks: This process among those that work together.
-        about: What else run.json of the run says. A `label`, if there is one, names the checkpoint in tables; else its name
-            does.
+        about: What else run.json of the run says. A `label`, if there is one, names the checkpoint in tables; else its
+            name does.
         progress: Shows a progress bar; only the main process does.
 
     Returns:
@@ -66,8 +63,7 @@ def measure(
         seconds: how long both took, under the same names.
 
     Raises:
-        BadInput: The folder holds something else, or what is to be measured does not fit the model; see
-            `TulvingPlan.check`.
+        BadInput: The folder holds something else, or what is to be measured does not fit the model; see `TulvingPlan.check`.
         RunFailed: Memory does not suffice for a single text.
     """
     plan.check(model)
@@ -114,10 +110,6 @@ TRAINED, NOT_TRAINED, EMPTY = GROUPS = ("trained", "not_trained", "empty")
 def summary_of(folder: Path, plan: TulvingPlan) -> dict[str, Any]:
     """Return the scores of a run as they are now, so that a judge that came later counts too.
 
-    Args:
-        folder: The folder of a run that has asked the questions of the plan.
-        plan: The plan.
-
     Returns:
         The content of scores.json; without it, because no answer was judged, the bounds of all scores. And `groups`, by
         each of `GROUPS` that has questions: their number n and n_failed; the mean f1 of all of them, whatever they ask for,
@@ -134,13 +126,10 @@ def summary_of(folder: Path, plan: TulvingPlan) -> dict[str, Any]:
         scores = scores_or_bounds((), lost) | judge_scores(plan.judge(), None)
         table = pd.DataFrame([{"id": row["id"], "n_chapters": row["n_chapters"], "f1": math.nan} for row in plan.rows])
     trained = plan.trained_ids
-    groups = [
-        TRAINED if id_ in trained else NOT_TRAINED if n else EMPTY
-        for id_, n in zip(table["id"], table["n_chapters"], strict=True)
-    ]
-    by_group = {
-        group: _group(part) for group in GROUPS if len(part := table[[row_group == group for row_group in groups]])
-    }
+    asked = zip(table["id"], table["n_chapters"], strict=True)
+    groups = [TRAINED if id_ in trained else NOT_TRAINED if n else EMPTY for id_, n in asked]
+    parts = {group: table[[one == group for one in groups]] for group in GROUPS}
+    by_group = {group: _group(part) for group, part in parts.items() if len(part)}
     return {**scores, "groups": by_group, "failures": _failures(folder, judge)}
 
 

@@ -33,15 +33,10 @@ def write_job(
     """Write the examples, one chat a line in an order of its own, and the settings: the job's fields but `training_file`.
 
     Args:
-        folder: Takes `EXAMPLES` and `SETTINGS`.
-        model: The model to train, such as `gpt-4o-mini-2024-07-18`.
-        examples: Each question as the model is asked after training, and the answer that is learned.
+        examples: Each question as the model is asked after training, and the answer that is learned; at least `LEAST`.
         epochs: How often each is seen.
         batch_size: How many are in a step.
         seed: Of their order, and of the job.
-
-    Raises:
-        BadInput: There are fewer than `LEAST` examples.
     """
     if len(examples) < LEAST:
         raise BadInput(f"OpenAI fine-tunes on at least {LEAST} examples, found {len(examples)}; take a longer book")
@@ -60,10 +55,7 @@ def tuned_model(job: str) -> str:
     """Return the name by which scripts ask a fine-tuned model, such as `openai:ft:gpt-4o-mini-2024-07-18:me::a1b2`.
 
     Args:
-        job: A JSON file with the job as the API returns it, or the name of the model, which begins with `ft:`.
-
-    Raises:
-        BadInput: It is neither, or the job has not succeeded.
+        job: A JSON file with a job that succeeded, as the API returns it, or the name of the model, which begins with `ft:`.
     """
     name = job.removeprefix("openai:")
     if not name.startswith("ft:"):

@@ -28,14 +28,7 @@ _PERPLEXITY_NOTE = "Of the answers that were trained, and of a text that never w
 
 
 def scores_of(measures: Sequence[Record], steps: Sequence[Record], plan: TulvingPlan, method: str) -> dict[str, Any]:
-    """Put together the content of scores.json.
-
-    Args:
-        measures: By epoch, what `epbench.tulving.finetuning.measures.measure` has returned, and `epoch`.
-        steps: The records of training.jsonl.
-        plan: What was asked.
-        method: How the weights were trained, such as `all weights`.
-    """
+    """Put together the content of scores.json, from the measures by `epoch` and the records of training.jsonl."""
     ids = plan.trained_ids
     asked = _by_bin(plan.rows)
     trained = _by_bin([row for row in plan.rows if row["id"] in ids])
@@ -93,11 +86,8 @@ def tables(scores: Record) -> list[Table]:
     names = [*(f"f1_by_bin.{bin_}" for bin_ in bins), "simple_recall_score", "latest"]
     head = [*(f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in bins), "simple recall", "latest"]
     rows = [[epoch, *(narrow_cell(run, name) for name in names)] for epoch, run in runs.items()]
-    notes = [
-        f"Method: {scores['method']}. Epoch 0 is the model before training.",
-        *what_was_trained(scores),
-        *_notes(runs),
-    ]
+    method = f"Method: {scores['method']}. Epoch 0 is the model before training."
+    notes = [method, *what_was_trained(scores), *_notes(runs)]
     return [
         Table(["epoch", *head], rows, "F1 by matching chapters", notes),
         _groups_table(runs),
@@ -122,10 +112,8 @@ def _notes(runs: Mapping[str, Record]) -> list[str]:
 def _groups_table(runs: Mapping[str, Record]) -> Table:
     counts = {group: part["n"] for run in runs.values() for group, part in run["groups"].items()}
     groups = [group for group in _GROUPS if group in counts]
-    rows = [
-        [epoch, *(_group_cell(run["groups"][group]) for group in groups), str(run["n_failed"])]
-        for epoch, run in runs.items()
-    ]
+    cells = {epoch: [_group_cell(run["groups"][group]) for group in groups] for epoch, run in runs.items()}
+    rows = [[epoch, *cells[epoch], str(run["n_failed"])] for epoch, run in runs.items()]
     head = ["epoch", *(f"{_GROUPS[group]} ({counts[group]})" for group in groups), "failed"]
     return Table(head, rows, "Trained questions and others", [_GROUPS_NOTE])
 
@@ -139,13 +127,7 @@ def _group_cell(group: Record) -> str:
 
 
 def html_report(title: str, run: Record, scores: Record) -> str:
-    """The page of a run.
-
-    Args:
-        title: The name of the run.
-        run: The content of run.json.
-        scores: The content of scores.json.
-    """
+    """The page of a run, from the contents of run.json and scores.json."""
     return training_page(title, run, scores, figure(scores) + "".join(table.html() for table in tables(scores)))
 
 

@@ -69,11 +69,10 @@ def _normaliser() -> Callable[[str], str]:
 
 def normal(text: str) -> str:
     """Words and dates as the metric compares them, with slashed dates (month first) and months written like its dates."""
-    return _MONTH_ALONE.sub(_month_number, _normaliser()(_SLASHED.sub(r"\3-\1-\2", text)))
-
-
-def _month_number(match: re.Match[str]) -> str:
-    return f"{match[2]} {MONTHS.index(match[1].capitalize()) + 1:02}"
+    return _MONTH_ALONE.sub(
+        lambda match: f"{match[2]} {MONTHS.index(match[1].capitalize()) + 1:02}",
+        _normaliser()(_SLASHED.sub(r"\3-\1-\2", text)),
+    )
 
 
 def is_in(item: str, words: str) -> bool:
@@ -137,9 +136,7 @@ def _words_of(question: str) -> frozenset[str]:
     return frozenset(re.findall(r"[\w'’-]+", question.casefold()))
 
 
-@lru_cache(maxsize=512)
-def _normal_item(item: str) -> str:
-    return normal(item)
+_normal_item = lru_cache(maxsize=512)(normal)
 
 
 def is_half_in(item: str, entry: str, trace: str) -> bool:
@@ -180,9 +177,8 @@ class LexicalJudge:
         if not present and is_abstention(answer) and not guesses(judge_input):
             return Verdict([], [0.0] * len(judge_input.reference), [], "the answer says that it does not know")
         missing = [item for item in reference if item not in present]
-        entries = [
-            entry for entry in entries_of(judge_input, missing) if not any(is_in(item, entry) for item in present)
-        ]
+        listed = entries_of(judge_input, missing)
+        entries = [entry for entry in listed if not any(is_in(item, entry) for item in present)]
         halves: dict[str, str] = {}
         for item in missing:
             half = next((entry for entry in entries if is_half_in(item, entry, judge_input.trace)), None)

@@ -62,10 +62,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 VERDICT_SCHEMA = _object(
     {
         "items": {"type": "array", "items": {"type": "string"}},
-        "scores": {
-            "type": "array",
-            "items": _object({"number": {"type": "integer"}, "score": {"type": "number"}}),
-        },
+        "scores": {"type": "array", "items": _object({"number": {"type": "integer"}, "score": {"type": "number"}})},
         "reason": {"type": "string"},
     }
 )
@@ -74,39 +71,26 @@ ORDER_SCHEMA = _object({"order": {"type": "array", "items": {"type": "integer"}}
 
 @dataclass(frozen=True, slots=True)
 class JudgePrompts:
-    """A pack. Each text of rules comes before its case, followed by a blank line.
+    """A pack. Each text of rules comes before its case, followed by a blank line."""
 
-    Attributes:
-        system: The system message; may be empty.
-        rules: How items are found and scored, and the form of the reply.
-        case: Text around one answer. `{question}`; `{sought}`, what it asks for, or `{sort}` alone; the true items, numbered
-            as `{truth}`, or repeats included as `{truth_array}` (as numpy prints them) or `{truth_list}` (as Python does); the
-            `{answer}` with marked lines, or `{plain_answer}`; `{scores}`, the list of scores that is wanted.
-        no_truth: Replaces the true items where there are none.
-        order_rules: How the order is read.
-        order_case: The same about the order, each true item once, with `{items}`, those of the first reply, and
-            `{truth_indexes}`, from 0.
-        repair: Follows the case if a reply could not be used: `{problem}`.
-        order_system: The system message of the second call; None for the same.
-        sorts: By trace, what `{sort}` and `{sought}` say.
-        score: What stands for a score in `{scores}`.
-        account: What stands in `{scores}` for the text of a chapter, with its `{number}`.
-        reply: The fields of replies of another form: `items`, `scores` (a list of objects, each with one true item and its
-            score, in the order of the true items), `reason`, and `order` (indexes of true items from 0, or -1). No schema
-            goes along with such a request. Empty for our form.
-    """
-
-    system: str
-    rules: str
+    system: str  # the system message; may be empty
+    rules: str  # how items are found and scored, and the form of the reply
+    # Text around one answer. `{question}`; `{sought}`, what it asks for, or `{sort}` alone; the true items, numbered as
+    # `{truth}`, or repeats included as `{truth_array}` (as numpy prints them) or `{truth_list}` (as Python does); the
+    # `{answer}` with marked lines, or `{plain_answer}`; `{scores}`, the list of scores that is wanted.
     case: str
-    no_truth: str
-    order_rules: str
+    no_truth: str  # replaces the true items where there are none
+    order_rules: str  # how the order is read
+    # The same about the order, each true item once, with the `{items}` of the first reply and `{truth_indexes}` from 0
     order_case: str
-    repair: str
-    order_system: str | None = None
-    sorts: dict[str, str] = field(default_factory=dict)
-    score: str = "score"
-    account: str = "chapter {number}"
+    repair: str  # follows the case if a reply could not be used: `{problem}`
+    order_system: str | None = None  # the system message of the second call; None for the same
+    sorts: dict[str, str] = field(default_factory=dict)  # by trace, what `{sort}` and `{sought}` say
+    score: str = "score"  # what stands for a score in `{scores}`
+    account: str = "chapter {number}"  # what stands in `{scores}` for the text of a chapter, with its `{number}`
+    # The fields of replies of another form: `items`, `scores` (a list of objects, each with one true item and its
+    # score, in the order of the true items), `reason`, and `order` (indexes of true items from 0, or -1). No schema
+    # goes along with such a request. Empty for our form.
     reply: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -138,35 +122,25 @@ class JudgePrompts:
         return Request(id_, system, self.order_rules.format(), text, Sampling(max_tokens), schema=schema)
 
     def _known(self, judge_input: JudgeInput, reference: Sequence[str]) -> dict[str, Any]:
-        """What both calls may say."""
+        """What both calls may say. Every line of the answer is marked: none can pass for the rules, or end it."""
+        items = enumerate(judge_input.distinct_reference, 1)
         return {
             "question": judge_input.question,
-            "truth": self._numbered(judge_input),
+            "truth": "\n".join(f"{number}. {item}" for number, item in items) or self.no_truth,
             "truth_array": reference[0] if judge_input.trace == "full_details" and reference else _Array(reference),
             "truth_list": list(reference),
-            "answer": _quoted(judge_input.answer),
+            "answer": "\n".join(f"> {line}" for line in judge_input.answer.splitlines() or [""]),
             "plain_answer": judge_input.answer,
         }
-
-    def _numbered(self, judge_input: JudgeInput) -> str:
-        """The true items, each once, numbered from 1."""
-        items = enumerate(judge_input.distinct_reference, 1)
-        return "\n".join(f"{number}. {item}" for number, item in items) or self.no_truth
 
 
 _FIELDS = ("items", "scores", "reason", "order")
 
 
 def load_judge_prompts(source: Source | None = None) -> JudgePrompts:
-    """Load our pack, that of a TOML or JSON file with the same keys, or that of a file of wording.
-
-    Raises:
-        BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
-    """
-    kinds: dict[str, Any] = {
-        "sorts": dict[Trace, str],
-        "reply": dict[Literal["items", "scores", "reason", "order"], str],
-    }
+    """Load our pack, that of a TOML or JSON file with the same keys, or that of a file of wording; BadInput if it is not one."""
+    reply = dict[Literal["items", "scores", "reason", "order"], str]
+    kinds: dict[str, Any] = {"sorts": dict[Trace, str], "reply": reply}
     may_hold = _MAY_HOLD | {"account": ["number"]}
     pack = load_pack(source or OWN, JudgePrompts, _HOLDS, may_hold, kinds=kinds)
     for name, table, expected in (("sorts", pack.sorts, SORTS), ("reply", pack.reply, _FIELDS)):
@@ -187,11 +161,6 @@ class _Array:
         return str(np.array(self._items, dtype=object))
 
 
-def _quoted(answer: str) -> str:
-    """The answer with every line marked, so that no part of it can pass for the rules or for the end of the answer."""
-    return "\n".join(f"> {line}" for line in answer.splitlines() or [""])
-
-
 MAX_TOKENS = 2048
 
 
@@ -199,8 +168,6 @@ class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
     """Judges answers by a model.
 
     Args:
-        model: See `BaseModelJudge`.
-        prompts: The prompt pack; ours by default.
         calls: The journal of its calls where `judge` is given none, for who has no folder of a run.
         max_tokens: Most tokens of one reply, at least 1; a model that thinks aloud needs more.
     """
@@ -225,12 +192,8 @@ class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
     def requests(self, inputs: Sequence[JudgeInput]) -> list[Request]:
         """See `BaseModelJudge.requests`."""
         verdicts = [self.prompts.verdict_request(input_, input_.id, self.max_tokens) for input_ in inputs]
-        orders = [
-            self.prompts.order_request(input_, input_.id, self.max_tokens)
-            for input_ in inputs
-            if may_need_order(input_)
-        ]
-        return [*verdicts, *orders]
+        in_order = filter(may_need_order, inputs)
+        return [*verdicts, *(self.prompts.order_request(one, one.id, self.max_tokens) for one in in_order)]
 
     def verdict_on(self, judge_input: JudgeInput, id_: str, ask: Ask) -> Calls[Verdict]:
         """See `BaseModelJudge.verdict_on`."""

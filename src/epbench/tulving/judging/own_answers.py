@@ -32,20 +32,15 @@ _LINE = fields({"id": str}, dict.fromkeys(("answer", "failure"), str | None), ("
 
 @dataclass(frozen=True)
 class OwnAnswers:
-    """What somebody's system has said of some questions; to all others it has given no answer.
+    """What somebody's system has said of some questions; to all others it has given no answer."""
 
-    Attributes:
-        answers: The answers by the id of the question; none of them is empty.
-        failures: Why there is no answer, by the id of the question: requests that failed, which say nothing about what the
-            system remembers.
-        empty: Texts that only look like answers, such as `-`, by the id of the question; they count as no answer.
-        by_people: Whether people gave all of them.
-    """
-
-    answers: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)  # answers by the id of the question; none of them is empty
+    # Why there is no answer, by the id of the question: requests that failed, which say nothing about what the system
+    # remembers
     failures: dict[str, str] = field(default_factory=dict)
+    # Texts that only look like answers, such as `-`, by the id of the question; they count as no answer
     empty: dict[str, str] = field(default_factory=dict)
-    by_people: bool = False
+    by_people: bool = False  # whether people gave all of them
 
     @property
     def fingerprint(self) -> str:
@@ -54,19 +49,12 @@ class OwnAnswers:
 
 
 def is_empty(answer: str) -> bool:
-    """Whether an answer is empty, or has nothing to read in it; see `epbench.judges.replies.kind_of_reply`.
-
-    That is no answer. It is no abstention, either: a system that says nothing has not said that nothing happened.
-    """
+    """Whether an answer has nothing to read in it. A system that says nothing has not said either that nothing happened."""
     return kind_of_reply(answer) == "empty"
 
 
 def check_length(where: str, answer: str) -> None:
-    """Refuse an answer that is longer than any book.
-
-    Raises:
-        BadInput: The answer has more than `MAX_ANSWER` characters.
-    """
+    """Refuse an answer of more than `MAX_ANSWER` characters, which is longer than any book."""
     if len(answer) > MAX_ANSWER:
         raise BadInput(f"{where}: expected at most {MAX_ANSWER:,} characters, found {len(answer):,}")
 
@@ -116,11 +104,9 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
             failures.pop(record["id"], None)
     if not answers and not failures:
         raise BadInput(f"{path}: expected answers, found none")
-    empty = {id_: answer for id_, answer in answers.items() if is_empty(answer)}
-    filled = {id_: answer for id_, answer in answers.items() if id_ not in empty}
-    return OwnAnswers(
-        filled, failures, {id_: answer for id_, answer in empty.items() if answer.strip()}, all(by_people)
-    )
+    filled = {id_: answer for id_, answer in answers.items() if not is_empty(answer)}
+    empty = {id_: answer for id_, answer in answers.items() if id_ not in filled and answer.strip()}
+    return OwnAnswers(filled, failures, empty, all(by_people))
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -138,13 +124,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:
-    """Put answers that were made for a judge into the journal; an empty answer is journaled as a failure.
-
-    Args:
-        folder: The folder of an open run.
-        answers: The answers by the id of the question.
-        source: Where they come from; it is part of their keys.
-    """
+    """Journal answers made for a judge, by the id of the question and with their source; an empty one is a failure."""
     own_answers = OwnAnswers(
         {id_: answer for id_, answer in answers.items() if not is_empty(answer)},
         {id_: EMPTY for id_, answer in answers.items() if is_empty(answer)},
@@ -153,14 +133,7 @@ def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> Non
 
 
 def record_own_answers(folder: Path, own: OwnAnswers, ids: Sequence[str], source: str) -> None:
-    """Put somebody's answers into the journal.
-
-    Args:
-        folder: The folder of an open run.
-        own: The answers and failures. Questions that have neither are journaled as missing, which counts as wrong.
-        ids: The ids of the questions that the run asks.
-        source: Where the answers come from; it is part of their keys.
-    """
+    """Journal somebody's answers and failures, and the other questions as missing, which is wrong; keys have the source."""
     journal = Journal(folder / ANSWERS)
     for id_ in ids:
         answer = own.answers.get(id_)

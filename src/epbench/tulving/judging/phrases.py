@@ -35,21 +35,13 @@ _LINKS = SMALL_WORDS | {"from", "by", "into", "over", "under", "around", "near",
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A part of an answer.
+    """A part of an answer."""
 
-    Attributes:
-        text: The part, as the answer words it.
-        words: The same, normalised.
-        line: Number of its line.
-        start: Where in the line the clauses begin that it is taken from, in characters.
-        end: Where they end.
-    """
-
-    text: str
-    words: str
-    line: int
-    start: int
-    end: int
+    text: str  # the part, as the answer words it
+    words: str  # the same, normalised
+    line: int  # number of its line
+    start: int  # where in the line the clauses begin that it is taken from, in characters
+    end: int  # where they end
 
     @property
     def is_name(self) -> bool:

@@ -25,13 +25,7 @@ from epbench.tulving.events.events import Event
 
 Rating = Literal["Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible"]
 
-RATINGS: tuple[Rating, ...] = (
-    "Realistic",
-    "Moderately realistic",
-    "Somewhat realistic",
-    "Non-realistic",
-    "Impossible",
-)
+RATINGS: tuple[Rating, ...] = ("Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible")
 MAX_TOKENS = 512
 
 _SCHEMA: dict[str, Any] = {
@@ -44,19 +38,12 @@ _SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class RealismPrompts:
-    """The texts of the judge.
+    """The texts of the judge."""
 
-    Attributes:
-        system: The system message.
-        rules: The grades and the form of the reply; a blank line follows.
-        case: Text around one event: `{date}`, `{space}`, `{entity}`, `{content}`, `{detail}`.
-        repair: Follows the event if a reply could not be used: `{problem}`.
-    """
-
-    system: str
-    rules: str
-    case: str
-    repair: str
+    system: str  # the system message
+    rules: str  # the grades and the form of the reply; a blank line follows
+    case: str  # text around one event: `{date}`, `{space}`, `{entity}`, `{content}`, `{detail}`
+    repair: str  # follows the event if a reply could not be used: `{problem}`
 
     @property
     def hash(self) -> str:
@@ -65,25 +52,16 @@ class RealismPrompts:
 
 
 def load_realism_prompts(path: Path | None = None) -> RealismPrompts:
-    """Load our texts, or those of a TOML or JSON file with the same keys.
-
-    Raises:
-        BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
-    """
+    """Load our texts, or those of a TOML or JSON file with the same keys and placeholders; BadInput if it is not one."""
     holds = {"case": ["date", "space", "entity", "content", "detail"], "repair": ["problem"]}
     return load_pack(path or packaged("epbench.tulving", "realism.toml"), RealismPrompts, holds)
 
 
 @dataclass(frozen=True, slots=True)
 class RatedEvent:
-    """An event to be rated.
+    """An event to be rated."""
 
-    Attributes:
-        chapter: The number of the chapter that tells it; the rating does not depend on it.
-        event: The event.
-    """
-
-    chapter: int
+    chapter: int  # the number of the chapter that tells it; the rating does not depend on it
     event: Event
 
     def key(self, judge: JudgeIdentity) -> str:
@@ -102,13 +80,7 @@ class RealismVerdict:
 
 
 class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
-    """Rates events by a model, one call for each.
-
-    Args:
-        model: See `BaseModelJudge`.
-        prompts: Ours by default.
-        max_tokens: Most tokens of one reply, at least 1; a model that thinks aloud needs more.
-    """
+    """Rates events by a model, one call for each."""
 
     advice = "allow fewer tokens per reply, or choose another judge"
 
@@ -133,11 +105,7 @@ class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
 
 
 def read_rating(reply: str) -> RealismVerdict:
-    """Read a reply; prose and fences around the JSON, upper and lower case, and blanks for hyphens do not matter.
-
-    Raises:
-        UnusableReply: There is no object with a rating, a field is repeated, or the rating is none of the five.
-    """
+    """Read a reply, or raise UnusableReply; what surrounds the JSON, case, and blanks for hyphens do not matter."""
     reply_object = last_object_with(reply, "rating")
     value, reason = reply_object["rating"], reply_object.get("reason", "")
     grade = " ".join(value.replace("-", " ").split()).lower() if isinstance(value, str) else None

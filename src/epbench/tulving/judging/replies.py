@@ -16,40 +16,29 @@ from epbench.models.json_replies import last_object_with, number_of
 
 
 def read_verdict(reply: str, n: int) -> tuple[list[str], list[float], str]:
-    """Read the reply to a first call.
-
-    Args:
-        reply: The reply as it came.
-        n: Number of different true items, from 0; if there are none, scores are ignored.
-
-    Returns:
-        The items, stripped of blanks; one score per true item, in their order; the reason.
+    """Read the reply to a first call: the items, stripped of blanks; one score for each of n true items, if any; the reason.
 
     Raises:
-        UnusableReply: There is no such object, a field is repeated, an item is not a text, a score is not a number from 0 to
-            1, or there is not exactly one score for each true item.
+        UnusableReply: There is no such object, a field is repeated, an item is not a text, a score is not a number from 0
+            to 1, or there is not exactly one score for each true item.
     """
     reply_object = last_object_with(reply, "items", *(["scores"] if n else []))
-    items = _list(reply_object, "items")
-    for item in items:
-        if not isinstance(item, str):
-            raise UnusableReply(f"an item is {_shown(item)}, a text is expected")
+    items = _stripped(_list(reply_object, "items"))
     scores = _scores(_list(reply_object, "scores"), n) if n else []
     reason = reply_object.get("reason", "")
-    return [item.strip() for item in items if item.strip()], scores, reason if isinstance(reason, str) else ""
+    return items, scores, reason if isinstance(reason, str) else ""
 
 
 def read_named(reply: str, reference: Sequence[str], named: Mapping[str, str]) -> tuple[list[str], list[float], str]:
     """Read the reply to a first call in a form of which `named` names the fields; see `JudgePrompts.reply`.
 
     Raises:
-        UnusableReply: There is no such object, an item is not a text, or there is not one object with a score from 0 to 1 for
-            each true item, repeats included. The first score of a repeated one counts.
+        UnusableReply: There is no such object, an item is not a text, or there is not one object with a score from 0 to 1
+            for each true item, repeats included. The first score of a repeated one counts.
     """
     found = last_object_with(reply, named["items"], named["scores"])
-    items, entries = _list(found, named["items"]), _list(found, named["scores"])
-    if wrong := [item for item in items if not isinstance(item, str)]:
-        raise UnusableReply(f"an item is {_shown(wrong[0])}, a text is expected")
+    listed, entries = _list(found, named["items"]), _list(found, named["scores"])
+    items = _stripped(listed)
     values = [
         number_of(next(iter(entry.values()))) if isinstance(entry, dict) and len(entry) == 1 else None
         for entry in entries
@@ -62,19 +51,11 @@ def read_named(reply: str, reference: Sequence[str], named: Mapping[str, str]) -
         )
     by_item = dict(zip(reversed(reference), reversed(scores), strict=True))
     reason = found.get(named["reason"], "")
-    return (
-        [item.strip() for item in items if item.strip()],
-        [by_item[item] for item in dict.fromkeys(reference)],
-        reason if isinstance(reason, str) else "",
-    )
+    return items, [by_item[item] for item in dict.fromkeys(reference)], reason if isinstance(reason, str) else ""
 
 
 def read_indexes(reply: str, n: int, name: str) -> list[int]:
-    """Read the reply to a second call that lists indexes from 0 in a field; whatever is none of n true items is left out.
-
-    Raises:
-        UnusableReply: There is no such list of whole numbers.
-    """
+    """Read indexes from 0 in a field of the reply to a second call; whatever is none of n true items is left out."""
     numbers = [number_of(entry) for entry in _list(last_object_with(reply, name), name)]
     if any(number is None or number != int(number) for number in numbers):
         raise UnusableReply(f"{name} has something else than whole numbers")
@@ -82,19 +63,9 @@ def read_indexes(reply: str, n: int, name: str) -> list[int]:
 
 
 def read_order(reply: str, n: int) -> list[int]:
-    """Read the reply to a second call.
+    """Read the reply to a second call: the numbers of the n true items, from 0, in the order of the answer, each once.
 
-    Args:
-        reply: The reply as it came.
-        n: Number of different true items.
-
-    Returns:
-        Numbers of the true items, from 0, in the order of the answer, each once; a repeated one counts where it comes
-        first.
-
-    Raises:
-        UnusableReply: There is no such object, a field is repeated, or something in the order is not the number of a true
-            item.
+    UnusableReply if there is no such object, a field is repeated, or something in the order is not the number of a true item.
     """
     positions: list[int] = []
     for entry in _list(last_object_with(reply, "order"), "order"):
@@ -128,6 +99,12 @@ def _number_of_item(value: Any, n: int) -> int | None:
     """A whole number from 1 to n, or None."""
     number = number_of(value)
     return int(number) if number is not None and 1 <= number <= n and number == int(number) else None
+
+
+def _stripped(items: list[Any]) -> list[str]:
+    if wrong := [item for item in items if not isinstance(item, str)]:
+        raise UnusableReply(f"an item is {_shown(wrong[0])}, a text is expected")
+    return [item.strip() for item in items if item.strip()]
 
 
 def _list(reply_object: dict[str, Any], key: str) -> list[Any]:

@@ -1,17 +1,14 @@
 """The judge of meanings: places and contents match by the similarity of their sentence embeddings.
 
-An item that stands in the answer scores 1, as with the judge of words; so does one that a phrase of the answer is
-similar enough to, and 0.5 is for a phrase that is less similar or says a part of the item. A phrase counts for one
-item, the most similar. Dates, people, abstentions and guesses follow the rules of the judge of words, and so do
-accounts of a chapter. What the answer denies (`not A, but B`) is no item of it.
+An item that stands in the answer scores 1, as with the judge of words; so does one that a phrase of the answer is similar
+enough to, and 0.5 is for a phrase that is less similar or says a part of the item. A phrase counts for one item, the most
+similar. Dates, people, abstentions, guesses and accounts of a chapter follow the rules of the judge of words. What the
+answer denies (`not A, but B`) is no item of it: rules look at a negation directly before a name, a verdict directly after
+it (`A can be ruled out`), and the clause of a likely mistake before a `but` (`one could take it for A, but …`).
 
 The rules for denials and initials were written by somebody who knew how the calibration set words its answers; the
-thresholds were chosen on other paraphrases, by the same author. What counts as a phrase was corrected twice after a
-look at verdicts: text around a list (calibration set) and words before a name (published archive) had matched items.
-
-Denials. The rules for `not A, but B` look at words around a name, not at meanings: a negation directly before it, a
-verdict directly after it (`A can be ruled out`), and the clause of a likely mistake before a `but` (`one could take it
-for A, but …`).
+thresholds were chosen on other paraphrases, by the same author. What counts as a phrase was corrected twice after a look
+at verdicts: text around a list (calibration set) and words before a name (published archive) had matched items.
 """
 
 from __future__ import annotations
@@ -61,12 +58,7 @@ _INPUTS = 64  # whose texts are embedded together; their verdicts follow
 
 
 class SimilarityJudge:
-    """Judge by sentence embeddings.
-
-    Args:
-        name: Name of the judge.
-        load: Loads the embedder. It is called when the judge's identity or a verdict is asked for, not before.
-    """
+    """Judge by sentence embeddings; `load` loads the embedder when the judge's identity or a verdict is first asked for."""
 
     setup = ""
     rules = "similarity-1"  # a change of a rule or a threshold needs a new version
@@ -78,11 +70,7 @@ class SimilarityJudge:
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedder, loaded.
-
-        Raises:
-            BadInput: The model or a package is missing.
-        """
+        """The embedder, loaded; BadInput if the model or a package is missing."""
         return self._load()
 
     @cached_property
@@ -164,28 +152,18 @@ class _Match:
 
 
 class _Reading:
-    """What can be said of an answer before anything is embedded.
-
-    Attributes:
-        judge_input: The answer as it was given.
-        by_words: What the judge of words is asked instead; None for places and contents.
-        names_nothing: Whether the answer abstains, or denies all that it names.
-        found: The true items that stand in the answer, in its order.
-        missing: The others.
-        words: The answer without what it denies, normalised.
-        phrases: What in the answer may name the missing items.
-        entries: What the answer lists; see `entries_of`.
-    """
+    """What can be said of an answer before anything is embedded."""
 
     def __init__(self, judge_input: JudgeInput) -> None:
         self.judge_input = judge_input
-        self.by_words: JudgeInput | None = judge_input
-        self.names_nothing, self.phrases = False, list[Phrase]()
-        self.missing = list[str]()
+        self.by_words: JudgeInput | None = judge_input  # for the judge of words; None for places and contents
+        self.names_nothing = False  # whether the answer abstains, or denies all that it names
+        self.missing = list[str]()  # the true items that do not stand in the answer
+        self.phrases = list[Phrase]()  # what in the answer may name these
         if judge_input.trace == "full_details":
             return
         asserted = replace(judge_input, answer=without_denials(judge_input.answer))
-        self.words = normal(asserted.answer)
+        self.words = normal(asserted.answer)  # without what it denies
         if asserted != judge_input and set(self.words.split()) <= _NOTHING_LEFT:
             asserted = replace(asserted, answer="")
         self.by_words = asserted
@@ -193,7 +171,8 @@ class _Reading:
             return
         self.by_words = None
         reference = judge_input.distinct_reference
-        self.found = sorted((item for item in reference if is_in(item, self.words)), key=self._position)
+        present = (item for item in reference if is_in(item, self.words))
+        self.found = sorted(present, key=lambda item: position(item, self.words))
         self.missing = [item for item in reference if item not in self.found]
         self.names_nothing = not asserted.answer or (
             not self.found and is_abstention(judge_input.answer) and not guesses(asserted)
@@ -202,12 +181,7 @@ class _Reading:
             self.entries = entries_of(asserted, self.missing)
             if self.missing:
                 phrases = phrases_of(asserted.answer, asserted.question)
-                self.phrases = [
-                    phrase for phrase in phrases if not any(is_in(item, phrase.words) for item in self.found)
-                ]
-
-    def _position(self, item: str) -> int:
-        return position(item, self.words)
+                self.phrases = [one for one in phrases if not any(is_in(item, one.words) for item in self.found)]
 
     @property
     def pairs(self) -> Iterable[tuple[str, str]]:
@@ -227,10 +201,8 @@ def _is_part(words: str, item: str) -> bool:
 def _initials(item: str) -> set[str]:
     """`moma` and `mma` for `Museum of Modern Art`; nothing for less than three words."""
     words = normal(item).split()
-    with_small, without = (
-        "".join(word[0] for word in chosen) for chosen in (words, [w for w in words if w not in SMALL_WORDS])
-    )
-    return {initials for initials in (with_small, without) if len(initials) >= 3}
+    both = words, [word for word in words if word not in SMALL_WORDS]
+    return {initials for chosen in both if len(initials := "".join(word[0] for word in chosen)) >= 3}
 
 
 def _holds(entry: str, words: str) -> bool:
@@ -290,11 +262,7 @@ class Similarities:
         self._vectors: dict[str, Vector] = {}
 
     def prepare(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Embed what these pairs need and what has no vector yet.
-
-        Args:
-            pairs: An item and a phrase each, normalised.
-        """
+        """Embed what pairs of a normalised item and phrase need and what has no vector yet."""
         import numpy as np
 
         texts = dict.fromkeys(text for pair in pairs for text in (*pair, *_without_shared(*pair)) if text)

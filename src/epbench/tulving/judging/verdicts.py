@@ -31,25 +31,15 @@ from epbench.tulving.questions.templates import Get, Trace
 
 @dataclass(frozen=True, slots=True)
 class JudgeInput:
-    """One answer to be judged.
+    """One answer to be judged."""
 
-    Attributes:
-        id: Id of the question.
-        question: As the reader was asked.
-        trace: Kind of the items asked for.
-        get: Which of them are asked for.
-        reference: The true items, repeats included; empty where nothing matches the question.
-        answer: As the reader gave it.
-        chapter: The number of the chapter where its text is the true item; for wording that names it.
-    """
-
-    id: str
-    question: str
-    trace: Trace
-    get: Get
-    reference: tuple[str, ...]
-    answer: str
-    chapter: int | None = None
+    id: str  # id of the question
+    question: str  # as the reader was asked
+    trace: Trace  # kind of the items asked for
+    get: Get  # which of them are asked for
+    reference: tuple[str, ...]  # the true items, repeats included; empty where nothing matches the question
+    answer: str  # as the reader gave it
+    chapter: int | None = None  # the number of the chapter where its text is the true item; for wording that names it
 
     @property
     def distinct_reference(self) -> tuple[str, ...]:
@@ -64,19 +54,12 @@ class JudgeInput:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge found in an answer; the names of the fields are those in the journal.
+    """What a judge found in an answer; the names of the fields are those in the journal."""
 
-    Attributes:
-        items: The items of the requested kind in the answer; empty for an abstention.
-        scores: For each true item, repeats included, a number in [0, 1].
-        order: The true items that were found, in the order of the answer.
-        reason: Why, in a few words.
-    """
-
-    items: Sequence[str]
-    scores: Sequence[float]
-    order: Sequence[str]
-    reason: str
+    items: Sequence[str]  # the items of the requested kind in the answer; empty for an abstention
+    scores: Sequence[float]  # for each true item, repeats included, a number in [0, 1]
+    order: Sequence[str]  # the true items that were found, in the order of the answer
+    reason: str  # why, in a few words
 
 
 Judge: TypeAlias = protocol.Judge[JudgeInput, Verdict]
@@ -84,43 +67,27 @@ Judge: TypeAlias = protocol.Judge[JudgeInput, Verdict]
 
 @dataclass(frozen=True, slots=True)
 class QuestionToScore:
-    """What decides which scores a question counts for; all that is known of a question that was lost.
+    """What decides which scores a question counts for; all that is known of a question that was lost."""
 
-    Attributes:
-        id: The id of the question.
-        get: What the question asks for: all items, the latest, or all in chronological order.
-        bin: The bin of the number of matching chapters.
-        n_chapters: The number of matching chapters.
-        cue: The given values of time, space, entity and content, None where not given. Questions with one cue are one
-            cluster.
-        reference: The true items, repeats included.
-        links: Over how many links from chapter to chapter the answer follows; None at level 1.
-    """
-
-    id: str
-    get: Get
-    bin: str
-    n_chapters: int
+    id: str  # the id of the question
+    get: Get  # what the question asks for: all items, the latest, or all in chronological order
+    bin: str  # the bin of the number of matching chapters
+    n_chapters: int  # the number of matching chapters
+    # The given values of time, space, entity and content, None where not given. Questions with one cue are one cluster.
     cue: tuple[str | None, ...]
-    reference: Sequence[str]
+    reference: Sequence[str]  # the true items, repeats included
+    # Over how many links from chapter to chapter the answer follows; None at level 1
     links: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswer(QuestionToScore):
-    """One question with the verdict on its answer.
+    """One question with the verdict on its answer."""
 
-    Attributes:
-        items: The items found in the answer.
-        scores: The score of each true item, 0 to 1.
-        order: The true items found, in the order of the answer; only used for chronological questions.
-        missing: Whether there was no answer, which is wrong.
-    """
-
-    items: Sequence[str]
-    scores: Sequence[float]
-    order: Sequence[str]
-    missing: bool = False
+    items: Sequence[str]  # the items found in the answer
+    scores: Sequence[float]  # the score of each true item, 0 to 1
+    order: Sequence[str]  # the true items found, in the order of the answer; only used for chronological questions
+    missing: bool = False  # whether there was no answer, which is wrong
 
 
 JudgedRecord = tuple[Record, JudgeInput, Record | None]
@@ -189,13 +156,7 @@ def missing_verdict(reference: Sequence[str]) -> Record:
 
 
 def lost_questions(rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeats: int) -> list[QuestionToScore]:
-    """The questions of a run that have no verdict, each once for every repeat that is missing.
-
-    Args:
-        rows: The questions that the run asked.
-        verdicts: The judged answers.
-        repeats: How often the run asked each question, at least 1.
-    """
+    """The questions of a run that have no verdict, each once for every one of its `repeats` that is missing."""
     n_judged = Counter(verdict.id for verdict in verdicts)
     return [QuestionToScore(**_to_score(row)) for row in rows for _ in range(repeats - n_judged[row["id"]])]
 
@@ -208,14 +169,9 @@ def _to_score(row: Row) -> dict[str, Any]:
 
 
 def judgement_records(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[JudgedRecord]:
-    """All answers to these rows, as in `given_answers`, with what the journal says of the judge's reading of each.
+    """All answers to these rows, as in `given_answers`, each with the record of the verdict or of the judge's failure, if any.
 
-    Returns:
-        The record of the answer, what the judge was given, and the record of the verdict or of the judge's failure; None
-        for an answer that the judge has not read.
-
-    Raises:
-        BadInput: A verdict has another number of scores than there are true items, or a score outside 0 to 1.
+    BadInput if a verdict has another number of scores than there are true items, or a score outside 0 to 1.
     """
     journal = read_journal(folder / JUDGEMENTS)
     records: list[JudgedRecord] = []
@@ -257,10 +213,9 @@ def given_answers(
 ) -> list[tuple[Record, JudgeInput]]:
     """The journaled answers to these rows, without failures, in the order of the rows and of the repeats.
 
-    With `missing`, questions that a file of answers leaves out are among them, each with an empty answer.
-
-    Of several answers to one repeat of a question the last one counts: a memory system whose memories have changed is
-    asked again, under another key.
+    With `missing`, questions that a file of answers leaves out are among them, each with an empty answer. Of several
+    answers to one repeat of a question the last one counts: a memory system whose memories have changed is asked again,
+    under another key.
     """
     position = {row["id"]: i for i, row in enumerate(rows)}
     latest = {
@@ -279,23 +234,12 @@ def judge_failures(folder: Path, judge: Judge) -> dict[str, int]:
 
 
 def plan_in_advance(judge: Judge, rows: Sequence[Row], max_tokens: int, repeats: int = 1) -> list[str]:
-    """What judging the answers to these rows costs at most, before there are any; see `plan_lines`.
-
-    Args:
-        judge: The judge.
-        rows: The questions.
-        max_tokens: The most tokens of an answer.
-        repeats: How often each question is asked, at least 1.
-    """
+    """What judging the answers to these rows, of up to `max_tokens`, costs at most, before there are any; see `plan_lines`."""
     return plan_lines(judge, [judge_input(row, "") for row in rows], repeats=repeats, answer_tokens=max_tokens)
 
 
 def plan_lines(judge: Judge, inputs: Sequence[JudgeInput], *, repeats: int = 1, answer_tokens: int = 0) -> list[str]:
-    """What judging these inputs costs at most, one line per number; the arguments are those of `BaseModelJudge.plan`.
-
-    Raises:
-        BadInput: An input does not fit the judge's window.
-    """
+    """What judging these inputs costs at most, a line for each number, as `BaseModelJudge.plan`; BadInput if one does not fit."""
     who = f"judge {name_without_weights(judge)}: {len(inputs) * repeats:,} verdicts"
     if not isinstance(judge, BaseModelJudge):
         return [f"{who}, no tokens"]
@@ -306,17 +250,7 @@ def plan_lines(judge: Judge, inputs: Sequence[JudgeInput], *, repeats: int = 1, 
 
 
 def check_all_judged(folder: Path, rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], judge: Judge) -> None:
-    """Refuse to replace the scores of one judge by those of another that has not judged every answer.
-
-    Args:
-        folder: Folder of the run.
-        rows: The questions that the run asked.
-        verdicts: This judge's verdicts on the answers to them.
-        judge: The judge that gave them.
-
-    Raises:
-        RunFailed: A verdict is missing, and the run has scores by another judge. The message says how many are missing.
-    """
+    """Refuse to replace the scores of one judge by those of another that has not judged every answer; RunFailed says how many."""
     n_answers, previous = len(given_answers(folder, rows, judge)), judge_of_scores(folder)
     missing = n_answers - sum(not verdict.missing for verdict in verdicts)
     if missing and previous not in (None, identity_of(judge)):

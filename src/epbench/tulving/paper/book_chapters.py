@@ -119,9 +119,7 @@ def _side_by_side(books: list[Record]) -> list[Record]:
         return PROPERTIES.index(kind[0]), 0 if kind[0] == "style" else len(kind[1]), kind[1]
 
     about = [{name: value for name, value in book.items() if "." not in name} for book in books]
-    kinds = sorted(
-        (tuple(name.split(".", 1)) for name in {name for book in books for name in book if "." in name}), key=place
-    )
+    kinds = sorted({tuple(name.split(".", 1)) for book in books for name in book if "." in name}, key=place)
     return [
         {**who, "property": what, "value": value, "chapters": book.get(f"{what}.{value}", 0)}
         for what, value in kinds
@@ -186,14 +184,8 @@ def _positions(name: str, title: str, books: Sequence[PaperBook], notes: Sequenc
         summed.append({**about, "n": len(places), **quantiles})
         numbered = zip(book.chapters, places, strict=True)
         points += [{**about, "chapter": chapter.number, "position": place} for chapter, place in numbered]
-    quantile_columns = (Column(f"{q:.0%} quantile", f"q{q}") for q in QUANTILES)
-    columns = [
-        BOOK,
-        Column("relative to", "span", text=True),
-        *texts("fact"),
-        Column("chapters", "n"),
-        *quantile_columns,
-    ]
+    columns = [BOOK, Column("relative to", "span", text=True), *texts("fact"), Column("chapters", "n")]
+    columns += [Column(f"{q:.0%} quantile", f"q{q}") for q in QUANTILES]
     about_positions = (
         "A position is the middle of the first occurrence, in any case, divided by the length in characters: 0 is the "
         "beginning of the book, chapter or paragraph, 1 its end. The figure shows the share of chapters that have told a "

@@ -32,13 +32,8 @@ MOST_STOPS = 24
 def path_figures(books: Sequence[PaperBook], entity: str | None = None) -> list[Exhibit | Missing]:
     """Return Figure 6 for every book whose spaces have coordinates, and what is missing for the others.
 
-    Args:
-        books: The books.
-        entity: Whose path is shown; books that do not tell of this person are left out. None for the person with the most
-            events in a book, up to `MOST_STOPS`; of several the first one.
-
-    Raises:
-        BadInput: No book tells of this person.
+    It shows the path of the person, and BadInput says that no book tells of them; by default, in each book, of the first
+    one with the most events, up to `MOST_STOPS`.
     """
     people = [(book, Counter(chapter.event.entity for chapter in book.chapters)) for book in books]
     people = [(book, counts) for book, counts in people if entity is None or entity in counts]
@@ -65,9 +60,8 @@ def _path(name: str, book: PaperBook, person: str) -> Exhibit | Missing:
     unknown = sorted({str(stop["space"]) for stop in records if not _point(stop)})
     if not any(map(_point, records)):
         whose = f"the universe {book.universe}" if book.universe else "its universe"
-        return Missing(
-            name, _TITLE_6, f"coordinates of the spaces of {book.marked}: {whose} has none that are known here"
-        )
+        needs = f"coordinates of the spaces of {book.marked}: {whose} has none that are known here"
+        return Missing(name, _TITLE_6, needs)
     notes = [f"The path of {person} in {book.marked}, in the order of the dates; chapters are in another order."]
     notes += [f"Not on the map, since their coordinates are unknown: {', '.join(unknown)}."] if unknown else []
 

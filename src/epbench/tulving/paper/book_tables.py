@@ -161,11 +161,7 @@ _OFTEN = "umber of items that occur once, twice, three to five times, or six tim
 def expected_counts(
     n_events: int, universe_size: int = PUBLISHED_SIZE, distribution: Distribution = "geometric"
 ) -> dict[str, Estimate]:
-    """Draw events `REPEATS` times, by the truncated law of `draw_events` or uniformly, and count the items of each bin.
-
-    Returns:
-        By bin (`1`, `2`, `3-5`, `6+`), the mean number of items and its sample deviation over the repetitions.
-    """
+    """Draw events `REPEATS` times by a law of `draw_events`: how many items fall in each bin, and the sample deviation."""
     import numpy as np
 
     rng = np.random.default_rng([0, n_events, universe_size, DISTRIBUTIONS.index(distribution)])

@@ -153,16 +153,9 @@ def of_cells(names: Sequence[str], cells: Iterable[tuple[str, ...]], *columns: s
 
 
 def read_books(datasets: Sequence[str] = (), archive: Path | None = None) -> list[PaperBook]:
-    """Read books.
+    """Read books: datasets in their order, and those of an archive; the report and the card are read from folders only.
 
-    Args:
-        datasets: Names on the Hub such as `epbench/short`, or folders of datasets. The report on the writing and the
-            command on the card are read from a folder only.
-        archive: A published archive, as a zip or a folder; None for no published books.
-
-    Returns:
-        The datasets in their order, then the books of the archive by path. Books that would have one label are told apart
-        by their writers, by their seeds, and else by what the user gave.
+    Books that would have one label are told apart by their writers, by their seeds, and else by what the user gave.
 
     Raises:
         BadInput: A dataset is given twice, does not exist or is not a Tulving book, a file in its folder is damaged, or
@@ -225,8 +218,9 @@ def _published(archive: Archive, book: ReleasedBook) -> PaperBook:
 
 # A dataset of one's own, from its rows, its title, its card and its report
 
+_PARTS = ("location", "entity", "content", "detail")
 _CHAPTER = fields(
-    dict.fromkeys(("date", "location", "entity", "content", "detail", "style", "text"), str)
+    dict.fromkeys(("date", *_PARTS, "style", "text"), str)
     | {"chapter": Whole, "n_paragraphs": Whole, "secondary_entities": list[str]}
 )
 
@@ -302,7 +296,5 @@ def _chapter(row: dict[str, Any], where: str) -> Chapter:
         raise BadInput(
             f"{where}, field 'date': expected a date such as 2024-05-07, found {shown(row['date'])}"
         ) from None
-    event = Event(day, row["location"], row["entity"], row["content"], row["detail"])
-    return Chapter(
-        row["chapter"], event, row["style"], row["n_paragraphs"], row["text"], tuple(row["secondary_entities"])
-    )
+    event, secondary = Event(day, *(row[part] for part in _PARTS)), tuple(row["secondary_entities"])
+    return Chapter(row["chapter"], event, row["style"], row["n_paragraphs"], row["text"], secondary)

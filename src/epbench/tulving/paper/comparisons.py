@@ -146,15 +146,11 @@ def _estimation_plot(name: str, title: str, found: Matched) -> Exhibit:
         before, after = f1[one].tolist(), f1[other].tolist()
         difference = paired_estimate(before, after, events)
         low, high = difference.interval
-        of_before: dict[str, Value] = {
-            "before": runs[one].label,
-            "before_source": runs[one].source,
-            "before_mean": means[one],
-        }
+        of_before: dict[str, Value] = {"before": runs[one].label, "before_source": runs[one].source}
         found_here = {"difference_mean": difference.mean, "difference_low": low, "difference_high": high}
         smallest = smallest_difference_of_means(difference.differences, paired=True)
-        about = {**runs[other].columns(), **of_before, "mean": means[other], "n": difference.n}
-        rows.append({**about, **found_here, "smallest": smallest})
+        both = {"before_mean": means[one], "mean": means[other], "n": difference.n}
+        rows.append({**runs[other].columns(), **of_before, **both, **found_here, "smallest": smallest})
         names = [fill(runs[column].who, 16) for column in (one, other)]  # in lines that fit beside one another
         groups[f"{len(rows)}: {difference.mean:+.3f}"] = names[0], before, names[1], after, difference
     shown = "{difference_mean:+.3f} ({difference_low:+.3f} to {difference_high:+.3f})"

@@ -61,11 +61,7 @@ MOST_ROWS = 60  # more cannot be read in one figure
 
 
 def grouped(lines: Sequence[Line], by: Sequence[str]) -> Exhibit:
-    """Mean F1 of all questions that share their values of some columns, one or more of `GROUPABLE`, for each run.
-
-    Raises:
-        BadInput: There is no run or no column, a column is named twice, or questions cannot be grouped by it.
-    """
+    """Mean F1 of all questions that share their values of some columns, one or more of `GROUPABLE`, for each run."""
     _check(lines, by)
     rows: list[dict[str, Value]] = []
     for line in lines:

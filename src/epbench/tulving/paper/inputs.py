@@ -84,16 +84,10 @@ class Inputs:
 
 
 def read_runs(folders: Sequence[Path], source: Source = "own") -> list[Line]:
-    """Read the folders of finished runs, and of trainings on the questions of a book.
+    """Read the folders of finished runs of Tulving books, and of trainings on the questions of a book.
 
-    Args:
-        folders: The folders. Two runs of one name are told apart by their whole paths. A training stands for the runs that
-            measured its epochs, without those in which no question was answered; after the first epoch, their memory is
-            `fine-tuned`.
-        source: Whether they are one's own or were made from a released archive.
-
-    Raises:
-        BadInput: A folder holds no finished run of a Tulving book, or a file in it is damaged.
+    Two runs of one name are told apart by their whole paths. A training stands for the runs that measured its epochs,
+    without those in which no question was answered; after the first epoch, their memory is `fine-tuned`.
     """
     runs = {
         _read(label, folder, source): read_run(folder)["identity"].get("chapters")

@@ -110,10 +110,8 @@ def _floors(bins: Collection[str], questions: pd.DataFrame | None = None) -> dic
 def naming_everything(bins: Collection[str], questions: pd.DataFrame | None = None) -> dict[str, float]:
     """The scores of the baseline `everything`; see `epbench.tulving.reader.everything`. It never gives a full account.
 
-    Args:
-        bins: The bins of the questions with get = all.
-        questions: The rows of questions.parquet. Without any, as of a reported row, it counts as right in all bins but 0, and
-            its harsh F1 is left out.
+    Without rows of questions.parquet, as of a reported row, it counts as right in all `bins` of get = all but 0, and has
+    no harsh F1.
     """
     if questions is None or questions.empty:
         recall = sum(bin_ != "0" for bin_ in bins) / len(bins) if bins else 0.0

@@ -50,15 +50,10 @@ def exhibits(
     """Make the tables and figures of runs, reported rows and books.
 
     Args:
-        inputs: The runs and the reported rows.
-        books: The books.
         realism: How realistic the event of each chapter is, by the fingerprint of the book; None if nobody has said so. A
             chapter has None where the judge failed.
-        by: The columns of questions.parquet to group the questions by; empty for none.
+        by: The columns of questions.parquet to group the questions by; empty for none. BadInput if one cannot be used.
         entity: The person whose path Figure 6 shows; None for the one with the most events.
-
-    Raises:
-        BadInput: Questions cannot be grouped by a column.
     """
     about_books = [row for row in inputs.reported if is_about_books(row)]
     lines = lines_of(replace(inputs, reported=[row for row in inputs.reported if row not in about_books]))

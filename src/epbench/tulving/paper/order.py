@@ -90,11 +90,9 @@ def book_score(line: Line, score: str) -> Estimate:
     """A score of a run, named as for `counted`, with the interval and the bounds that scores.json has."""
     scores, questions, bin_ = line.scores, counted(line.questions, score), score.removeprefix("f1_by_bin.")
     mean = scores[score] if bin_ == score else scores["f1_by_bin"].get(bin_)
-    (low, high), (lowest, highest) = (
-        scores.get(name, {}).get(score) or (None, None) for name in ("intervals", "incomplete")
-    )
+    interval, bounds = (scores.get(name, {}).get(score) or (None, None) for name in ("intervals", "incomplete"))
     n_failed = int((questions["outcome"] == "failed").sum())
-    return Estimate(len(questions) - n_failed, n_failed, mean, None, low, high, lowest, highest)
+    return Estimate(len(questions) - n_failed, n_failed, mean, None, *interval, *bounds)
 
 
 def _scores(line: Line) -> dict[str, Estimate]:

@@ -50,16 +50,9 @@ def ratings_of(
 
     Every reply and every rating is in the folder before the next is awaited, so that a killed process loses none.
 
-    Args:
-        book: The book.
-        model: The judge.
-        folder: Takes run.json, the calls and the ratings of this judge on this book; it may hold some of them.
-        progress: Shows how many ratings there are.
-        prompts: Ours by default.
-
     Returns:
-        The rating of each chapter's event by the chapter's number; None where the judge failed, which is no rating of any
-        kind. The next start asks again for these.
+        The rating of each chapter's event by the chapter's number; None where the judge failed, which the next start asks
+        again.
 
     Raises:
         BadInput: The folder holds something else or another judge's ratings, or a prompt exceeds the model's window.
@@ -81,8 +74,8 @@ def ratings_of(
 def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) -> Realism | None:
     """The group of a question in Table 24, by the ratings of the events of the chapters that match its cue.
 
-    It is `empty` without chapters, `realistic` or `non-realistic` if all events are of that class, `mixed` if there are both,
-    and None if that cannot be said because a rating is missing.
+    It is `empty` without chapters, `mixed` if there are both classes, and None if that cannot be said because a rating is
+    missing.
     """
     found = [ratings.get(chapter) for chapter in chapters]
     classes = {rating in REALISTIC for rating in found if rating is not None}

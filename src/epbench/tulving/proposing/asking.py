@@ -30,25 +30,16 @@ REPLIES, PROPOSALS = "replies.jsonl", "proposals.jsonl"
 
 @dataclass
 class Wanted:
-    """A list that is asked for, and what there is of it.
+    """A list that is asked for, and what there is of it."""
 
-    Attributes:
-        task: Which list of the pack it is.
-        parts: Its parts.
-        values: What fills the prompt; `subject` is the kind of event or of location that it is about, if any.
-        beside: Other texts of the universe with which its texts must agree; see `check`.
-        kept: The texts that have passed, by part.
-        refused: Why texts were refused.
-        rounds: How many requests were made.
-    """
-
-    task: str
-    parts: Mapping[str, Part]
+    task: str  # which list of the pack it is
+    parts: Mapping[str, Part]  # its parts
+    # What fills the prompt; `subject` is the kind of event or of location that it is about, if any
     values: Mapping[str, str]
-    beside: Collection[str] = ()
-    kept: dict[str, list[str]] = field(default_factory=dict)
-    refused: list[str] = field(default_factory=list)
-    rounds: int = 0
+    beside: Collection[str] = ()  # other texts of the universe with which its texts must agree; see `check`
+    kept: dict[str, list[str]] = field(default_factory=dict)  # the texts that have passed, by part
+    refused: list[str] = field(default_factory=list)  # why texts were refused
+    rounds: int = 0  # how many requests were made
     _faults: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -120,11 +111,7 @@ class Proposer:
     requests: list[Request] = field(default_factory=list)
 
     def collect(self, *wanted: Wanted) -> list[Wanted]:
-        """Ask for some lists side by side, and return those that are complete.
-
-        Raises:
-            RunFailed: Some requests got no answer; all others are kept.
-        """
+        """Ask for some lists side by side, and return those that are complete; RunFailed if requests got no answer."""
         journal = Journal(self.folder / PROPOSALS)
         while open_ := [one for one in wanted if one.goes_on]:
             requests, label = [self.request(one) for one in open_], f"{open_[0].task}, round {open_[0].rounds + 1}"

@@ -42,11 +42,7 @@ class Pack(Struct, frozen=True):
 
 
 def load_pack(path: Path | None = None) -> Pack:
-    """Return the pack in a file, whose parts are ours, or ours.
-
-    Raises:
-        BadInput: The file is not such a pack, or a prompt is missing.
-    """
+    """Return our pack, or that of a file, whose parts are ours; BadInput if it is not one, or a prompt is missing."""
     own_file = packaged("epbench.tulving", "proposing.toml")
     ours, pack = (typed(str(file), parse_toml(read_text(file)), Pack) for file in (own_file, path or own_file))
     for name in ours.prompts:
@@ -58,19 +54,10 @@ def load_pack(path: Path | None = None) -> Pack:
 def check(
     task: str, part: str, form: Part, text: str, kept: Mapping[str, Sequence[str]], beside: Collection[str]
 ) -> None:
-    """Refuse a text that cannot be in a part of a list.
+    """Refuse a text that cannot be in a part of a list, of which `kept` has the texts that have passed, by part.
 
-    Args:
-        task: Which list it is.
-        part: The part.
-        form: What is declared of the part.
-        text: The text.
-        kept: The texts of the list that have passed, by part.
-        beside: For settings the fewest days; for contents and details the locations; for a review what is reviewed; for a
-            scene the kind of event; for names the words of all other texts, case-folded.
-
-    Raises:
-        BadInput: The text does not pass; the message says why.
+    `beside` has, for settings, the fewest days; for contents and details the locations; for a review what is reviewed;
+    for a scene the kind of event; for names the words of all other texts, case-folded.
     """
     if not re.fullmatch(form.form, text) or (task == "review" and text not in beside):
         raise BadInput(f"{part}: expected {form.expected}, found {shown(text)}")

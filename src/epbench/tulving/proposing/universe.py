@@ -30,11 +30,7 @@ Texts = Mapping[str, Sequence[str]]
 
 
 def check_wanted(folder: Path, kept: Path, theme: str, size: int) -> None:
-    """Refuse what no universe can be, before anything is asked.
-
-    Raises:
-        BadInput: The name of the folder, the theme or the size cannot be, or the folder is there without those replies.
-    """
+    """Refuse names, themes and sizes that no universe can have, and a folder without the replies of this model."""
     check_folder_name(folder, folder.name)
     if folder.name in universe_names():
         raise BadInput(f"{folder.name}: a universe of the package has this name; choose another one")
@@ -47,14 +43,10 @@ def check_wanted(folder: Path, kept: Path, theme: str, size: int) -> None:
 
 
 def propose(proposer: Proposer, theme: str, size: int, with_scenes: bool = True) -> dict[str, str]:
-    """Ask for all parts of a universe, and return its files: their texts by name.
+    """Ask for all parts of a universe, so many locations and contents, and return its files: their texts by name.
 
-    Args:
-        proposer: Asks the model.
-        theme: What the universe is about.
-        size: The number of locations and of contents.
-        with_scenes: Whether to ask for what books of level 2 and higher need. The files are left out if no kind of location
-            or too few kinds of event pass there.
+    Those that books of level 2 and higher need, asked for `with_scenes`, are left out if no kind of location or too few
+    kinds of event pass.
 
     Raises:
         BadInput: Too few texts of a list passed.
@@ -95,9 +87,8 @@ def propose(proposer: Proposer, theme: str, size: int, with_scenes: bool = True)
 def _complete(proposer: Proposer, wanted: Wanted) -> Texts:
     proposer.collect(wanted)
     for part in wanted.missing:
-        raise _too_few(
-            proposer, f"{wanted.label} ({part})", len(wanted.kept[part]), wanted.parts[part].needed, [wanted]
-        )
+        found, needed = len(wanted.kept[part]), wanted.parts[part].needed
+        raise _too_few(proposer, f"{wanted.label} ({part})", found, needed, [wanted])
     return wanted.kept
 
 
@@ -162,11 +153,7 @@ def _json(value: Any, indent: int | None = None) -> str:
 
 
 def write_universe(folder: Path, files: Mapping[str, str], size: int) -> None:
-    """Write a folder that appears only if it passes all checks of a user's own universe.
-
-    Raises:
-        BadInput: It does not; the message names the file.
-    """
+    """Write a folder that appears only if it passes all checks of a user's own universe; BadInput names the file at fault."""
     with replacing(folder) as draft:
         for name, text in files.items():
             write_text(draft / name, text)

@@ -16,24 +16,15 @@ from epbench.tulving.questions.generate import Question, question_of
 from epbench.tulving.questions.templates import OUTCOME_TEMPLATES, Template, Trace
 
 _OF_LETTER = {"t": "date", "s": "location", "e": "entity", "c": "content"}
-_OF_TRACE: Mapping[Trace, str] = {
-    "times": "date",
-    "spaces": "location",
-    "entities": "entity",
-    "contents": "content",
-}
+_OF_TRACE: Mapping[Trace, str] = {"times": "date", "spaces": "location", "entities": "entity", "contents": "content"}
 _OUTCOMES: tuple[Trace, ...] = ("causes", "states")
 
 
 def evidence_of(question: Question, chapters: Mapping[int, Chapter]) -> Evidence:
-    """Return what a reader must have read to answer a question.
+    """Return what a reader must have read to answer a question, from the chapters by their numbers.
 
-    For every matching chapter these are the facts of the cue and what is asked for, and its date where the latest one or an
-    order is wanted. `other_entities` takes the paragraphs that name a side character, `full_details` all paragraphs.
-
-    Args:
-        question: The question.
-        chapters: The chapters of the book by their numbers, with their evidence.
+    For every matching chapter these are the facts of the cue and what is asked for, and its date where the latest one or
+    an order is wanted. `other_entities` takes the paragraphs that name a side character, `full_details` all paragraphs.
     """
     if question.trace in _OUTCOMES:
         return _of_outcomes(question, chapters)
@@ -64,10 +55,9 @@ def _of_outcomes(question: Question, chapters: Mapping[int, Chapter]) -> Evidenc
     if question.trace == "states":
         facts = ("entity", "date")
         same_entity = [chapter for chapter in chapters.values() if chapter.event.entity == question.entity]
-        found_in = {
-            outcome.thing: chapter for chapter in same_entity for outcome in chapter.outcomes if outcome.kind == "found"
-        }
-        lost = [outcome for chapter in same_entity for outcome in chapter.outcomes if outcome.kind == "lost"]
+        outcomes = [(chapter, outcome) for chapter in same_entity for outcome in chapter.outcomes]
+        found_in = {outcome.thing: chapter for chapter, outcome in outcomes if outcome.kind == "found"}
+        lost = [outcome for _, outcome in outcomes if outcome.kind == "lost"]
     else:
         found_in, lost = {}, []
     needed = dict.fromkeys(question.chapters, facts)
@@ -80,15 +70,9 @@ def _of_outcomes(question: Question, chapters: Mapping[int, Chapter]) -> Evidenc
                 for outcome in chapter.outcomes
                 if (outcome.kind == "barred" and question.trace == "causes") or outcome.thing in question.answer
             }
-        elsewhere = [
-            outcome
-            for outcome in lost
-            if outcome.spot in spots and outcome.thing not in question.answer and outcome.thing in found_in
-        ]
-        more = {outcome.thing: found_in[outcome.thing] for outcome in elsewhere}
-        more_spots = {
-            outcome.spot for thing, chapter in more.items() for outcome in chapter.outcomes if outcome.thing == thing
-        }
+        elsewhere = dict.fromkeys(outcome.thing for outcome in lost if outcome.spot in spots)
+        more = {thing: found_in[thing] for thing in elsewhere if thing not in question.answer and thing in found_in}
+        more_spots = {one.spot for thing, chapter in more.items() for one in chapter.outcomes if one.thing == thing}
         if more_spots <= spots and all(chapter.number in needed for chapter in more.values()):
             break
         spots |= more_spots
@@ -103,12 +87,9 @@ CAUSE, STILL_LOST, LOST_AT_THE_END = OUTCOME_TEMPLATES
 def outcome_questions(chapters: Sequence[Chapter], *, seed: int = 0) -> list[Question]:
     """Return all questions on causes and states, each with an answer or with none.
 
-    A ban is asked about by person and location; as many pairs of a person with a location that they were never barred from are
-    asked about, too. What is still lost is asked about for every person after each of their events, and at the end.
-
-    Args:
-        chapters: The chapters in the order of the book.
-        seed: The seed of the questions on bans that never were.
+    A ban is asked about by person and location; as many pairs of a person with a location that they were never barred
+    from, drawn by seed, are asked about, too. What is still lost is asked about for every person after each of their
+    events, and at the end.
     """
     by_person: dict[str, list[Chapter]] = defaultdict(list)
     for chapter in sorted(chapters, key=lambda chapter: chapter.event.time):
@@ -117,9 +98,7 @@ def outcome_questions(chapters: Sequence[Chapter], *, seed: int = 0) -> list[Que
 
 
 def _causes(chapters: Sequence[Chapter], seed: int) -> Iterator[Question]:
-    barred = [
-        (chapter, outcome.thing) for chapter in chapters for outcome in chapter.outcomes if outcome.kind == "barred"
-    ]
+    barred = [(chapter, one.thing) for chapter in chapters for one in chapter.outcomes if one.kind == "barred"]
     taken = {(chapter.event.entity, space) for chapter, space in barred}
     for chapter, space in barred:
         event = chapter.event

@@ -35,12 +35,11 @@ def fake_events(
     no other value for it.
 
     Args:
-        rows: The event of each chapter, in the order of the book.
         unused: For each of the letters t, s, e, c, the universe's values that no event uses.
-        rule: `paper`, as the text says: each chapter gives an inner event and an outer one, and each element is replaced with
-            probability 1/2. `published`, as in the published data: each chapter gives one event, which is inner or outer with
-            probability 1/2, or inner in a book of more than 1,000 chapters, and one to four elements are replaced, each
-            number being equally likely.
+        rule: `paper`, as the text says: each chapter gives an inner event and an outer one, and each element is replaced
+            with probability 1/2. `published`, as in the published data: each chapter gives one event, which is inner or
+            outer with probability 1/2, or inner in a book of more than 1,000 chapters, and one to four elements are
+            replaced, each number being equally likely.
         seed: The seed of the draws. With 0, `published` makes the draws of the published books.
 
     Raises:

@@ -28,41 +28,23 @@ BINS: tuple[Bin, ...] = ("0", "1", "2", "3-5", "6+")
 
 
 class Question(NamedTuple):
-    """A question and its true answer; the fields are the columns of the dataset.
+    """A question and its true answer; the fields are the columns of the dataset."""
 
-    Attributes:
-        id: The same for the same template and cue in every book.
-        template: The number of the template, from 0.
-        cue: The letters of the given elements, in the order `t s e c`.
-        time: The given date as the book writes it; None if it is not given.
-        space: The given location, or None.
-        entity: The given person, or None.
-        content: The given kind of event, or None.
-        trace: What is asked for.
-        get: `all` matches, the `latest` one, or all in `chronological` order.
-        question: The text of the question.
-        answer: The true items: one for `latest`, in date order with repeats for `chronological`.
-        chapters: The numbers of all matching chapters, ascending.
-        n_chapters: How many there are.
-        bin: The bin by n_chapters.
-        origin: `book` for a question with an answer; `inner` or `outer` for how an empty one was made.
-    """
-
-    id: str
-    template: int
-    cue: str
-    time: str | None
-    space: str | None
-    entity: str | None
-    content: str | None
-    trace: Trace
-    get: Get
-    question: str
-    answer: list[str]
-    chapters: list[int]
-    n_chapters: int
-    bin: Bin
-    origin: Origin
+    id: str  # the same for the same template and cue in every book
+    template: int  # the number of the template, from 0
+    cue: str  # the letters of the given elements, in the order `t s e c`
+    time: str | None  # the given date as the book writes it; None if it is not given
+    space: str | None  # the given location, or None
+    entity: str | None  # the given person, or None
+    content: str | None  # the given kind of event, or None
+    trace: Trace  # what is asked for
+    get: Get  # `all` matches, the `latest` one, or all in `chronological` order
+    question: str  # the text of the question
+    answer: list[str]  # the true items: one for `latest`, in date order with repeats for `chronological`
+    chapters: list[int]  # the numbers of all matching chapters, ascending
+    n_chapters: int  # how many there are
+    bin: Bin  # the bin by n_chapters
+    origin: Origin  # `book` for a question with an answer; `inner` or `outer` for how an empty one was made
 
 
 TRACED: Mapping[Trace, Callable[[Chapter], Sequence[str]]] = {
@@ -107,17 +89,7 @@ def cue_values(chapter: Chapter) -> Values:
 def all_questions(
     chapters: Sequence[Chapter], unused: Mapping[str, Sequence[str]], *, empty: EmptyRule = "paper", seed: int = 0
 ) -> list[Question]:
-    """Return every question that the book answers, then the empty ones, without duplicates.
-
-    Args:
-        chapters: The chapters in the order of the book.
-        unused: For each of the letters t, s, e, c, the universe's values that no event uses.
-        empty: The rule of the empty questions; see `fake_events`.
-        seed: The seed of the empty questions.
-
-    Raises:
-        BadInput: The rule is unknown.
-    """
+    """Return every question that the book answers, then the empty ones, without duplicates; see `fake_events`."""
     with without_collector():
         by_date = sorted(chapters, key=lambda chapter: chapter.event.time)
         index = _index_by_cue(by_date)
@@ -178,16 +150,7 @@ def _answer(get: Get, traced: Sequence[Sequence[str]], places: Sequence[int]) ->
 def question_of(
     template: Template, given: Mapping[str, str], text: str, answer: list[str], chapters: list[int], origin: Origin
 ) -> Question:
-    """Build a question of a template.
-
-    Args:
-        template: The template.
-        given: The elements of its cue, by letter.
-        text: The words of the question.
-        answer: The true items, in the order that `Question.answer` has.
-        chapters: The numbers of all chapters that match the cue.
-        origin: How the cue was found.
-    """
+    """Build a question of a template from the elements of its cue by letter; the answer is in the order of `Question.answer`."""
     return Question(
         question_id(template.id, given),
         template.id,
@@ -262,10 +225,7 @@ def _empty(events: Iterable[tuple[Origin, Values]], index: CueIndex) -> list[Que
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Pause the collector, which would look through all objects again and again as their number grows.
-
-    Reference counts still free what is no longer used. Afterwards the collector is as it was.
-    """
+    """Pause the collector, which would look through all objects again and again as their number grows; then it is as it was."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -284,7 +244,6 @@ def select(questions: Sequence[Question], *, rule: Selection = "uniform", seed: 
     """Select five questions for every (template, bin), or all if there are fewer.
 
     Args:
-        questions: All questions of a book.
         rule: `uniform` draws them by seed. `alphabetical` takes the first by the text of the cue, as the released books
             do in spite of the paper's description; it favours dates in April and names that begin with A.
         seed: The seed of the draws. A draw depends neither on the order nor on the number of the other questions.

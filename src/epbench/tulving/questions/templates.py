@@ -25,21 +25,13 @@ CUE_LETTERS = "tsec"  # time, space, entity, content: in this order everywhere
 
 
 class Template(NamedTuple):
-    """One question template.
+    """One question template."""
 
-    Attributes:
-        id: Its number, from 0.
-        cue: The letters of the given elements.
-        trace: What is asked for.
-        get: `all` matches, the `latest` one, or all in `chronological` order.
-        text: The wording, with `{t}`, `{s}`, `{e}`, `{c}` for the given elements and no others.
-    """
-
-    id: int
-    cue: str
-    trace: Trace
-    get: Get
-    text: str
+    id: int  # its number, from 0
+    cue: str  # the letters of the given elements
+    trace: Trace  # what is asked for
+    get: Get  # `all` matches, the `latest` one, or all in `chronological` order
+    text: str  # the wording, with `{t}`, `{s}`, `{e}`, `{c}` for the given elements and no others
 
 
 _LISTED = read_typed(packaged("epbench.tulving", "questions.json"), dict[str, tuple[Template, ...]])
@@ -68,11 +60,7 @@ def own_texts() -> str:
 
 
 def load_texts(section: Section) -> Mapping[int, str]:
-    """Return the texts in a section of a file of wording, by number of the template.
-
-    Raises:
-        BadInput: There is no template of such a number, or a text lacks a given element or has another one.
-    """
+    """Return the texts in a section of a file of wording by number of the template; BadInput if one does not fit its template."""
     cues = {f"{each.id}": each.cue for each in (*TEMPLATES, *OUTCOME_TEMPLATES)}
     for number, text in section.content.items():
         if number not in cues:

@@ -22,11 +22,7 @@ ACCOUNT = "full_details"
 
 
 def names_by_trace(questions: Iterable[Mapping[str, Any]], items: str = "answer") -> dict[str, list[str]]:
-    """Collect what is true in answer to any of some questions, by what they ask for.
-
-    Args:
-        questions: Questions with the fields `trace` and `items`.
-        items: The field with the true items.
+    """Collect what is true in answer to any of some questions, which the field `items` has, by what they ask for.
 
     Returns:
         The names by trace, each once: dates from the earliest to the latest, all others in alphabetical order. Under
@@ -37,25 +33,19 @@ def names_by_trace(questions: Iterable[Mapping[str, Any]], items: str = "answer"
         by_trace.setdefault(question["trace"], set()).update(question[items])
     normalise = metric_module("episodic_f1").normalise
     names = {trace: sorted(of_trace, key=lambda name: (normalise(name), name)) for trace, of_trace in by_trace.items()}
-    return names | {
-        ACCOUNT: list(dict.fromkeys(chain(*(listed for trace, listed in names.items() if trace != ACCOUNT))))
-    }
+    others = [listed for trace, listed in names.items() if trace != ACCOUNT]
+    return names | {ACCOUNT: list(dict.fromkeys(chain(*others)))}
 
 
 class EverythingReader(RuleBasedReader):
-    """Answers each question with all names of what it asks for, and reads nothing.
-
-    Args:
-        rows: All questions of the dataset, those that are not asked too.
-    """
+    """Answers each question with all names of what it asks for in any row of the dataset, and reads nothing."""
 
     name = "rules"
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         self._trace_of = {row["id"]: row["trace"] for row in rows}
-        self._answers = {
-            trace: "\n".join(f"- {name}" for name in names) for trace, names in names_by_trace(rows).items()
-        }
+        names_of = names_by_trace(rows)
+        self._answers = {trace: "\n".join(f"- {name}" for name in names) for trace, names in names_of.items()}
 
     def answer_to(self, request: Request) -> str:
         """Return the names, one on each line."""

@@ -72,16 +72,11 @@ class Chapter:
 
 @dataclass
 class Story:
-    """A text split at its chapter headings, with the names in it.
+    """A text split at its chapter headings, with the names in it."""
 
-    Attributes:
-        chapters: in ascending order.
-        kinds: by name, what it stands for.
-        found: by number of the chapter, its names in the order of the text, each once.
-    """
-
-    chapters: list[Chapter]
-    kinds: dict[str, Kind] = field(default_factory=dict)
+    chapters: list[Chapter]  # in ascending order
+    kinds: dict[str, Kind] = field(default_factory=dict)  # by name, what it stands for
+    # By number of the chapter, its names in the order of the text, each once
     found: dict[int, list[str]] = field(default_factory=dict)
 
     def names(self, chapter: Chapter, kind: Kind) -> list[str]:
@@ -143,15 +138,11 @@ class _Name(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """What can be read in a part of a chapter alone.
+    """What can be read in a part of a chapter alone."""
 
-    Attributes:
-        ordinary: Its words that begin with a small letter.
-        names: Its runs of two or more capitalised words. One that starts a sentence comes with its first word in lower case, and
-            with what is left of it without that word, in case the word has its capital letter only from its place.
-    """
-
-    ordinary: frozenset[str]
+    ordinary: frozenset[str]  # its words that begin with a small letter
+    # Its runs of two or more capitalised words. One that starts a sentence comes with its first word in lower case, and
+    # with what is left of it without that word, in case the word has its capital letter only from its place.
     names: tuple[tuple[_Name, str, _Name | None], ...]
 
 
@@ -249,9 +240,7 @@ class LexicalReader(RuleBasedReader):
         return answer_question(_story(request.context), question[1] if question else request.question)
 
 
-@lru_cache(maxsize=4)
-def _story(context: str) -> Story:
-    return read_story(context)
+_story = lru_cache(maxsize=4)(read_story)
 
 
 def answer_question(story: Story, question: str) -> str:
@@ -259,10 +248,9 @@ def answer_question(story: Story, question: str) -> str:
     named, unknown = _named(story, question)
     sought = _sought(_without_names(question, named))
     chapters = [] if unknown or not named else [c for c in story.chapters if all(c.holds(name) for name in named)]
-    if _LATEST.search(question):
-        chapters = sorted((c for c in chapters if c.day), key=_day)[-1:]
-    elif _ORDERED.search(question):
-        chapters = sorted((c for c in chapters if c.day), key=_day)
+    latest = _LATEST.search(question)
+    if latest or _ORDERED.search(question):
+        chapters = sorted((c for c in chapters if c.day), key=lambda c: c.day or date.max)[-1 if latest else 0 :]
     items = [item for chapter in chapters for item in _ANSWERS[sought](story, chapter)]
     if sought == "everything":
         return "\n\n".join(items) or NOTHING
@@ -313,11 +301,6 @@ def _sought(question: str) -> Sought:
         if matches:
             return min(matches)[1]
     return "what"
-
-
-def _day(chapter: Chapter) -> date:
-    assert chapter.day is not None
-    return chapter.day
 
 
 _ANSWERS: dict[Sought, Callable[[Story, Chapter], list[str]]] = {

@@ -32,25 +32,15 @@ _Key = tuple[str, str]  # path of an experiment, and name of a book's folder in 
 
 @dataclass(frozen=True)
 class ReleasedBook:
-    """One published book.
+    """One published book."""
 
-    Attributes:
-        root: The path of its experiment's folder in the archive.
-        folder: The name of its own folder.
-        base: The path of the folder with its text and questions; for a reordered book, that of the original.
-        universe: The name of its universe, as in the name of the experiment.
-        generator: The model that wrote it.
-        n_chapters: The number of chapters, as in the name of the folder.
-        order: `chronological` for a book sorted by date.
-    """
-
-    root: str
-    folder: str
-    base: str
-    universe: str
-    generator: str
-    n_chapters: int
-    order: Order
+    root: str  # the path of its experiment's folder in the archive
+    folder: str  # the name of its own folder
+    base: str  # the path of the folder with its text and questions; for a reordered book, that of the original
+    universe: str  # the name of its universe, as in the name of the experiment
+    generator: str  # the model that wrote it
+    n_chapters: int  # the number of chapters, as in the name of the folder
+    order: Order  # `chronological` for a book sorted by date
 
     @property
     def book(self) -> str:
@@ -70,19 +60,12 @@ class ReleasedBook:
 
 @dataclass(frozen=True)
 class Archive:
-    """A published archive.
+    """A published archive."""
 
-    Attributes:
-        files: Access to its files.
-        books: All its books, sorted by path.
-        runs: The paths of the runs on each book, by `<root>/<folder>` of the book.
-        other_folders: The paths of the other folders of answers, by the same.
-    """
-
-    files: Files
-    books: Sequence[ReleasedBook]
-    runs: Mapping[str, Sequence[str]]
-    other_folders: Mapping[str, Sequence[str]]
+    files: Files  # access to its files
+    books: Sequence[ReleasedBook]  # all its books, sorted by path
+    runs: Mapping[str, Sequence[str]]  # the paths of the runs on each book, by `<root>/<folder>` of the book
+    other_folders: Mapping[str, Sequence[str]]  # the paths of the other folders of answers, by the same
 
     def dataset_of(self, book: ReleasedBook) -> str:
         """Return the name of a book's dataset, which no other book of the archive has.
@@ -97,17 +80,7 @@ class Archive:
         return f"{book.name}-{_VERSION.sub('', book.generator)}"
 
     def find_book(self, book: str, universe: str, order: Order, generator: str | None = None) -> ReleasedBook:
-        """Return the one book of a kind.
-
-        Args:
-            book: `short`, `long` or `very-long`.
-            universe: The universe's name, as in the archive.
-            order: `narrative` or `chronological`.
-            generator: The model that wrote the book; any model by default.
-
-        Raises:
-            BadInput: No book fits, or several do. The message lists the books that there are.
-        """
+        """Return the one book of a kind, by any generator if none is given; BadInput lists the books unless just one fits."""
         same_kind = [b for b in self.books if (b.book, b.universe, b.order) == (book, universe, order)]
         fitting = [b for b in same_kind if generator in (None, b.generator)]
         if len(fitting) == 1:
@@ -125,14 +98,7 @@ class Archive:
 
 
 def open_archive(source: Path) -> Archive:
-    """List the books and runs of an archive, at whatever depth its experiments are.
-
-    Args:
-        source: A folder or a zip.
-
-    Raises:
-        BadInput: The archive is missing, damaged, or holds no published book.
-    """
+    """List the books and runs of a folder or zip, at whatever depth; BadInput if it is missing, damaged, or holds no book."""
     files = Files(source)
     texts: dict[_Key, str] = {}  # the path of each book's folder
     answers: dict[_Key, dict[str, bool]] = {}  # whether each folder of answers, by path, is a run
@@ -193,10 +159,7 @@ _WRITER = re.compile(r"model_(?P<writer>.+)_itermax_")
 
 
 def reader_of(run: str) -> tuple[str, str]:
-    """The memory and the model in the name of a run's folder.
-
-    Args:
-        run: The name, such as `answered_by_kind_rag_model_gpt-4o_chunk_chapter_top17`, or its path in the archive.
+    """The memory and the model in the name of a run's folder, such as `answered_by_kind_rag_model_gpt-4o_chunk_chapter_top17`.
 
     Returns:
         The memory in our words, such as `rag-chapter`, and the model; for a trained one, the model that was trained. The

@@ -52,11 +52,7 @@ class _Layout(Struct, frozen=True):
 
 
 def published_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
-    """Return the chapters of a book as published, before it is reordered.
-
-    Raises:
-        BadInput: A file is missing, truncated or not what its name says, or a value does not fit.
-    """
+    """Return the chapters of a book as published, before it is reordered; BadInput if a file or a value does not fit."""
     text = files.json(f"{book.base}/book.json", str)
     path = f"{book.base}/df_book_groundtruth.parquet"
     where = files.where(path)
@@ -84,13 +80,7 @@ def published_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
 
 
 def published_events(files: Files, book: ReleasedBook) -> list[_Event]:
-    """Return date, location, entity, content and detail of every event of the book's experiment.
-
-    Events that no chapter tells are among them.
-
-    Raises:
-        BadInput: `events.json` is missing, truncated, or holds something else.
-    """
+    """Return date, location, entity, content and detail of every event of the book's experiment, told or not."""
     return files.json(f"{book.experiment}/events.json", list[_Event])
 
 
@@ -114,10 +104,8 @@ def _cut(text: str, n: int, where: str) -> list[str]:
         starts.append(text.find(heading, starts[-1] if starts else 0))
         if starts[-1] < 0:
             raise BadInput(f"{where}: the heading 'Chapter {number}' is missing")
-    ends = [*starts[1:], len(text)]
-    return [
-        text[start + len(heading) : end].strip("\n") for start, heading, end in zip(starts, headings, ends, strict=True)
-    ]
+    parts = zip(headings, starts, [*starts[1:], len(text)], strict=True)
+    return [text[start + len(heading) : end].strip("\n") for heading, start, end in parts]
 
 
 def _day(text: str, where: str) -> date:
@@ -134,10 +122,8 @@ def read_book(archive: Archive, book: ReleasedBook, *, empty: EmptyRule = "paper
     our universe of the same name.
 
     Args:
-        archive: The archive.
-        book: One of its books.
-        empty: The rule of those `questions` that have no answer. `published` gives as many of them as the published code, and
-            the same inner ones, since it also takes the number of unused values from the published universe.
+        empty: The rule of those `questions` that have no answer. `published` gives as many of them as the published code,
+            and the same inner ones, since it also takes the number of unused values from the published universe.
 
     Raises:
         BadInput: A file is missing, truncated or not what its name says, or a value does not fit.
@@ -151,9 +137,8 @@ def read_book(archive: Archive, book: ReleasedBook, *, empty: EmptyRule = "paper
     if empty == "paper":
         questions = all_questions(chapters, unused)
     else:
-        told = events[
-            : n_published_events(files, book)
-        ]  # the archive has one list of events for books of several lengths
+        # The archive has one list of events for books of several lengths.
+        told = events[: n_published_events(files, book)]
         taken = {letter: {event[i] for event in told} for i, letter in enumerate(CUE_LETTERS)}
         unused = {letter: values[: PUBLISHED_SIZE - len(taken[letter])] for letter, values in unused.items()}
         original = published_chapters(files, book)
@@ -168,11 +153,7 @@ def read_book(archive: Archive, book: ReleasedBook, *, empty: EmptyRule = "paper
 
 
 def read_questions(files: Files, book: ReleasedBook) -> tuple[list[Chapter], list[Question]]:
-    """Return the chapters of a published book in its order, and its questions in the published order.
-
-    Raises:
-        BadInput: As for `read_book`.
-    """
+    """Return the chapters of a published book in its order, and its questions in the published order; see `read_book`."""
     original = published_chapters(files, book)
     return _in_order_of(book, original, published_questions(files, book, original))
 
@@ -198,16 +179,7 @@ _ORIGINS: dict[bool | None, Origin] = {None: "book", True: "inner", False: "oute
 
 
 def published_questions(files: Files, book: ReleasedBook, chapters: Sequence[Chapter]) -> list[Question]:
-    """Return the published questions in the published order.
-
-    Args:
-        files: The files of the archive.
-        book: The book that the questions are about.
-        chapters: Its chapters before it is reordered; the questions name chapters by these numbers.
-
-    Raises:
-        BadInput: The table of questions is missing, truncated or empty, or a value does not fit.
-    """
+    """Return the published questions in their order, by the numbers of the chapters before the book is reordered."""
     path = f"{book.base}/df_qa.parquet"
     of_cue = {chapter.number: dict(zip(CUE_LETTERS, cue_values(chapter), strict=True)) for chapter in chapters}
     texts = {chapter.number: chapter.text for chapter in chapters}
@@ -224,9 +196,7 @@ def _question(
         raise BadInput(f"{where}, field 'q_idx': expected 0 to {len(PUBLISHED_TEMPLATES) - 1}, found {row['q_idx']}")
     template = PUBLISHED_TEMPLATES[row["q_idx"]]
     cue = _cue_values(row, template, where)
-    matching = sorted(
-        number for number, values in of_cue.items() if all(values[letter] == v for letter, v in cue.items())
-    )
+    matching = sorted(number for number, values in of_cue.items() if cue.items() <= values.items())
     if len(matching) != row["n_chapters_correct_answer"]:
         raise BadInput(
             f"{where}, field 'n_chapters_correct_answer': expected {len(matching)}, as so many chapters match the cue, "
@@ -256,11 +226,7 @@ Checks = tuple[str, ...]
 
 
 def published_rounds(files: Files, book: ReleasedBook) -> list[Iteration]:
-    """Return the rounds of a published book (Table 7); none if the archive does not hold the checks.
-
-    Raises:
-        BadInput: A file of checks is truncated or holds something else.
-    """
+    """Return the rounds of a published book (Table 7); none if the archive does not hold the checks."""
     exact = _checks(files, book, "paragraphs_verif_direct")
     n_events = n_published_events(files, book)
     exact = {candidate: failed for candidate, failed in exact.items() if candidate[0] < n_events}

@@ -31,9 +31,8 @@ MAX_TABLE_BYTES = 256 * 2**20
 # The whole published archive has about 100,000 files, with names of about 200 bytes.
 MAX_FILES = 1_000_000
 MAX_LISTING_BYTES = 256 * 2**20
-MAX_NAME_BYTES = (
-    255  # of a file or folder, as on Linux, macOS and Windows; folders of results take their names from the archive
-)
+MAX_NAME_BYTES = 255
+"""Of a file or folder, as on Linux, macOS and Windows; folders of results take their names from the archive."""
 
 _DAMAGED = (  # what zipfile and its decompressors raise; RuntimeError comes for encrypted and unsupported entries
     zipfile.BadZipFile,
@@ -54,27 +53,21 @@ class Files:
     """Read access by relative path, such as `Udefault_Sdefault_seed0/events.json`."""
 
     def __init__(self, source: Path) -> None:
-        """
-        Args:
-            source: A folder or a zip.
+        """List the files of a folder or a zip.
 
         Raises:
-            BadInput: The file or folder does not exist, the file is not a zip or is damaged, the zip has too many entries,
-                or the name of an entry is not the relative path of a file.
+            BadInput: The file or folder does not exist, the file is not a zip or is damaged, the zip has too many
+                entries, or the name of an entry is not the relative path of a file.
         """
         self.source = source
         self._zip: zipfile.ZipFile | None = None
-        self._twice: set[str] = set()
         if source.is_dir():
-            paths = [path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()]
-            for path in paths:
-                _check_name(source, path)
-            self.paths = sorted(path for path in paths if not _of_the_system(path))
-            return
-        if not source.is_file():
+            entries = [path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()]
+        elif source.is_file():
+            self._zip = _opened(source)
+            entries = [info.filename for info in self._zip.infolist() if not info.is_dir()]
+        else:
             raise BadInput(f"{source}: no such folder or zip")
-        self._zip = _opened(source)
-        entries = [info.filename for info in self._zip.infolist() if not info.is_dir()]
         for path in entries:
             _check_name(source, path)
         self.paths = sorted({path for path in entries if not _of_the_system(path)})
@@ -95,11 +88,7 @@ class Files:
         return [path.removeprefix(start) for path in self.paths[first:end]]
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file.
-
-        Raises:
-            BadInput: The file is missing, occurs twice, is larger than `MAX_FILE_BYTES`, or cannot be read.
-        """
+        """Return the content of a file; BadInput if it is missing, occurs twice, exceeds `MAX_FILE_BYTES` or is damaged."""
         if path in self._twice:
             raise BadInput(
                 f"{self.where(path)}: found two entries of this name, expected one; download the archive again"
@@ -124,15 +113,7 @@ class Files:
             return entry.read(n)
 
     def json(self, path: str, kind: type[T]) -> T:
-        """Return the value of a JSON file.
-
-        Args:
-            path: The path of the file in the archive.
-            kind: The type that its value must have; see `typed`.
-
-        Raises:
-            BadInput: As for `read`; the file is not JSON, or its value has another type.
-        """
+        """Return the value of a JSON file of this type (see `typed`); BadInput as for `read`, or if it is not one."""
         content = self.read(path)
         try:
             value = parse_json(content)
@@ -141,15 +122,7 @@ class Files:
         return typed(self.where(path), value, kind)
 
     def table(self, path: str, kind: type[Struct]) -> list[dict[str, Any]]:
-        """Return the rows of a Parquet file.
-
-        Args:
-            path: The path of the file in the archive.
-            kind: The type of a row; its fields are the columns to read.
-
-        Raises:
-            BadInput: As for `read`; the file is not Parquet, a column is missing, or a value has another type.
-        """
+        """Return the rows of a Parquet file with the columns of a type of row; BadInput as for `read`, or if it is not one."""
         import pyarrow.parquet as pq
 
         where, content = self.where(path), io.BytesIO(self.read(path))
@@ -161,11 +134,9 @@ class Files:
             first_line = str(error).partition("\n")[0]
             raise BadInput(f"{where}: not Parquet, or truncated ({first_line})") from None
         for column in columns:
-            if names.count(column) != 1:
-                n = names.count(column)
-                raise BadInput(
-                    f"{where}: column {column!r} " + (f"occurs {n} times, expected once" if n else "is missing")
-                )
+            if (n := names.count(column)) != 1:
+                fault = f"occurs {n} times, expected once" if n else "is missing"
+                raise BadInput(f"{where}: column {column!r} {fault}")
         rows = list(bounded_rows(file, where, columns=columns, max_rows=MAX_ROWS, max_bytes=MAX_TABLE_BYTES))
         return list(check_rows(where, rows, kind)) if rows else []
 

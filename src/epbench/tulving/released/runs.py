@@ -1,20 +1,14 @@
 """Re-score the runs of a published archive from the replies of its own judge.
 
 Nothing is asked or judged again: items, matching scores and orders are those in the archive. The numbers that the
-reference code prints come with our scores, so that both can be compared with the paper.
+reference code prints come with our scores, so that both can be compared with the paper. A run is scored completely or not
+at all: if one of its files or its book is damaged, it is listed with the reason, and its earlier scores are removed.
 
-A run is scored completely or not at all. If one of its files is missing or invalid, or if its book is damaged, the run
-is listed with the reason, its scores from an earlier call are removed, and the other runs are scored.
-
-Which questions the answers of a run belong to. Answer q belongs to row q of the book's questions (`df_qa.parquet`),
-with one exception. The authors asked only 35 of the questions about the book of a million tokens, chosen by hand: 21
-with get = all (3 from each of the bins 0, 1, 2 and 3-5, and 9 from 6+), 7 chronological and 7 latest. Their answers are
-numbered 0 to 34 in the order of that choice, which is not the order of the rows. The choice is a list of row numbers in
-the authors' code, and is not in the archive; it is repeated here.
-
-Since the list does not come with the archive, it could belong to another release. So it is only believed if the
-archive's own judge confirms it: the judge names the true items of every question that it judged, and these names must
-be those of the rows.
+Answer q of a run belongs to row q of the book's questions (`df_qa.parquet`), with one exception. The authors asked only
+35 of the questions about the book of a million tokens, chosen by hand: 21 with get = all (3 from each of the bins 0, 1, 2
+and 3-5, and 9 from 6+), 7 chronological and 7 latest. The choice is a list of row numbers in the authors' code, and is
+not in the archive; it is repeated here. Since it could belong to another release, it is only believed if the archive's
+own judge, who names the true items of every question that it judged, names those of the rows.
 """
 
 from __future__ import annotations
@@ -52,37 +46,24 @@ Scores = dict[str, Any]
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """One run of an archive.
+    """One run of an archive."""
 
-    Attributes:
-        book: The book that was asked about.
-        path: The path of the run's folder in the archive.
-        label: The name of the run in tables.
-        folder: The relative path of its results: `<book>/<run>` as named in the archive, preceded by the experiment's
-            name if several experiments have a book of that name.
-    """
-
-    book: ReleasedBook
-    path: str
-    label: str
+    book: ReleasedBook  # the book that was asked about
+    path: str  # the path of the run's folder in the archive
+    label: str  # the name of the run in tables
+    # The relative path of its results: `<book>/<run>` as named in the archive, preceded by the experiment's name if
+    # several experiments have a book of that name
     folder: Path
 
 
 @dataclass(frozen=True)
 class PublishedAnswers:
-    """The content of a run, question by question in the order of the run.
+    """The content of a run, question by question in the order of the run."""
 
-    Attributes:
-        rows: The questions as rows of the dataset.
-        answers: The answers, as the reader gave them.
-        verdicts: The verdicts of the archive's own judge; their scores are not clipped.
-        notes: What a reader of the scores must know, in full sentences.
-    """
-
-    rows: list[dict[str, Any]]
-    answers: list[str]
-    verdicts: list[PublishedVerdict]
-    notes: list[str]
+    rows: list[dict[str, Any]]  # the questions as rows of the dataset
+    answers: list[str]  # the answers, as the reader gave them
+    verdicts: list[PublishedVerdict]  # the verdicts of the archive's own judge; their scores are not clipped
+    notes: list[str]  # what a reader of the scores must know, in full sentences
 
     def judged(self) -> list[ScoredAnswer]:
         """The rows with the published verdicts; the scores are not clipped."""
@@ -91,19 +72,13 @@ class PublishedAnswers:
 
 @dataclass(frozen=True)
 class Rescored:
-    """The scores of the runs of an archive, and what could not be scored.
+    """The scores of the runs of an archive, and what could not be scored."""
 
-    Attributes:
-        scores: The scores by the label of the run.
-        notes: What a reader of the scores must know, by the label of the run; only for runs with such notes.
-        not_scored: Why a run is not scored, by its label.
-        no_runs: The folders of answers that are not runs: the names of their files and folders, by path.
-    """
-
-    scores: dict[str, Scores]
+    scores: dict[str, Scores]  # the scores by the label of the run
+    # What a reader of the scores must know, by the label of the run; only for runs with such notes
     notes: dict[str, list[str]]
-    not_scored: dict[str, str]
-    no_runs: dict[str, list[str]]
+    not_scored: dict[str, str]  # why a run is not scored, by its label
+    no_runs: dict[str, list[str]]  # folders of answers that are not runs: the names of their files and folders, by path
 
     @property
     def lines(self) -> list[str]:
@@ -117,11 +92,7 @@ class Rescored:
 
 
 def published_runs(archive: Archive) -> list[PublishedRun]:
-    """Return all runs of the archive.
-
-    Raises:
-        BadInput: The archive has none.
-    """
+    """Return all runs of the archive; BadInput if it has none."""
     located = _located(archive, archive.runs)
     if not located:
         raise BadInput(f"{archive.files.source}: found no published run, expected folders answers/<book>/answered_by_…")
@@ -156,8 +127,8 @@ def read_published_run(files: Files, run: PublishedRun) -> PublishedAnswers:
     """Read the questions, answers and verdicts of one run.
 
     Raises:
-        BadInput: A file is missing, truncated or not what its name says, an answer is not text, a score is not a
-            number, or it is unknown to which questions the answers belong.
+        BadInput: A file is missing, truncated or not what its name says, an answer is not text, a score is not a number,
+            or it is unknown to which questions the answers belong.
     """
     _, published = read_questions(files, run.book)
     questions = asked_questions(files, run.path, run.book, published)
@@ -181,11 +152,11 @@ def read_published_run(files: Files, run: PublishedRun) -> PublishedAnswers:
 def score_published_runs(archive: Archive, out: Path, progress: Progress) -> Rescored:
     """Score every run of the archive into `out/<book>/<run>/`; an incomplete run is listed, but not scored.
 
-    Raises:
-        BadInput: The archive has no run, or a folder below `out` holds another run or is in use.
+    BadInput if the archive has no run, or a folder below `out` holds another run or is in use.
     """
     runs, others = published_runs(archive), _located(archive, archive.other_folders)
-    result = Rescored({}, {}, {}, {run.path: _content(archive.files, run) for run in others})
+    content_of = {run.path: {path.split("/", 1)[0] for path in archive.files.below(run.path)} for run in others}
+    result = Rescored({}, {}, {}, {path: sorted(names) for path, names in content_of.items()})
     for run in others:
         _forget_scores(run, out / run.folder)
     fingerprint = cache(lambda book: book_fingerprint(archive, book))
@@ -214,11 +185,6 @@ def book_chapters(archive: Archive, book: ReleasedBook) -> Chapters:
     return [(chapter.number, chapter.text) for chapter in read_questions(archive.files, book)[0]]
 
 
-def _content(files: Files, run: PublishedRun) -> list[str]:
-    """The names of the files and folders in a folder of answers."""
-    return sorted({path.split("/", 1)[0] for path in files.below(run.path)})
-
-
 def _identity(run: PublishedRun) -> dict[str, str]:
     return {"benchmark": "tulving", "released": run.book.folder, "run": run.path}
 
@@ -240,9 +206,8 @@ def score_run(
         if len(read_journal(folder / ANSWERS)) > len(content.rows):
             (folder / ANSWERS).unlink()  # of an earlier archive, in which the run was asked more
         answers, verdicts = Journal(folder / ANSWERS), Journal(folder / JUDGEMENTS)
-        for number, (row, answer, verdict) in enumerate(
-            zip(content.rows, content.answers, content.verdicts, strict=True)
-        ):
+        judged_answers = zip(content.rows, content.answers, content.verdicts, strict=True)
+        for number, (row, answer, verdict) in enumerate(judged_answers):
             _add(answers, str(number), {"id": row["id"], "repeat": 0, "answer": answer})
             _add(verdicts, str(number), {"id": row["id"], "judge": book.generator, **verdict.record()})
         answers.close()
@@ -277,17 +242,7 @@ MILLION_TOKENS_ROWS = (
 
 
 def asked_questions(files: Files, run: str, book: ReleasedBook, published: Sequence[Question]) -> list[Question]:
-    """Return the questions of a run in the order of its answers.
-
-    Args:
-        files: The files of the archive.
-        run: The path of the run's folder.
-        book: The book that was asked about.
-        published: All questions about the book, in the published order.
-
-    Raises:
-        BadInput: The run does not have an answer for every question.
-    """
+    """Return the questions of a run in the order of its answers, of those published; BadInput if an answer is missing."""
     n = sum(PurePosixPath(path).suffix == ".json" for path in files.below(f"{run}/raw_answers"))
     rows: Sequence[int] = range(len(published))
     if book.book == "very-long" and n <= len(MILLION_TOKENS_ROWS) and max(MILLION_TOKENS_ROWS) < len(published):
@@ -302,11 +257,7 @@ def asked_questions(files: Files, run: str, book: ReleasedBook, published: Seque
 
 
 def check_subset(files: Files, run: str, questions: Sequence[Question], verdicts: Sequence[PublishedVerdict]) -> None:
-    """Refuse a run on some of the questions unless the judge names the true items of just these questions.
-
-    Raises:
-        BadInput: For more than half of the answerable questions, the judge names none of the true items.
-    """
+    """Refuse a run on some questions if for over half of the answerable ones the judge names none of their true items."""
     answered = [(q, verdict) for q, verdict in zip(questions, verdicts, strict=True) if q.answer]
     foreign = sum(verdict.n_by_position == len(set(question.answer)) for question, verdict in answered)
     if 2 * foreign > len(answered):
@@ -318,18 +269,10 @@ def check_subset(files: Files, run: str, questions: Sequence[Question], verdicts
 
 
 def score_again(archive: Path, folder: Path, scratch: Path) -> list[Check]:
-    """Score the published run of a folder again from its archive.
-
-    Args:
-        archive: The archive.
-        folder: The folder of the earlier scoring.
-        scratch: The folder for the journals and the results; it does not exist yet.
+    """Score the published run of a folder again from its archive, into a scratch folder, which does not exist yet.
 
     Returns:
-        Whether the answers and the verdicts in the folder are those of the archive.
-
-    Raises:
-        BadInput: The archive does not have this run, or it cannot be scored.
+        Whether the answers and the verdicts in the folder are those of the archive. BadInput if it has no such run.
     """
     opened, identity = open_archive(archive), read_run(folder)["identity"]
     for run in published_runs(opened):

@@ -43,23 +43,16 @@ class _Order(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class PublishedVerdict:
-    """What the published judge said about one answer.
+    """What the published judge said about one answer."""
 
-    Attributes:
-        items: The items found in the answer, repeats included.
-        scores: One score per true item of the question, as published. Repeats of an item share its first score.
-        order: The true items that were found, as the answer orders them; empty unless get is chronological.
-        reason: The judge's explanation.
-        indexes: The judge's numbers for the true items, and for the items found; empty unless get is chronological.
-        n_by_position: The number of distinct true items that got their score by position, since no name fits them.
-    """
-
-    items: list[str]
+    items: list[str]  # the items found in the answer, repeats included
+    # One score per true item of the question, as published. Repeats of an item share its first score.
     scores: list[float]
-    order: list[str]
-    reason: str
+    order: list[str]  # the true items that were found, as the answer orders them; empty unless get is chronological
+    reason: str  # the judge's explanation
+    # The judge's numbers for the true items, and for the items found; empty unless get is chronological
     indexes: tuple[list[int], list[int]]
-    n_by_position: int
+    n_by_position: int  # the number of distinct true items that got their score by position, since no name fits them
 
     def record(self) -> dict[str, Any]:
         """The verdict in the form of a record of our journal."""
@@ -67,17 +60,10 @@ class PublishedVerdict:
 
 
 def read_published_verdict(files: Files, run: str, number: int, question: Question) -> PublishedVerdict:
-    """Read the judge's replies on one answer.
-
-    Args:
-        files: The files of the archive.
-        run: The path of the run's folder.
-        number: The number of the answer in the run, from 0.
-        question: The question that was asked.
+    """Read the judge's replies on the answer to a question, which has this number in the run, from 0.
 
     Raises:
-        BadInput: A file is missing or truncated, a value is not a score, or the number of names is not that of the
-            true items.
+        BadInput: A file is missing or truncated, a value is not a score, or the number of names is not that of the true items.
     """
     path = f"{run}/evaluated_answers/{number}.json"
     where = f"{files.where(path)}, question {question.id}"
@@ -95,7 +81,9 @@ def read_published_verdict(files: Files, run: str, number: int, question: Questi
     indexes: tuple[list[int], list[int]] = ([], [])
     if question.get == "chronological":
         item_of = {name: item for item, name in name_of.items()}
-        indexes = _indexes(files, run, number, question)
+        path = f"{run}/chronological_answers/{number}.json"
+        second = typed(f"{files.where(path)}, question {question.id}", files.json(path, dict[str, Any]), _Order)
+        indexes = second.groundtruth_indexes, second.predicted_indexes
         names = list(score_of)  # -1, or a number without a name, stands for an item that is not a true one
         order = [item_of[names[index]] for index in indexes[1] if 0 <= index < len(names)]
     reason = evaluated.get("explanation", "")
@@ -156,13 +144,6 @@ def _names(question: Question, truth: Sequence[str], names: Sequence[str]) -> tu
     return name_of | dict(zip(nameless, left, strict=True)), len(nameless)
 
 
-def _indexes(files: Files, run: str, number: int, question: Question) -> tuple[list[int], list[int]]:
-    """The judge's second reply: its numbers for the true items, and for the items of the answer in their order."""
-    path = f"{run}/chronological_answers/{number}.json"
-    reply = typed(f"{files.where(path)}, question {question.id}", files.json(path, dict[str, Any]), _Order)
-    return reply.groundtruth_indexes, reply.predicted_indexes
-
-
 Indexes = tuple[Sequence[int], Sequence[int]]
 
 
@@ -171,8 +152,8 @@ def reference_numbers(rows: Sequence[ScoredAnswer], indexes: Sequence[Indexes]) 
 
     Args:
         rows: The questions with the published verdicts; their scores are not clipped.
-        indexes: For each row, the judge's numbers for the true items and for the items found, in their orders. They
-            are only read where get is chronological.
+        indexes: For each row, the judge's numbers for the true items and for the items found, in their orders. They are
+            only read where get is chronological.
 
     Returns:
         `simple_recall` and `chronological_awareness` with three decimals, `latest` and `all` as text such as `63.4%`,
@@ -225,9 +206,8 @@ def _order(indexes: Sequence[Indexes]) -> tuple[float | None, float | None]:
 
     tau_of = metric_module("episodic_kendall_tau").tau_if_all_found
     # If the judge repeats a number, an answer cannot have all of its numbers.
-    taus = [
-        tau_of(predicted, true) if len(set(true)) == len(true) else None for true, predicted in indexes if len(true) > 1
-    ]
+    several = [(true, predicted) for true, predicted in indexes if len(true) > 1]
+    taus = [tau_of(predicted, true) if len(set(true)) == len(true) else None for true, predicted in several]
     all_found = [tau for tau in taus if tau is not None]
     share = _rounded(len(all_found) / len(taus) * 100, 2) if taus else None
     return share, _rounded(np.mean(all_found), 2) if all_found else None

@@ -33,11 +33,6 @@ class Sentence:
     __slots__ = ("_pattern", "slots", "text")
 
     def __init__(self, text: str) -> None:
-        """Parse a pattern.
-
-        Raises:
-            BadInput: Brackets or braces do not match.
-        """
         self.text = text
         self._pattern = parse(text)
         self.slots = frozenset(_slots(self._pattern))
@@ -54,11 +49,7 @@ class Sentence:
 
 
 def parse(text: str) -> Pattern:
-    """Return the pattern of a text.
-
-    Raises:
-        BadInput: Brackets or braces do not match.
-    """
+    """Return the pattern of a text; BadInput if brackets or braces do not match."""
     stack: list[list[list[Part]]] = [[[]]]
     for match in _TOKEN.finditer(text):
         token = match[0]

@@ -101,15 +101,7 @@ class PlaceKind:
 
 
 def read_scenes(path: Path, contents: Iterable[str]) -> Mapping[str, Scene]:
-    """Read and check `scenes.json`.
-
-    Args:
-        path: The file.
-        contents: The kinds of event of the universe; each must have a scene.
-
-    Raises:
-        BadInput: The file is missing or faulty; the message names the kind of event, the field and the item.
-    """
+    """Read and check `scenes.json`, which must have a scene for each of the contents of the universe."""
     listed = read_typed(path, dict[str, _Scene])
     scenes = {}
     for content, scene in listed.items():
@@ -143,18 +135,7 @@ def _sentences_of(where: str, scene: _Scene, listed: Mapping[str, _Scene]) -> Ma
 
 
 def read_places(path: Path, locations: Iterable[str]) -> Mapping[str, PlaceKind]:
-    """Read and check `places.json`.
-
-    Args:
-        path: The file.
-        locations: The locations of the universe; each must have a kind.
-
-    Returns:
-        The kind of each location, by its name.
-
-    Raises:
-        BadInput: The file is missing or faulty; the message names the kind or the location.
-    """
+    """Read and check `places.json`, and return the kind of each of the locations of the universe, by its name."""
     listed = read_typed(path, _Places)
     kinds = {}
     for name, kind in listed.kinds.items():
@@ -192,11 +173,7 @@ def check_phrase(where: str, text: str) -> None:
 
 
 def read_sentence(where: str, text: str, slots: frozenset[str] = SCENE_SLOTS, fewest_texts: int = FEWEST_TEXTS) -> Told:
-    """Read a sentence with choices, which may begin with `in: ` or `out: `.
-
-    Raises:
-        BadInput: It is faulty, or not varied enough.
-    """
+    """Read a sentence with choices, which may begin with `in: ` or `out: `; BadInput if it is faulty, or not varied enough."""
     label, _, rest = text.partition(": ") if text.startswith(("in: ", "out: ")) else ("", "", text)
     try:
         return Told(_checked(rest, slots, fewest_texts), {"in": True, "out": False}.get(label))
@@ -234,23 +211,14 @@ def _check_keys(path: Path, kind: str, content: Mapping[str, object], expected: 
 
 @dataclass(frozen=True)
 class Scenery:
-    """How the events of a universe go, and where.
+    """How the events of a universe go, and where."""
 
-    Attributes:
-        scenes: The scene of each content.
-        places: The kind of each location.
-    """
-
-    scenes: Mapping[str, Scene]
-    places: Mapping[str, PlaceKind]
+    scenes: Mapping[str, Scene]  # the scene of each content
+    places: Mapping[str, PlaceKind]  # the kind of each location
 
 
 def load_scenery(universe: Universe) -> Scenery:
-    """Read `scenes.json` and `places.json` of a universe; a name with a qualifier has the scene of the plain name.
-
-    Raises:
-        BadInput: A file is missing or faulty.
-    """
+    """Read `scenes.json` and `places.json` of a universe; a name with a qualifier has the scene of the plain name."""
     for name in SCENE_FILES:
         if not (universe.folder / name).is_file():
             raise BadInput(
@@ -315,13 +283,12 @@ def facts_bank(tone: str) -> Mapping[str, Sequence[Told]]:
     listed = read_typed(path, dict[str, list[str]])
     bank = {}
     for fact, slot in FACTS.items():
-        sentences = [
-            read_sentence(f"{path}, {fact}", text, FACT_SLOTS, FEWEST_FACT_TEXTS) for text in listed.get(fact, [])
-        ]
+        where, texts = f"{path}, {fact}", listed.get(fact, [])
+        sentences = [read_sentence(where, text, FACT_SLOTS, FEWEST_FACT_TEXTS) for text in texts]
         for entry in sentences:
             if slot not in entry.sentence.slots or (fact in ("side", "detail") and "deed" not in entry.sentence.slots):
-                raise BadInput(f"{path}, {fact}: expected the slot {{{slot}}} in {entry.sentence.text!r}")
-        bank[fact] = _enough(f"{path}, {fact}", sentences, FEWEST_FACTS)
+                raise BadInput(f"{where}: expected the slot {{{slot}}} in {entry.sentence.text!r}")
+        bank[fact] = _enough(where, sentences, FEWEST_FACTS)
     return bank
 
 
@@ -330,14 +297,12 @@ def style_bank(style: str) -> Mapping[str, Sequence[Told]]:
     """Return the sentences of a style: `hero`, `thought`, `air` and `closing`."""
     path = TALES / f"style_{style}.json"
     listed = read_typed(path, dict[str, list[str]])
-    return {
-        part: _enough(
-            f"{path}, {part}",
-            [read_sentence(f"{path}, {part}", text, fewest_texts=FEWEST_STYLE_TEXTS) for text in listed.get(part, [])],
-            FEWEST_OF_STYLE[part],
-        )
-        for part in STYLE_PARTS
-    }
+    bank = {}
+    for part in STYLE_PARTS:
+        where, texts = f"{path}, {part}", listed.get(part, [])
+        sentences = [read_sentence(where, text, fewest_texts=FEWEST_STYLE_TEXTS) for text in texts]
+        bank[part] = _enough(where, sentences, FEWEST_OF_STYLE[part])
+    return bank
 
 
 def tale_styles() -> list[str]:

@@ -76,12 +76,7 @@ _BEGINNING = re.compile(r"(?<=[.!?] )[a-z]")
 
 
 class Draft:
-    """A text that is not written out yet.
-
-    Attributes:
-        parts: Its parts.
-        numbers: The numbers of its words.
-    """
+    """A text that is not written out yet: its parts, and the numbers of its words."""
 
     __slots__ = ("numbers", "parts")
 
@@ -101,11 +96,7 @@ class Spread:
     """
 
     def __init__(self, n_chapters: int) -> None:
-        """Start to count.
-
-        Args:
-            n_chapters: The number of chapters of the book.
-        """
+        """Start to count for a book of so many chapters."""
         self._most = max(1, int(MOST_CHAPTERS * n_chapters))
         self._candidates = max(1, min(MOST_CANDIDATES, CANDIDATES // max(1, n_chapters)))
         self._seen: dict[int, int] = {}
@@ -141,14 +132,8 @@ class Spread:
     ) -> str | None:
         """Take a pattern from a pool and return its text, which is counted: of several, the one with the fewest known runs.
 
-        Args:
-            pool: The patterns; those that cannot be used are taken out, too.
-            draft: What drafts a pattern.
-            draws: The draws of this sentence.
-            unsaid: What the text must not say, in small letters.
-
-        Returns:
-            None if no pattern of the pool can be used.
+        Patterns that cannot be used are taken out of the pool, too, such as those that say `unsaid`, in small letters;
+        None if no other is left.
         """
         while pool:
             drawn = sorted({draws.index(len(pool)) for _ in range(self._candidates)}, reverse=True)
@@ -220,14 +205,7 @@ def _runs(numbers: Sequence[int]) -> Sequence[int]:
 
 
 def write_freshly(patterns: Sequence[Sentence], known: Mapping[str, str], spread: Spread, draws: RandomStream) -> str:
-    """Return a sentence of one of the patterns whose words are not too frequent yet, if there is one, and count it.
-
-    Args:
-        patterns: The patterns, in any order.
-        known: What stands in their slots.
-        spread: What the book has told so far.
-        draws: The draws of this sentence.
-    """
+    """Return and count a sentence of a pattern, filled from `known`, whose words are not too frequent yet, if there is one."""
     fill = known.__getitem__
     fresh = spread.freshest(list(patterns), lambda pattern: spread.draft(pattern, draws, fill), draws)
     if fresh is not None:

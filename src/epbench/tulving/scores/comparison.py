@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,12 @@ from epbench.runs.several import labels_of
 from epbench.statistics.paired import Comparison, Progress, compare_two, with_holm
 from epbench.tulving.calibration.passport import with_passport
 from epbench.tulving.dataset.load import load_book
+from epbench.tulving.scores.inventions import CUE
 from epbench.tulving.scores.judge_agreement import last_judge
 from epbench.tulving.scores.report import comparison_report
 from epbench.tulving.scores.results import ABOUT, NO_BOOK, cards_of, retrieved_of
 from epbench.tulving.scores.run_files import COLUMNS, read_run, read_scores
+from epbench.tulving.scores.scoring import items_ratio
 from epbench.tulving.scores.tables import MANY, markdown_table
 
 if TYPE_CHECKING:
@@ -41,12 +44,7 @@ Cue = tuple[str | None, ...]
 
 
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
-    """Compare F1 of any two runs on the questions that both have answered.
-
-    Args:
-        runs: The folders of at least two runs, by the name of the run.
-        dataset: The book that the runs must be on; None for any.
-        progress: Shows a bar.
+    """Compare F1 of any two runs, on this dataset if one is given, on the questions that both have answered.
 
     Raises:
         BadInput: The runs are on different books, or have different judges or no scores.
@@ -66,11 +64,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
 
 
 def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Write OUT/table.md and OUT/report.html.
-
-    Args:
-        folders: The folders of the runs; the name of a folder is the label of its run.
-        out: The folder of the two files; it is made if it does not exist.
+    """Write OUT/table.md and OUT/report.html of runs, whose labels are the names of their folders.
 
     Returns:
         The scores of each run by its label, and no notes: the tables have them.
@@ -90,8 +84,8 @@ def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, di
         if folder in unknown:
             scores[label]["warnings"] = [*scores[label].get("warnings", []), UNKNOWN_CHAPTERS]
     files = {label: folder / "usage.json" for label, (folder, _, _) in runs.items()}
-    contents = {label: read_json(file) for label, file in files.items() if file.exists()}
-    prices = {label: content["price"] for label, content in contents.items() if "price" in content}
+    usages = {label: read_json(file) for label, file in files.items() if file.exists()}
+    prices = {label: usage["price"] for label, usage in usages.items() if "price" in usage}
     name = "simple_recall_score"
     points = [
         point(run["identity"], of.get(name), of.get("intervals", {}).get(name), of["incomplete"].get(name))
@@ -120,22 +114,15 @@ def _question_by_question(runs: Mapping[str, Path]) -> str:
 
 
 def check_same_book(described: Mapping[Path, Mapping[str, Any]]) -> list[Path]:
-    """Check that runs are on one book.
-
-    Args:
-        described: The content of run.json by the folder of the run.
+    """Check that runs, by their folders and contents of run.json, are on the same questions and chapters, else BadInput.
 
     Returns:
         The folders of which it is not known whether their chapters are those of the others; see `UNKNOWN_CHAPTERS`.
-
-    Raises:
-        BadInput: The runs are on different questions, or on different chapters.
     """
     # A run on a dataset has the fingerprint of its rows in its identity, a released run beside it.
     rows = {folder: run["identity"].get("fingerprint", run.get("fingerprint")) for folder, run in described.items()}
-    chapters = {
-        folder: run["identity"]["chapters"] for folder, run in described.items() if "chapters" in run["identity"]
-    }
+    identities = {folder: run["identity"] for folder, run in described.items()}
+    chapters = {folder: identity["chapters"] for folder, identity in identities.items() if "chapters" in identity}
     for prints in (rows, chapters):
         if len(set(prints.values())) > 1:
             named = ", ".join(f"{folder}: {print_}" for folder, print_ in prints.items())
@@ -145,15 +132,7 @@ def check_same_book(described: Mapping[Path, Mapping[str, Any]]) -> list[Path]:
 
 
 def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row]:
-    """The rows of the book that all runs are about.
-
-    Args:
-        folders: The folders of the runs.
-        dataset: Where the book is; None for where the runs found it.
-
-    Raises:
-        BadInput: The runs are on different books, or no run names its book.
-    """
+    """The rows of the book, in this dataset or where the runs found it, that all runs are about; BadInput if they differ."""
     described = {folder: read_run(folder) for folder in folders}
     dataset = dataset or next(filter(None, map(dataset_of, described.values())), None)
     if dataset is None:
@@ -169,36 +148,24 @@ def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row
 
 
 def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) -> list[dict[str, Any]]:
-    """Compare F1 of any two runs.
-
-    Args:
-        runs: The tables of questions by the name of the run. F1 of a question that was asked several times is the mean.
-        progress: Shows a bar.
+    """Compare F1 of any two runs; that of a question that was asked several times is the mean.
 
     Returns:
-        For each two runs what `epbench.statistics.paired.compare_two` returns, with cues as clusters and Wilcoxon's
-        test, p_holm, and beside: the harsh F1 of both on the same questions, and how many items each names for each true
-        one on all of its own.
-
-    Raises:
-        RunFailed: Two runs have no question in common.
+        For each two runs what `epbench.statistics.paired.compare_two` returns, with cues as clusters and Wilcoxon's test,
+        p_holm, and beside: the harsh F1 of both on the same questions, and how many items each names for each true one on
+        all of its own. RunFailed if two have no question in common.
     """
     answered = {name: table[table["outcome"] != "failed"] for name, table in runs.items()}
     f1, harsh = (
         {name: _by_question(table, column) for name, table in answered.items()} for column in ("f1", "harsh_f1")
     )
-    return with_holm(
-        [
-            compare_two(names, [f1[name] for name in names], cluster_of=lambda question: question[1])
-            | {
-                "beside": {
-                    HARSH: _means(*(harsh[name] for name in names)),
-                    NAMED: [_ratio(answered[name]) for name in names],
-                }
-            }
-            for names in progress(list(combinations(f1, 2)))
-        ]
-    )
+    pairs = []
+    for names in progress(list(combinations(f1, 2))):
+        ratios = [items_ratio(zip(answered[name]["items"], answered[name]["reference"], strict=True)) for name in names]
+        beside = {HARSH: _means(*(harsh[name] for name in names)), NAMED: ratios}
+        compared = compare_two(names, [f1[name] for name in names], cluster_of=itemgetter(1))
+        pairs.append(compared | {"beside": beside})
+    return with_holm(pairs)
 
 
 def naming_warnings(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -220,9 +187,8 @@ def naming_warnings(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
 def _by_question(table: pd.DataFrame, column: str) -> dict[tuple[str, Cue], float]:
     """The mean of a column by id and cue of the question."""
     values: dict[tuple[str, Cue], list[float]] = {}
-    cues = zip(*(table[name] for name in ("time", "space", "entity", "content")), strict=True)
-    for id_, cue, value in zip(table["id"], cues, table[column], strict=True):
-        values.setdefault((id_, cue), []).append(value)
+    for id_, *cue, value in zip(*(table[name] for name in ("id", *CUE, column)), strict=True):
+        values.setdefault((id_, tuple(cue)), []).append(value)
     return {question: sum(scores) / len(scores) for question, scores in values.items()}
 
 
@@ -230,10 +196,3 @@ def _means(first: Mapping[Any, float], second: Mapping[Any, float]) -> list[floa
     """The means over the questions that both have."""
     shared = first.keys() & second.keys()
     return [math.fsum(values[question] for question in shared) / len(shared) for values in (first, second)]
-
-
-def _ratio(table: pd.DataFrame) -> float | None:
-    """How many items the answers name for each true one, as in `epbench.tulving.scores.scoring.score_run`."""
-    counts = [(len(set(items)), len(set(true))) for items, true in zip(table["items"], table["reference"], strict=True)]
-    named = [(n, n_true) for n, n_true in counts if n and n_true]
-    return sum(n for n, _ in named) / sum(n_true for _, n_true in named) if named else None

@@ -29,14 +29,10 @@ CUE = ("time", "space", "entity", "content")  # the columns of what a question g
 def invented_items(items: Sequence[str], reference: Sequence[str], scores: Sequence[float]) -> list[str]:
     """Return the items of an answer that are not true for its question, each once.
 
-    A verdict does not say which item is meant by which true one. An item is true if it has the words of a true item in a row,
-    or these have its words, such as a date without its year. For each true item with points that is in no item's words, the
-    item that shares the most words with it counts as the one that was meant, as a judge knows other words for the same thing.
-
-    Args:
-        items: What the judge found in the answer.
-        reference: The true items, repeats included; empty where nothing matches.
-        scores: The score of each of them.
+    A verdict does not say which item is meant by which true one. An item is true if it has the words of a true item in a
+    row, or these have its words, such as a date without its year. For each true item with points that is in no item's
+    words, the item that shares the most words with it counts as the one that was meant, as a judge knows other words for
+    the same thing.
     """
     of_true = dict(reversed(list(zip(reference, scores, strict=True))))
     named = {words_of(item): item for item in reversed(items)}
@@ -66,20 +62,14 @@ def _in_a_row(words: str, others: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """Where an invented item comes from.
-
-    Attributes:
-        item: The item.
-        source: Where it stands.
-        chapter: The number of the chapter that is nearest to the question of those that it stands in; None outside the book.
-        shared: How many of the given elements of the question that chapter has; None outside the book.
-        distance: How many chapters that one is away from the nearest one that matches; None if no chapter matches.
-    """
+    """Where an invented item comes from."""
 
     item: str
-    source: Source
+    source: Source  # where it stands
+    # The number of the chapter that is nearest to the question of those that it stands in; None outside the book
     chapter: int | None = None
-    shared: int | None = None
+    shared: int | None = None  # how many of the given elements of the question that chapter has; None outside the book
+    # How many chapters that one is away from the nearest one that matches; None if no chapter matches
     distance: int | None = None
 
 
@@ -87,27 +77,17 @@ class Tracer:
     """Finds the items of answers in one book, by their words after case, punctuation and dates are normalised."""
 
     def __init__(self, chapters: Iterable[tuple[int, str]], names: Iterable[str]) -> None:
-        """Read the book.
-
-        Args:
-            chapters: The number and the text of each chapter; what is known of its event may follow the text.
-            names: The dates, locations, people and kinds of event in it.
-        """
+        """Read the text of each chapter, which may end in what is known of its event, and the names in the book."""
         known = {number: f" {normal(text)} " for number, text in chapters}
         self._names = dict.fromkeys(filter(None, map(normal, names)))
         self._numbers = cache(lambda words: frozenset(n for n, text in known.items() if f" {words} " in text))
 
     def trace(self, item: str, question: str, cue: Sequence[str], matching: Collection[int] = ()) -> Traced:
-        """Return where an invented item comes from.
+        """Return where an invented item comes from, of a question that gives `cue`, and that the chapters `matching` match.
 
         Names in the item decide; what the question names is left out of them. Without such a name the item is from the
-        question if it has a name or no other words than those of the question, and from a chapter that has its words in a row.
-
-        Args:
-            item: What the judge found.
-            question: The question.
-            cue: The elements that the question gives.
-            matching: The numbers of the chapters that match them all.
+        question if it has a name or no other words than those of the question, and from a chapter that has its words in a
+        row.
         """
         words, asked = words_of(item), words_of(question)
         if _in_a_row(words, asked):
@@ -135,13 +115,9 @@ class Tracer:
 
 
 def trace_row(row: Row, tracer: Tracer) -> list[Traced]:
-    """Return where each invented item of a judged answer comes from.
+    """Return where each invented item of a judged row of questions.parquet comes from.
 
     The one item of a full account is left out where something happened: it does not say what of the account is invented.
-
-    Args:
-        row: A row of questions.parquet with a verdict.
-        tracer: Knows the book.
     """
     if row["trace"] == "full_details" and len(row["reference"]):
         return []
@@ -154,20 +130,16 @@ def trace_row(row: Row, tracer: Tracer) -> list[Traced]:
 def with_inventions(rows: Sequence[Row], chapters: Iterable[tuple[int, str]]) -> list[Row]:
     """Return rows of questions.parquet, with a field `invented` that says what an answer invented, and from where.
 
-    Args:
-        rows: The rows; names in the book are what those give and ask for that match something.
-        chapters: The number and the text of each chapter.
+    Names in the book are what rows that match something give and ask for.
     """
     known = [row for row in rows if row["chapters"] and row["trace"] != "full_details"]
     names = [name for row in known for name in (*row["reference"], *(row[given] for given in CUE)) if name]
     tracer, found = Tracer(chapters, names), []
     for row in rows:
-        traced = trace_row(row, tracer) if row["outcome"] != "failed" else []
-        places = ["" if one.chapter is None else f"chapter {one.chapter}, " for one in traced]
-        told = [
-            f"{one.item} ({place}{_WORDS[SOURCES.index(one.source)]})"
-            for one, place in zip(traced, places, strict=True)
-        ]
+        told = []
+        for one in trace_row(row, tracer) if row["outcome"] != "failed" else ():
+            place = "" if one.chapter is None else f"chapter {one.chapter}, "
+            told.append(f"{one.item} ({place}{_WORDS[SOURCES.index(one.source)]})")
         found.append(row | {"invented": "; ".join(told)})
     return found
 

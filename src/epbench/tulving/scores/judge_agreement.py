@@ -5,7 +5,7 @@ Paper: Appendix B.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -51,14 +51,22 @@ class _Pair(NamedTuple):
         return list(dict(reversed(list(both))).values())
 
 
+def _pairs(first: Sequence[ScoredAnswer], second: Sequence[ScoredAnswer]) -> list[_Pair]:
+    """The answers that both judges have judged."""
+    of_second = {row.id: row for row in second}
+    shared = [(row, of_second[row.id]) for row in first if row.id in of_second]
+    if not shared:
+        raise RunFailed("no answer was judged by both judges; start again to ask them once more")
+    f1 = zip(question_f1([row for row, _ in shared]), question_f1([row for _, row in shared]), strict=True)
+    return [_Pair(left, right, both) for (left, right), both in zip(shared, f1, strict=True)]
+
+
 def judge_agreement(
     first: Sequence[ScoredAnswer], second: Sequence[ScoredAnswer], answers: Mapping[str, tuple[str, str]]
 ) -> dict[str, Any]:
-    """Compare the verdicts of two judges.
+    """Compare the verdicts of two judges on the questions that both have judged; RunFailed if there are none.
 
     Args:
-        first: Verdicts of the first judge.
-        second: Verdicts of the second judge. Questions that only one of them has judged are left out.
         answers: Question and answer by the id of the question, to show what they disagree on.
 
     Returns:
@@ -67,26 +75,17 @@ def judge_agreement(
         absolute; f1_difference, mean of the first's F1 minus the second's; f1_correlation (Pearson; None if one is
         constant); simple_recall_score of both; by_get and by_bin, the same except for the recall; disagreements, the
         twenty largest by F1, then by scores.
-
-    Raises:
-        RunFailed: No question was judged by both.
     """
-    of_second = {row.id: row for row in second}
-    shared = [(row, of_second[row.id]) for row in first if row.id in of_second]
-    if not shared:
-        raise RunFailed("no answer was judged by both judges; start again to ask them once more")
-    f1 = zip(question_f1([row for row, _ in shared]), question_f1([row for _, row in shared]), strict=True)
-    pairs = [_Pair(left, right, both) for (left, right), both in zip(shared, f1, strict=True)]
-
-    def those(chosen: Callable[[ScoredAnswer], bool]) -> dict[str, Any] | None:
-        picked = [pair for pair in pairs if chosen(pair.first)]
-        return _numbers(picked) if picked else None
-
-    by_get = {get: numbers for get in _GETS if (numbers := those(lambda row, get=get: row.get == get))}  # type: ignore[misc]
-    by_bin = {bin_: numbers for bin_ in BINS if (numbers := those(lambda row, bin_=bin_: row.bin == bin_))}  # type: ignore[misc]
+    pairs = _pairs(first, second)
+    of_get = {get: [pair for pair in pairs if pair.first.get == get] for get in _GETS}
+    of_bin = {bin_: [pair for pair in pairs if pair.first.bin == bin_] for bin_ in BINS}
+    by_get, by_bin = ({name: _numbers(part) for name, part in of.items() if part} for of in (of_get, of_bin))
     return {
         **_numbers(pairs),
-        "simple_recall_score": [_recall(pairs, which) for which in (0, 1)],
+        "simple_recall_score": [
+            mean(list(f1_by_bin([pair.first for pair in pairs], [pair.f1[which] for pair in pairs]).values()))
+            for which in (0, 1)
+        ],
         "by_get": by_get,
         "by_bin": by_bin,
         "disagreements": _disagreements(pairs, answers),
@@ -110,11 +109,11 @@ def agreement_table(agreement: Mapping[str, Any], names: tuple[str, str]) -> str
 
 def agreement_screen(runs: Mapping[str, Mapping[str, Any]]) -> Table:
     """The main numbers for the screen, a row for each run; recall by the first judge and by the second."""
-    columns = (("items agreed", "item_agreement"), ("kappa", "kappa"), ("r of F1", "f1_correlation"))
-    rows = []
-    for label, agreement in runs.items():
-        recall = " ".join(map(cell, agreement["simple_recall_score"]))
-        rows.append([label, *(cell(agreement[key]) for _, key in columns), recall])
+    columns = [_COLUMNS[2], _COLUMNS[3], _COLUMNS[6]]
+    rows = [
+        [label, *(cell(of[key]) for _, key in columns), " ".join(map(cell, of["simple_recall_score"]))]
+        for label, of in runs.items()
+    ]
     return Table(["run", *(title for title, _ in columns), "recall"], rows)
 
 
@@ -149,26 +148,18 @@ def _correlation(f1: Sequence[tuple[float, float]]) -> float | None:
     return float(np.corrcoef(values.T)[0, 1]) if values.std(axis=0).all() else None
 
 
-def _recall(pairs: Sequence[_Pair], which: int) -> float | None:
-    return mean(list(f1_by_bin([pair.first for pair in pairs], [pair.f1[which] for pair in pairs]).values()))
-
-
 def _disagreements(pairs: Sequence[_Pair], answers: Mapping[str, tuple[str, str]]) -> list[dict[str, Any]]:
     def size(pair: _Pair) -> tuple[float, float]:
         return abs(pair.f1[0] - pair.f1[1]), sum(abs(left - right) for left, right in pair.scores)
 
+    def found(row: ScoredAnswer, f1: float) -> dict[str, Any]:
+        return {"items": list(row.items), "scores": list(row.scores), "f1": f1}
+
     disagreements = []
     for pair in sorted((pair for pair in pairs if any(size(pair))), key=size, reverse=True)[:SHOWN]:
-        question, answer = answers[pair.first.id]
-        about: dict[str, Any] = {
-            "id": pair.first.id,
-            "question": question,
-            "answer": answer,
-            "truth": list(pair.first.reference),
-        }
-        for name, row, f1 in (("first", pair.first, pair.f1[0]), ("second", pair.second, pair.f1[1])):
-            about[name] = {"items": list(row.items), "scores": list(row.scores), "f1": f1}
-        disagreements.append(about)
+        (first, second, f1), (question, answer) = pair, answers[pair.first.id]
+        about = {"id": first.id, "question": question, "answer": answer, "truth": list(first.reference)}
+        disagreements.append(about | {"first": found(first, f1[0]), "second": found(second, f1[1])})
     return disagreements
 
 
@@ -179,11 +170,7 @@ def judges_of(folder: Path) -> list[PastJudge]:
 
 
 def last_judge(folder: Path) -> PastJudge:
-    """Return the judge that a run's scores are by.
-
-    Raises:
-        BadInput: The run has no scores, or they name no judge.
-    """
+    """Return the judge that a run's scores are by; BadInput if they name none."""
     judge = judge_of_scores(folder)
     if judge is None:
         raise BadInput(f"{folder / 'scores.json'}: expected scores that name a judge; start the run again")
@@ -192,10 +179,6 @@ def last_judge(folder: Path) -> PastJudge:
 
 def agreements(folder: Path, rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return how far any two judges of a run agree; an answer given twice to the same question counts once.
-
-    Args:
-        folder: Folder of the run.
-        rows: Rows of its dataset.
 
     Returns:
         For each pair what `judge_agreement` returns, and: judges, their two names; n_one_sided, number of answers that
@@ -236,21 +219,20 @@ def _verdicts(folder: Path, rows: Sequence[Row], judge: PastJudge) -> _Verdicts:
 
 
 def _agreement(first: _Verdicts, second: _Verdicts) -> dict[str, Any]:
-    shared = [name for name in first if name in second]
-    pairs = [(first[name][0], second[name][0]) for name in shared]
+    both = [row for row, _ in first.values()], [row for row, _ in second.values()]
     answers = {name: (about["question"], about["answer"]) for name, (_, about) in first.items()}
-    agreement = judge_agreement([row for row, _ in first.values()], [row for row, _ in second.values()], answers)
+    agreement = judge_agreement(*both, answers)
     for disagreement in agreement["disagreements"]:
         name = disagreement["id"]
         disagreement["id"] = name.split(": ", 1)[0]
         for which, verdicts in (("first", first), ("second", second)):
             disagreement[which]["reason"] = verdicts[name][1]["reason"]
-    f1 = zip(question_f1([left for left, _ in pairs]), question_f1([right for _, right in pairs]), strict=True)
+    pairs = _pairs(*both)
     return {
         **agreement,
         "n_one_sided": len(first.keys() ^ second.keys()),
-        "items_difference": mean([abs(len(set(a.items)) - len(set(b.items))) for a, b in pairs]),
-        "f1_distance": mean([abs(left - right) for left, right in f1]),
+        "items_difference": mean([abs(len(set(a.items)) - len(set(b.items))) for a, b, _ in pairs]),
+        "f1_distance": mean([abs(left - right) for _, _, (left, right) in pairs]),
     }
 
 

@@ -54,17 +54,7 @@ def html_report(
     usage: Mapping[str, Any],
     more: str = "",
 ) -> str:
-    """The page of one run.
-
-    Args:
-        title: The name of the run.
-        run: The content of run.json.
-        scores: The content of scores.json.
-        rows: The judged answers, for the table by cue.
-        lost: The questions without an answer or a verdict, for the same table.
-        usage: The content of usage.json.
-        more: What follows the figures and tables, as HTML.
-    """
+    """The page of one run, from run.json, scores.json, usage.json, and the judged and lost questions; `more` HTML comes last."""
     book, identity = run.get("book", "book"), run["identity"]
     n = scores["n_questions"]
     sentence = (
@@ -115,14 +105,7 @@ def _floor(bins: Collection[str]) -> tuple[float, str] | None:
 
 
 def comparison_report(book: str, runs: Runs, prices: Mapping[str, Price] | None = None, more: str = "") -> str:
-    """The page of several runs on one book, those with incomplete scores last.
-
-    Args:
-        book: The name of the book.
-        runs: The scores by the run's label.
-        prices: What memory cost in those runs that had a memory system, by label.
-        more: What follows the scores, as HTML.
-    """
+    """The page of several runs on one book, those with incomplete scores last; with what memory cost, and `more` HTML last."""
     runs, prices = complete_first(runs), prices or {}
     body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}"
     if prices:

@@ -38,13 +38,7 @@ from epbench.tulving.judging.verdicts import (
 from epbench.tulving.scores.inventions import CUE, with_inventions
 from epbench.tulving.scores.report import html_report
 from epbench.tulving.scores.run_files import COLUMNS
-from epbench.tulving.scores.scoring import (
-    harsh_f1_of,
-    has_order,
-    question_measures,
-    score_run,
-    tau_of,
-)
+from epbench.tulving.scores.scoring import harsh_f1_of, has_order, question_measures, score_run, tau_of
 from epbench.tulving.scores.tables import markdown_table
 
 NOT_ASKED = NO_ANSWER
@@ -54,9 +48,7 @@ NOT_JUDGED = "the judge has not read this answer"
 _TOO_MANY = 2**31  # repeats
 _AT_ONCE = 2**14  # records that exist at one time; a run may have a million
 
-_OF_ROW = """
-    id template cue time space entity content trace get bin n_chapters origin question chapters
-""".split()
+_OF_ROW = "id template cue time space entity content trace get bin n_chapters origin question chapters".split()
 
 
 def records_of(
@@ -66,17 +58,10 @@ def records_of(
     repeats: int = 1,
     found: Sequence[JudgedRecord] | None = None,
 ) -> Iterator[Record]:
-    """A record with the fields `COLUMNS` for each time that a question was asked, from the journals of a run.
+    """Yield a record with the fields `COLUMNS` for each time that a question was asked, in the order of rows and repeats.
 
     Args:
-        folder: The run's folder.
-        rows: The questions that the run asked.
-        judge: The judge whose verdicts count.
-        repeats: How often the run asked each question, at least 1.
         found: What `judgement_records` returns, if it is at hand.
-
-    Yields:
-        The records in the order of the rows, and of the repeats of each.
 
     Raises:
         BadInput: The number of a verdict's scores is not that of the true items, or an answer has no possible repeat.
@@ -100,11 +85,8 @@ def records_of(
         asked = judged_of[row["id"]]
         for repeat in sorted({*range(repeats), *asked}):
             text, verdict = asked.get(repeat, (None, None))
-            record = {name: row[name] for name in _OF_ROW} | {
-                "repeat": repeat,
-                "reference": row["answer"],
-                "answer": text,
-            }
+            record = {name: row[name] for name in _OF_ROW}
+            record |= {"repeat": repeat, "reference": row["answer"], "answer": text}
             if verdict is not None and verdict.get("failure") is None:
                 record |= {name: verdict.get(name) for name in ("items", "scores", "order", "reason")}
                 to_score.append((record, judged(row, verdict)))
@@ -146,17 +128,7 @@ def scores_of(
     *,
     judge: JudgeIdentity | None = None,
 ) -> dict[str, Any]:
-    """The content of scores.json, as in `score_run` and `judge_scores`.
-
-    Args:
-        rows: The judged answers.
-        lost: The questions without an answer or a verdict; see `lost_questions`.
-        more: Further fields.
-        judge: The judge; None for one of which `more` says everything.
-
-    Raises:
-        NothingToScore: There is no judged answer.
-    """
+    """The content of scores.json, as in `score_run` and `judge_scores`; without a judge, `more` says everything of it."""
     scores = score_run(rows, lost) | dict(more or {})
     if judge is None:
         return scores
@@ -181,15 +153,11 @@ def finish(
     questions.parquet is written first, so that a run with scores has the questions that they are the means of.
 
     Args:
-        folder: The run's folder.
-        rows: The questions that the run asked.
         judge: The judge whose verdicts count; what its passport says goes into scores.json and the reports. What is to be
-            said of a published judge is in `more`.
-        label: The name of the run in tables.
+            said of a published judge is in `more`, further fields of scores.json.
         repeats: How often the run asked each question, at least 1.
-        more: Further fields of scores.json.
-        chapters: The number and the text of each chapter of the book, which the report shows with the questions; None if the
-            book is not at hand.
+        chapters: The number and the text of each chapter of the book, which the report shows with the questions; None if
+            the book is not at hand.
 
     Returns:
         The content of scores.json.
@@ -216,11 +184,9 @@ def finish(
     write_questions(folder, COLUMNS, chain(first, records))
     explorer = questions_html(folder, first, chapters, len(verdicts) + len(lost))
     report = html_report(label, read_json(folder / "run.json"), scores, verdicts, lost, usage, explorer)
-    tables = [
-        markdown_table({label: scores}),
-        *(table.markdown() for table in price_table({label: price} if price else {})),
-    ]
-    write_results(folder, scores=scores, usage=usage, table="\n".join(tables), report=report)
+    prices = [table.markdown() for table in price_table({label: price} if price else {})]
+    table = "\n".join([markdown_table({label: scores}), *prices])
+    write_results(folder, scores=scores, usage=usage, table=table, report=report)
     return scores
 
 
@@ -252,14 +218,7 @@ _MARKED = "Of the chapters that match a question, the paragraphs with what it gi
 def questions_html(
     folder: Path, records: Sequence[Record], chapters: Chapters | None, n_questions: int | None = None
 ) -> str:
-    """Question by question, as HTML for the page of a run.
-
-    Args:
-        folder: The run's folder, for what was retrieved.
-        records: The rows of questions.parquet; see `epbench.tulving.scores.results.records_of`.
-        chapters: The chapters of the book; None if the book is not at hand, which the page says then.
-        n_questions: The number of rows, if `records` has only the first of them.
-    """
+    """The `n_questions` of a run as HTML for its page, from the first records; it says so if the chapters are not at hand."""
     known = chapters or ()
     places = {number: place for place, (number, _) in enumerate(known)}
     cards = cards_of(with_inventions(records, known) if known else records, places, retrieved_of(folder, known))
@@ -269,53 +228,47 @@ def questions_html(
 def cards_of(
     records: Sequence[Record], places: Mapping[int, int], retrieved: Mapping[str, Sequence[str]]
 ) -> list[QuestionCard]:
-    """A card for each time that a question was asked.
+    """A card for each row of questions.parquet.
 
     Args:
-        records: The rows of questions.parquet.
         places: By number of a chapter, the number of its text on the page; chapters that are not there are not shown.
         retrieved: By id of a question, the passages or memories that a reader was shown, in that order.
     """
     repeated = any(record["repeat"] for record in records)
-    return [_card(record, places, retrieved, repeated) for record in records]
+    facets = ("bin", "cue", "trace", "get", *(["repeat"] if repeated else []))
 
+    def card(record: Record) -> QuestionCard:
+        marks = list(_marks(record))
+        return QuestionCard(
+            id=f"{record['id']}, repeat {record['repeat']}" if repeated else record["id"],
+            facets={name: str(record[name]) for name in facets},
+            outcome=record["outcome"],
+            question=record["question"],
+            reference=record["reference"],
+            answer=record["answer"],
+            verdict="" if record["outcome"] == "failed" else _verdict(record),
+            score=record.get("f1"),
+            reason=record.get("failure") or record.get("reason") or "",
+            evidence=[Evidence(f"Chapter {n}", places[n], marks) for n in record["chapters"] if n in places],
+            retrieved=retrieved.get(record["id"]),
+        )
 
-def _card(
-    record: Record, places: Mapping[int, int], retrieved: Mapping[str, Sequence[str]], repeated: bool
-) -> QuestionCard:
-    facets = {name: str(record[name]) for name in ("bin", "cue", "trace", "get")}
-    if repeated:
-        facets["repeat"] = str(record["repeat"])
-    marks = list(_marks(record))
-    return QuestionCard(
-        id=f"{record['id']}, repeat {record['repeat']}" if repeated else record["id"],
-        facets=facets,
-        outcome=record["outcome"],
-        question=record["question"],
-        reference=record["reference"],
-        answer=record["answer"],
-        verdict="" if record["outcome"] == "failed" else _verdict(record),
-        score=record.get("f1"),
-        reason=record.get("failure") or record.get("reason") or "",
-        evidence=[Evidence(f"Chapter {n}", places[n], marks) for n in record["chapters"] if n in places],
-        retrieved=retrieved.get(record["id"]),
-    )
+    return list(map(card, records))
 
 
 def _verdict(record: Record) -> str:
     """F1 with its parts, what was found of each true item, and where invented ones come from, a line each."""
     order = "" if record.get("tau") is None else f", tau {cell(record['tau'])}"
-    lines = [
-        f"F1 {cell(record['f1'])} (precision {cell(record['precision'])}, recall {cell(record['recall'])}; "
-        f"harsh F1 {cell(record['harsh_f1'])}{order})",
-        *(
-            f"{_item_label(score)[0]}: {item}"
-            for item, score in zip(record["reference"], record["scores"], strict=True)
-        ),
-        f"items in the answer: {'; '.join(map(str, record['items'])) or 'none'}",
-        *([f"invented: {record['invented']}"] if record.get("invented") else []),
-    ]
-    return "\n".join(lines)
+    scored = zip(record["reference"], record["scores"], strict=True)
+    return "\n".join(
+        [
+            f"F1 {cell(record['f1'])} (precision {cell(record['precision'])}, recall {cell(record['recall'])}; "
+            f"harsh F1 {cell(record['harsh_f1'])}{order})",
+            *(f"{_item_label(score)[0]}: {item}" for item, score in scored),
+            f"items in the answer: {'; '.join(map(str, record['items'])) or 'none'}",
+            *([f"invented: {record['invented']}"] if record.get("invented") else []),
+        ]
+    )
 
 
 def _marks(record: Record) -> Iterator[Mark]:

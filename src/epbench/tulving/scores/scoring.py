@@ -79,7 +79,6 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
 def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore]) -> dict[str, Any]:
     """The same as `score_run`, for a run that may have no judged answer: then every score has its bounds alone."""
     seen = _results(rows)
-    f1 = [result.f1 for result in seen]
     means, incomplete = _means(seen), _bounds(seen, lost)
     absent = [row for row in rows if row.missing]
     answered = [result for result, row in zip(seen, rows, strict=True) if not row.missing]
@@ -90,8 +89,8 @@ def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScor
         "f1_by_bin": {bin_: means[f"f1_by_bin.{bin_}"] for bin_ in n_by_bin if bin_ not in failed_by_bin},
         **complete,
         **_naming(rows, is_complete="simple_recall_score" not in incomplete),
-        **_by_links(rows, f1, lost),
-        **_over_repeats(rows, f1, lost),
+        **_by_links(seen, lost),
+        **_over_repeats(seen, lost),
         "n_questions": len(rows) + len(lost),
         "n_failed": len(lost),
         "n_by_bin": n_by_bin,
@@ -105,9 +104,7 @@ def scores_or_bounds(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScor
             "failed": len(lost),
         },
         "possible": _bounds(answered, [*absent, *lost]),
-        "intervals": {name: interval for name, interval in _intervals(rows, f1, lost).items() if name not in incomplete}
-        if rows
-        else {},
+        "intervals": {name: ends for name, ends in _intervals(seen, lost).items() if name not in incomplete},
     }
 
 
@@ -123,14 +120,20 @@ def _results(rows: Sequence[ScoredAnswer]) -> list[Result]:
 
 def _naming(rows: Sequence[ScoredAnswer], *, is_complete: bool) -> dict[str, float | None]:
     """How many items the answers name, and the simple recall if each of them counted; None where it is not complete."""
-    counts = [(row, len(set(row.items)), len(set(row.reference))) for row in rows if not row.missing]
-    named = [(n, n_true) for _, n, n_true in counts if n and n_true]
+    given = [row for row in rows if not row.missing]
     harsh = f1_by_bin(rows, list(map(harsh_f1_of, rows))) if is_complete else {}
     return {
-        "items_ratio": sum(n for n, _ in named) / sum(n_true for _, n_true in named) if named else None,
-        "latest_several": mean([float(n > 1) for row, n, _ in counts if is_latest(row)]),
+        "items_ratio": items_ratio((row.items, row.reference) for row in given),
+        "latest_several": mean([len(set(row.items)) > 1 for row in given if is_latest(row)]),
         "harsh_simple_recall_score": mean(list(harsh.values())),
     }
+
+
+def items_ratio(answers: Iterable[tuple[Sequence[str], Sequence[str]]]) -> float | None:
+    """How many items answers name for each true one, of those that name any to questions that have any; None without."""
+    counts = [(len(set(items)), len(set(true))) for items, true in answers]
+    named = [(n, n_true) for n, n_true in counts if n and n_true]
+    return sum(n for n, _ in named) / sum(n_true for _, n_true in named) if named else None
 
 
 def _bounds(known: Sequence[Result], unknown: Sequence[QuestionToScore]) -> dict[str, list[float]]:
@@ -157,12 +160,7 @@ def _means(results: Sequence[Result]) -> dict[str, float | None]:
 
 
 def awareness_of(latest: Sequence[float], taus: Sequence[float | None]) -> dict[str, float | None]:
-    """The scores about the order of events; None for a score that no question counts for.
-
-    Args:
-        latest: F1 of the questions that count for `latest`.
-        taus: Kendall's tau of the questions that `has_order`; None where not all true items were found.
-    """
+    """The scores about order, from F1 of questions of latest and tau (None where incomplete); None without such questions."""
     complete = [tau for tau in taus if tau is not None]
     state, all_matched, tau = mean(latest), len(complete) / len(taus) if taus else None, mean(complete)
     return {
@@ -179,57 +177,37 @@ def _names_of(lost: Sequence[QuestionToScore]) -> set[str]:
     return names | {f"f1_by_bin.{question.bin}" for question in lost if question.get == "all"}
 
 
-def _by_links(
-    rows: Sequence[ScoredAnswer], f1: Sequence[float], lost: Sequence[QuestionToScore]
-) -> dict[str, dict[str, Any]]:
+def _by_links(seen: Sequence[Result], lost: Sequence[QuestionToScore]) -> dict[str, dict[str, Any]]:
     """F1 by number of links; nothing for a book of level 1, whose questions have none."""
-
-    def counts(question: QuestionToScore) -> bool:
-        return question.links is not None and question.get == "all" and question.n_chapters > 0
-
     of_links: dict[int, list[float]] = defaultdict(list)
-    for row, value in zip(rows, f1, strict=True):
-        if counts(row):
-            of_links[row.links or 0].append(value)
-    n_lost = Counter(question.links or 0 for question in lost if counts(question))
-    link_counts = sorted({*of_links, *n_lost})
-    if not link_counts:
-        return {}
-    return {
-        "f1_by_links": {str(n): math.fsum(of_links[n]) / len(of_links[n]) for n in link_counts if not n_lost[n]},
-        "n_by_links": {str(n): len(of_links[n]) + n_lost[n] for n in link_counts},
-    }
+    for question, f1, _ in [*seen, *(Result(question, math.nan, None) for question in lost)]:
+        if question.links is not None and question.get == "all" and question.n_chapters > 0:
+            of_links[question.links].append(f1)
+    means = {str(n): math.fsum(values) / len(values) for n, values in sorted(of_links.items())}
+    f1_by_links = {n: value for n, value in means.items() if not math.isnan(value)}
+    return {"f1_by_links": f1_by_links, "n_by_links": {n: len(of_links[int(n)]) for n in means}} if means else {}
 
 
-def _over_repeats(
-    rows: Sequence[ScoredAnswer], f1: Sequence[float], lost: Sequence[QuestionToScore]
-) -> dict[str, dict[str, float]]:
+OVER_REPEATS: Mapping[str, Callable[[Sequence[float]], float]] = {"any_right": max, "all_right": min}
+"""Scores of several answers to one question, each with the F1 that decides whether they are right."""
+
+
+def _over_repeats(seen: Sequence[Result], lost: Sequence[QuestionToScore]) -> dict[str, dict[str, Any]]:
     """What several answers to one question have in common; nothing for a run that asked each question once."""
-    of_question = _f1_by_question(rows, f1, lost)
-    repeats = max(map(len, of_question.values()), default=1)
-    if repeats < 2:
+    several = list(_f1_by_question(seen, lost).values())
+    if not several:
         return {}
-    values = list(of_question.values())
-    spread = [stdev(of_one) for of_one in values]
-    return {
-        "over_repeats": {
-            "n": len(values),
-            "repeats": repeats,
-            "f1_sd": math.fsum(spread) / len(spread),
-            "any_right": math.fsum(max(of_one) == 1 for of_one in values) / len(values),
-            "all_right": math.fsum(min(of_one) == 1 for of_one in values) / len(values),
-        }
-    }
+    right = {name: mean([decisive(values) == 1 for values in several]) for name, decisive in OVER_REPEATS.items()}
+    about = {"n": len(several), "repeats": max(map(len, several)), "f1_sd": mean(list(map(stdev, several)))}
+    return {"over_repeats": about | right}
 
 
-def _f1_by_question(
-    rows: Sequence[ScoredAnswer], f1: Sequence[float], lost: Sequence[QuestionToScore]
-) -> dict[str, list[float]]:
+def _f1_by_question(seen: Sequence[Result], lost: Sequence[QuestionToScore]) -> dict[str, list[float]]:
     """The values of the answers to each question with get = all that was asked several times and lost none."""
     lost_ids, of_question = {question.id for question in lost}, defaultdict(list)
-    for row, value in zip(rows, f1, strict=True):
-        if row.get == "all" and row.id not in lost_ids:
-            of_question[row.id].append(value)
+    for question, f1, _ in seen:
+        if question.get == "all" and question.id not in lost_ids:
+            of_question[question.id].append(f1)
     return {id_: values for id_, values in of_question.items() if len(values) > 1}
 
 
@@ -268,14 +246,10 @@ def harsh_f1(n_items: int, n_true: int, found: float) -> float:
     The lenient F1 of the scores counts at most as many items as there are true ones, so that further items cost nothing
     unless there is no true item. This one tells how much a reader that names too many items owes to that.
 
-    Args:
-        n_items: The number of different items in the answer.
-        n_true: The number of different true items.
-        found: The sum of the scores of the true items.
-
     Returns:
-        The harmonic mean of found / n_items and found / n_true, 0 to 1; clipped, since a judge may credit one item with
-        several true ones. It is 1 if there are no items and no true ones, and 0 if there are none of one of the two.
+        The harmonic mean of found / n_items and found / n_true (of different items), 0 to 1; clipped, since a judge may
+        credit one item with several true ones. It is 1 if there are no items and no true ones, and 0 if there are none of
+        one of the two.
     """
     if not n_items or not n_true:
         return 1.0 if n_items == n_true else 0.0
@@ -314,11 +288,7 @@ def chronological_awareness(latest: float | None, all_matched: float | None, tau
 
 
 def tau_of(row: ScoredAnswer) -> float | None:
-    """Kendall's tau-b, -1 to 1, by the metric `episodic_kendall_tau`; None if not all true items were found.
-
-    Args:
-        row: A judged answer to a question that `has_order`.
-    """
+    """Kendall's tau-b, -1 to 1, by the metric `episodic_kendall_tau`; None if not all true items were found."""
     tau: float | None = metric_module("episodic_kendall_tau").tau_if_all_found(row.order, row.reference)
     return tau
 
@@ -337,31 +307,29 @@ def mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def _intervals(
-    rows: Sequence[ScoredAnswer], f1: Sequence[float], lost: Sequence[QuestionToScore]
-) -> dict[str, list[float]]:
+def _intervals(seen: Sequence[Result], lost: Sequence[QuestionToScore]) -> dict[str, list[float]]:
     """95 % intervals of all scores that have one, by drawing cues with replacement."""
-    taus = [tau_of(row) if has_order(row) else None for row in rows]
-    ordered = _sums(rows, [(tau or 0.0) if has_order(row) else None for row, tau in zip(rows, taus, strict=True)])
-    latest = _sums(rows, [value if is_latest(row) else None for row, value in zip(rows, f1, strict=True)])
-    of_bin = {
-        bin_: _sums(
-            rows, [value if row.get == "all" and row.bin == bin_ else None for row, value in zip(rows, f1, strict=True)]
-        )
-        for bin_ in BINS
-    }
+    import numpy as np
+
+    in_order = [(question.cue, tau) for question, _, tau in seen if has_order(question)]
+    latest = _sums((question.cue, f1) for question, f1, _ in seen if is_latest(question))
+    matched = _sums((cue, float(tau is not None)) for cue, tau in in_order)
+    taus = _sums((cue, tau) for cue, tau in in_order if tau is not None)
+    asked = [(question.bin, question.cue, f1) for question, f1, _ in seen if question.get == "all"]
+    of_bin = {bin_: _sums((cue, f1) for of, cue, f1 in asked if of == bin_) for bin_ in BINS}
     bins = {f"f1_by_bin.{bin_}": sums for bin_, sums in of_bin.items() if sums}
-    matched = [float(tau is not None) if has_order(row) else None for row, tau in zip(rows, taus, strict=True)]
-    intervals = {name: _interval([sums], sums) for name, sums in bins.items()}
-    for name, sums in (("latest", latest), ("all_matched", _sums(rows, matched)), ("kendall_tau", _sums(rows, taus))):
-        intervals[name] = _interval([sums], sums, least=-1.0 if name == "kendall_tau" else 0.0)
-    several, first = _f1_by_question(rows, f1, lost), {row.id: row for row in reversed(rows)}
-    for name, deciding in (("any_right", max), ("all_right", min)):
-        right = _sums([first[id_] for id_ in several], [float(deciding(values) == 1) for values in several.values()])
+    intervals = {name: _interval([sums], sums) for name, sums in (bins | {"latest": latest}).items()}
+    intervals |= {"all_matched": _interval([matched], matched), "kendall_tau": _interval([taus], taus, least=-1.0)}
+    several, cue_of = _f1_by_question(seen, lost), {question.id: question.cue for question, _, _ in reversed(seen)}
+    for name, decisive in OVER_REPEATS.items():
+        right = _sums((cue_of[id_], float(decisive(values) == 1)) for id_, values in several.items())
         intervals[f"over_repeats.{name}"] = _interval([right], right)
-    cues = dict.fromkeys(row.cue for row in rows)
+    cues = dict.fromkeys(result.question.cue for result in seen)
+    state_and_order = latest, _sums((cue, tau or 0.0) for cue, tau in in_order)
     intervals["simple_recall_score"] = _interval([*bins.values()], cues)
-    intervals["chronological_awareness"] = _interval([latest, ordered], cues, _awareness)
+    intervals["chronological_awareness"] = _interval(
+        state_and_order, cues, lambda means: (means[0] + np.maximum(0, means[1])) / 2
+    )
     return {name: list(interval) for name, interval in intervals.items() if interval is not None}
 
 
@@ -370,13 +338,11 @@ Sums = dict[Cue, tuple[float, int]]
 """The sum and the number of values by cue, which is all that the draws of cues need to know of the questions."""
 
 
-def _sums(rows: Sequence[ScoredAnswer], values: Sequence[float | None]) -> Sums:
-    """The values of the questions by cue; None for a question that is not among them."""
+def _sums(values: Iterable[tuple[Cue, float]]) -> Sums:
     sums: Sums = {}
-    for row, value in zip(rows, values, strict=True):
-        if value is not None:
-            total, n = sums.get(row.cue, (0.0, 0))
-            sums[row.cue] = total + value, n + 1
+    for cue, value in values:
+        total, n = sums.get(cue, (0.0, 0))
+        sums[cue] = total + value, n + 1
     return sums
 
 
@@ -396,20 +362,8 @@ def _interval(
 
     def statistic(weights: NDArray[np.float64]) -> NDArray[np.float64]:
         means = [ratio_of_sums(weights, of_part[:, 0], of_part[:, 1]) for of_part in arrays]
-        if combined is not None:
-            return combined(means)
-        mean: NDArray[np.float64] = np.mean(means, axis=0)
-        return mean
+        of_parts: NDArray[np.float64] = combined(means) if combined else np.mean(means, axis=0)
+        return of_parts
 
-    return cluster_bootstrap(
-        statistic, names, bounds=(least, 1.0), seen=min(map(len, filter(None, parts)), default=None)
-    )
-
-
-def _awareness(means: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Chronological awareness from the mean of the latest state and that of tau, over all ordered questions."""
-    import numpy as np
-
-    latest, order = means
-    total: NDArray[np.float64] = (latest + np.maximum(0, order)) / 2
-    return total
+    seen = min(map(len, filter(None, parts)), default=None)
+    return cluster_bootstrap(statistic, names, bounds=(least, 1.0), seen=seen)

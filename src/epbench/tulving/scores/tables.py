@@ -12,7 +12,7 @@ from epbench.judges.protocol import noted_judge
 from epbench.models.protocol import name_of
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.scores.scoring import NAMING
+from epbench.tulving.scores.scoring import NAMING, OVER_REPEATS
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -89,9 +89,6 @@ def _naming(runs: Runs) -> Table:
 def naming_notes(runs: Runs) -> list[str]:
     """What must be said where answers name more than is asked for, which the lenient F1 of the paper does not count.
 
-    Args:
-        runs: The scores by the run's label.
-
     Returns:
         A line for each run whose answers name more than `MANY` items for each true one, and one line for the runs on the
         same questions that lenient and harsh F1 rank differently.
@@ -103,15 +100,11 @@ def naming_notes(runs: Runs) -> list[str]:
         if (ratio := scores.get("items_ratio")) is not None and ratio > MANY
     ]
     ranked = [(label, s) for label, s in runs.items() if None not in (s["simple_recall_score"], s.get(NAMING[-1]))]
-    pairs = [
-        (first_label, second_label)
-        if first["simple_recall_score"] > second["simple_recall_score"]
-        else (second_label, first_label)
-        for (first_label, first), (second_label, second) in combinations(ranked, 2)
-        if first["n_by_bin"] == second["n_by_bin"]
-        and (first["simple_recall_score"] - second["simple_recall_score"]) * (first[NAMING[-1]] - second[NAMING[-1]])
-        < 0
-    ]
+    pairs = []
+    for (first_label, first), (second_label, second) in combinations(ranked, 2):
+        recall, harsh = (first[name] - second[name] for name in ("simple_recall_score", NAMING[-1]))
+        if first["n_by_bin"] == second["n_by_bin"] and recall * harsh < 0:
+            pairs.append((first_label, second_label) if recall > 0 else (second_label, first_label))
     if pairs:
         shown = "; ".join(f"{better} is ahead of {worse}" for better, worse in pairs[:_MOST_PAIRS])
         more = f"; and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
@@ -134,9 +127,8 @@ def _repeats(runs: Runs) -> list[Table]:
     rows = []
     for label, scores in runs.items():
         if found := scores.get("over_repeats"):
-            shares = [
-                _with_interval(found[name], scores["intervals"].get(f"over_repeats.{name}")) for name in _OF_REPEATS
-            ]
+            intervals = [scores["intervals"].get(f"over_repeats.{name}") for name in OVER_REPEATS]
+            shares = [_with_interval(found[name], ends) for name, ends in zip(OVER_REPEATS, intervals, strict=True)]
             rows.append([label, f"{found['n']:,} × {found['repeats']}", cell(found["f1_sd"]), *shares])
     head = ["repeats", "questions", "spread of F1 within one", "right at least once", "right every time (pass^k)"]
     return [Table(head, rows)] if rows else []
@@ -145,8 +137,6 @@ def _repeats(runs: Runs) -> list[Table]:
 def _with_interval(value: float, interval: list[float] | None) -> str:
     return f"{value:.3f} ({interval_cell(interval)})" if interval else f"{value:.3f}"
 
-
-_OF_REPEATS = ("any_right", "all_right")
 
 MANY = 1.5
 """The number of items that answers may name for each true one before the tables warn of it."""
@@ -159,10 +149,6 @@ COVERAGE = ("answered", "possible")
 
 def coverage_columns(runs: Runs, name: str) -> dict[str, list[str]]:
     """How many questions each run has answers to, and the bounds of a score whatever the other answers would be.
-
-    Args:
-        runs: The scores by the run's label.
-        name: The score, such as `simple_recall_score`.
 
     Returns:
         Two cells for each run, such as `3 of 450` and `0.007–0.998`; empty if every question of every run is answered.
@@ -180,11 +166,8 @@ def coverage_columns(runs: Runs, name: str) -> dict[str, list[str]]:
 def score_cell(scores: Scores, name: str) -> str:
     """A score with three digits after the point, or its bounds `0.250–1.000 (incomplete)` if questions of it failed.
 
-    A dash stands for a score that the run does not have, such as one that its version did not compute.
-
-    Args:
-        scores: The content of scores.json.
-        name: The name of the score as in `intervals` of scores.json, such as `latest` or `f1_by_bin.2`.
+    The name is that in `intervals` of scores.json, such as `f1_by_bin.2`; a dash is for a score that its version did not
+    compute.
     """
     if bounds := scores["incomplete"].get(name):
         return f"{bounds[0]:.3f}–{bounds[1]:.3f} (incomplete)"
@@ -198,10 +181,7 @@ def narrow_cell(scores: Scores, name: str) -> str:
 
 
 def complete_first(runs: Runs) -> dict[str, Scores]:
-    """Put runs that cannot be ranked after the others; the order is otherwise kept.
-
-    They are those with an incomplete score, and those that were asked fewer questions than another, such as a trial.
-    """
+    """Put runs that cannot be ranked after the others: those with an incomplete score or fewer questions than another."""
     most = max(map(n_different, runs.values()), default=0)
     return dict(sorted(runs.items(), key=lambda run: (bool(run[1]["incomplete"]), n_different(run[1]) < most)))
 
@@ -233,12 +213,7 @@ def _name_of(judge: Mapping[str, Any] | None, namesakes: Mapping[str, int]) -> s
 
 
 def notes(runs: Runs, mark: str = "") -> list[str]:
-    """What a reader of the tables must know: what is missing in which run, and who judged.
-
-    Args:
-        runs: The scores by the run's label.
-        mark: The mark of an incomplete score in the tables, which begins the line that explains it.
-    """
+    """What a reader of the tables must know: what is missing in which run, explained behind its mark there, and who judged."""
     named = {f"{label}: " if len(runs) > 1 else "": scores for label, scores in runs.items()}
     lines = []
     for who, scores in named.items():
@@ -292,9 +267,8 @@ def judge_lines(runs: Runs) -> list[str]:
         judged.setdefault(_about_judge(scores.get("judge")), []).append(name)
     lines = []
     for about, names in judged.items():
-        recalls = {
-            name: corrected["simple_recall_score"] for name in names if (corrected := runs[name].get("corrected"))
-        }
+        corrected = {name: found for name in names if (found := runs[name].get("corrected"))}
+        recalls = {name: found["simple_recall_score"] for name, found in corrected.items()}
         prefix = f"{', '.join(names)}: " if len(judged) > 1 else ""
         lines.append(f"{prefix}{about}{_corrected(recalls, len(names))}")
     return lines

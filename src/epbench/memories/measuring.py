@@ -26,7 +26,7 @@ _NUMBERS = range(600_000, 700_000)  # of facts that no check of the contract sto
 
 @dataclass(frozen=True)
 class Lag:
-    """What was measured."""
+    """How soon a system found the facts that it had been told."""
 
     # From the return of the call that stored a fact to the first query that found it, for each fact found.
     seconds: list[float] = field(default_factory=list)

@@ -69,7 +69,8 @@ class Bounds:
             else:
                 waiting.append(request)
         limited = not self.tokens is self.seconds is self.cost is None
-        size = _FIRST if limited and not isinstance(model, KeepsNotes) else len(waiting)  # such a model hands over all
+        together = not limited or isinstance(model, KeepsNotes)  # such a model hands all over at one time
+        size = len(waiting) if together else _FIRST
         while waiting:
             n = self._affordable(waiting[:size], model)
             if not n:

@@ -64,9 +64,7 @@ def checkpoint_of(file: Path, dtype: torch.dtype) -> Path:
                 _convert(file, draft, dtype)
                 note_fingerprint(draft, digest)
             gc.collect()
-            with suppress(
-                OSError, AttributeError
-            ):  # glibc keeps gigabytes of tensors of less than 32 MB; others do not
+            with suppress(OSError, AttributeError):  # only glibc keeps gigabytes of tensors of less than 32 MB
                 ctypes.CDLL(None).malloc_trim(0)
     return folder
 

@@ -202,7 +202,7 @@ class PromptTokens:
 
     def _space_after(self, start: str, label: str) -> str:
         """Return the space between the start of an answer and its label if it is a token of its own; else ""."""
-        # With such a tokenizer the next token would be the space, whatever the answer, and no label had any probability.
+        # With such a tokenizer the next token is the space, whatever the answer, and no label has a probability without it.
         if (start, label) not in self._after_start:
             spaced, whole = (
                 list(self.tokenizer(text, add_special_tokens=False)["input_ids"])

@@ -74,9 +74,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv)
     from epbench.files.json_files import write_json
     from epbench.memories.contract import try_system
-    from epbench.memories.forgetting import forgetting_of
-    from epbench.memories.lag import lag_of
     from epbench.memories.load import load_memory
+    from epbench.memories.measuring import forgetting_of, lag_of
     from epbench.reports.tables import Table
 
     limits = args.systems.limits

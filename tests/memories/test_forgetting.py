@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from epbench.memories.contract import mentions
-from epbench.memories.forgetting import WAIT, Forgetting, forgetting_of, measure_forgetting
 from epbench.memories.guard import Limits
+from epbench.memories.measuring import WAIT, Forgetting, forgetting_of, measure_forgetting
 from epbench.memories.process import describe_system
 
 FORGET = re.compile(r"Please forget .* my friend (\w+) collects")

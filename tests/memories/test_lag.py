@@ -6,7 +6,7 @@ import pytest
 
 from epbench.memories.contract import fact, name
 from epbench.memories.guard import Limits
-from epbench.memories.lag import LIMIT, lag_of, measure_lag
+from epbench.memories.measuring import LIMIT, lag_of, measure_lag
 from epbench.memories.process import describe_system
 
 BROKEN = Path(__file__).with_name("broken.py")

@@ -1,9 +1,8 @@
 """A model behind an endpoint's batch API: all requests in one file, answered within a day, usually at half the price.
 
-What was done is journaled before the next step, in `batches.jsonl` beside the answers: which requests a batch has, the id of
-its file, the id of the batch, and that its results were collected. So a run that is killed at any moment goes on where it was,
-and no request is submitted twice: if the id of a batch was not journaled any more, the batch is found by the mark that it was
-given.
+What was done is journaled before the next step, in `batches.jsonl` beside the answers. So a run that is killed at any moment goes
+on where it was, and no request is submitted twice: if the id of a batch was not journaled any more, the batch is found by the
+mark that it was given.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from epbench.journals.journal import Journal, Record
 from epbench.models.openai.address import SizeLimit
 from epbench.models.openai.concurrency import Fault, fault_of
 from epbench.models.openai.model import EndpointModel
-from epbench.models.openai.remote import Outbox
+from epbench.models.openai.remote import Deliver
 from epbench.models.openai.wire import Dialect, chat_body, error_words, read_chat
 from epbench.models.protocol import Reply, Request
 
@@ -35,24 +34,16 @@ _MOST_RESULTS = 2_000_000_000  # bytes of a file of results
 _ROUNDS = 4  # batches for one request: after it has expired, or was to be written otherwise
 _RETRIES = 5
 _ENDED = frozenset(["completed", "failed", "expired", "cancelled"])
-_WAITS = (2.0, 60.0)  # seconds between two looks at a batch, at first and at most
 _MARK = "epbench"
 
 
 class BatchModel(EndpointModel):
-    """A model behind an endpoint's batch API; everything else is as in `EndpointModel`.
+    """A model behind an endpoint's batch API; everything else is as in `EndpointModel`."""
 
-    Attributes:
-        notes: The journal of the batches; whoever asks sets it to a file beside the journal of the answers.
-        waits: The seconds between two looks at a batch, at first and at most.
-    """
+    notes: Path | None = None  # the journal of the batches; whoever asks sets it to a file beside the answers
+    waits = (2.0, 60.0)  # seconds between two looks at a batch, at first and at most
 
-    notes: Path | None = None
-    waits = _WAITS
-
-    async def _answer_all(
-        self, requests: Sequence[Request], outbox: Outbox[Reply], keep: Callable[[Reply], None]
-    ) -> None:
+    async def _answer_all(self, requests: Sequence[Request], deliver: Deliver) -> None:
         import openai
 
         if self.notes is None:
@@ -60,10 +51,9 @@ class BatchModel(EndpointModel):
         self._journal = journal = Journal(self.notes)
         open_ = {request.key(self.identity): request for request in requests}
 
-        def deliver(reply: Reply) -> None:
-            keep(reply)
+        def close(reply: Reply) -> None:
+            deliver(reply)
             del open_[reply.key]
-            outbox.put(reply)
 
         http = openai.DefaultAsyncHttpxClient(**SizeLimit(_MOST_RESULTS).options(asynchronous=True))
         options = {**self._address.client_options, "max_retries": _RETRIES, "timeout": self._timeout_s}
@@ -71,18 +61,18 @@ class BatchModel(EndpointModel):
             async with openai.AsyncOpenAI(**options, http_client=http) as client:
                 for record in [record for record in journal if not record.get("collected")]:
                     if not open_.keys().isdisjoint(record["requests"]):
-                        await self._finish(client, record["key"], open_, deliver)
+                        await self._finish(client, record["key"], open_, close)
                 for _ in range(_ROUNDS):
                     if not open_:
                         return
                     for part in self._parts(open_):
-                        await self._finish(client, self._plan(part), open_, deliver)
+                        await self._finish(client, self._plan(part), open_, close)
         except (openai.OpenAIError, Fault) as error:
             why = self._clean((error if isinstance(error, Fault) else fault_of(error, self._timeout_s)).reason)
             raise RunFailed(f"{self.name}: the batch API says: {why}; start the run again to go on") from error
         finally:
             journal.close()
-        for request in list(open_.values()):
+        for request in open_.values():
             deliver(self._failed(request, f"no answer in {_ROUNDS} batches"))
 
     def _parts(self, requests: Mapping[str, Request]) -> Iterator[dict[str, Request]]:

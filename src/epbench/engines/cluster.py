@@ -22,18 +22,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Engine:
-    """How many copies of a model answer, and where.
+    """How many copies of a model answer, and where."""
 
-    Attributes:
-        replicas: The number of copies; None for as many as the cluster can hold: on machines with GPUs one for every
-            `gpus_per_replica`, on others one for each machine.
-        gpus_per_replica: The GPUs of one copy, or a part of one; None for as many as the model needs where there are GPUs.
-        local: Whether the copies run on this machine, even if it belongs to a cluster.
-    """
-
+    # None for as many as the cluster can hold: on machines with GPUs one for every `gpus_per_replica`, on others one for each.
     replicas: int | None = None
-    gpus_per_replica: float | None = None
-    local: bool = False
+    gpus_per_replica: float | None = None  # or a part of one; None for as many as the model needs where there are GPUs
+    local: bool = False  # whether the copies run on this machine, even if it belongs to a cluster
 
     def __post_init__(self) -> None:
         if self.replicas is not None and self.replicas < 1:
@@ -53,10 +47,7 @@ class Layout:
 
 
 def connect(local: bool) -> None:
-    """Join the cluster that the environment names or this machine belongs to; if there is none, start one here.
-
-    Args:
-        local: Whether to start one on this machine in any case.
+    """Join the cluster that the environment names or this machine belongs to; if there is none, or `local`, start one here.
 
     Raises:
         BadInput: RAY_ADDRESS names a cluster that does not answer.
@@ -83,9 +74,7 @@ def connect(local: bool) -> None:
 def layout(engine: Engine, gpus_needed: float) -> Layout:
     """Return how the replicas of a model are spread over the cluster.
 
-    Args:
-        engine: What the user wants.
-        gpus_needed: The GPUs of a replica where there are GPUs and the user does not say.
+    Where there are GPUs and the user does not say, a replica takes `gpus_needed`.
 
     Raises:
         BadInput: The cluster is too small; the message has the numbers.
@@ -98,8 +87,7 @@ def layout(engine: Engine, gpus_needed: float) -> Layout:
 
 def spread(engine: Engine, gpus_needed: float, nodes: Sequence[tuple[int, float]]) -> Layout:
     """Return the same for machines of which the numbers of CPU cores and GPUs are known."""
-    has_gpus = any(gpus for _, gpus in nodes)
-    gpus = engine.gpus_per_replica
+    has_gpus, gpus = any(gpus for _, gpus in nodes), engine.gpus_per_replica
     if gpus is None:
         gpus = gpus_needed if has_gpus else 0.0
     if gpus:
@@ -112,12 +100,10 @@ def spread(engine: Engine, gpus_needed: float, nodes: Sequence[tuple[int, float]
             cpus_each -= 1
         fit = sum(cpus // cpus_each for cpus, _ in nodes)
     if not fit or replicas > fit:
-        there = (
-            f"{len(nodes)} machines, {sum(cpus for cpus, _ in nodes)} CPU cores and {sum(g for _, g in nodes):g} GPUs"
-        )
+        cores, all_gpus = sum(cpus for cpus, _ in nodes), sum(on_node for _, on_node in nodes)
         raise BadInput(
-            f"the cluster has {there}, which is room for {fit} replicas of {gpus:g} GPUs and {cpus_each} CPU cores each, "
-            f"expected {replicas or 'at least 1'}"
+            f"the cluster has {len(nodes)} machines, {cores} CPU cores and {all_gpus:g} GPUs, which is room for {fit} replicas "
+            f"of {gpus:g} GPUs and {cpus_each} CPU cores each, expected {replicas or 'at least 1'}"
         )
     return Layout(replicas, cpus_each, gpus, len(nodes))
 
@@ -138,10 +124,6 @@ class HandOut:
     The requests of one context stay together, so that one replica reads it once. Only if there are fewer contexts than
     replicas are they divided among several. Large contexts come first, and small ones are handed out several at a time:
     an engine that gets them together computes them together.
-
-    Attributes:
-        requests: What is asked, in any order.
-        replicas: The number of replicas, at least 1.
     """
 
     requests: Sequence[Request]
@@ -161,30 +143,18 @@ class HandOut:
         """Return the work for a free replica; None if all is handed out."""
         if not self._waiting:
             return None
-        work = self._waiting.pop()
-        room = sum(waiting.size for waiting in self._waiting) // (self.replicas * _SHARE)
-        while (
-            not work.deaths
-            and self._waiting
-            and not self._waiting[-1].deaths
-            and work.size + self._waiting[-1].size <= room
-        ):
-            more = self._waiting.pop()
+        work, waiting = self._waiting.pop(), self._waiting
+        room = sum(other.size for other in waiting) // (self.replicas * _SHARE)
+        while not work.deaths and waiting and not waiting[-1].deaths and work.size + waiting[-1].size <= room:
+            more = waiting.pop()
             work.requests += more.requests
             work.size += more.size
         return work
 
     def lost(self, work: Work, unanswered: Sequence[Request]) -> list[Request]:
-        """Take back what a replica has not answered that has ended.
+        """Hand out again what a replica that has ended did not answer, each context alone, so that what ends replicas is found.
 
-        It is handed out again, each context alone, so that what ends replicas is found.
-
-        Args:
-            work: What the replica was given.
-            unanswered: Those of its requests whose replies have not arrived.
-
-        Returns:
-            The requests that have failed for good, because too many replicas have ended over them.
+        Returns the requests that have failed for good, because too many replicas have ended over them.
         """
         deaths = work.deaths + 1
         if deaths >= MOST_DEATHS:
@@ -205,6 +175,4 @@ def _divided(groups: Sequence[list[Request]], replicas: int) -> list[list[Reques
 
 def _size(group: Sequence[Request]) -> int:
     """Characters that are read: the context once, and what differs from request to request."""
-    first = group[0]
-    shared = len(first.system) + len(first.context)
-    return shared + sum(len(request.question) for request in group)
+    return len(group[0].system) + len(group[0].context) + sum(len(request.question) for request in group)

@@ -32,23 +32,13 @@ class _Copy:
     work: Work | None = None
     unanswered: dict[int, Request] = field(default_factory=dict)  # those whose replies have not arrived, by position
 
-    @property
-    def waits_for(self) -> Any:
-        return self.opening if self.opening is not None else self.replies
-
 
 class RayModel:
     """Answers as the model that it is given does, with replicas of it.
 
     This process counts tokens and knows the window, and it keeps the journal; the replicas only answer. A replica gets the
     requests of whole contexts, so that a book is read once per replica and an excerpt once in all. If a replica or its
-    machine is lost, another one gets what it had not yet answered.
-
-    Args:
-        model: The model in this process; its weights are never loaded here.
-        make: Makes the same model in another process.
-        engine: How many replicas there are, and where.
-        gpus: The GPUs that a replica needs.
+    machine is lost, another one gets what it had not yet answered. `make` makes the same model in another process.
     """
 
     _holding: ClassVar[WeakSet[RayModel]] = WeakSet()
@@ -127,7 +117,8 @@ class RayModel:
         while True:
             for copy in self._copies:
                 if copy.opening is None and copy.work is None and (work := hand_out.next()):
-                    self._give(copy, work)
+                    copy.work, copy.unanswered = work, dict(enumerate(work.requests))
+                    copy.replies = copy.actor.answer.options(num_returns="streaming").remote(work.requests)
             working = [copy for copy in self._copies if copy.work is not None]
             opening = [copy for copy in self._copies if copy.opening is not None]
             if not working and not hand_out.waits:
@@ -142,7 +133,9 @@ class RayModel:
             elif not warned and time.monotonic() - alone_since > TOLD_AFTER:
                 warned = True
                 _log.info("%s: waiting for the cluster to start %d replicas", self.name, len(opening))
-            by_wait = {copy.waits_for: copy for copy in self._copies if copy in working or copy in opening}
+            by_wait = {
+                copy.opening or copy.replies: copy for copy in self._copies if copy in working or copy in opening
+            }
             ready, _ = ray.wait(list(by_wait), num_returns=1, timeout=1.0)
             for waited in ready:
                 copy = by_wait[waited]
@@ -176,10 +169,6 @@ class RayModel:
         else:
             request = copy.unanswered.pop(position)
             yield replace(reply, key=request.key(self.identity))
-
-    def _give(self, copy: _Copy, work: Work) -> None:
-        copy.work, copy.unanswered = work, dict(enumerate(work.requests))
-        copy.replies = copy.actor.answer.options(num_returns="streaming").remote(work.requests)
 
     def _lost(self, copy: _Copy, hand_out: HandOut, error: Exception) -> Generator[Reply]:
         """Another replica takes the place of one that has ended, and its unanswered requests are handed out again."""
@@ -243,17 +232,10 @@ class Replica:
         self._model: Model | None = None
 
     def open(self, make: Callable[[], Model], weights: dict[str, str]) -> int:
-        """Make the model; its weights are loaded when it gets its first requests.
-
-        Args:
-            make: Makes it.
-            weights: What the model of the process that asks says of its weights; see `weights_of`.
-
-        Returns:
-            The number of this process, as its machine counts.
+        """Make the model, whose weights are loaded with its first requests, and return the number of this process.
 
         Raises:
-            BadInput: The model cannot be made, or this machine has other weights under its name.
+            BadInput: The model cannot be made, or this machine has other weights under its name; see `weights_of`.
         """
         import os
 

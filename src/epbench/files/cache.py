@@ -17,11 +17,7 @@ _AT_THE_ROOT = ("vectors",)
 
 
 def cache_folder(name: str = "") -> Path:
-    """A folder of the cache; it is not created.
-
-    Args:
-        name: of the folder, such as `gutenberg`, `passports` or `vectors`; the root if empty.
-    """
+    """A folder of the cache, such as `gutenberg`, `passports` or `vectors`, or its root; it is not created."""
     chosen = os.environ.get(VARIABLE)
     if not chosen:
         return Path.home() / ".cache" / "epbench" / name
@@ -30,16 +26,7 @@ def cache_folder(name: str = "") -> Path:
 
 
 def refuse_full_disk(folder: Path, needed: int, what: str) -> None:
-    """Refuse to fill the disk of the cache with something large.
-
-    Args:
-        folder: An existing folder of the cache.
-        needed: How many bytes are written there.
-        what: What takes them, in the plural, such as "the joined parts of FILE".
-
-    Raises:
-        BadInput: Fewer bytes are free; the message has both numbers.
-    """
+    """Refuse to fill the disk of the cache with so many bytes of `what`, named in the plural: `BadInput` with both numbers."""
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise BadInput(

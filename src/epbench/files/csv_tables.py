@@ -16,9 +16,7 @@ MAX_CELL = 16 * 2**20  # characters; the longest published cell, an excerpt of 2
 def read_csv(path: Path, columns: Collection[str]) -> Iterator[dict[str, str]]:
     """Yield the rows of a file, each with its cells by column; further columns are included, empty lines skipped.
 
-    Args:
-        path: A file in UTF-8, with or without a byte order mark.
-        columns: The columns that the header must have.
+    The file is in UTF-8, with or without a byte order mark.
 
     Raises:
         BadInput: The file cannot be read, is not in UTF-8 or not CSV, a column is missing or occurs twice, a row has
@@ -30,7 +28,13 @@ def read_csv(path: Path, columns: Collection[str]) -> Iterator[dict[str, str]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             header = next(reader, [])
-            _check_header(path, header, columns)
+            for column in columns:
+                if column not in header:
+                    names = ", ".join(name[:40] for name in header[:40])
+                    raise BadInput(f"{path}: column {column!r} is missing; found: {names or 'nothing'}")
+            for column, n in Counter(header).items():
+                if n > 1:
+                    raise BadInput(f"{path}: column {shown(column)} found {n} times in the header, expected once")
             for number, cells in enumerate(filter(None, reader)):
                 if len(cells) != len(header):
                     raise BadInput(f"{path}, row {number}: found {len(cells)} cells, expected {len(header)}")
@@ -45,13 +49,3 @@ def read_csv(path: Path, columns: Collection[str]) -> Iterator[dict[str, str]]:
         raise BadInput(f"{path}: not CSV in UTF-8 ({error}); get the file again") from None
     except OSError as error:
         raise BadInput(f"{path}: expected a CSV file that can be read ({error.strerror})") from None
-
-
-def _check_header(path: Path, header: list[str], columns: Collection[str]) -> None:
-    for column in columns:
-        if column not in header:
-            names = ", ".join(name[:40] for name in header[:40])
-            raise BadInput(f"{path}: column {column!r} is missing; found: {names or 'nothing'}")
-    for column, n in Counter(header).items():
-        if n > 1:
-            raise BadInput(f"{path}: column {shown(column)} found {n} times in the header, expected once")

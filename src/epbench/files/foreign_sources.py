@@ -24,11 +24,7 @@ from epbench.errors import BadInput
 
 @contextmanager
 def checkout(place: Path) -> Iterator[Path]:
-    """Open a copy of a repository: a folder, or a zip file, whose Python and YAML files are unpacked for as long.
-
-    Raises:
-        BadInput: There is neither.
-    """
+    """Open a copy of a repository: a folder, or a zip file, whose Python and YAML files are unpacked for as long."""
     if place.is_dir():
         yield place
         return
@@ -43,37 +39,23 @@ def checkout(place: Path) -> Iterator[Path]:
 def texts_at(root: Path, listed: Mapping[str, Any], above: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the texts of a list, in tables as there; a literal brace is doubled.
 
-    Args:
-        root: The folder of the repository.
-        listed: A table of the list.
-        above: The `file` and the `slots` that hold unless it has its own.
-
-    Raises:
-        BadInput: A file or a text is not where the list says.
+    `above` has the `file` and the `slots` that hold unless a table of the list has its own. `BadInput` if a text is not where the
+    list says.
     """
     above = above or {}
     slots = {**above.get("slots", {}), **listed.get("slots", {})}
     here = {"file": listed.get("file", above.get("file")), "slots": slots}
     texts: dict[str, Any] = {}
     for key, value in listed.items():
-        if key not in here:
-            is_place = isinstance(value, list)
-            texts[key] = (
-                text_at(root, value, here)
-                if is_place
-                else texts_at(root, value, here)
-                if isinstance(value, dict)
-                else value
-            )
+        if isinstance(value, list):
+            texts[key] = text_at(root, value, here)
+        elif key not in here:
+            texts[key] = texts_at(root, value, here) if isinstance(value, dict) else value
     return texts
 
 
 def text_at(root: Path, place: list[Any], here: Mapping[str, Any]) -> Any:
-    """Return the text, the whole number or the types of a JSON schema at one place of a list.
-
-    Raises:
-        BadInput: There is no such file, or it has no such text.
-    """
+    """Return the text, the whole number or the types of a JSON schema at one place of a list; `BadInput` if not there."""
     within, what, *more = place
     options: dict[str, Any] = {name: value for each in more if isinstance(each, dict) for name, value in each.items()}
     file, nth = options.get("file", here["file"]), next((each for each in more if isinstance(each, int)), 0)

@@ -20,11 +20,7 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 
 def read_json(path: Path, kind: Any = None) -> dict[str, Any]:
-    """Read a JSON object from a file.
-
-    Args:
-        path: The file.
-        kind: The type of the object, such as what `fields` returns; None accepts any object.
+    """Read a JSON object from a file, of a type such as what `fields` returns; None accepts any object.
 
     Raises:
         BadInput: The file is missing, cannot be read, holds anything but a JSON object, has a number that is not finite,
@@ -45,11 +41,7 @@ def read_json(path: Path, kind: Any = None) -> dict[str, Any]:
 
 
 def read_typed(path: Path, kind: type[T]) -> T:
-    """Read a JSON object from a file as a value of a type.
-
-    Raises:
-        BadInput: As in `read_json`.
-    """
+    """Read a JSON object from a file as a value of a type; see `read_json`."""
     return typed(str(path), read_json(path), kind)
 
 
@@ -64,9 +56,7 @@ def write_json(path: Path, content: Any) -> None:
 def json_objects(where: str, pieces: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Yield objects that follow one another, or are the items of one array. Only the object at hand is held.
 
-    Args:
-        where: How messages name the source; objects are counted from 0.
-        pieces: The text, in pieces of any size, which may end anywhere.
+    Messages name the source by `where`, and count objects from 0. The pieces of the text may have any size and end anywhere.
 
     Raises:
         BadInput: Something is not a JSON object, the text ends within an object or the array, or an object has more than

@@ -7,10 +7,5 @@ from pathlib import Path
 
 
 def packaged(package: str, name: str = "") -> Path:
-    """Return the path of a data file.
-
-    Args:
-        package: the package whose folder `data` holds the file, such as `"epbench.tulving"`.
-        name: the file's path inside `data`, with `/` between folders; by default the folder itself.
-    """
+    """Return the path of a data file in the folder `data` of a package, or of that folder."""
     return Path(str(files(package))) / "data" / name

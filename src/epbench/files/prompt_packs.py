@@ -25,15 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """A section of a file of wording, laid over our pack; its texts are taken to the letter.
+    """A section of a file of wording, laid over our pack; its texts are taken to the letter."""
 
-    Attributes:
-        where: How messages name it: the file and the section.
-        content: Texts, and tables of texts, by key.
-    """
-
-    where: str
-    content: Mapping[str, Any]
+    where: str  # how messages name it: the file and the section
+    content: Mapping[str, Any]  # texts, and tables of texts, by key
 
     def __str__(self) -> str:
         return self.where
@@ -92,15 +87,10 @@ def told(pack: DataclassInstance) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What is told in one part of a benchmark.
+    """What is told in one part of a benchmark."""
 
-    Attributes:
-        own: Our texts, as a TOML file, or what returns them in TOML.
-        load: Makes of a section what that part of the benchmark takes, or says what is wrong in it.
-    """
-
-    own: Path | Callable[[], str]
-    load: Callable[[Section], Any]
+    own: Path | Callable[[], str]  # our texts, as a TOML file, or what returns them in TOML
+    load: Callable[[Section], Any]  # makes of a section what that part takes, or says what is wrong in it
 
     @property
     def toml(self) -> str:
@@ -110,11 +100,10 @@ class Words:
 
 def own_wording(parts: Mapping[str, Words]) -> str:
     """Return our texts as a file of wording, with a section for each part."""
-    sections = (
+    return "\n\n".join(
         f"[{name}]\n" + re.sub(r"^\[(\w+)\]$", rf"[{name}.\1]", words.toml, flags=re.MULTILINE)
         for name, words in parts.items()
     )
-    return "\n\n".join(sections)
 
 
 def read_wording(given: str | None, parts: Mapping[str, Words], published: Path) -> dict[str, Any]:
@@ -149,11 +138,7 @@ def read_wording(given: str | None, parts: Mapping[str, Words], published: Path)
 
 
 def read_pack(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML or JSON file.
-
-    Raises:
-        BadInput: There is no such file, or it is neither.
-    """
+    """Return the content of a TOML or JSON file; `BadInput` if there is no such file, or it is neither."""
     if not path.is_file():
         raise BadInput(f"{path}: no such file; expected a prompt pack in TOML or JSON")
     try:
@@ -170,11 +155,7 @@ def read_pack(path: Path) -> dict[str, Any]:
 
 
 def check_text(where: str, text: Any, wanted: Sequence[str], allowed: Sequence[str] = ()) -> None:
-    """Refuse what is no text, or has other placeholders than `load_pack` says of `holds` and `may_hold`.
-
-    Raises:
-        BadInput: The message names the text by `where`.
-    """
+    """Refuse what is no text, or has other placeholders than `load_pack` says of `holds` and `may_hold`."""
     if not isinstance(text, str):
         raise BadInput(f"{where}: expected a text, found {kind_of(text)}")
     used, once = placeholders(where, text), [name for name in wanted if "|" not in name]
@@ -195,11 +176,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def placeholders(where: str, text: str) -> list[str]:
-    """Return the names of the placeholders in a text, in their order.
-
-    Args:
-        where: How messages name the text.
-        text: A text with placeholders such as `{question}`; a literal brace is written twice.
+    """Return the names of the placeholders in a text, such as `{question}`, in their order; a literal brace is written twice.
 
     Raises:
         BadInput: A brace is unmatched, or a placeholder has a format; a width such as `{question:>99999999}` would fill

@@ -1,4 +1,4 @@
-"""Replace a folder by a new one so that a complete one exists at any moment, even if the process is killed."""
+"""Replace a folder by a new one, or bring its copy up to date, so that a complete one exists even if the process is killed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ def replacing(folder: Path) -> Iterator[Path]:
 
     Old and new are exchanged in one step if the system can do that (Linux, macOS). Elsewhere the old folder is moved
     aside first; if the process is killed at that moment, the next call puts it back. What killed processes have left
-    next to the folder is removed.
-
-    Args:
-        folder: The folder to replace or to create; missing parents are created.
+    next to the folder is removed, and missing parents are created.
     """
     from filelock import FileLock
 
@@ -68,10 +65,10 @@ def _is_alive(process: str) -> bool:
         return True
     try:
         os.kill(int(process), 0)
-    except (ProcessLookupError, ValueError):
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
+    except ValueError:
         return False
-    except OSError:
-        return True
     return True
 
 
@@ -79,9 +76,7 @@ def _exchange(first: Path, second: Path) -> bool:
     """Exchange two folders in one step; return False if the system or the file system cannot."""
     if sys.platform not in ("linux", "darwin"):
         return False
-    libc = ctypes.CDLL(
-        None, use_errno=True
-    )  # the C library of this process; to look for it would start other processes
+    libc = ctypes.CDLL(None, use_errno=True)  # of this process; to look for it would start other processes
     if sys.platform == "linux" and hasattr(libc, "renameat2"):
         result = libc.renameat2(_AT_CWD, os.fsencode(first), _AT_CWD, os.fsencode(second), _EXCHANGE)
     elif sys.platform == "darwin" and hasattr(libc, "renamex_np"):
@@ -89,3 +84,56 @@ def _exchange(first: Path, second: Path) -> bool:
     else:
         return False
     return bool(result == 0)
+
+
+def keep_copy(folder: Path, kept: Path, note: str) -> None:
+    """Make `kept` a copy of the present content of a folder.
+
+    A file that has the size and the time of its earlier copy becomes a hard link to that copy. Copies are never changed. Nobody
+    may write in the folder meanwhile. The note is kept beside the copy, for `note_of`.
+    """
+    with replacing(kept) as draft:
+        (draft / "note").write_text(note, "utf-8")
+        _copy(folder, draft / "content", kept / "content")
+
+
+def note_of(kept: Path) -> str | None:
+    """Return the note of a copy; None if there is no copy."""
+    path = kept / "note"
+    return path.read_text("utf-8") if path.is_file() else None
+
+
+def restore_copy(kept: Path, folder: Path) -> None:
+    """Give a folder the content of a copy again; the copy stays as it is."""
+    with replacing(folder) as draft:
+        draft.rmdir()
+        shutil.copytree(kept / "content", draft, symlinks=True)
+
+
+def _copy(folder: Path, into: Path, earlier: Path) -> None:
+    into.mkdir()
+    for entry in os.scandir(folder):
+        source, target, before = Path(entry.path), into / entry.name, earlier / entry.name
+        if entry.is_dir(follow_symlinks=False):
+            _copy(source, target, before)
+        elif entry.is_symlink():
+            target.symlink_to(source.readlink())
+        elif entry.is_file(follow_symlinks=False):  # sockets and pipes are not content
+            if _is_unchanged(source, before):
+                os.link(before, target)
+            else:
+                shutil.copy2(source, target)
+
+
+def _is_unchanged(source: Path, before: Path) -> bool:
+    try:
+        now, then = source.stat(), before.stat()
+    except FileNotFoundError:
+        return False
+    return (now.st_size, now.st_mtime_ns) == (then.st_size, then.st_mtime_ns)
+
+
+def bytes_in(folder: Path, but: str) -> int:
+    """Return the size of all files in a folder and below, but those of one name."""
+    files = (path for path in folder.rglob("*") if path.name != but and not path.is_symlink() and path.is_file())
+    return sum(path.stat().st_size for path in files)

@@ -43,11 +43,8 @@ def without_login(text: str) -> str:
 def without_secrets(text: str, more: Iterable[str] = ()) -> str:
     """Remove the keys of the environment, and logins and queries of addresses, from a text of foreign origin.
 
-    A key is found as it is, in base64, percent-encoded, and as Python or JSON would quote it.
-
-    Args:
-        text: The text.
-        more: Further secrets, such as the password of an address.
+    A key is found as it is, in base64, percent-encoded, and as Python or JSON would quote it. `more` are further secrets, such as
+    the password of an address.
     """
     return without_login(without_keys(text, more))
 
@@ -55,15 +52,10 @@ def without_secrets(text: str, more: Iterable[str] = ()) -> str:
 def without_keys(text: str, more: Iterable[str] = (), *, markup: bool = False) -> str:
     """Remove the keys of the environment and further secrets from a text, and leave addresses as they are.
 
-    Use this for texts that are scored, such as the answer of a model; see `without_secrets`.
-
-    Args:
-        text: The text.
-        more: Further secrets.
-        markup: Whether the text is a whole page or table. Secrets made of letters alone then stay, because they might be
-            part of the markup; the values in a page come from files that no longer hold them.
+    Use this for texts that are scored, such as the answer of a model; see `without_secrets`. In `markup`, a whole page or table,
+    secrets made of letters alone stay, because they might be part of it; the values in a page come from files without them.
     """
-    pattern = _pattern(_known(more), markup)
+    pattern = _pattern((*_long_enough([*_addresses, *_of_environment()]), *more), markup)
     return pattern.sub("***", text) if pattern else text
 
 
@@ -131,11 +123,6 @@ def checked_key(variable: str) -> str:
     return key
 
 
-def _known(more: Iterable[str]) -> tuple[str, ...]:
-    """The secrets that this process knows; those of `more` may be short."""
-    return (*_long_enough([*_addresses, *_of_environment()]), *more)
-
-
 def _of_environment() -> Iterator[str]:
     for name, value in os.environ.items():
         if _is_named(name):
@@ -178,12 +165,8 @@ def _scrubbed(value: Any, pattern: re.Pattern[str]) -> Any:
     if isinstance(value, str):
         return pattern.sub("***", value)
     if isinstance(value, dict):
-        return {
-            _scrubbed(name, pattern) if isinstance(name, str) and not _FIELD.fullmatch(name) else name: _scrubbed(
-                item, pattern
-            )
-            for name, item in value.items()
-        }
+        names = {name: isinstance(name, str) and not _FIELD.fullmatch(name) for name in value}
+        return {_scrubbed(k, pattern) if names[k] else k: _scrubbed(item, pattern) for k, item in value.items()}
     return [_scrubbed(item, pattern) for item in value] if isinstance(value, list | tuple) else value
 
 

@@ -53,11 +53,7 @@ def shown(value: Any) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file that a user wrote, in UTF-8 with or without a byte order mark.
-
-    Raises:
-        BadInput: The file cannot be read, or is not in UTF-8.
-    """
+    """Return the text of a file that a user wrote, in UTF-8 with or without a byte order mark; else `BadInput`."""
     try:
         return path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -72,12 +68,7 @@ def is_text(value: str) -> bool:
 
 
 def check_size(path: Path) -> None:
-    """Refuse a file of settings or prompts that is so large that reading its YAML would take minutes.
-
-    Raises:
-        BadInput: The file has more than `MOST_SETTINGS` bytes.
-        OSError: There is no such file.
-    """
+    """Refuse a file of settings or prompts that is so large that reading its YAML would take minutes."""
     if (size := path.stat().st_size) > MOST_SETTINGS:
         raise BadInput(
             f"{path}: expected a file of at most {MOST_SETTINGS / 1e6:g} MB, found one of {size / 1e6:,.1f} MB"
@@ -106,11 +97,7 @@ def parse_json(content: bytes | str) -> Any:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the content of a TOML text.
-
-    Raises:
-        ValueError: The text is not TOML, or is nested too deeply.
-    """
+    """Return the content of a TOML text; `ValueError` if it is not TOML, or is nested too deeply."""
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -37,11 +37,8 @@ def fields(
 ) -> type[Struct]:
     """Return the type of an object.
 
-    Args:
-        required: The type of each field that must be there.
-        optional: The type of each field that may be missing, for example because not every version writes it.
-        one_of: Sets of optional fields. At least one set must be there in full, for example an answer or the reason why
-            there is no answer. None asks for nothing.
+    Fields of `optional` may be missing, for example because not every version writes them. At least one of the sets `one_of` must
+    be there in full, for example an answer or the reason why there is no answer. None asks for nothing.
     """
     getters = [attrgetter(*names) for names in one_of]
     expected = " or ".join(", ".join(map(repr, names)) for names in one_of)
@@ -65,10 +62,8 @@ def fields(
 def typed(where: str, found: Any, kind: type[T]) -> T:
     """Return a value that was read from a file as a value of a type.
 
-    Args:
-        where: The file, and the line or row if there is one, as the message names them.
-        found: The value that was read.
-        kind: The type, such as a `Struct`, `dict[str, str]` or what `fields` returns.
+    Messages name the file, and the line or row if there is one, by `where`. The type is such as a `Struct`, `dict[str, str]` or
+    what `fields` returns.
 
     Raises:
         BadInput: The value is not of this type; the message names the field, what was found and what was expected.

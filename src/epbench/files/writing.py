@@ -14,14 +14,7 @@ from epbench.files.secrets import without_keys
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Add the name of a file to an error of the system that occurs while it is written.
-
-    Args:
-        path: The path of the file, as the user knows it.
-
-    Raises:
-        OSError: The error with the same number and reason, and with this path.
-    """
+    """Add the name of a file, as the user knows it, to an error of the system that occurs while it is written."""
     try:
         yield
     except OSError as error:
@@ -58,8 +51,7 @@ def filling(folder: Path) -> Iterator[Path]:
 def write_text(path: Path, text: str) -> None:
     """Write a file that appears whole or not at all. The secrets that this process knows become `***`.
 
-    Raises:
-        OSError: The file could not be written, for example because the disk is full; the error names it.
+    An `OSError`, for example because the disk is full, names the file.
     """
     with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -26,19 +26,13 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-def failure_in(record: Record) -> str | None:
-    """Return the failure that a record says it is; None if it is none."""
-    failure: str | None = record.get("failure")
-    return failure
-
-
 def ask(
     path: Path,
     requests: Sequence[Request],
     model: Model,
     progress: Progress = no_progress,
     what: str = "answers",
-    failure_of: Callable[[Record], str | None] = failure_in,
+    failure_of: Callable[[Record], str | None] = lambda record: record.get("failure"),
 ) -> None:
     """Put the answers to all requests into a journal; requests that it already has an answer to are not sent again.
 
@@ -51,13 +45,8 @@ def ask(
     A reply of an endpoint is in the journal before anything else is done with it. If the process is killed, only answers
     that were generated and not yet read are lost: at most as many as requests were open.
 
-    Args:
-        path: The journal.
-        requests: The requests.
-        model: The model that answers.
-        progress: Shows how many answers there are, with those of earlier starts.
-        what: Name of the answers at that.
-        failure_of: Why a journaled reply is no answer, None if it is one; by default the failure in its record.
+    Progress counts the answers of earlier starts as well, under the name `what`. `failure_of` says why a journaled reply is no
+    answer, None if it is one; by default it is the failure in its record.
     """
     journal = Journal(path)
     by_key = {request.key(model.identity): request for request in requests}
@@ -86,11 +75,6 @@ def retire_others(path: Path, requests: Sequence[Request], model: Model) -> None
 
     There are such answers if the prompt of a question has changed since an earlier start: a memory system that was told
     everything again may remember something else.
-
-    Args:
-        path: The journal.
-        requests: The requests of this start.
-        model: The model that answers them.
     """
     journal = Journal(path)
     keys = {request.key(model.identity) for request in requests}
@@ -140,26 +124,23 @@ class _Recorder:
         self._served = {record.get("served") for record in journal if record.get("failure") is None}
 
     def keep(self, reply: Reply) -> None:
-        """Journal one reply."""
+        """Journal one reply, and warn if another model answers than before."""
         outcome = _outcome(reply)
         now = time.monotonic()
         seconds = round(now - self._last, 4)
         repeat = self._repeats[reply.key]
         self._journal.add(reply.key, id=reply.id, repeat=repeat, **self._more, **outcome, seconds=seconds)
         self._last = now
-        if reply.failure is None:
-            self._notice(outcome.get("served"))
-
-    def _notice(self, served: str | None) -> None:
-        """Warn if another model answers than before; None stands for the requested one."""
+        if reply.failure is not None:
+            return
+        served = outcome.get("served")  # None stands for the requested model
         if self._served and served not in self._served:
-            before = ", ".join(sorted(name or "the requested name" for name in self._served))
             _log.warning(
                 "%s: the endpoint now says that %s answers, and before it said: %s; the scores of this run may be those of "
                 "several models",
                 self._name,
                 served or "the requested model",
-                before,
+                ", ".join(sorted(name or "the requested name" for name in self._served)),
             )
         self._served.add(served)
 
@@ -171,10 +152,7 @@ def _outcome(reply: Reply) -> dict[str, Any]:
         outcome = {"failure": reply.failure} | ({"partial": reply.text} if reply.text else {})
     if reply.ended != "stop":
         outcome["ended"] = reply.ended
-    if reply.served:
-        outcome["served"] = reply.served
-    if reply.reasoning:
-        outcome["reasoning"] = reply.reasoning
+    outcome |= {name: text for name in ("served", "reasoning") if (text := getattr(reply, name))}
     if reply.probabilities is not None:
         outcome["probabilities"] = dict(reply.probabilities)
     if any(astuple(reply.usage)):

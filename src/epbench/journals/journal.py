@@ -42,15 +42,9 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 def read_journal(path: Path, kind: type[Struct] | None = None) -> dict[str, Record]:
     """Read the records of a journal by key; of several records with one key, the last one counts.
 
-    Nothing is written. A last line without its end is left out: it is being written, or its writer was killed.
-
-    Args:
-        path: The journal; it need not exist.
-        kind: The type of its records; None for that of the file's name, see `epbench.journals.records.JOURNALS`.
-
-    Returns:
-        The records in the order in which their keys first appear; none if there is no such file. They may be shared, so
-        nobody may change them.
+    Nothing is written. A last line without its end is left out: it is being written, or its writer was killed. The records come
+    in the order in which their keys first appear; none if there is no such file. They may be shared, so nobody may change them.
+    `kind` is their type; None for that of the file's name, see `epbench.journals.records.JOURNALS`.
 
     Raises:
         BadInput: A line before the last is not a record, or has a field of another type, because the file was edited or
@@ -62,12 +56,7 @@ def read_journal(path: Path, kind: type[Struct] | None = None) -> dict[str, Reco
 def from_journal(path: Path, compute: Callable[[Iterable[Record]], Any]) -> Any:
     """Return what is computed from the records of a journal, once for as long as they are kept (see `kept_journals`).
 
-    Args:
-        path: The journal; it need not exist.
-        compute: A function of the records; its value may be shared, so nobody may change it.
-
-    Raises:
-        BadInput: As in `read_journal`.
+    The value may be shared, so nobody may change it. It raises what `read_journal` raises.
     """
     content = _content(path, None)
     length, value = content.computed.get(compute, (-1, None))
@@ -85,15 +74,7 @@ class Journal:
     """
 
     def __init__(self, path: Path, kind: type[Struct] | None = None) -> None:
-        """Read the file, or make an empty one; it is opened for writing by the first `add`.
-
-        Args:
-            path: The journal.
-            kind: As in `read_journal`.
-
-        Raises:
-            BadInput: As in `read_journal`.
-        """
+        """Read the file as `read_journal` does, or make an empty one; it is opened for writing by the first `add`."""
         self.path = path
         path.touch()
         self._content = _content(path, kind)
@@ -175,7 +156,6 @@ class LinesHash:
         self._digest, self._marks = hashlib.sha256(), bytearray()
 
     def add(self, line: bytes) -> None:
-        """Add a whole line, with its end."""
         self.size += len(line)
         self._digest.update(line)
         self._marks += (zlib.crc32(line) & 0xFFFF).to_bytes(_MARK, "big")
@@ -184,7 +164,6 @@ class LinesHash:
 
     @property
     def sha256(self) -> str:
-        """The hash of all lines."""
         return self._digest.hexdigest()
 
     @property
@@ -202,17 +181,14 @@ class LinesHash:
 
 @dataclass(slots=True)
 class _Content:
-    """What is known of a file: its records by key, the bytes of its whole lines and of the file, and their hash.
-
-    `computed` has what was computed from the records, with the bytes of the whole lines at that time.
-    """
+    """What is known of a file."""
 
     records: dict[str, Record]
-    whole: int
-    length: int
+    whole: int  # the bytes of its whole lines
+    length: int  # the bytes of the file
     lines: LinesHash
     pool: _Pool
-    computed: dict[Any, tuple[int, Any]] = field(default_factory=dict)
+    computed: dict[Any, tuple[int, Any]] = field(default_factory=dict)  # from the records, with `whole` at that time
 
 
 _kept: dict[Path, dict[str, _Content]] = {}
@@ -223,8 +199,7 @@ _kept: dict[Path, dict[str, _Content]] = {}
 def kept_journals(folder: Path) -> Iterator[None]:
     """Read each journal of a folder once: what was read is kept, and follows what is added.
 
-    Args:
-        folder: The folder; nobody else may write to it meanwhile, as while it is locked.
+    Nobody else may write to the folder meanwhile, as while it is locked.
     """
     place = folder.resolve()
     _kept[place] = {}
@@ -235,14 +210,9 @@ def kept_journals(folder: Path) -> Iterator[None]:
 
 
 def lines_of(path: Path, noted_size: int | None = None) -> LinesHash:
-    """The hash of the lines of a journal, as it is read.
+    """The hash of the lines of a journal in a folder of `kept_journals`, as it is read.
 
-    Args:
-        path: The journal, in a folder of `kept_journals`.
-        noted_size: The size of which the hash is to be noted on the way.
-
-    Raises:
-        BadInput: As in `read_journal`.
+    On the way the hash at `noted_size` is noted. It raises what `read_journal` raises.
     """
     return _content(path, None, noted_size).lines
 
@@ -318,11 +288,7 @@ _decoded = msgspec.json.Decoder().decode
 
 
 def _record(path: Path, number: int, line: bytes, kind: type[Struct]) -> Record:
-    """Parse a line.
-
-    Raises:
-        BadInput: The line is not a JSON object with a key, or is not of this kind.
-    """
+    """Parse a line; `BadInput` if it is not a JSON object with a key, or is not of this kind."""
     try:  # the usual case, without a message
         record = _decoded(line)
         convert(record, kind)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
@@ -76,10 +76,8 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
     def plan(self, inputs: Sequence[InputT], *, repeats: int = 1, answer_tokens: int = 0) -> Estimate:
         """The most requests and tokens that judging these inputs takes if every reply is usable.
 
-        Args:
-            inputs: What is to be judged.
-            repeats: How many answers there will be to each question, at least 1; each is judged.
-            answer_tokens: The most tokens of an answer that does not exist yet and is empty in the inputs.
+        There will be `repeats` answers to each question, of which each is judged. `answer_tokens` is the most tokens of an answer
+        that does not exist yet and is empty in the inputs.
 
         Raises:
             BadInput: A prompt with its reply exceeds the model's window; nothing is ever cut off.
@@ -95,7 +93,8 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
 
     def judge(self, inputs: Sequence[InputT], calls: Path | None = None) -> Generator[Judgement[VerdictT]]:
         """See `Judge.judge`. Inputs with the same key are judged once."""
-        with _journal(calls) as journal:
+        scratch = tempfile.TemporaryDirectory(prefix="epbench-judge-")
+        with scratch as folder, closing(Journal(calls or Path(folder) / "calls.jsonl")) as journal:
             waiting: dict[str, _Course[InputT, VerdictT]] = {}  # by the key of the request whose reply is awaited
             for key, judge_input in {judge_input.key(self): judge_input for judge_input in inputs}.items():
                 if judgement := _Course(self, judge_input, key, self._repair).advance(None, journal, waiting):
@@ -109,16 +108,6 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
                     for record in records:
                         if judgement := asked[record["key"]].advance(record, journal, waiting):
                             yield judgement
-
-
-@contextmanager
-def _journal(calls: Path | None) -> Iterator[Journal]:
-    with tempfile.TemporaryDirectory(prefix="epbench-judge-") as scratch:
-        journal = Journal(calls or Path(scratch) / "calls.jsonl")
-        try:
-            yield journal
-        finally:
-            journal.close()
 
 
 def name_without_weights(judge: Judge[InputT, VerdictT]) -> str:
@@ -175,7 +164,6 @@ class _Course(Generic[InputT, VerdictT]):
         return Judgement(self._key, verdict, None, tuple(self._raw), self._usage)
 
     def _ask(self, request: Request, read: Callable[[str], T]) -> Calls[T]:
-        """See `Ask`."""
         try:
             return read((yield from self._reply(request)))
         except UnusableReply as error:

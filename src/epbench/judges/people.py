@@ -22,11 +22,9 @@ PEOPLE = "people"
 
 
 def agreement(decisions: Sequence[tuple[str, str]], clusters: Sequence[object]) -> dict[str, Any]:
-    """Compare what a judge and people decided.
+    """Compare what a judge and people decided, for each thing that a person decided, of which there is at least one.
 
-    Args:
-        decisions: The judge's decision and a person's, for each thing that a person decided; at least one.
-        clusters: What each of them is about, such as the id of an answer: decisions on one answer are not independent.
+    The clusters say what each is about, such as the id of an answer: decisions on one answer are not independent.
 
     Returns:
         n; agreement, the share of equal decisions, and agreement_interval (95 %, Wilson); kappa (Cohen), the same beyond

@@ -174,14 +174,9 @@ def judge_open(
 ) -> None:
     """Have all inputs judged on which the journal has no verdict by this judge.
 
-    Args:
-        journal: Takes each judgement as it arrives.
-        inputs: What is to be judged.
-        judge: Is not asked at all where nothing is open, so that no model is loaded in vain.
-        progress: Shows how many verdicts there are, with those of earlier starts.
-        what: Name of the verdicts at that.
-        describe: What else a record says of an input, given the seconds since the judgement before.
-        calls: See `Judge.judge`.
+    The judge is not asked at all where nothing is open, so that no model is loaded in vain. Progress counts the verdicts of
+    earlier starts as well, under the name `what`. `describe` says what else a record holds of an input, given the seconds since
+    the judgement before. For `calls` see `Judge.judge`.
     """
     by_key = {judge_input.key(judge): judge_input for judge_input in inputs}
     todo = _open(journal.records, by_key)

@@ -9,5 +9,5 @@ the queries to them; `recall` reads from the journals what came back. `between` 
 which alone knows the key, or to an embedder on this machine; `relay_calls` is the journal of these requests. `remote` turns
 an address or a command into a system without a class, whose clients are `http_memory` and `mcp_memory`; `example_server` is such
 a server. `price` tells what memory costs, and keeps the memories that fit into a budget of tokens. `contract` tries out what any
-system promises, and `lag` how soon it finds what it was told.
+system promises, and `measuring` how soon it finds what it was told, and what it forgets.
 """

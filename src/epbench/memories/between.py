@@ -55,10 +55,8 @@ _WORDS = {
 def unrelated(n_tokens: int, model: Model, answers: Iterable[str] = ()) -> list[str]:
     """Return sentences that together have about `n_tokens` tokens and not more.
 
-    Args:
-        n_tokens: The number of tokens; with 0 there are no sentences.
-        model: What counts them, exactly or by its estimate; its weights are not loaded.
-        answers: What no sentence may contain, as whole words, in upper or lower case.
+    The model counts them, exactly or by its estimate; its weights are not loaded. No sentence has one of the `answers` in it, as
+    whole words, in upper or lower case.
 
     Raises:
         BadInput: The tokens are too few for a sentence, or no sentence is without an answer.

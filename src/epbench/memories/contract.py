@@ -1,7 +1,7 @@
 """The promises of a memory system, a function for each, and a trial of all of them, one after the other.
 
-What they rely on stands in `epbench.memories.protocol`. Stores are filled with made-up facts and asked as a run does it, each
-in a folder of its own. A check raises `CallFailed` where a call of the system fails; that is a broken promise as well.
+Stores are filled with made-up facts and asked as a run does it, each in a folder of its own. A check raises `CallFailed` where a
+call of the system fails; that is a broken promise as well.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ _KS = (1, 2, 3, 5, 10, 20)
 _PROBES = 20  # conversations that are asked for, to compare what is retrieved with the listing
 _LATER = 500_000  # numbers of facts from here on are stored by no other check
 _FOREIGN_NAMES = ("Zoë Müller", "Дарья", "ليلى", "עומר", "小明", "प्रिया", "Łukasz 🍵")
-
-
 _KILL_AFTER_S = 0.05  # into a call, which may have returned by then
 
 
@@ -45,26 +43,13 @@ class Outcome:
     expected: str = ""  # what it should have done; empty if it did
 
 
-def _kept(observed: str) -> Outcome:
-    return Outcome("passed", observed)
-
-
-def _broken(observed: str, expected: str) -> Outcome:
-    return Outcome("failed", observed, expected)
-
-
 class Stores:
-    """Opens stores and calls the instance of the one that was opened last.
-
-    Attributes:
-        durable: whether the system says that its folder holds everything.
-        n: the number of conversations of a large store.
-        slowest: by method, the seconds of its slowest call so far.
-    """
+    """Opens stores and calls the instance of the one that was opened last; all methods raise what the calls do."""
 
     def __init__(self, guard: ProcessGuard, folder: Path, *, durable: bool, n: int) -> None:
-        self.durable, self.n = durable, n
-        self.slowest: dict[str, float] = {}
+        self.durable = durable  # whether the system says that its folder holds everything
+        self.n = n  # conversations of a large store
+        self.slowest: dict[str, float] = {}  # by method, the seconds of its slowest call so far
         self._guard, self._folder = guard, folder
         self._opened = self._minute = 0
 
@@ -77,11 +62,7 @@ class Stores:
         return folder
 
     def reopen(self, folder: Path) -> None:
-        """Make another instance in a folder.
-
-        Raises:
-            CallFailed: the constructor failed. This and all other methods.
-        """
+        """Make another instance in a folder."""
         start = time.monotonic()
         self._guard.open(folder)
         self._note("constructor", start)
@@ -102,19 +83,15 @@ class Stores:
         self.finalize()
 
     def store(self, conversation: Conversation) -> None:
-        """Store a conversation."""
         self._call(STORE, conversation)
 
     def finalize(self) -> None:
-        """Say that everything has been stored."""
         self._call(FINALIZE)
 
     def retrieve(self, query: str, k: int) -> list[str]:
-        """Return what the system finds."""
         return self._call(RETRIEVE, query, [], k) or []
 
     def listed(self) -> list[str]:
-        """Return what the system lists."""
         return self._call(LIST) or []
 
     def kill_while_storing(self, conversation: Conversation) -> None:
@@ -190,7 +167,7 @@ def starts_and_answers_in_time(stores: Stores) -> Outcome:
     stores.retrieve(question(0), 5)
     stores.listed()
     slowest = ", ".join(f"{method} {seconds:.2f} s" for method, seconds in stores.slowest.items())
-    return _kept(f"{first:.2f} s to the first instance; slowest calls: {slowest}")
+    return Outcome("passed", f"{first:.2f} s to the first instance; slowest calls: {slowest}")
 
 
 def stores_apart(stores: Stores) -> Outcome:
@@ -201,14 +178,14 @@ def stores_apart(stores: Stores) -> Outcome:
     stores.tell_facts(range(_SOME, 2 * _SOME))
     seen = stores.listed() + stores.retrieve(question(0), 5)
     if strangers := [number for number in range(_SOME) if mentions(seen, name(number))]:
-        return _broken(f"the second store has {len(strangers)} of {_SOME} facts of the first", "none of them")
+        return Outcome("failed", f"the second store has {len(strangers)} of {_SOME} facts of the first", "none of them")
     if not stores.durable:
-        return _kept("the second store has no fact of the first")
+        return Outcome("passed", "the second store has no fact of the first")
     stores.reopen(first)
     seen = stores.listed() + stores.retrieve(question(_SOME), 5)
     if strangers := [number for number in range(_SOME, 2 * _SOME) if mentions(seen, name(number))]:
-        return _broken(f"the first store has {len(strangers)} of {_SOME} facts of the second", "none of them")
-    return _kept("neither store has a fact of the other")
+        return Outcome("failed", f"the first store has {len(strangers)} of {_SOME} facts of the second", "none of them")
+    return Outcome("passed", "neither store has a fact of the other")
 
 
 def at_most_k_retrieved(stores: Stores) -> Outcome:
@@ -218,8 +195,8 @@ def at_most_k_retrieved(stores: Stores) -> Outcome:
     counts = {k: len(stores.retrieve(question(0), k)) for k in _KS}
     listed = ", ".join(f"{count} for {k}" for k, count in counts.items())
     if any(count > k for k, count in counts.items()):
-        return _broken(f"memories for k: {listed}", "at most k")
-    return _kept(f"memories for k: {listed}")
+        return Outcome("failed", f"memories for k: {listed}", "at most k")
+    return Outcome("passed", f"memories for k: {listed}")
 
 
 def listing_is_complete(stores: Stores) -> Outcome:
@@ -228,19 +205,20 @@ def listing_is_complete(stores: Stores) -> Outcome:
     stores.tell_facts(range(stores.n))
     listed = stores.listed()
     if not listed:
-        return _broken(f"an empty listing after {stores.n:,} conversations", "memories")
+        return Outcome("failed", f"an empty listing after {stores.n:,} conversations", "memories")
     everything = "\n".join(listed).casefold()
     missing = [number for number in range(stores.n) if name(number).casefold() not in everything]
     held = set(listed)
     for number in [*range(_SOME), *missing[:: max(1, len(missing) // _PROBES)]]:
         for memory in stores.retrieve(question(number), 10):
             if memory not in held:
-                return _broken(
+                return Outcome(
+                    "failed",
                     f"{_count(listed)} listed after {stores.n:,} conversations, and others retrieved: {_shown(memory)}",
                     "a listing of everything that can be retrieved",
                 )
     traces = f"; {len(missing):,} conversations left no trace" if missing else ""
-    return _kept(f"{_count(listed)} listed after {stores.n:,} conversations{traces}")
+    return Outcome("passed", f"{_count(listed)} listed after {stores.n:,} conversations{traces}")
 
 
 def retrieval_changes_nothing(stores: Stores) -> Outcome:
@@ -252,13 +230,15 @@ def retrieval_changes_nothing(stores: Stores) -> Outcome:
         stores.retrieve(question(number), 5)
     after = stores.listed()
     if stored := mentions(after, name(_LATER)):
-        return _broken(f"a query is listed: {_shown(stored[0])}", "only what was told")
+        return Outcome("failed", f"a query is listed: {_shown(stored[0])}", "only what was told")
     gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
     if gone or new:
-        return _broken(
-            f"after {_SOME + 1} queries, {gone.total()} memories are gone and {new.total()} are new", "no change"
+        return Outcome(
+            "failed",
+            f"after {_SOME + 1} queries, {gone.total()} memories are gone and {new.total()} are new",
+            "no change",
         )
-    return _kept(f"{_count(before)} before and after {_SOME + 1} queries")
+    return Outcome("passed", f"{_count(before)} before and after {_SOME + 1} queries")
 
 
 def any_text(stores: Stores) -> Outcome:
@@ -274,8 +254,8 @@ def any_text(stores: Stores) -> Outcome:
         stores.retrieve(f"Who knows {foreign}? 🤔", 5)
         about = mentions(listed, name(number))
         if about and not mentions(about, foreign):
-            return _broken(_shown(about[0]), f"the name {foreign}")
-    return _kept(f"{_count(listed)} of {len(_FOREIGN_NAMES)} conversations with names in several scripts")
+            return Outcome("failed", _shown(about[0]), f"the name {foreign}")
+    return Outcome("passed", f"{_count(listed)} of {len(_FOREIGN_NAMES)} conversations with names in several scripts")
 
 
 def survives_a_kill(stores: Stores) -> Outcome:
@@ -289,17 +269,20 @@ def survives_a_kill(stores: Stores) -> Outcome:
     after = stores.listed()
     if not stores.durable:
         if after:
-            return _broken(f"{_count(after)} from before the kill", "none, or durable = True: all is told again")
-        return _kept("not durable, and empty after the kill")
+            return Outcome(
+                "failed", f"{_count(after)} from before the kill", "none, or durable = True: all is told again"
+            )
+        return Outcome("passed", "not durable, and empty after the kill")
     if not before:
-        return _broken(f"no memories after {_SOME} conversations", "memories")
+        return Outcome("failed", f"no memories after {_SOME} conversations", "memories")
     if gone := Counter(before) - Counter(after):
-        return _broken(f"{gone.total()} of {_count(before)} gone after the kill", "all of them")
+        return Outcome("failed", f"{gone.total()} of {_count(before)} gone after the kill", "all of them")
     stores.store(interrupted)
     stores.finalize()
     interrupted_memories = mentions(stores.listed(), name(_SOME))
-    return _kept(
-        f"all {_count(before)} there; the interrupted conversation, stored again, made {_count(interrupted_memories)}"
+    return Outcome(
+        "passed",
+        f"all {_count(before)} there; the interrupted conversation, stored again, made {_count(interrupted_memories)}",
     )
 
 
@@ -330,16 +313,10 @@ N = 1000
 
 
 def try_system(system: SystemSpec, folder: Path, limits: Limits, n: int = N) -> Iterator[tuple[str, Outcome]]:
-    """Check a memory system.
+    """Check a memory system in a process of its own, and yield the name of each check and what came of it.
 
-    Args:
-        system: it lives in a process of its own.
-        folder: absolute path of an empty folder. What the system prints goes to `system.log` there.
-        limits: of a call and of the memory.
-        n: conversations of the large store.
-
-    Yields:
-        The name of each check and what came of it, as soon as it is known. A call that fails breaks a promise.
+    A call that fails breaks a promise. The folder is absolute and empty; what the system prints goes to `system.log`
+    there. The large store has `n` conversations.
 
     Raises:
         BadInput: an installed system's environment cannot be built, or its endpoint cannot be used.

@@ -34,15 +34,8 @@ REPLY_LIMIT = 64 << 20
 """The most bytes that the memories of one reply may have."""
 LOG_LIMIT = 64 << 20
 """The most characters that a system may print into `system.log`."""
-OPEN, FINALIZE, STORE, RETRIEVE, LIST, USAGE, CLOSE = (
-    "open",
-    "finalize",
-    "store_conversation",
-    "retrieve_memories",
-    "get_all_memories",
-    "usage",
-    "close",
-)
+OPEN, FINALIZE, USAGE, CLOSE = "open", "finalize", "usage", "close"
+STORE, RETRIEVE, LIST = "store_conversation", "retrieve_memories", "get_all_memories"
 
 _MOST_GIGABYTES = 1e9  # far more than any machine has, and a number of bytes that the kernel can express
 _LONGEST_LINE = 1 << 20  # characters; the beginning of a longer line is logged before its end has been printed
@@ -54,22 +47,13 @@ _Task = tuple[str, Sequence[Any], "Future[Any]"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a memory system may take.
+    """What a memory system may take."""
 
-    Attributes:
-        seconds: the longest that one call may take.
-        gigabytes: memory (10^9 bytes) that its process may hold. It does not limit a system inside this process.
-    """
-
-    seconds: float = CALL_LIMIT
-    gigabytes: float = MEMORY_LIMIT
+    seconds: float = CALL_LIMIT  # the longest that one call may take
+    gigabytes: float = MEMORY_LIMIT  # memory (10^9 bytes) of its process; no limit to a system inside this one
 
     def check(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            BadInput: a limit is not more than 0, not finite, or larger than the platform can express.
-        """
+        """Check that both are above 0, finite, and not larger than the platform can express; else `BadInput`."""
         if not 0 < self.seconds <= threading.TIMEOUT_MAX:  # nan is refused as well
             raise BadInput(f"timeout: expected a finite number of seconds above 0, got {self.seconds:g}")
         if not 0 < self.gigabytes <= _MOST_GIGABYTES:
@@ -85,10 +69,7 @@ class Guard(Protocol):
     """Holds one instance of a system at a time and calls it."""
 
     def open(self, folder: Path) -> None:
-        """Make an instance; an earlier one is dropped.
-
-        Args:
-            folder: absolute path of the instance's own folder.
+        """Make an instance with a folder of its own, named by an absolute path; an earlier one is dropped.
 
         Raises:
             SystemLost: the constructor did not return in time, or ended the system's process.
@@ -98,9 +79,8 @@ class Guard(Protocol):
     def call(self, method: str, *args: Any) -> Any:
         """Call a method of the instance with arguments that JSON can express.
 
-        Returns:
-            A list of strings if the method returns memories; for `usage` the counts by name; else None. `finalize`,
-            `usage` and `close` are not called if the system has no such method.
+        Returns a list of strings if the method returns memories; for `usage` the counts by name; else None. `finalize`, `usage`
+        and `close` are not called if the system has no such method.
 
         Raises:
             SystemLost: the instance is gone; `open` has to make another one before the next call.
@@ -119,12 +99,7 @@ class Host:
         self._instance: Any = None
 
     def call(self, method: str, args: Sequence[Any]) -> Any:
-        """See `Guard.call`; the method `open` makes the instance.
-
-        Raises:
-            MemoryError: memory ran out.
-            CallFailed: anything else went wrong.
-        """
+        """See `Guard.call`; the method `open` makes the instance, and `MemoryError` is passed on."""
         try:
             if method == OPEN:
                 self.close()  # first, so that two instances are never held at once
@@ -168,11 +143,9 @@ class ThreadGuard:
         self._tasks = self._start_thread()
 
     def open(self, folder: Path) -> None:
-        """See `Guard.open`."""
         self.call(OPEN, folder)
 
     def call(self, method: str, *args: Any) -> Any:
-        """See `Guard.call`."""
         outcome: Future[Any] = Future()
         try:
             with redirect_stdout(self._log), redirect_stderr(self._log):
@@ -267,11 +240,7 @@ def one_line(words: str, longest: int | None = 300) -> str:
 
 
 def counts_of(returned: Any) -> dict[str, int]:
-    """Check what `usage` returned.
-
-    Raises:
-        CallFailed: it is not a dictionary of names and whole numbers of at least 0.
-    """
+    """Check that `usage` returned a dictionary of names and whole numbers of at least 0; else `CallFailed`."""
     if not isinstance(returned, dict):
         raise CallFailed(f"usage(): expected a dictionary of counts, got {type(returned).__name__}")
     for name, count in returned.items():
@@ -281,11 +250,7 @@ def counts_of(returned: Any) -> dict[str, int]:
 
 
 def texts_of(returned: Any) -> list[str]:
-    """Check the memories that a system returned, and copy them into a list of plain strings.
-
-    Raises:
-        CallFailed: it is not a list of strings that UTF-8 can express, or has more than 64 MiB of them.
-    """
+    """Check the memories that a system returned, and copy them into a list of plain strings; else `CallFailed`."""
     if not isinstance(returned, list):
         raise CallFailed(f"expected a list of strings, got {type(returned).__name__}")
     size = 0

@@ -29,29 +29,17 @@ class Server:
     """The server at an address: makes requests to it and says in one line what went wrong."""
 
     def __init__(self, url: str, seconds: float, key: str = "") -> None:
-        """
-        Args:
-            url: Of the server, without login and query.
-            seconds: That one call may take.
-            key: Name of the environment variable with the key of the server; empty if it needs none.
-        """
+        """`key` names the environment variable with the key of the server; it is empty if the server needs none."""
         import httpx
 
         self._url, self._seconds = url.rstrip("/"), seconds
-        limit = SizeLimit(4 * MOST_BYTES).options(asynchronous=False)
-        value = checked_key(key) if key else ""
-        headers = {**limit.pop("headers"), **({"Authorization": f"Bearer {value}"} if value else {})}
-        self._client = httpx.Client(timeout=seconds, headers=headers, **limit)
+        limit = SizeLimit(4 * MOST_BYTES).options(asynchronous=False, key=checked_key(key) if key else "")
+        self._client = httpx.Client(timeout=seconds, **limit)
 
     def call(self, what: str, method: str, path: str, body: Any = None, *, optional: bool = False) -> dict[str, Any]:
         """Make a request, and return the JSON object of the reply with its `status`.
 
-        Args:
-            what: The call, as messages name it.
-            method: Of HTTP.
-            path: Below the address.
-            body: JSON; None for none.
-            optional: Whether a server may not have it, which it says by 404, 405 or 501.
+        `what` is the call, as messages name it. `optional` says that a server may lack it, which it tells by 404, 405 or 501.
 
         Raises:
             CallFailed: There was no answer in time, or it was not a success or no JSON object of a size within the limit.
@@ -80,7 +68,6 @@ class Server:
         return {**reply, "status": status}
 
     def close(self) -> None:
-        """Close the connection."""
         self._client.close()
 
 
@@ -89,9 +76,7 @@ class HttpMemory:
 
     def __init__(self, folder: Path, settings: Mapping[str, Setting]) -> None:
         """
-        Args:
-            folder: Of the store, for the note of its id.
-            settings: `target` (the address), `durable`, `seconds` and `key`, as `Server` takes them.
+        The folder takes the note of the store's id. `settings` are `target` (the address), `durable`, `seconds` and `key`.
 
         Raises:
             CallFailed: The server does not answer, or no longer has a store that it was given before.
@@ -108,7 +93,6 @@ class HttpMemory:
             raise CallFailed(f"{settings['target']}: {OPEN}: it no longer has store {name}; begin another run")
 
     def store_conversation(self, conversation: Conversation) -> None:
-        """Send the conversation."""
         self._server.call(STORE, "POST", f"{self._path}/conversations", {"conversation": conversation})
 
     def finalize(self) -> None:
@@ -116,12 +100,10 @@ class HttpMemory:
         self._server.call(FINALIZE, "POST", f"{self._path}/finalize", {}, optional=True)
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
-        """Return the memories that the server finds."""
         body = {"query": query, "conversation": conversation, "k": k}
         return self._memories(RETRIEVE, "POST", "/retrieve", body)
 
     def get_all_memories(self) -> list[str]:
-        """Return the memories that the server lists."""
         return self._memories(LIST, "GET", "/memories")
 
     def close(self) -> None:
@@ -140,9 +122,7 @@ class HttpMemory:
 def store_names(folder: Path, durable: bool) -> tuple[str, str]:
     """Return the name that the store of a folder had, which may be empty, and its name from now on, which is noted.
 
-    Args:
-        folder: Of the store.
-        durable: Whether the store is still there under its name.
+    A durable store is still there under its name.
     """
     note = folder / NOTE
     before = note.read_text("utf-8") if note.exists() else ""

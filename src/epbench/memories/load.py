@@ -35,21 +35,6 @@ from epbench.retrieval.load import load_retriever
 from epbench.retrieval.protocol import MakeSearcher, Searcher
 
 
-class Nothing:
-    """`none`: stores nothing."""
-
-    def store_conversation(self, conversation: Conversation) -> None:
-        """Forget the conversation."""
-
-    def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
-        """Return no memories."""
-        return []
-
-    def get_all_memories(self) -> list[str]:
-        """Return no memories."""
-        return []
-
-
 class FullContext:
     """`full-context`: returns everything that the user said, in the order of storing, whatever k is."""
 
@@ -61,12 +46,17 @@ class FullContext:
         self.stored += [turn["content"] for turn in conversation if turn["role"] == "user"]
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
-        """Return all memories."""
         return self.stored
 
     def get_all_memories(self) -> list[str]:
-        """Return all memories."""
         return self.stored
+
+
+class Nothing(FullContext):
+    """`none`: stores nothing."""
+
+    def store_conversation(self, conversation: Conversation) -> None:
+        """Forget the conversation."""
 
 
 class Verbatim(FullContext):
@@ -98,21 +88,18 @@ class Oracle(FullContext):
     """
 
     def __init__(self, gold: Mapping[str, Sequence[str]]) -> None:
-        """
-        Args:
-            gold: by query, the texts that it needs, as the user says them; or parts of these, each under a heading of its
-                own with a blank line after it.
-        """
+        """`gold` has by query the texts that it needs, as the user says them; or parts of these, each under a heading."""
         super().__init__()
         self._gold = gold
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
         """Return what questions with this query need, as far as it has been stored."""
-        return [text for text in self._gold.get(query, ()) if self._is_stored(text)]
 
-    def _is_stored(self, text: str) -> bool:
-        part = text.partition("\n\n")[2]
-        return text in self.stored or (part != "" and any(part in stored for stored in self.stored))
+        def is_stored(text: str) -> bool:
+            part = text.partition("\n\n")[2]  # behind the heading
+            return text in self.stored or (part != "" and any(part in stored for stored in self.stored))
+
+        return [text for text in self._gold.get(query, ()) if is_stored(text)]
 
 
 BASELINES = ("none", "full-context", "verbatim-bm25", "verbatim-dense", "oracle")
@@ -123,51 +110,38 @@ BRING_YOUR_OWN = (
 """What to tell a user who names a memory system that is not built in."""
 
 _DENSE = "verbatim-dense:"
-
 _HASH = re.compile(rb" -+hash=\S+")
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 @dataclass(frozen=True)
 class _Known:
-    """A system."""
+    """A system that can be installed."""
 
     module: str  # of its adapter, in `epbench.memories.systems`
     class_name: str
     package: tuple[str, str]  # what it is called in the package index, and its version
     embedder: str  # of the published evaluation, or the system's own default if it was not evaluated
-    # Environment variables that its process needs from its start, mostly to send nothing to anybody.
-    variables: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)  # see `Installation`
     reserves: float = 0.0  # see `Installation`
 
 
 _MEM0 = {"MEM0_TELEMETRY": "False"}
-_CHROMA = {"ANONYMIZED_TELEMETRY": "False", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+_PRICES = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+_LANG = {"LANGCHAIN_TRACING_V2": "false"}
+_GRAPHITI = ("graphiti-core", "0.31.1")
+_COGNEE = {"TELEMETRY_DISABLED": "1", **_PRICES}
 
 SYSTEMS: Mapping[str, _Known] = {
     "mem0": _Known("mem0", "Mem0", ("mem0ai", "2.2.1"), PUBLISHED_EMBEDDER, _MEM0),
     "mem0-1": _Known("mem0", "Mem0", ("mem0ai", "1.0.11"), PUBLISHED_EMBEDDER, _MEM0),
-    "a-mem": _Known("a_mem", "AMem", ("a-mem", "0.2.6"), _MINILM, _CHROMA),
+    "a-mem": _Known("a_mem", "AMem", ("a-mem", "0.2.6"), _MINILM, {"ANONYMIZED_TELEMETRY": "False", **_PRICES}),
     "simplemem": _Known("simplemem", "SimpleMem", ("simplemem", "0.1.0"), _MINILM),
-    "langmem": _Known(
-        "langmem", "LangMem", ("langmem", "0.0.30"), PUBLISHED_EMBEDDER, {"LANGCHAIN_TRACING_V2": "false"}
-    ),
+    "langmem": _Known("langmem", "LangMem", ("langmem", "0.0.30"), PUBLISHED_EMBEDDER, _LANG),
     "graphiti": _Known(
-        "graphiti",
-        "Graphiti",
-        ("graphiti-core", "0.31.1"),
-        PUBLISHED_EMBEDDER,
-        {"GRAPHITI_TELEMETRY_ENABLED": "false"},
-        reserves=8.0,
+        "graphiti", "Graphiti", _GRAPHITI, PUBLISHED_EMBEDDER, {"GRAPHITI_TELEMETRY_ENABLED": "false"}, reserves=8.0
     ),
-    "cognee": _Known(
-        "cognee",
-        "Cognee",
-        ("cognee", "1.6.5"),
-        PUBLISHED_EMBEDDER,
-        {"TELEMETRY_DISABLED": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-        reserves=128.0,
-    ),
+    "cognee": _Known("cognee", "Cognee", ("cognee", "1.6.5"), PUBLISHED_EMBEDDER, _COGNEE, reserves=128.0),
     "structmem": _Known("structmem", "StructMem", ("lightmem", "checkout"), _MINILM),
 }
 """By name, every system that can be installed."""
@@ -257,18 +231,7 @@ def _baseline(name: str, gold: Mapping[str, Sequence[str]] | None) -> SystemSpec
 
 
 def _installed(name: str, endpoint: Endpoint, chosen: Mapping[str, str], source: Path | None) -> SystemSpec:
-    """Describe a system of `SYSTEMS`. Nothing is installed or imported yet.
-
-    Args:
-        name: one of `SYSTEMS`.
-        endpoint: who answers its requests; without an embedder, that of the published evaluation is filled in.
-        chosen: settings that the user has chosen, as text; all others have the published evaluation's values.
-        source: folder of its source code, which `structmem` needs and no other takes.
-
-    Raises:
-        BadInput: the system has no such setting, a value has another type, the folder is missing or not wanted, or a URL
-            or the key of an endpoint cannot be used.
-    """
+    """Describe a system of `SYSTEMS`. Nothing is installed or imported yet."""
     known = SYSTEMS[name]
     endpoint = replace(endpoint, embedder=endpoint.embedder or known.embedder)
     endpoint_address(endpoint.url, f"the model of {name}")  # now, and not after its environment has been built
@@ -287,28 +250,15 @@ def _installed(name: str, endpoint: Endpoint, chosen: Mapping[str, str], source:
     lock = Path(__file__).parent / "systems" / "locks" / f"{name}.txt"
     spec = importlib.util.find_spec(module)
     assert spec is not None and spec.origin is not None
-    files = [
-        Path(spec.origin),
-        Path(spec.origin).with_name("adapter.py"),
-        lock,
-        *(sorted(source.rglob("*.py")) if source is not None else ()),
-    ]
+    sources = sorted(source.rglob("*.py")) if source is not None else []
+    files = [Path(spec.origin), Path(spec.origin).with_name("adapter.py"), lock, *sources]
     # Without the hashes of packages, which older locks lack: the versions are the same, and so is the system.
     contents = (_HASH.sub(b"", file.read_bytes()) if file == lock else file.read_bytes() for file in files)
     digest = hashlib.sha256(b"".join(hashlib.sha256(content).digest() for content in contents)).hexdigest()[:16]
+    class_name = f"{module}:{known.class_name}"
+    installation = Installation(class_name, lock, known.variables, endpoint, known.reserves)
     return SystemSpec(
-        name,
-        durable=True,
-        digest=digest,
-        version=" ".join(known.package),
-        settings=settings,
-        installation=Installation(
-            class_name=f"{module}:{known.class_name}",
-            lock=lock,
-            variables=known.variables,
-            endpoint=endpoint,
-            reserves=known.reserves,
-        ),
+        name, durable=True, digest=digest, version=" ".join(known.package), settings=settings, installation=installation
     )
 
 
@@ -320,16 +270,11 @@ def _value(name: str, key: str, text: str, defaults: Mapping[str, Setting]) -> S
             f"memory system {name!r}: it has no setting {key!r}; its settings and their defaults: {there_are}"
         )
     default = defaults[key]
+    kind = "true or false" if isinstance(default, bool) else f"a value like {default!r}"
     try:
         if isinstance(default, bool):
             return {"true": True, "false": False}[text.lower()]
         return float(text) if default is None else type(default)(text)
     except (ValueError, KeyError):
-        kind = (
-            "true or false"
-            if isinstance(default, bool)
-            else "a number"
-            if default is None
-            else f"a value like {default!r}"
-        )
+        kind = "a number" if default is None else kind
         raise BadInput(f"memory system {name!r}, setting {key}: expected {kind}, got {text!r}") from None

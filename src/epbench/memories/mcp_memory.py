@@ -87,11 +87,7 @@ class Tool:
 
     @classmethod
     def read(cls, call: str, text: str) -> Tool:
-        """Read a mapping.
-
-        Raises:
-            BadInput: What follows the name is no JSON object.
-        """
+        """Read a mapping; `BadInput` if what follows the name is no JSON object."""
         name, _, rest = text.strip().partition(" ")
         try:
             arguments = json.loads(rest) if rest.strip() else None
@@ -102,11 +98,7 @@ class Tool:
         return cls(name, arguments)
 
     def fitted(self, call: str, schema: Mapping[str, Any]) -> Tool:
-        """Fill in the arguments from the tool's schema, if they are not given.
-
-        Raises:
-            CallFailed: The schema leaves open which arguments are meant.
-        """
+        """Fill in the arguments from the tool's schema, if they are not given; `CallFailed` if it leaves open which."""
         if self.arguments is not None:
             return self
         properties = schema.get("properties") or {}
@@ -127,10 +119,9 @@ class Tool:
         """Whether a word in braces occurs in the arguments."""
         return word in json.dumps(self.arguments)
 
-    def filled(self, words: Mapping[str, str | int]) -> dict[str, Any]:
+    def filled(self, words: Mapping[str, str | int]) -> Any:
         """The arguments with the words replaced."""
-        filled: dict[str, Any] = _filled(self.arguments or {}, words)
-        return filled
+        return _filled(self.arguments or {}, words)
 
 
 def _filled(value: Any, words: Mapping[str, str | int]) -> Any:
@@ -151,10 +142,9 @@ class McpMemory:
 
     def __init__(self, folder: Path, settings: Mapping[str, Setting]) -> None:
         """
-        Args:
-            folder: Of the store; the home folder of a server that is started.
-            settings: `target` (an address, or a command), a mapping for each of `CALLS`, `preset`, `durable`, `seconds` that
-                a call may take, and `key`, the variable with the key for an address.
+        The folder of the store is the home folder of a server that is started. `settings` are `target` (an address, or a
+        command), a mapping for each of `CALLS`, `preset`, `durable`, `seconds` that a call may take, and `key`, the variable with
+        the key for an address.
 
         Raises:
             CallFailed: The server cannot be started or reached, or has no such tool.
@@ -162,33 +152,27 @@ class McpMemory:
         from anyio.from_thread import start_blocking_portal
 
         self._target, self._seconds = str(settings["target"]), float(settings["seconds"] or 0)
-        self._words: dict[str, str | int] = {
-            "{store}": store_names(folder, bool(settings["durable"]))[1],
-            "{folder}": str(folder),
-        }
+        name = store_names(folder, bool(settings["durable"]))[1]
+        self._words: dict[str, str | int] = {"{store}": name, "{folder}": str(folder)}
         try:
             with ExitStack() as stack:
                 self._portal = stack.enter_context(start_blocking_portal())
                 client = self._client(folder, settings)
                 self._session: Any = stack.enter_context(self._portal.wrap_async_context_manager(client))
-                self._tools = self._mapped(settings)
+                schemas = {tool.name: tool.input_schema for tool in self._portal.call(self._session.list_tools).tools}
+                tools = {call: Tool.read(call, str(settings[call])) for call in CALLS}
+                for tool in tools.values():
+                    if tool.name not in schemas:
+                        names = ", ".join(schemas) or "none"
+                        raise CallFailed(f"{self._target}: found no tool {tool.name!r}, only: {names}")
+                self._tools = {call: tool.fitted(call, schemas[tool.name]) for call, tool in tools.items()}
                 self._open = stack.pop_all()
         except Exception as error:
             first = _first(error)
-            raise CallFailed(
-                str(first) if isinstance(first, CallFailed) else _told(self._target, OPEN, first)
-            ) from None
+            known = str(first) if isinstance(first, CallFailed) else ""
+            raise CallFailed(known or _told(self._target, OPEN, first)) from None
         about = self._session.server_info
         print(f"MCP server {about.name} {about.version}, protocol {self._session.protocol_version}", file=sys.stderr)
-
-    def _mapped(self, settings: Mapping[str, Setting]) -> dict[str, Tool]:
-        """The tool of each call, which the server must have."""
-        schemas = {tool.name: tool.input_schema for tool in self._portal.call(self._session.list_tools).tools}
-        tools = {call: Tool.read(call, str(settings[call])) for call in CALLS}
-        for tool in tools.values():
-            if tool.name not in schemas:
-                raise CallFailed(f"{self._target}: found no tool {tool.name!r}, only: {', '.join(schemas) or 'none'}")
-        return {call: tool.fitted(call, schemas[tool.name]) for call, tool in tools.items()}
 
     def _client(self, folder: Path, settings: Mapping[str, Setting]) -> Any:
         """The client of an address, or of a command that it starts."""
@@ -206,10 +190,9 @@ class McpMemory:
             return Client(stdio_client(how, errlog=sys.stderr), read_timeout_seconds=self._seconds)
         import httpx2
 
-        limit = SizeLimit(4 * MOST_BYTES).options(asynchronous=True)
         key = checked_key(str(settings["key"])) if settings["key"] else ""
-        headers = {**limit.pop("headers"), **({"Authorization": f"Bearer {key}"} if key else {})}
-        http = httpx2.AsyncClient(timeout=self._seconds, headers=headers, **limit)
+        limit = SizeLimit(4 * MOST_BYTES).options(asynchronous=True, key=key)
+        http = httpx2.AsyncClient(timeout=self._seconds, **limit)
         return Client(streamable_http_client(self._target, http_client=http), read_timeout_seconds=self._seconds)
 
     def store_conversation(self, conversation: Conversation) -> None:

@@ -31,25 +31,16 @@ Price = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Budget:
-    """How many tokens of memories a reader is shown.
+    """How many tokens of memories a reader is shown."""
 
-    Attributes:
-        model: The reader, whose tokens are counted.
-        tokens: The most for a question, each memory counted by itself; None for any number.
-    """
-
-    model: Model
-    tokens: int | None = None
+    model: Model  # the reader, whose tokens are counted
+    tokens: int | None = None  # the most for a question, each memory counted by itself; None for any number
 
 
 def fit(folder: Path, found: Mapping[str, list[str]], queries: Sequence[Query], budget: Budget) -> dict[str, list[str]]:
     """Return the memories that a reader is shown for each query, and note how many tokens they take.
 
-    Args:
-        folder: Of the run.
-        found: By id of the query, all memories that were retrieved, best first; see `Recall.found`.
-        queries: Of the run.
-        budget: How many tokens the reader is shown.
+    By id of the query, `found` has all memories that were retrieved, best first; see `Recall.found`.
     """
     model, most = budget.model, budget.tokens
     frame = model.count_tokens(Request("", "", "", ""))[0]
@@ -78,24 +69,18 @@ def shown_of(folder: Path, found: Mapping[str, list[str]]) -> dict[str, list[str
 
 
 def check_budget(tokens: int | None) -> None:
-    """Check the budget of `fit`.
-
-    Raises:
-        BadInput: It is below 1.
-    """
+    """Refuse a budget of `fit` below 1."""
     if tokens is not None and tokens < 1:
         raise BadInput(f"tokens of memories: expected at least 1, got {tokens}")
 
 
 def price_of(folder: Path) -> dict[str, Any]:
-    """Return what the memory of a run cost, from its journals.
+    """Return what the memory of a run cost, from its journals; empty without a memory system.
 
-    Returns:
-        Empty without a memory system. Else `store` and `retrieve` (p50 and p95 of the seconds of a call that did not fail),
-        `tokens_storing` and `tokens_retrieving` (of the language model inside the system; None if nobody counts them),
-        `bytes_per_fact` (on disk, for each fact or chapter that was stored; None if the system keeps no files), and `by_k`
-        (by number of memories asked for: `tokens` and `memories`, the means of what the reader is shown for a question, and
-        `left_out`, the number of memories that did not fit).
+    There are `store` and `retrieve` (p50 and p95 of the seconds of a call that did not fail), `tokens_storing` and
+    `tokens_retrieving` (of the language model inside the system; None if nobody counts them), `bytes_per_fact` (on disk, for
+    each fact or chapter that was stored; None if the system keeps no files), and `by_k` (by number of memories asked for:
+    `tokens` and `memories`, the means of what the reader is shown for a question, and `left_out`, how many did not fit).
     """
     shown = list(read_journal(folder / SHOWN).values())
     if not shown:
@@ -126,11 +111,8 @@ def price_of(folder: Path) -> dict[str, Any]:
 
 def quantiles(values: Sequence[float]) -> dict[str, float | None]:
     """Return p50 and p95: the smallest value that so many of all do not exceed; None without values."""
-    ranked = sorted(values)
-    return {
-        name: ranked[math.ceil(share * len(ranked)) - 1] if ranked else None
-        for name, share in (("p50", 0.5), ("p95", 0.95))
-    }
+    ranked, shares = sorted(values), {"p50": 0.5, "p95": 0.95}
+    return {name: ranked[math.ceil(n * len(ranked)) - 1] if ranked else None for name, n in shares.items()}
 
 
 _HEAD = """

@@ -68,11 +68,7 @@ _START_ELSEWHERE = (
 
 
 def clean_environment(more: Iterable[str] = ()) -> dict[str, str]:
-    """Return the environment variables that foreign code gets: those of a short list, and so no keys.
-
-    Args:
-        more: Names of further variables of ours that it gets as well.
-    """
+    """Return the environment variables that foreign code gets: those of a short list, and so no keys, and `more`."""
     return {name: os.environ[name] for name in (*_PASSED_ON, *more) if name in os.environ}
 
 
@@ -95,11 +91,7 @@ def hide_environment() -> None:
 
 @cache
 def require_bwrap() -> None:
-    """Check that bubblewrap is there and works.
-
-    Raises:
-        BadInput: It is not installed, or this machine does not let it make namespaces.
-    """
+    """Check that bubblewrap is installed, and that this machine lets it make namespaces; else `BadInput`."""
     if shutil.which("bwrap") is None:
         raise BadInput("isolation 'bwrap': found no bubblewrap; install it, as in 'apt-get install bubblewrap'")
     tried = subprocess.run([*_BWRAP, "--ro-bind", "/", "/", "true"], capture_output=True, text=True, errors="replace")
@@ -113,14 +105,12 @@ def require_bwrap() -> None:
 def sandbox(store: Path, visible: Sequence[Path], current: Path, relay: Path | None = None) -> list[str]:
     """Return the command that starts another one in bubblewrap.
 
-    Args:
-        store: The store's folder, two levels below the run's; it can be written to, and the rest of the run is hidden.
-        visible: Files and folders that can be read. Those that would show the user's home folder are left out.
-        current: The current folder of the process, among the visible ones.
-        relay: The socket of the relay; None for no connection to anything.
+    The folder of the store, two levels below the run's, can be written to, and the rest of the run is hidden. Of what is
+    `visible`, that is left out which would show the user's home folder. `relay` is the socket of the relay; None for no
+    connection to anything.
 
     Raises:
-        BadInput: The current folder would show the user's home folder.
+        BadInput: The `current` folder of the process would show the user's home folder.
     """
     home = Path.home().resolve()
     if home.is_relative_to(current.resolve()):
@@ -158,13 +148,7 @@ def own_home(
 ) -> Home:
     """Return how a class of the user's own is started: with our interpreter and our packages.
 
-    Args:
-        name: Of the class, as for `describe_system`.
-        isolation: `process` or `bwrap`.
-        variables: Names of the environment variables that it gets besides those of `clean_environment`.
-        store: Folder of the store, for the sandbox.
-        visible: What else can be read in the sandbox.
-        relay: The socket of the relay, for the sandbox; None for no connection to anything.
+    In a sandbox it sees, beside the store, what is `visible`, and reaches nothing but the socket of the `relay`.
     """
     command, environment = [sys.executable, *_FLAGS, _START, json.dumps(sys.path)], clean_environment(variables)
     if isolation == "bwrap":
@@ -193,14 +177,8 @@ def describe_system(
 ) -> SystemSpec:
     """Find the class behind `module:Class` or `path/to/file.py:Class`, importing it in a process of its own only.
 
-    Args:
-        name: Of the class, as for `epbench.memories.worker.import_system`.
-        limits: Of the memory of that process. The time to import the module is limited by `START_LIMIT`.
-        isolation: `process` or `bwrap`, for that process and those of a run.
-        variables: Names of the environment variables that they get besides those of `clean_environment`.
-
-    Returns:
-        A system without `make`, because a `ProcessGuard` makes its instances.
+    The name is as for `epbench.memories.worker.import_system`. The time to import the module is limited by `START_LIMIT`. The
+    system has no `make`, because a `ProcessGuard` makes its instances.
 
     Raises:
         BadInput: There is no such module or class, the module cannot be imported, or the class is not a memory system.
@@ -232,31 +210,19 @@ class ProcessGuard:
 
     def __init__(self, name: str, limits: Limits, log: Path, home: Callable[[Path], Home]) -> None:
         """
-        Args:
-            name: Of the system, as for `describe_system`.
-            limits: Of a call and of the memory.
-            log: File to which everything that the system prints, and the traceback of what it raises, is appended.
-            home: Returns how the process that serves the store in a folder is started.
+        What the system prints, and the traceback of what it raises, is appended to the file `log`. `home` returns how the process
+        that serves the store in a folder is started.
         """
         self._name, self._limits, self._log, self._home = name, limits, log, home
         self._process: subprocess.Popen[bytes] | None = None
 
     def open(self, folder: Path) -> None:
-        """See `Guard.open`.
-
-        Raises:
-            BadInput: the class is no longer a memory system.
-        """
+        """See `Guard.open`; `BadInput` if the class is no longer a memory system."""
         self.load(folder)
         self.call(OPEN, str(folder))
 
     def load(self, folder: Path) -> dict[str, Any]:
-        """Start a process that serves the store in a folder and import the class there; return what is found out about it.
-
-        Raises:
-            BadInput: the class is not a memory system.
-            CallFailed: the process ended or did not answer in time.
-        """
+        """Start a process that serves the store in a folder and import the class there; return what is found out about it."""
         self.close()
         hide_environment()
         home = self._home(folder)
@@ -271,7 +237,6 @@ class ProcessGuard:
         return self._ask(LOAD, [self._name, settings, home.port], START_LIMIT)
 
     def call(self, method: str, *args: Any) -> Any:
-        """See `Guard.call`."""
         return self._ask(method, args, self._limits.seconds)["returned"]
 
     @property

@@ -32,8 +32,7 @@ from epbench.memories.session import (
 class Recall:
     """What a system stored and retrieved in a run."""
 
-    # By name of the store, all its memories after storing; a store that could not be listed is left out.
-    stores: dict[str, list[str]]
+    stores: dict[str, list[str]]  # by name of the store, all its memories after storing, if it could be listed
     found: dict[str, list[str]]  # by id of the query, the memories that were retrieved, best first
     failures: dict[str, str]  # by id of the query, why no memories could be retrieved
     unstored: dict[tuple[str, str], str]  # by store and unit, why the unit could not be stored
@@ -129,13 +128,11 @@ def _warnings_of_installed(folder: Path, system: SystemSpec, usage: dict[str, An
 
 
 def memory_usage(folder: Path) -> dict[str, Any]:
-    """Sum up what storing and retrieving took, from the journals of a run.
+    """Sum up what storing and retrieving took, from the journals of a run; empty if the run has no memory system.
 
-    Returns:
-        An empty dictionary if the run has no memory system. Else `storing` has the numbers of conversations, stores and
-        memories (held at the end), the seconds, and `failed`, the number of failures by reason; `retrieving` has the
-        number of queries, the seconds, and `failed`. Both have `counts`, what the system itself has counted by name, and
-        for an installed system what `epbench.memories.relay_calls.calls_usage` returns.
+    `storing` has the numbers of conversations, stores and memories (held at the end), the seconds, and `failed`, the number
+    of failures by reason; `retrieving` has the number of queries, the seconds, and `failed`. Both have `counts`, what the
+    system itself has counted by name, and for an installed system what `relay_calls.calls_usage` returns.
     """
     if not (folder / STORED).exists():
         return {}

@@ -53,12 +53,7 @@ class Relay:
     """
 
     def __init__(self, endpoint: Endpoint, folder: Path, *, by_socket: bool = False) -> None:
-        """Start to serve, and find out how long the embedder's vectors are.
-
-        Args:
-            endpoint: who answers.
-            folder: of the run, for the journal of the requests.
-            by_socket: whether to listen on a Unix socket, for a sandbox, and on no port.
+        """Start to serve, on a Unix socket for a sandbox or on a port, and find out how long the embedder's vectors are.
 
         Raises:
             BadInput: a URL or the key cannot be used, the embedder cannot be loaded, or its vectors are not as long as
@@ -71,7 +66,11 @@ class Relay:
         self._chat = endpoint_address(endpoint.url, f"{_OPENAI}{endpoint.model}")
         self._vectors = endpoint_address(endpoint.embedder_url or endpoint.url, endpoint.embedder)
         self._secrets = (*self._chat.secrets, *self._vectors.secrets)
-        self._embedder = _local_embedder(endpoint.embedder)
+        self._embedder: Embedder | None = None
+        if not endpoint.embedder.startswith(_OPENAI):
+            from epbench.retrieval.embedders import SentenceTransformerEmbedder
+
+            self._embedder = SentenceTransformerEmbedder(endpoint.embedder.removeprefix("st:"))
         limits = [SizeLimit(size).options(asynchronous=False) for size in (MOST_BYTES, 4 * MOST_BYTES)]
         self._clients = [httpx.Client(timeout=endpoint.timeout, **limit) for limit in limits]  # for texts, for vectors
         self._journal = Journal(folder / CALLS)
@@ -112,7 +111,6 @@ class Relay:
             self.operation, self._seen = operation, {}
 
     def close(self) -> None:
-        """Stop serving."""
         self._server.shutdown()
         self._server.server_close()
         for client in self._clients:
@@ -125,15 +123,7 @@ class Relay:
         self._note(self.operation, path=without_secrets(asked, self._secrets)[:300], status=404, refused=True)
 
     def answer(self, path: str, body: dict[str, Any]) -> tuple[int, bytes, str]:
-        """Answer one request of the system and journal it.
-
-        Args:
-            path: of the request, such as `/v1/chat/completions`.
-            body: its JSON.
-
-        Returns:
-            Status, body and content type of the answer.
-        """
+        """Answer one request of the system and journal it; return status, body and content type of the answer."""
         begin, operation = time.monotonic(), self.operation
         digest = hashlib.sha256(json.dumps([path, body], sort_keys=True).encode()).hexdigest()
         with self._lock:
@@ -156,17 +146,10 @@ class Relay:
             unparsable = unparsable and asks_for_json(body) and not holds_json(text)
         with self._lock:
             self._seen[digest] = fine and not unparsable
-        self._note(
-            operation,
-            path=path,
-            status=status,
-            retry=retry,
-            unparsable=unparsable,
-            tokens_in=tokens_in,
-            tokens_out=tokens_out,
-            reply="" if embeds and fine else without_secrets(shown_text, self._secrets),
-            seconds=round(time.monotonic() - begin, 4),
-        )
+        reply = "" if embeds and fine else without_secrets(shown_text, self._secrets)
+        about: dict[str, Any] = {"path": path, "status": status, "retry": retry, "unparsable": unparsable}
+        about |= {"tokens_in": tokens_in, "tokens_out": tokens_out, "reply": reply}
+        self._note(operation, **about, seconds=round(time.monotonic() - begin, 4))
         return (status, events, "text/event-stream") if events else (status, text.encode(), "application/json")
 
     def _note(self, operation: Operation, **about: Any) -> None:
@@ -224,14 +207,6 @@ class Relay:
         return dimensions
 
 
-def _local_embedder(name: str) -> Embedder | None:
-    if name.startswith(_OPENAI):
-        return None
-    from epbench.retrieval.embedders import SentenceTransformerEmbedder
-
-    return SentenceTransformerEmbedder(name.removeprefix("st:"))
-
-
 def _error(words: str) -> str:
     return json.dumps({"error": {"message": words, "type": "relay"}})
 
@@ -277,8 +252,8 @@ def _handler(relay: Relay) -> type[BaseHTTPRequestHandler]:
                 relay.refuse(f"POST {path}: more than {MOST_BYTES / 1e6:g} MB")
                 return self._refuse(413, f"expected at most {MOST_BYTES / 1e6:g} MB")
             try:
-                body = json.loads(self.rfile.read(int(length)), parse_constant=_no_number)
-                json.dumps(body)  # as deep as it can be sent on
+                body = json.loads(self.rfile.read(int(length)))
+                json.dumps(body, allow_nan=False)  # as it can be sent on, neither too deep nor with what is no number
                 if not isinstance(body, dict):
                     raise ValueError
             except (ValueError, RecursionError):
@@ -316,7 +291,3 @@ def _normal(path: str) -> str:
     """The path that a server would see in the end: decoded, without query, and with `..` and `//` resolved."""
     plain = unquote(re.split(r"[?#]", path, maxsplit=1)[0])
     return re.sub("/+", "/", posixpath.normpath(plain))
-
-
-def _no_number(word: str) -> None:
-    raise ValueError(word)

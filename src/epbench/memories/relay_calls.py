@@ -27,20 +27,17 @@ class Operation:
 def calls_usage(folder: Path) -> dict[str, dict[str, int]]:
     """Sum up the requests of a run's memory system, of calls that failed and were made again, too.
 
-    Returns:
-        For `storing` (all calls but retrievals) and `retrieving`: calls (requests to the language model), tokens_in and
-        tokens_out of these, embeddings (requests to the embedder) and embedding_tokens, retries (requests that were sent
-        again after an answer that could not be used), errors (answers that were errors), and unparsable (replies that
-        should have been JSON and were not). Empty if the system has sent no request through the relay.
+    For `storing` (all calls but retrievals) and `retrieving` there are calls (requests to the language model), tokens_in and
+    tokens_out of these, embeddings (requests to the embedder) and embedding_tokens, retries (requests that were sent again
+    after an answer that could not be used), errors (answers that were errors), and unparsable (replies that should have been
+    JSON and were not). Nothing if the system has sent no request through the relay.
     """
     if not (folder / CALLS).exists():
         return {}
-    records = list(read_journal(folder / CALLS).values())
-    retrievals = [record for record in records if record["method"] == RETRIEVE]
-    return {
-        "storing": _sum(record for record in records if record["method"] != RETRIEVE),
-        "retrieving": _sum(retrievals),
-    }
+    parts: dict[str, list[Mapping[str, Any]]] = {"storing": [], "retrieving": []}
+    for record in read_journal(folder / CALLS).values():
+        parts["retrieving" if record["method"] == RETRIEVE else "storing"].append(record)
+    return {stage: _sum(records) for stage, records in parts.items()}
 
 
 def _sum(records: Iterable[Mapping[str, Any]]) -> dict[str, int]:

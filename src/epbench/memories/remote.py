@@ -44,14 +44,10 @@ def describe_remote(
 ) -> SystemSpec:
     """Describe a memory system without a class; a server behind HTTP is asked who it is.
 
-    Args:
-        name: `http://HOST:PORT` (or `http:` and that), `mcp:URL` or `mcp:COMMAND`.
-        limits: Of a call.
-        isolation: `process`, or for a command `bwrap`.
-        variables: Names of environment variables. The first has the key of a server; a command gets all of them.
-        settings: Of an MCP server: a tool for each of `CALLS`, `preset`, and `durable`.
-        endpoint: Who answers the requests of a command to models, which finds them where OPENAI_BASE_URL says, with the key in
-            OPENAI_API_KEY; None if it makes none.
+    The name is `http://HOST:PORT` (or `http:` and that), `mcp:URL` or `mcp:COMMAND`. The first of the environment variables has
+    the key of a server; a command gets all of them. `settings` are those of an MCP server: a tool for each of `CALLS`, `preset`,
+    and `durable`. `endpoint` answers the requests of a command to models, which finds them where OPENAI_BASE_URL says, with the
+    key in OPENAI_API_KEY; None if it makes none.
 
     Raises:
         BadInput: The address or a setting cannot be used, the package `mcp` is missing, or the server does not answer.
@@ -94,10 +90,8 @@ def _mcp(
     preset = settings.get("preset") or next((word for word in PRESETS if word in target), "")
     if preset and preset not in PRESETS:
         raise BadInput(f"memory system {name!r}: unknown preset {preset!r}; there are: {', '.join(PRESETS)}")
-    tools = {
-        **(PRESETS[preset].tools if preset else {}),
-        **{call: settings[call] for call in CALLS if call in settings},
-    }
+    tools = dict(PRESETS[preset].tools) if preset else {}
+    tools |= {call: settings[call] for call in CALLS if call in settings}
     unknown = set(settings) - {*CALLS, "preset", "durable"}
     if unknown or len(tools) < len(CALLS):
         wrong = f"unknown setting {min(unknown)!r}" if unknown else "which of its tools store, retrieve and list?"

@@ -1,16 +1,13 @@
 """The stores of a run: each is filled with conversations, listed and queried, and every step is journaled at once.
 
-`stored.jsonl` has a record for each conversation, and one for each store when its memories have been listed;
-`memories.json` has all memories of each store; `retrieved.jsonl` has what came back for each query. A run that was
-stopped goes on from these. If all queries of a store are answered, no system is needed. Otherwise the store is needed
-again: a durable system is opened in its folder, any other is given all conversations again. If its memories then differ,
-earlier queries are repeated, so that all results come from one store.
+`stored.jsonl` has a record for each conversation, and one for each store when its memories have been listed; `memories.json` has
+all memories of each store; `retrieved.jsonl` has what came back for each query. A run that was stopped goes on from these. If all
+queries of a store are answered, no system is needed. Otherwise a durable system is opened in its folder, any other is given all
+conversations again. If its memories then differ, earlier queries are repeated, so that all results come from one store.
 
-The same happens within a run when an instance is lost because a call hung or the system's process died: that call has
-failed, and the run goes on with another instance. What has failed is tried again by the next start of the run.
-
-The folder of a system that is installed here is copied after each stored conversation. Whenever the system has to be started
-again, it gets that copy back, so that nothing is stored twice or in part.
+The same happens within a run when an instance is lost because a call hung or the system's process died: that call has failed,
+and is tried again by the next start of the run. The folder of a system that is installed here is copied after each stored
+conversation; whenever it is started again, it gets that copy back, so that nothing is stored twice or in part.
 """
 
 from __future__ import annotations
@@ -28,8 +25,8 @@ from typing import Any
 from urllib.parse import quote
 
 from epbench.errors import BadInput, CallFailed, SystemLost
-from epbench.files.copying import bytes_in, keep_copy, note_of, restore_copy
 from epbench.files.json_files import read_json, write_json
+from epbench.files.replacing import bytes_in, keep_copy, note_of, restore_copy
 from epbench.files.secrets import scrubbed
 from epbench.journals.journal import Journal
 from epbench.memories.guard import FINALIZE, LIST, OPEN, RETRIEVE, STORE, USAGE, Guard, Limits, ThreadGuard, one_line
@@ -112,11 +109,7 @@ class Stores:
         return answered
 
     def serve(self, store: str, conversations: Sequence[Conversation], queries: Sequence[Query]) -> Iterator[None]:
-        """Do what is missing for one store, and yield after each call.
-
-        Raises:
-            BadInput: the first instance of the system cannot be made.
-        """
+        """Do what is missing for one store, and yield after each call; `BadInput` if the first instance cannot be made."""
         missing = [c for c in conversations if not self._stored.done(stored_key(store, c.id))]
         if store in self._memories and not missing and all(self._answered(query) for query in queries):
             return
@@ -326,19 +319,7 @@ def fill_and_ask(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Store the conversations and put the queries, store by store; what is journaled is not done again.
-
-    Args:
-        folder: of the run.
-        system: what stores and retrieves; an instance is made for each store.
-        conversations: in the order of storing.
-        queries: in any order, because they do not change a store.
-        limits: of one call, and of the memory of the system's process.
-        progress: shows a progress bar.
-
-    Raises:
-        BadInput: the first instance of the system cannot be made.
-    """
+    """Store the conversations in their order and put the queries, store by store; what is journaled is not done again."""
     stores = Stores(folder, system, limits)
     parts = [
         (name, [c for c in conversations if c.store == name], [query for query in queries if query.store == name])
@@ -359,19 +340,9 @@ def fingerprint_of_store(memories: Sequence[str]) -> str:
     return sha256(json.dumps(sorted(memories)).encode()).hexdigest()[:16]
 
 
-def stored_key(store: str, conversation: str) -> str:
-    """Return the key of a conversation's record in `stored.jsonl`."""
-    return f"{store}|told|{conversation}"
-
-
-def listed_key(store: str) -> str:
-    """Return the key of the record in `stored.jsonl` that a store has been listed."""
-    return f"{store}|listed"
-
-
-def after_key(store: str) -> str:
-    """Return the key of the record of what a store held after all queries: its fingerprint (`of`) and their number."""
-    return f"{store}|after"
+stored_key, listed_key, after_key = "{}|told|{}".format, "{}|listed".format, "{}|after".format
+"""The keys of records in `stored.jsonl`, by the name of a store: of a conversation, by its id too; that the store has been
+listed; and of what it held after all queries, with its fingerprint (`of`) and the number of memories."""
 
 
 def _since(begin: float) -> float:

@@ -3,8 +3,6 @@
 `epbench.memories.process` starts it. A call is a line of JSON on standard input, a list of the method and its arguments, and
 a reply is one on standard output: an object with `returned`, `failed` (why the call failed) or `refused` (why the class is
 not a memory system). Nothing heavy is imported here, so that starting it takes little longer than starting Python.
-
-`import_system` may also be called where a user wants the class in the process of the run.
 """
 
 from __future__ import annotations
@@ -99,13 +97,10 @@ def _serve(waiting: SimpleQueue[list[Any]], replies: IO[bytes]) -> None:
 
 
 def _limit_memory(size: int) -> None:
-    """Make allocations fail that would have this process hold more than `size` bytes.
-
-    What counts is private, writable memory. The address space is not limited, because CUDA and others reserve far more
-    of it than they use. Platforms other than Linux do not enforce this limit, and some refuse to set it.
-    """
+    """Make allocations fail by which this process would hold more private, writable memory than `size` bytes."""
     import resource
 
+    # Not of addresses, of which CUDA and others reserve far more than they use. Platforms other than Linux may refuse.
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     with suppress(*(() if sys.platform == "linux" else (OSError, ValueError))):
         resource.setrlimit(resource.RLIMIT_DATA, (size if most == resource.RLIM_INFINITY else min(size, most), most))
@@ -137,9 +132,7 @@ def _pump(source: socket.socket, sink: socket.socket) -> None:
 def import_system(name: str, settings: Mapping[str, Setting] | None = None) -> SystemSpec:
     """Import the class behind `module:Class` or `path/to/file.py:Class` into this process.
 
-    Args:
-        name: of the class. A module is searched for on Python's path and in the current folder.
-        settings: passed to the constructor as `settings`; None passes nothing.
+    A module is searched for on Python's path and in the current folder. `settings` are passed to the constructor, unless None.
 
     Raises:
         BadInput: there is no such module or class, the module cannot be imported, or the class is not a memory system.

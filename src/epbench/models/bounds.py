@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from epbench.models.prices import Prices
-from epbench.models.protocol import KeepsNotes, Model, Reply, Request, Usage
+from epbench.models.protocol import KeepsNotes, Model, Reply, Request, Usage, too_long
 
 _FIRST, _MOST = 16, 1024  # requests handed over at one time
 _QUICK = 30.0  # seconds; more are handed over once fewer take less
@@ -23,24 +23,14 @@ _HELD: ContextVar[Bounds | None] = ContextVar("bounds", default=None)
 
 @dataclass(kw_only=True)
 class Bounds:
-    """What all requests of a run may take together; None for no bound.
+    """What all requests of a run may take together; None for no bound."""
 
-    Attributes:
-        tokens: Prompt and answer tokens, those of earlier starts included.
-        seconds: Time since these bounds were made, at most exceeded by what is being answered then.
-        cost: In the currency of the prices, that of earlier starts included.
-        prices: What models cost; a model without a price costs nothing.
-        skips: Whether a prompt that does not fit in the model's window fails by itself, instead of being refused before the
-            run.
-        reached: The bound that was reached, in words; None as long as there was none.
-    """
-
-    tokens: int | None = None
-    seconds: float | None = None
-    cost: float | None = None
-    prices: Prices | None = None
-    skips: bool = False
-    reached: str | None = None
+    tokens: int | None = None  # prompt and answer tokens, those of earlier starts included
+    seconds: float | None = None  # since these bounds were made, at most exceeded by what is being answered then
+    cost: float | None = None  # in the currency of the prices, that of earlier starts included
+    prices: Prices | None = None  # what models cost; a model without a price costs nothing
+    skips: bool = False  # whether a prompt that does not fit in the window fails, instead of being refused at first
+    reached: str | None = None  # the bound that was reached, in words; None as long as there was none
     _spent: int = field(default=0, init=False)  # tokens
     _paid: float = field(default=0.0, init=False)
     _begin: float = field(default_factory=time.monotonic, init=False)
@@ -62,11 +52,7 @@ class Bounds:
     ) -> Generator[Reply]:
         """Have requests answered as far as the bounds allow; the others get a reply that says why they are not.
 
-        Args:
-            requests: The requests.
-            model: The model that answers.
-            answer: Has it answer some of them, and keeps their replies.
-            keep: Keeps a reply that is made here.
+        `answer` has the model answer some of them and keeps their replies; `keep` keeps a reply that is made here.
         """
 
         def failed(request: Request, reason: str) -> Reply:
@@ -76,11 +62,14 @@ class Bounds:
 
         waiting = []
         for request in requests:
-            if reason := self._too_long(request, model):
+            window = model.window() if self.skips else None
+            prompt = model.count_tokens(request)[0] if window is not None else 0
+            if reason := too_long(prompt, request.sampling.max_tokens, window):
                 yield failed(request, reason)
             else:
                 waiting.append(request)
-        together = not self._limits or isinstance(model, KeepsNotes)  # such a model hands all over at one time
+        limited = not self.tokens is self.seconds is self.cost is None
+        together = not limited or isinstance(model, KeepsNotes)  # such a model hands all over at one time
         size = len(waiting) if together else _FIRST
         while waiting:
             n = self._affordable(waiting[:size], model)
@@ -93,23 +82,6 @@ class Bounds:
                 yield reply
             if time.monotonic() - begin < _QUICK:
                 size = min(2 * size, _MOST)
-
-    @property
-    def _limits(self) -> bool:
-        return not self.tokens is self.seconds is self.cost is None
-
-    @property
-    def _currency(self) -> str:
-        return self.prices.currency if self.prices else ""
-
-    def _too_long(self, request: Request, model: Model) -> str | None:
-        window = model.window() if self.skips else None
-        if window is None:
-            return None
-        prompt, most = model.count_tokens(request)[0], request.sampling.max_tokens
-        if prompt + most <= window:
-            return None
-        return f"prompt of {prompt:,} tokens and answer of {most:,} do not fit in the window of {window:,} tokens"
 
     def _affordable(self, requests: Sequence[Request], model: Model) -> int:
         """How many of the first requests surely stay within the bounds; if none does, `reached` says which bound it is."""

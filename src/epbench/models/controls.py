@@ -37,35 +37,22 @@ _RANGES: Mapping[str, tuple[float, float, str]] = {
 class Controls:
     """How a model generates, beyond temperature, seed and length; None or empty leaves a control to the model.
 
-    Attributes:
-        enable_thinking: Whether the chat template lets the model think first, where it has such a switch.
-        thinking_budget: The largest number of tokens of thinking, from 1.
-        reasoning_effort: How much a reasoning model thinks, in its provider's word, such as `low`.
-        chat_template_kwargs: Further values for the chat template, by name.
-        extra_body: Further fields of each request to an endpoint, by name; they overrule ours.
-        top_p: Tokens are drawn from the most probable ones that together have this share, above 0 to 1.
-        top_k: Tokens are drawn from this many of the most probable ones, from 1.
-        min_p: Tokens are drawn from those that have at least this share of the most probable one's probability, 0 to 1.
-        repetition_penalty: By what the logits of tokens that prompt or answer already have are divided (multiplied if
-            negative), above 0; 1 has no effect.
-        stop: Texts before which an answer ends.
-        system: A system message, which comes before that of the benchmark.
-
     Raises:
         BadInput: A number is out of its range, or a text to stop at is empty.
     """
 
-    enable_thinking: bool | None = None
-    thinking_budget: int | None = None
-    reasoning_effort: str | None = None
-    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
-    extra_body: dict[str, Any] = field(default_factory=dict)
-    top_p: float | None = None
-    top_k: int | None = None
-    min_p: float | None = None
+    enable_thinking: bool | None = None  # whether the chat template, if it has that switch, lets the model think first
+    thinking_budget: int | None = None  # the largest number of tokens of thinking, from 1
+    reasoning_effort: str | None = None  # how much a reasoning model thinks, in its provider's word, such as `low`
+    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)  # further values for the chat template, by name
+    extra_body: dict[str, Any] = field(default_factory=dict)  # further fields of each request to an endpoint, over ours
+    top_p: float | None = None  # tokens are drawn from the most probable ones with this share together, above 0 to 1
+    top_k: int | None = None  # tokens are drawn from this many of the most probable ones, from 1
+    min_p: float | None = None  # tokens have at least this share of the most probable one's probability, 0 to 1
+    # By what the logits of tokens that prompt or answer already have are divided (multiplied if negative), above 0.
     repetition_penalty: float | None = None
-    stop: list[str] = field(default_factory=list)
-    system: str | None = None
+    stop: list[str] = field(default_factory=list)  # texts before which an answer ends
+    system: str | None = None  # a system message, which comes before that of the benchmark
 
     def __post_init__(self) -> None:
         for name, (least, most, expected) in _RANGES.items():
@@ -163,16 +150,7 @@ def parse_model_args(text: str, where: str) -> tuple[dict[str, str], Controls]:
 
 
 def refuse_controls(name: str, controls: Controls, takes: set[str] | None = None) -> None:
-    """Refuse controls that a model does not have.
-
-    Args:
-        name: The name of the model; the part before its colon names the backend.
-        controls: What was asked for.
-        takes: The controls that it has; by default those of its backend, and none for a reader that follows rules.
-
-    Raises:
-        BadInput: One is given that it lacks.
-    """
+    """Refuse controls that a model lacks; `takes` are those that it has, by default those of the backend in its name."""
     kind = name.partition(":")[0]
     known = TAKES.get(kind, set()) if takes is None else takes
     for control, value in controls.given.items():

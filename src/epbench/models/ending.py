@@ -21,11 +21,8 @@ def as_answered(request: Request, reply: Reply, *, cut: bool, thought: bool = Fa
     neither more tokens nor another try would make it say anything new. It then loses its repetitions.
     An empty text is no answer, unless the probabilities of the labels are known.
 
-    Args:
-        request: the request that was answered.
-        reply: what came, with text, reasoning and the token counts as far as they are known.
-        cut: whether generation ended because the tokens ran out.
-        thought: whether the model is known to have reasoned although the reply does not show it.
+    `reply` is what came, as far as it is known, `cut` whether generation ended because the tokens ran out, and `thought` whether
+    the model is known to have reasoned although the reply does not show it.
     """
     if not reply.text and reply.probabilities is None:
         reason = _why_empty(request, reply, cut, thought or bool(reply.reasoning))

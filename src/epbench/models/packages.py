@@ -174,11 +174,8 @@ def _join(name: str, file: Path) -> None:
 def _damaged(name: str, found: str) -> BadInput:
     """Say what is wrong with the parts of a model, and which of them differ from what pip has noted of them."""
     package = PACKAGES[name]
-    damaged = [
-        distribution
-        for n, distribution in enumerate(package.distributions, 1)
-        if not _as_noted(package, n, distribution)
-    ] or package.distributions
+    numbered = enumerate(package.distributions, 1)
+    damaged = [name_ for n, name_ in numbered if not _as_noted(package, n, name_)] or package.distributions
     which = damaged[0] if len(damaged) == 1 else f"{damaged[0]} and {len(damaged) - 1} others"
     return BadInput(
         f"{name}: its {package.parts} parts have {found}; install again what is damaged ({which}): "

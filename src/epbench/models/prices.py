@@ -25,19 +25,11 @@ from epbench.errors import BadInput
 from epbench.files.text import parse_json, parse_toml
 from epbench.files.typed import typed
 
-_MILLION = 1_000_000
-
 _Cost = Annotated[float, Meta(ge=0.0, le=2.0**62)]
 
 
 class Price(Struct, frozen=True):
-    """The price of a million tokens.
-
-    Attributes:
-        input: Of prompts.
-        output: Of answers.
-        batch: What share of these prices a batch API takes.
-    """
+    """The price of a million tokens, of prompts and of answers, and what share of it a batch API takes."""
 
     input: _Cost
     output: _Cost = 0.0
@@ -45,16 +37,11 @@ class Price(Struct, frozen=True):
 
     def cost_of(self, sent: float, received: float) -> float:
         """What so many tokens of input and of output cost."""
-        return (sent * self.input + received * self.output) / _MILLION
+        return (sent * self.input + received * self.output) / 1_000_000
 
 
 class Prices(Struct, frozen=True):
-    """The content of a file of prices.
-
-    Attributes:
-        currency: In which the prices are.
-        models: By the name of a model, its price.
-    """
+    """The content of a file of prices."""
 
     currency: str
     models: Mapping[str, Price]

@@ -6,35 +6,25 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from epbench.errors import BadInput, RunFailed
 from epbench.models.protocol import Model, Reply, Request, Sampling
 
 _LINES = 400  # of the shared text: some 6,000 tokens, so that a cache of prefixes has something to keep
 _FACT = "Line 217: Odile Marchetti keeps the brass key in the green kettle."
-_SCHEMA = {
-    "type": "object",
-    "properties": {"sum": {"type": "integer"}},
-    "required": ["sum"],
-    "additionalProperties": False,
-}
+_SCHEMA: dict[str, Any] = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+_SCHEMA |= {"additionalProperties": False}
 _SYSTEM = "You answer briefly."
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of one question.
+    """What came of one question: `no` is what a run can do without, or does in another way, `failed` is what it needs."""
 
-    Attributes:
-        what: What was tried.
-        result: `yes`, `no` (a run can do without it, or uses another way), or `failed` (a run cannot do without it).
-        found: What was found, in words.
-    """
-
-    what: str
+    what: str  # what was tried
     result: Literal["yes", "no", "failed"]
-    found: str
+    found: str  # in words
 
 
 def probe(model: Model) -> Iterator[Finding]:
@@ -58,9 +48,8 @@ def probe(model: Model) -> Iterator[Finding]:
     thought = reply.usage.thinking or bool(reply.reasoning)
     yield Finding("thinks first", "yes" if thought else "no", f"{reply.usage.thinking:,} tokens" if thought else "")
     yield _schema(model, replace(ask, id="schema", question="What is 2 + 3?", schema=_SCHEMA))
-    labelled = replace(
-        ask, id="labels", question="Which letter comes first in the alphabet, A or B?", labels=("A", "B")
-    )
+    ask_labels = "Which letter comes first in the alphabet, A or B?"
+    labelled = replace(ask, id="labels", question=ask_labels, labels=("A", "B"))
     probabilities = _answer(model, replace(labelled, answer_start="Answer:")).probabilities
     shown = ", ".join(f"{label} {p:.3f}" for label, p in (probabilities or {}).items())
     yield Finding("log-probabilities", "yes" if probabilities else "no", shown or "the written letter decides")
@@ -91,15 +80,12 @@ def _long_text(model: Model, ask: Request, window: int | None) -> Iterator[Findi
         yield Finding("reads a long text", "failed", first.failure or "" if first else "no reply")
         return
     counted, sent = first.usage.prompt, model.count_tokens(asked[0])[0]
+    what = "reads a long text"
     if counted and counted < 0.6 * sent:  # a token has 4 to 5 characters in English
-        yield Finding(
-            "reads a long text", "failed", f"it read {counted:,} of about {sent:,} tokens: prompts are cut off"
-        )
+        yield Finding(what, "failed", f"it read {counted:,} of about {sent:,} tokens: prompts are cut off")
     else:
-        right = "green kettle" in first.text.lower()
-        yield Finding(
-            "reads a long text", "yes", f"{counted:,} tokens; {'finds' if right else 'does not find'} a fact in it"
-        )
+        finds = "finds" if "green kettle" in first.text.lower() else "does not find"
+        yield Finding(what, "yes", f"{counted:,} tokens; {finds} a fact in it")
     cached = second.usage.cached if second else 0
     yield Finding("reads a shared text once", "yes" if cached else "no", f"{cached:,} tokens of the second prompt")
 

@@ -100,6 +100,13 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def too_long(prompt: int, answer: int, window: int | None) -> str | None:
+    """Say why a prompt and an answer of so many tokens do not fit in a window; None if they do, or if it is unknown."""
+    if window is None or prompt + answer <= window:
+        return None
+    return f"prompt of {prompt:,} tokens and answer of {answer:,} do not fit in the window of {window:,} tokens"
+
+
 def whole(text: str) -> str:
     """Replace each half of a surrogate pair by U+FFFD, because UTF-8 cannot express it in what is sent."""
     return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
@@ -307,13 +314,8 @@ def batches_by_context(requests: Iterable[Request], tokens: Callable[[Request], 
     """Split requests into batches: the first of each context and, once these are answered, the others of these contexts.
 
     A context that takes all the room, such as a book, is a batch of its own: its first question goes alone, then the
-    others. Short contexts share a batch. One after the other they would leave the engine idle, and if each had only one
-    question, nothing would run at the same time.
-
-    Args:
-        requests: in any order. Contexts come in the order of their first requests.
-        tokens: counts the tokens of a prompt.
-        room: tokens that the first prompts of a batch may have together; a longer prompt goes alone.
+    others. Short contexts, in the order of their first requests, share a batch, as one after the other they would leave the
+    engine idle. `tokens` counts those of a prompt; `room` is how many the first prompts of a batch may have together.
     """
     first: list[Request] = []
     rest: list[Request] = []

@@ -1,7 +1,4 @@
-"""A model that vLLM runs in this process: many questions share one long context, which is computed once.
-
-vLLM is an extra, `vllm`. The window and token counts only need transformers.
-"""
+"""A model that vLLM, which is an extra, runs in this process: a long context that questions share is computed once."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import count, islice
-from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput, RunFailed
@@ -21,7 +17,7 @@ from epbench.files.typed import Whole, fields
 from epbench.models.controls import AS_IT_IS, Controls
 from epbench.models.ending import as_answered, split_reasoning
 from epbench.models.hf.variant import LocalModel, Variant
-from epbench.models.protocol import Reply, Request, Usage, batches_by_context
+from epbench.models.protocol import Reply, Request, Usage, batches_by_context, too_long
 from epbench.starting.extras import install_hint
 
 log = logging.getLogger(__name__)
@@ -46,18 +42,11 @@ class VllmModel(LocalModel):
         controls: Controls = AS_IT_IS,
     ) -> None:
         """
-        Args:
-            path_or_id: folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on
-                the Hub.
-            tensor_parallel: number of GPUs that share the weights, at least 1.
-            dtype: dtype of weights and activations: `bfloat16`, `float16`, `float32`, or `auto`: on a CPU float32, else
-                what vLLM chooses.
-            max_model_len: tokens that prompt and answer may have together, from 1 to the model's window, which is the
-                default. Fewer tokens need less memory.
-            engine_args: further arguments for vLLM's `LLM`, such as `gpu_memory_utilization`.
-            revision: a branch, tag or commit of a model on the Hub; by default its main branch.
-            adapter: folder of a LoRA adapter that peft has saved, or its name on the Hub.
-            controls: how it generates.
+        `path_or_id` is the folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on the
+        Hub. `tensor_parallel` is the number of GPUs that share the weights, at least 1. `dtype` is that of weights and
+        activations: `bfloat16`, `float16`, `float32`, or `auto`: on a CPU float32, else what vLLM chooses. `max_model_len` is how
+        many tokens prompt and answer may have together, by default the model's window; fewer need less memory. `engine_args` are
+        further arguments for vLLM's `LLM`, such as `gpu_memory_utilization`. `adapter` is a LoRA adapter that peft has saved.
 
         Raises:
             BadInput: a number is out of its range, or there is a control that vLLM does not have.
@@ -84,10 +73,7 @@ class VllmModel(LocalModel):
 
     @property
     def hit_rate(self) -> float | None:
-        """The share, 0 to 1, of cached tokens in all prompts that came after the first of their context.
-
-        It covers all calls of `answer`, and is None if every context had only one request.
-        """
+        """The share, 0 to 1, of cached tokens in all prompts after the first of their context; None without such prompts."""
         return self._cached / self._repeated if self._repeated else None
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
@@ -134,10 +120,7 @@ class VllmModel(LocalModel):
         return int(tokens) // 2
 
     def _answer_batch(self, requests: Sequence[Request], *, repeated: bool) -> Iterator[Reply]:
-        """Hand requests to the engine as it has room for them, and yield each reply as soon as it is there.
-
-        `LLM.generate` does the same but returns only when the last reply is there, so that a kill would lose them all.
-        """
+        """Do what `LLM.generate` does, but yield each reply as soon as it is there, so that a kill does not lose them all."""
         engine = self._llm.llm_engine
         waiting = iter(requests)
         running: dict[str, Request] = {}
@@ -153,7 +136,7 @@ class VllmModel(LocalModel):
                         yield Reply(request.key(self.identity), request.id, failure=failure, usage=Usage(len(ids)))
                 if not taken and not running:
                     return
-                for output in self._step() if running else ():
+                for output in self._finished() if running else ():
                     reply = self._read(running.pop(output.request_id), output)
                     if repeated:
                         self._cached += reply.usage.cached
@@ -165,19 +148,21 @@ class VllmModel(LocalModel):
 
     def _submit(self, number: str, request: Request, ids: list[int]) -> str | None:
         """Hand one request to the engine; return the reason if that is not possible."""
-        most, window = answer_tokens(request), self.window()
-        if window is not None and len(ids) + most > window:
-            return f"prompt of {len(ids):,} tokens and answer of {most:,} do not fit in the window of {window:,} tokens"
+        if why := too_long(len(ids), answer_tokens(request), self.window()):
+            return why
         params = sampling_params(request, self.prompts.label_ids(request.labels), self.controls)
+        lora = None
+        if (folder := self.variant.adapter_folder) is not None:
+            from vllm.lora.request import LoRARequest  # type: ignore[import-not-found]
+
+            lora = LoRARequest("adapter", 1, str(folder.resolve()))
         try:
-            self._llm.llm_engine.add_request(
-                number, {"prompt_token_ids": ids}, params, lora_request=lora_request(self.variant)
-            )
+            self._llm.llm_engine.add_request(number, {"prompt_token_ids": ids}, params, lora_request=lora)
         except refusals() as error:  # such as a schema that the engine does not support
             return f"vLLM refuses the request: {_reason(error)}"
         return None
 
-    def _step(self) -> list[Any]:
+    def _finished(self) -> list[Any]:
         """Do one step of the engine and return the requests that it finished."""
         try:
             return [output for output in self._llm.llm_engine.step() if output.finished]
@@ -208,36 +193,18 @@ _CONFIG = fields({"peft_type": str, "r": Whole})
 
 
 def variant_arguments(variant: Variant) -> dict[str, Any]:
-    """Return arguments for vLLM's `LLM`; none for a model that is named without revision and adapter.
-
-    Raises:
-        BadInput: The adapter is not LoRA, or of a higher rank than vLLM takes.
-    """
+    """Return arguments for vLLM's `LLM`; `BadInput` if the adapter is not LoRA, or of a higher rank than vLLM takes."""
     more: dict[str, Any] = {}
     if variant.commit:
         more |= {"revision": variant.commit, "tokenizer_revision": variant.commit}
-    if variant.adapter_folder is not None:
-        more |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": _rank(variant.adapter_folder)}
+    if (folder := variant.adapter_folder) is not None:
+        config = read_json(folder / "adapter_config.json", _CONFIG)
+        if config["peft_type"] != "LORA":
+            raise BadInput(f"adapter {folder}: vLLM takes LoRA adapters only, found {config['peft_type']}")
+        if (rank := next((rank for rank in _RANKS if config["r"] <= rank), None)) is None:
+            raise BadInput(f"adapter {folder}: vLLM takes ranks up to {_RANKS[-1]}, found {config['r']}")
+        more |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": rank}
     return more
-
-
-def lora_request(variant: Variant) -> Any:
-    """Return vLLM's `LoRARequest`; None without an adapter."""
-    if variant.adapter_folder is None:
-        return None
-    from vllm.lora.request import LoRARequest  # type: ignore[import-not-found]
-
-    return LoRARequest("adapter", 1, str(variant.adapter_folder.resolve()))
-
-
-def _rank(folder: Path) -> int:
-    config = read_json(folder / "adapter_config.json", _CONFIG)
-    if config["peft_type"] != "LORA":
-        raise BadInput(f"adapter {folder}: vLLM takes LoRA adapters only, found {config['peft_type']}")
-    for rank in _RANKS:
-        if config["r"] <= rank:
-            return rank
-    raise BadInput(f"adapter {folder}: vLLM takes ranks up to {_RANKS[-1]}, found {config['r']}")
 
 
 LabelIds = Mapping[str, Sequence[int]]
@@ -261,10 +228,7 @@ def answer_tokens(request: Request) -> int:
 def sampling_params(request: Request, label_ids: LabelIds, controls: Controls = AS_IT_IS) -> Any:
     """Make vLLM's `SamplingParams` for a request."""
     from vllm import SamplingParams  # type: ignore[import-not-found]
-    from vllm.sampling_params import (  # type: ignore[import-not-found]
-        RequestOutputKind,
-        StructuredOutputsParams,
-    )
+    from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams  # type: ignore[import-not-found]
 
     limits = ("top_p", "top_k", "min_p", "repetition_penalty", "stop")
     more: dict[str, Any] = {name: value for name, value in controls.given.items() if name in limits}
@@ -288,13 +252,7 @@ def read_output(
 ) -> Reply:
     """Read the reply in a finished `RequestOutput`; it is a failure if there is no answer in it.
 
-    Args:
-        request: the request that was answered.
-        key: the key of the request.
-        output: what the engine returned.
-        label_ids: the token ids of each label.
-        opening: the tag of a block of reasoning that the prompt has opened, or "".
-        specials: special tokens, which are left out of the text.
+    `opening` is the tag of a block of reasoning that the prompt has opened, or "", and `specials` are left out of the text.
     """
     completion = output.outputs[0]
     usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(completion.token_ids))
@@ -307,12 +265,9 @@ def read_output(
             label: min(1.0, math.fsum(math.exp(first[token].logprob) for token in label_ids[label]))
             for label in request.labels
         }
-    reasoning, answer = (_without_specials(part, specials) for part in split_reasoning(opening + completion.text))
+    parts = list(split_reasoning(opening + completion.text))
+    for special in specials:
+        parts = [part.replace(special, "") for part in parts]
+    reasoning, answer = map(str.strip, parts)
     reply = Reply(key, request.id, answer, reasoning, probabilities=probabilities, usage=usage)
     return as_answered(request, reply, cut=completion.finish_reason == "length")
-
-
-def _without_specials(text: str, specials: Sequence[str]) -> str:
-    for special in specials:
-        text = text.replace(special, "")
-    return text.strip()

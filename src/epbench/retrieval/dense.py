@@ -33,12 +33,7 @@ class Dense:
     """An index over chunks. It holds their vectors and at most 64 MiB of scores, however many the queries."""
 
     def __init__(self, chunks: Sequence[str], embedder: Embedder, cache: VectorCache | None = None) -> None:
-        """Embed the chunks.
-
-        Args:
-            chunks: the texts that are searched.
-            embedder: embeds the chunks and the queries.
-            cache: where vectors are looked up and stored; without one everything is embedded.
+        """Embed the chunks that are searched; without a cache of vectors, all of them.
 
         Raises:
             RunFailed: the embedder did not return one finite vector for each text, all of one size.
@@ -48,11 +43,7 @@ class Dense:
         self._chunks = self._vectors(chunks, query=False) if chunks else None
 
     def search(self, queries: Sequence[str], k: int) -> Iterator[list[int]]:
-        """See `Searcher.search`.
-
-        Raises:
-            RunFailed: the embedder did not return one finite vector for each query, of the size of the chunks' vectors.
-        """
+        """See `Searcher.search`; what the constructor raises may be raised for the queries, too."""
         if self._chunks is None or not queries or k < 1:
             yield from ([] for _ in queries)
             return
@@ -66,10 +57,7 @@ class Dense:
                 yield self._best(query, scores, min(k, self._n))
 
     def _best(self, query: Matrix, scores: Matrix, k: int) -> list[int]:
-        """Order the best chunks in float64; the float32 scores only narrow down which chunks can be among them.
-
-        The last bits of a matrix product depend on the position of a vector, so equal chunks would not tie.
-        """
+        """Order the best chunks in float64, as equal ones would not tie in float32; that narrows down which these may be."""
         import numpy as np
 
         assert self._chunks is not None
@@ -173,7 +161,6 @@ class LatentEmbedder:
         """Do nothing: texts of any length are read."""
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
-        """See `Embedder.embed`."""
         weights = self._weights(texts)
         vectors: Matrix = weights.toarray() if self._topics is None else weights @ self._topics
         return vectors

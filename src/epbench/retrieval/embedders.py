@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import re
 import zipfile
@@ -15,7 +14,7 @@ from epbench.errors import BadInput, RunFailed, reason_of
 from epbench.files.cache import cache_folder
 from epbench.files.replacing import replacing
 from epbench.files.secrets import without_secrets
-from epbench.models.fingerprint import digests_of
+from epbench.models.fingerprint import digest_over, digests_of
 from epbench.models.hf.checkpoint import no_bars_in_a_log
 from epbench.models.openai.address import MOST_BYTES, SizeLimit, find_address, shown
 from epbench.models.openai.wire import ReplyTooLarge
@@ -39,11 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 def query_instruction(model: str) -> str:
-    """Return what the model's card puts before a query; empty for all but the English and Chinese BGE models.
-
-    Args:
-        model: its name on the Hub, or the name of its folder.
-    """
+    """Return what the card of a model, or of its folder, puts before a query; empty for all but English and Chinese BGE."""
     match = re.search(r"(?:^|[/_-])bge-(?:small|base|large)-(en|zh)(?:[^a-z]|$)", model.lower())
     return _PUBLISHED[match[1]] if match else ""
 
@@ -55,11 +50,7 @@ class SentenceTransformerEmbedder:
     batch_bytes = 1 << 15
 
     def __init__(self, model: str = DEFAULT_MODEL) -> None:
-        """Load the model.
-
-        Args:
-            model: its folder, `minilm` for the model of an installed package, or a name on the Hub if its files are in the
-                Hub's cache.
+        """Load the model from its folder, an installed package if it is `minilm`, or the Hub's cache by its name there.
 
         Raises:
             BadInput: the model is not on this machine, or sentence-transformers is not installed.
@@ -76,7 +67,9 @@ class SentenceTransformerEmbedder:
                 hub_name = next((part for part in local.resolve().parts if part.startswith("models--")), None)
                 published, version = hub_name or local.resolve().name, _content_of(local)
             else:
-                local = _downloaded(model)
+                from huggingface_hub import snapshot_download
+
+                local = Path(snapshot_download(model, local_files_only=True))  # a folder that is named after its commit
                 published, version = model, local.name
             with no_bars_in_a_log():
                 self._model = SentenceTransformer(str(local), local_files_only=True, trust_remote_code=False)
@@ -93,23 +86,17 @@ class SentenceTransformerEmbedder:
         limit, tokenizer = self._model.max_seq_length, self._model.tokenizer
         if not chunks or limit is None or not callable(tokenizer):  # a bag of words reads texts of any length
             return
-        token_ids = tokenizer(
-            [whole(chunk) for chunk in chunks], truncation=False, return_attention_mask=False, verbose=False
-        )["input_ids"]
+        texts = [whole(chunk) for chunk in chunks]
+        token_ids = tokenizer(texts, truncation=False, return_attention_mask=False, verbose=False)["input_ids"]
         lengths = [len(tokens) for tokens in token_ids]
         if cut := sum(length > limit for length in lengths):
             _log.warning(
                 "%s reads at most %d tokens: %d of %d chunks are cut, and the longest has %d tokens; choose shorter chunks or "
                 "a model that reads more",
-                self.name,
-                limit,
-                cut,
-                len(chunks),
-                max(lengths),
+                *(self.name, limit, cut, len(chunks), max(lengths)),
             )
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
-        """See `Embedder.embed`."""
         asked = [whole(self._instruction + text if query else text) for text in texts]
         # With the empty prompt, no default from the model's configuration is put before chunks or queries.
         vectors: Matrix = self._model.encode(asked, prompt="", show_progress_bar=False, convert_to_numpy=True)
@@ -128,21 +115,11 @@ def _unpacked(archive: Path) -> Path:
     return folder
 
 
-def _downloaded(model: str) -> Path:
-    """Return the model's folder in the Hub's cache, which is named after its commit."""
-    from huggingface_hub import snapshot_download
-
-    return Path(snapshot_download(model, local_files_only=True))
-
-
 def _content_of(folder: Path) -> str:
     """Hash the files that make up the model, so that another model in this folder does not get its vectors."""
     parts = [path for path in sorted(folder.rglob("*")) if path.suffix in _PARTS_OF_A_MODEL and path.is_file()]
     parts = [path for path in parts if path.relative_to(folder).parts[0] not in ("onnx", "openvino")]
-    digest = hashlib.sha256()
-    for path, content in zip(parts, digests_of(parts), strict=True):
-        digest.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
-    return digest.hexdigest()[:16]
+    return digest_over(folder, parts).hexdigest()[:16]
 
 
 # An endpoint takes 300,000 tokens per request, and ordinary text has at most one token in two bytes.
@@ -161,11 +138,9 @@ class EndpointEmbedder:
 
     def __init__(self, model: str, base_url: str | None = None, timeout_s: float = 300.0) -> None:
         """
-        Args:
-            model: its name at the endpoint.
-            base_url: URL up to `/v1`; by default OPENAI_BASE_URL, else OpenAI itself. An endpoint other than OpenAI may
-                need no key. The query of the URL, if it has one, is sent with every request.
-            timeout_s: seconds, more than 0, that the endpoint may stay silent in one attempt at one request.
+        `base_url` goes up to `/v1`; by default it is OPENAI_BASE_URL, else OpenAI itself. An endpoint other than OpenAI may need
+        no key. The query of the URL, if it has one, is sent with every request. `timeout_s` is how many seconds the endpoint may
+        stay silent in one attempt at one request.
 
         Raises:
             BadInput: the URL is not valid, the key is missing or cannot be sent, or the openai package is not installed.
@@ -174,12 +149,9 @@ class EndpointEmbedder:
         import openai
 
         self._limit = SizeLimit()
-        self._client = openai.OpenAI(
-            **self._address.client_options,
-            max_retries=_RETRIES,
-            timeout=timeout_s,
-            http_client=openai.DefaultHttpxClient(**self._limit.options(asynchronous=False)),
-        )
+        http = openai.DefaultHttpxClient(**self._limit.options(asynchronous=False))
+        options = {**self._address.client_options, "max_retries": _RETRIES, "timeout": timeout_s, "http_client": http}
+        self._client = openai.OpenAI(**options)
         self._model, self._instruction = model, query_instruction(model)
         self.name = f"openai:{model}@{shown(self._address.url).rstrip('/')}"
 
@@ -211,9 +183,8 @@ class EndpointEmbedder:
                 return self._request(texts[:half]) + self._request(texts[half:])
             message = f"{self.name}: HTTP {error.status_code}: {self._words(error)}"
             if 300 <= error.status_code < 400:
-                message += (
-                    f"; it redirects to {shown(error.response.headers.get('location', ''))}, which is not followed"
-                )
+                where = shown(error.response.headers.get("location", ""))
+                message += f"; it redirects to {where}, which is not followed"
             if error.status_code in _TOO_MUCH:
                 message += f"; the text has {len(texts[0])} characters and begins {texts[0][:40]!r}"
             raise (RunFailed if error.status_code in _PASSING else BadInput)(message) from None

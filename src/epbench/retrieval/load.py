@@ -43,25 +43,22 @@ def load_retriever(
         return Bm25
     from epbench.files.cache import cache_folder
     from epbench.retrieval.dense import Dense
+    from epbench.retrieval.embedders import DEFAULT_MODEL, EndpointEmbedder, SentenceTransformerEmbedder
     from epbench.retrieval.vector_cache import VectorCache
 
-    embedder = _load_embedder(name, base_url, request_timeout)
+    kind, colon, model = name.partition(":")
+    embedder: Embedder
+    if kind == "st" and bool(model) == bool(colon):
+        embedder = SentenceTransformerEmbedder(model or DEFAULT_MODEL)
+    elif kind == "openai" and model:
+        embedder = EndpointEmbedder(model, base_url, request_timeout)
+    else:
+        raise BadInput(f"unknown retriever {name!r}; expected one of: {', '.join(RETRIEVERS)}")
 
     def index(texts: Sequence[str]) -> Searcher:
         return Dense(texts, embedder, VectorCache(cache or cache_folder("vectors"), embedder.name))
 
     return index
-
-
-def _load_embedder(name: str, base_url: str | None, request_timeout: float) -> Embedder:
-    from epbench.retrieval.embedders import DEFAULT_MODEL, EndpointEmbedder, SentenceTransformerEmbedder
-
-    kind, colon, model = name.partition(":")
-    if kind == "st" and bool(model) == bool(colon):
-        return SentenceTransformerEmbedder(model or DEFAULT_MODEL)
-    if kind == "openai" and model:
-        return EndpointEmbedder(model, base_url, request_timeout)
-    raise BadInput(f"unknown retriever {name!r}; expected one of: {', '.join(RETRIEVERS)}")
 
 
 _TERM = re.compile(r"[a-z0-9]+")
@@ -81,7 +78,6 @@ class Bm25:
         self._index.index([terms(chunk) for chunk in chunks], show_progress=False)
 
     def search(self, queries: Sequence[str], k: int) -> Iterator[list[int]]:
-        """See `Searcher.search`."""
         import numpy as np
 
         for query in queries:
@@ -91,11 +87,7 @@ class Bm25:
 
 
 def _bm25s() -> ModuleType:
-    """Import bm25s without numba.
-
-    Compiling takes seconds that texts of our size never win back, and the engine of vLLM's CPU build does not start in a
-    process that has imported numba.
-    """
+    """Import bm25s without numba, which takes seconds, and with which the engine of vLLM's CPU build does not start."""
     blocked = "numba" not in sys.modules
     if blocked:
         sys.modules["numba"] = None  # type: ignore[assignment]  # says "not installed" while bm25s looks for it

@@ -41,11 +41,7 @@ class VectorCache:
     """The vectors of one embedder. Several processes may share it."""
 
     def __init__(self, folder: Path, embedder: str) -> None:
-        """
-        Args:
-            folder: where the file lies. It is created with the first read or write.
-            embedder: name of the embedder.
-        """
+        """The file is created in its folder with the first read or write."""
         self._name = hashlib.sha256(embedder.encode()).digest()
         readable = re.sub(r"[^A-Za-z0-9.]+", "-", embedder).strip("-.")[:60]
         self.path = folder / f"{readable}-{self._name.hex()[:12]}.vectors"
@@ -65,12 +61,13 @@ class VectorCache:
                 if record is None:
                     damaged += 1
                 elif record[:_KEY_BYTES] in wanted:
-                    vectors[record[:_KEY_BYTES]] = np.frombuffer(
-                        record, "<f4", offset=_KEY_BYTES, count=(len(record) - _KEY_BYTES) // 4 - 1
-                    )
+                    count = (len(record) - _KEY_BYTES) // 4 - 1
+                    vectors[record[:_KEY_BYTES]] = np.frombuffer(record, "<f4", offset=_KEY_BYTES, count=count)
             if damaged:
                 _log.warning("%s: dropped %d damaged vectors; their texts are embedded again", self.path, damaged)
-                self._rewrite()
+                with self.path.open("rb") as file:
+                    head = file.read(_HEADER.size)
+                self._replace([head, *filter(None, self._records())])
         return vectors
 
     def add(self, vectors: Mapping[bytes, Matrix]) -> None:
@@ -119,11 +116,6 @@ class VectorCache:
             file.seek(_HEADER.size)
             while len(record := file.read(_record_bytes(size))) == _record_bytes(size):
                 yield record if _checksum(record[:-4]) == record[-4:] else None
-
-    def _rewrite(self) -> None:
-        with self.path.open("rb") as file:
-            head = file.read(_HEADER.size)
-        self._replace([head, *filter(None, self._records())])
 
     def _replace(self, content: Iterable[bytes]) -> None:
         """Replace the file at once, so that no half-written file is ever seen."""

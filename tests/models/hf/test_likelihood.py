@@ -126,7 +126,7 @@ def test_a_batch_holds_as_many_rows_as_fit(llama, monkeypatch):
     assert read == [(2, 20, None), (2, 17, [17, 14]), (3, 9, [9, 2, 1])]
     own = Likelihoods(llama)
     own.of_tokens(ROWS)
-    assert read[3:] == [(7, 20, [20, 20, 17, 14, 9, 2, 1])] and 256 <= own.batches.tokens <= 8192
+    assert read[3:] == [(7, 20, [20, 20, 17, 14, 9, 2, 1])] and 256 <= own.tokens <= 8192
 
 
 def test_the_vocabulary_in_parts_is_the_same(llama, monkeypatch):
@@ -234,7 +234,7 @@ def test_the_model_is_left_as_it_was(llama):
     Likelihoods(llama).of_tokens(ROWS)
     Likelihoods(llama).last_states(ROWS)
     with pytest.raises(TypeError):
-        Likelihoods(llama).batches.read(ROWS, lambda batch: batch + 1)
+        Likelihoods(llama).read(ROWS, lambda batch: batch + 1)
     assert [m.training for m in llama.modules()] == modes and len(set(modes)) == 2
     assert (llama.config.to_dict(), llama.generation_config.to_dict()) == (config, generation)
     assert not any(parameter.is_inference() for parameter in llama.parameters())
@@ -259,6 +259,6 @@ def test_batches_are_halved_when_memory_runs_out(llama, monkeypatch, caplog):
     small = Likelihoods(llama)
     with caplog.at_level(logging.INFO, "epbench"):
         close(small.of_tokens(ROWS), expected)
-    assert small.batches.tokens <= 60 and "out of memory with 7 texts at a time: at most 70 tokens" in caplog.text
+    assert small.tokens <= 60 and "out of memory with 7 texts at a time: at most 70 tokens" in caplog.text
     with pytest.raises(RunFailed, match="^no memory to read a text of 31 tokens"):
         small.of_tokens(rows_of(31))

@@ -10,7 +10,7 @@ import pytest
 
 from epbench.errors import BadInput
 from epbench.models.load import MODELS, Options, load_model
-from epbench.models.openai.local_servers import LOCAL_SERVERS
+from epbench.models.openai.address import LOCAL_SERVERS
 from epbench.models.openai.model import EndpointModel
 from tests.models.endpoint_asks import KEY, book, key  # noqa: F401
 from tests.models.loopback_endpoint import LoopbackEndpoint

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -53,17 +53,18 @@ class Hosting:
         assert installation is not None and installation.lock is not None
         python = environment_python(installation.lock)
         sandboxed = self._system.isolation == "bwrap"
-        relay, token = self._admitting(installation)
+        relay, keys = self._admitting(installation)
         settings: dict[str, Setting] = {
             **self._system.settings,
             "model": installation.endpoint.model,
             "base_url": relay.base_url,
-            "api_key": token,
+            "api_key": keys["OPENAI_API_KEY"],
             "embedding_model": installation.endpoint.embedder.removeprefix("openai:"),
             "dimensions": relay.dimensions,
         }
-        keys = {"OPENAI_API_KEY": token, "OPENAI_BASE_URL": relay.base_url}
-        variables = variables_for(store, {**keys, **installation.variables})
+        quiet = {"DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONUTF8": "1"}
+        # The home folder is that of the store, so that nothing is written into the user's.
+        variables = {**clean_environment(), "HOME": str(store), **quiet, **keys, **installation.variables}
         command = command_elsewhere(python)
         if not sandboxed:
             return Home(command, variables, settings)
@@ -77,18 +78,17 @@ class Hosting:
         """The same for our client of a system without a class, whose command asks the relay."""
         installation = self._system.installation
         assert installation is not None
-        relay, token = self._admitting(installation)
-        keys = {"OPENAI_API_KEY": token, "OPENAI_BASE_URL": relay.base_url}
+        relay, keys = self._admitting(installation)
         sandboxed = self._system.isolation == "bwrap"
         home = remote_home(self._system, limits, store, relay.socket if sandboxed else None)
         return replace(home, variables={**home.variables, **keys}, port=relay.port if sandboxed else None)
 
-    def _admitting(self, installation: Installation) -> tuple[Relay, str]:
-        """The relay, and a new token for it."""
+    def _admitting(self, installation: Installation) -> tuple[Relay, dict[str, str]]:
+        """The relay, and its address with a new token for it, as environment variables."""
         if self._relay is None:
             by_socket = self._system.isolation == "bwrap"
             self._relay = Relay(installation.endpoint, self._folder, by_socket=by_socket)
-        return self._relay, self._relay.admit()
+        return self._relay, {"OPENAI_API_KEY": self._relay.admit(), "OPENAI_BASE_URL": self._relay.base_url}
 
     def begin(self, operation: Operation) -> None:
         """Say what the system does from now on; its requests are noted under it."""
@@ -124,9 +124,8 @@ _FOR_PIP = re.compile(r"PIP_\w+|(https?|all|no)_proxy", re.I)  # how it reaches 
 def environment_python(lock: Path) -> Path:
     """Return the interpreter of the environment of a lock; the environment is built if there is none yet.
 
-    Args:
-        lock: a list of packages with exact versions and the hashes of their files. A comment `# python: 3.11 to 3.13`
-            says for which versions of Python it was made.
+    A lock is a list of packages with exact versions and the hashes of their files. A comment `# python: 3.11 to 3.13` says for
+    which versions of Python it was made.
 
     Raises:
         BadInput: there is no such lock, it is for another Python, or a package cannot be installed, which is also so
@@ -137,26 +136,17 @@ def environment_python(lock: Path) -> Path:
     if (match := _FOR_PYTHON.search(lock.read_text("utf-8"))) is not None:
         low, high = (int(match[1]), int(match[2])), (int(match[3]), int(match[4]))
         if not low <= sys.version_info[:2] <= high:
-            raise BadInput(
-                f"{lock}: it is for Python {low[0]}.{low[1]} to {high[0]}.{high[1]}, this is "
-                f"{sys.version_info[0]}.{sys.version_info[1]}; run epbench with one of these"
-            )
+            given, needed = "{}.{}".format(*sys.version_info), "{}.{} to {}.{}".format(*low, *high)
+            raise BadInput(f"{lock}: it is for Python {needed}, this is {given}; run epbench with one of these")
     digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
     folder = cache_folder("systems") / f"{lock.stem}-{digest}-py{sys.version_info[0]}{sys.version_info[1]}"
     if not folder.exists():
         _build(lock, folder)
-    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return _python_in(folder)
 
 
-def variables_for(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables of the process of a system.
-
-    Args:
-        folder: the store's own folder; it is the home folder, too, so that nothing is written into the user's.
-        more: what the system needs besides.
-    """
-    quiet = {"DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONUTF8": "1"}
-    return {**clean_environment(), "HOME": str(folder), **quiet, **more}
+def _python_in(environment: Path) -> Path:
+    return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def _build(lock: Path, folder: Path) -> None:
@@ -171,19 +161,13 @@ def _build(lock: Path, folder: Path) -> None:
         shutil.rmtree(draft, ignore_errors=True)
         try:
             _run([sys.executable, "-m", "venv", str(draft)], lock)
-            _install(lock, draft)
+            command = [str(_python_in(draft)), *shlex.split(_INSTALL), str(lock)]
+            n, collected = len(_REQUIREMENT.findall(lock.read_text("utf-8"))), count(1)
+            with counter(f"packages of {lock.stem}", n) as reach:
+                _run(command, lock, lambda line: reach(next(collected), 0) if line.startswith("Collecting ") else None)
             draft.replace(folder)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-
-
-def _install(lock: Path, environment: Path) -> None:
-    python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    command = [str(python), *shlex.split(_INSTALL), str(lock)]
-    n = len(_REQUIREMENT.findall(lock.read_text("utf-8")))
-    with counter(f"packages of {lock.stem}", n) as reach:
-        collected = count(1)
-        _run(command, lock, lambda line: reach(next(collected), 0) if line.startswith("Collecting ") else None)
 
 
 def _run(command: list[str], lock: Path, see: Callable[[str], None] = lambda line: None) -> None:

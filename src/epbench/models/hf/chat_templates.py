@@ -1,9 +1,8 @@
 """Chat templates, rendered in a child process with limits on its time and memory.
 
 A template comes with a model's files. Jinja's sandbox keeps it from the machine, but not from `10 ** (10 ** 9)`, which nothing
-inside a Python process can interrupt. Trying a template once would not do either, because it may look at a message before it
-starts a loop. So the child renders every prompt. One child serves all templates of a process; it is started with the first
-prompt and again after it has died, and it ends with its parent.
+inside a Python process can interrupt. As it may look at a message before it starts a loop, the child renders every prompt. One
+child serves all templates of a process; it is started again after it has died, and ends with its parent.
 """
 
 from __future__ import annotations
@@ -41,12 +40,8 @@ def render(
 ) -> str:
     """Write messages with the chat template of a tokenizer of transformers, as its `apply_chat_template` does.
 
-    Args:
-        tokenizer: It has a chat template.
-        messages: Each has a role and a content.
-        answer_follows: Whether the head of an answer ends the text.
-        most: The largest number of characters that the template may write.
-        values: What else the template is given, by name, such as a switch for thinking.
+    `answer_follows` says whether the head of an answer ends the text, `most` how many characters the template may write, and
+    `values` what else it is given, by name, such as a switch for thinking.
 
     Raises:
         TemplateFailed: The template cannot write these messages within 10 seconds of CPU time and 2 GiB of memory.
@@ -111,14 +106,7 @@ class _Child:
 
 
 _child = _Child()
-
-
-def _replace_child() -> None:
-    global _child
-    _child = _Child()
-
-
-os.register_at_fork(after_in_child=_replace_child)  # two processes cannot share one pipe
+os.register_at_fork(after_in_child=_child.__init__)  # type: ignore[misc]  # two processes cannot share one pipe
 
 
 def serve(descriptor: int) -> None:

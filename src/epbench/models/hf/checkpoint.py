@@ -1,7 +1,4 @@
-"""What is known of a checkpoint before its weights are loaded: its tokenizer, its window and the tokens of a label.
-
-Torch and transformers are imported when needed.
-"""
+"""What is known of a checkpoint before its weights are loaded: its tokenizer, its window and the tokens of a label."""
 
 from __future__ import annotations
 
@@ -23,12 +20,8 @@ _NO_LIMIT = 10**9  # a tokenizer without a limit says 1e30
 def find_checkpoint(name: str, dtype: str = "float32", device: str = "auto") -> str:
     """Return the folder of a model, or its name on the Hub.
 
-    Args:
-        name: The folder, a GGUF file, the name of an installed package with a language model (see
-            `epbench.models.packages`), or the name on the Hub. A GGUF file is converted into the user's cache, once for
-            each dtype.
-        dtype: In what its weights will be loaded; see `torch_dtype`.
-        device: Where they will be; see `torch_dtype`.
+    The name is that of the folder, of a GGUF file, of an installed package with a language model (see
+    `epbench.models.packages`), or on the Hub. A GGUF file is converted into the user's cache, once for each dtype.
 
     Raises:
         BadInput: The package is not installed, or the file cannot be converted.
@@ -46,10 +39,6 @@ def find_checkpoint(name: str, dtype: str = "float32", device: str = "auto") -> 
 def torch_dtype(name: str, device: str = "auto") -> torch.dtype:
     """Return the dtype of torch by its name; `auto` is bfloat16 on CUDA, or float16 if that is emulated, else float32.
 
-    Args:
-        name: `auto` or a name of torch's.
-        device: The name of a device for torch, or `auto` for CUDA if there is any, else the CPU.
-
     Raises:
         BadInput: Torch has no such dtype.
     """
@@ -66,18 +55,12 @@ def torch_dtype(name: str, device: str = "auto") -> torch.dtype:
 
 
 def load_tokenizer(path_or_id: str, revision: str | None = None) -> Any:
-    """Load the tokenizer of a model, from its folder or the Hub, there of a revision if one is given.
-
-    No code from the folder is run, and the user is asked nothing.
-
-    Raises:
-        BadInput: there is no tokenizer, or it needs code of its own.
-    """
+    """Load a tokenizer from a folder or the Hub, without running code from there; `BadInput` if there is none."""
     from transformers import AutoTokenizer
 
     _check_folder(path_or_id)
     try:
-        return AutoTokenizer.from_pretrained(path_or_id, trust_remote_code=False, **_revision_keyword(revision))
+        return AutoTokenizer.from_pretrained(path_or_id, trust_remote_code=False, revision=revision or "main")
     except Exception as error:  # a foreign file can make transformers, tokenizers and JSON raise anything
         raise _unreadable(path_or_id, "tokenizer", error) from None
 
@@ -94,9 +77,8 @@ def read_window(path_or_id: str, tokenizer: Any, revision: str | None = None) ->
 
     _check_folder(path_or_id)
     try:
-        config = AutoConfig.from_pretrained(
-            path_or_id, trust_remote_code=False, **_revision_keyword(revision)
-        ).get_text_config()
+        config = AutoConfig.from_pretrained(path_or_id, trust_remote_code=False, revision=revision or "main")
+        config = config.get_text_config()
     except Exception as error:  # a foreign file can make transformers, tokenizers and JSON raise anything
         raise _unreadable(path_or_id, "config", error) from None
     limits = [getattr(config, key, None) for key in _WINDOW_KEYS] + [tokenizer.model_max_length]
@@ -105,11 +87,7 @@ def read_window(path_or_id: str, tokenizer: Any, revision: str | None = None) ->
 
 
 def label_ids(tokenizer: Any, label: str) -> list[int]:
-    """Return the ids of the tokens that spell the label alone or after a space, in ascending order.
-
-    Raises:
-        BadInput: there is no such token, so the probability of the label cannot be read from one token.
-    """
+    """Return the ids of the tokens that spell a label alone or after a space, in ascending order; `BadInput` if none does."""
     marked = [tokenizer.convert_tokens_to_ids(token) for token in (label, f"\u2581{label}", f"\u0120{label}")]
     spelled = {id_ for id_ in marked if id_ is not None and id_ != tokenizer.unk_token_id}
     for spelling in (label, f" {label}"):
@@ -120,10 +98,6 @@ def label_ids(tokenizer: Any, label: str) -> list[int]:
             f"label {label!r}: expected one token, but the tokenizer has no single token for it; choose a shorter label"
         )
     return sorted(spelled)
-
-
-def _revision_keyword(revision: str | None) -> dict[str, str]:
-    return {"revision": revision} if revision else {}
 
 
 def _check_folder(path_or_id: str) -> None:

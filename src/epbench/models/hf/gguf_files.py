@@ -1,7 +1,4 @@
-"""A GGUF file becomes an ordinary checkpoint in the user's cache, once for each dtype.
-
-Torch and transformers are imported when needed.
-"""
+"""A GGUF file becomes an ordinary checkpoint in the user's cache, once for each dtype."""
 
 from __future__ import annotations
 
@@ -12,9 +9,9 @@ import mmap
 import struct
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr, suppress
+from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
 from copy import deepcopy
-from functools import cache, partial
+from functools import cache
 from io import StringIO
 from math import prod
 from pathlib import Path
@@ -61,15 +58,20 @@ def checkpoint_of(file: Path, dtype: torch.dtype) -> Path:
     with FileLock(f"{folder}.lock"):
         if not folder.is_dir():
             log.info("%s: converting it to a checkpoint, once, in %s", file, folder)
-            with _quietly(), replacing(folder) as draft:
+            # Without the progress bars of transformers where they would fill a log.
+            quietly: Any = nullcontext() if sys.stderr.isatty() else redirect_stderr(StringIO())
+            with quietly, replacing(folder) as draft:
                 _convert(file, draft, dtype)
                 note_fingerprint(draft, digest)
-            _return_memory()
+            gc.collect()
+            with suppress(OSError, AttributeError):  # only glibc keeps gigabytes of tensors of less than 32 MB
+                ctypes.CDLL(None).malloc_trim(0)
     return folder
 
 
 def _convert(file: Path, draft: Path, dtype: torch.dtype) -> None:
     import torch
+    import transformers
     from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
     try:
@@ -84,7 +86,10 @@ def _convert(file: Path, draft: Path, dtype: torch.dtype) -> None:
         tokenizer = _read(file, "tokenizer", AutoTokenizer.from_pretrained)
         if not tokenizer.chat_template:
             log.warning("%s: it has no chat template, so prompts will be plain text", file)
-        loaded = _read(file, "weights", AutoModelForCausalLM.from_pretrained, dtype=dtype, **_unpacked())
+        # Since version 5.24, transformers has to be asked for plain weights where packed ones could be computed with.
+        packed = getattr(transformers, "GgufConfig", None)
+        plain = {"quantization_config": packed(dequantize=True)} if packed else {}
+        loaded = _read(file, "weights", AutoModelForCausalLM.from_pretrained, dtype=dtype, **plain)
     # A model that was read from a GGUF file refuses to be saved. One that is made from its config takes its weights.
     config = deepcopy(loaded.config)
     if hasattr(config, "quantization_config"):
@@ -98,41 +103,22 @@ def _convert(file: Path, draft: Path, dtype: torch.dtype) -> None:
     tokenizer.save_pretrained(draft)
 
 
-def _unpacked() -> dict[str, Any]:
-    """Ask transformers, from version 5.24 on, for plain weights even where packed ones could be computed with."""
-    import transformers
-
-    packed = getattr(transformers, "GgufConfig", None)
-    return {"quantization_config": packed(dequantize=True)} if packed else {}
-
-
-def _return_memory() -> None:
-    """Give back what the conversion has freed; glibc keeps gigabytes of tensors of less than 32 MB."""
-    gc.collect()
-    with suppress(OSError, AttributeError):  # systems without glibc
-        ctypes.CDLL(None).malloc_trim(0)
-
-
 @contextmanager
 def _headers_read_once() -> Iterator[None]:
-    """Let transformers read the header of a file once instead of five times, and none of it stay in memory behind the reader.
-
-    It takes the reader from the package gguf whenever it needs one; a version that does not do so takes longer.
-    """
+    """Let transformers, which takes its reader from the package gguf, read the header of a file once instead of five times."""
     import gguf
 
+    def opened(path: str) -> Any:
+        opened = reader(path)
+        opened.tensors = _Tensors(opened)
+        return opened
+
     reader = gguf.GGUFReader
-    gguf.GGUFReader = cache(partial(_opened, reader))  # type: ignore[misc, assignment]
+    gguf.GGUFReader = cache(opened)  # type: ignore[misc, assignment]
     try:
         yield
     finally:
         gguf.GGUFReader = reader  # type: ignore[misc]
-
-
-def _opened(reader: Any, path: str) -> Any:
-    opened = reader(path)
-    opened.tensors = _Tensors(opened)
-    return opened
 
 
 class _Tensors(list[Any]):
@@ -250,8 +236,3 @@ def _read(file: Path, part: str, load: Callable[..., Any], **more: Any) -> Any:
             f"model {file}: cannot read its {part} ({reason_of(error)}); expected a whole GGUF file, of an architecture that "
             "transformers knows, with a tokenizer"
         ) from error
-
-
-def _quietly() -> AbstractContextManager[object]:
-    """Without the progress bars of transformers where they would fill a log."""
-    return nullcontext() if sys.stderr.isatty() else redirect_stderr(StringIO())

@@ -10,21 +10,15 @@ from epbench.errors import BadInput
 if TYPE_CHECKING:
     import torch
 
-_CGROUP_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),  # the older version of cgroups
-)
+_IN_CGROUPS = ("memory.max", "memory/memory.limit_in_bytes")  # the latter in their older version
+_CGROUP_LIMITS = [Path("/sys/fs/cgroup") / name for name in _IN_CGROUPS]
 
 
 def available_memory(device: str) -> int:
-    """Return how many bytes a model may take on a device.
+    """Return how many bytes a model may take on a device, named as in torch.
 
     On CUDA it is what no process has taken, with what this one has reserved and does not use; else it is the memory of the
-    machine that is free or can be freed, or what the limit of its container is, if that is lower. Processes that work
-    together on one machine without CUDA share it.
-
-    Args:
-        device: The name of a device for torch, such as `cuda:1` or `cpu`.
+    machine that is free or can be freed, or what the limit of its container is, if that is lower.
     """
     import torch
 
@@ -39,17 +33,7 @@ def available_memory(device: str) -> int:
 
 
 def refuse_large_weights(model: str, parameters: int, dtype: torch.dtype, device: str) -> None:
-    """Refuse a model whose weights alone take more memory than there is.
-
-    Args:
-        model: What the message calls it.
-        parameters: How many weights it has.
-        dtype: In what they will be loaded.
-        device: Where; the name of a device for torch.
-
-    Raises:
-        BadInput: They do not fit; the message has both numbers, and what 16 bits would take.
-    """
+    """Refuse a model whose weights alone take more memory than there is: `BadInput` with both numbers."""
     needed, available = parameters * dtype.itemsize, available_memory(device)
     if needed <= available:
         return

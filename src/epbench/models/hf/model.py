@@ -1,7 +1,4 @@
-"""Causal language models of transformers: a context is read once, and its questions are answered in batches.
-
-Torch and transformers are imported when they are first needed; weights are loaded with the first answer.
-"""
+"""Causal language models of transformers: a context is read once, and its questions are answered in batches."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from epbench.models.ending import as_answered, may_loop, split_reasoning, text_o
 from epbench.models.hf.checkpoint import no_bars_in_a_log, torch_dtype
 from epbench.models.hf.memory import refuse_large_weights
 from epbench.models.hf.variant import LocalModel
-from epbench.models.protocol import Reply, Request, Usage
+from epbench.models.protocol import Reply, Request, Usage, too_long
 
 if TYPE_CHECKING:
     from epbench.models.hf.likelihood import Likelihoods
@@ -37,17 +34,11 @@ class TransformersModel(LocalModel):
     in the model's own generation settings are ignored. A request's `schema` does not constrain what is generated; the
     caller checks the answer.
 
-    Args:
-        path_or_id: folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on the
-            Hub; with `HF_HUB_OFFLINE=1` only the Hub's cache is searched.
-        device: name of a device for torch, or "auto" for CUDA if there is any (all devices), else the CPU.
-        dtype: name of a dtype of torch, or "auto": on CUDA bfloat16, or float16 if that is not supported; else float32.
-        batch_size: the largest number of questions answered at one time; by default as many as fit in memory.
-        revision: a branch, tag or commit of a model on the Hub; by default its main branch.
-        adapter: folder of an adapter that peft has saved, or its name on the Hub. It is put on top of the model; the
-            tokenizer is the model's own.
-        controls: how it generates; limits of what is drawn, and a penalty of repetitions, hold for answers in words, not
-            for the probabilities of labels.
+    `path_or_id` is the folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on the Hub.
+    `device` is a device of torch, or "auto" for CUDA if there is any (all devices), else the CPU. `dtype` is one of torch, or
+    "auto": on CUDA bfloat16, or float16 if that is not supported; else float32. `batch_size` is the largest number of questions
+    answered at one time, by default as many as fit in memory. `adapter` is put on top of the model; the tokenizer is the model's
+    own. Of the controls, limits of what is drawn and a penalty of repetitions hold for answers in words, not for labels.
 
     Raises:
         BadInput: there is a control that these models do not have.
@@ -69,11 +60,7 @@ class TransformersModel(LocalModel):
 
     @cached_property
     def reader(self) -> SharedPrefix:
-        """The model with its weights; the first use loads them.
-
-        Raises:
-            BadInput: there are no weights at this path or name, or the device or dtype does not exist.
-        """
+        """The model with its weights, which the first use loads; `BadInput` if there are none, or no such device or dtype."""
         from epbench.models.hf.shared_prefix import SharedPrefix
 
         model = self._with_weights()
@@ -85,11 +72,7 @@ class TransformersModel(LocalModel):
 
     @cached_property
     def likelihoods(self) -> Likelihoods:
-        """The same model, to tell how probable given texts are; the first use loads the weights.
-
-        Raises:
-            BadInput: As for `reader`.
-        """
+        """The same model, to tell how probable given texts are."""
         from epbench.models.hf.likelihood import Likelihoods
 
         return Likelihoods(self.reader.forward.model, window=self.window())
@@ -120,11 +103,7 @@ class TransformersModel(LocalModel):
         fitting = []
         for request in group:
             ids, new = self.prompts.ids(request), 1 if request.labels else request.sampling.max_tokens
-            window = self.window()
-            if window is not None and len(ids) + new > window:
-                why = (
-                    f"prompt of {len(ids):,} tokens and answer of {new:,} do not fit in the window of {window:,} tokens"
-                )
+            if why := too_long(len(ids), new, self.window()):
                 yield Reply(request.key(self.identity), request.id, failure=why, usage=Usage(prompt=len(ids)))
                 continue
             context = (request.system, request.context) if len(group) > 1 else None
@@ -186,20 +165,16 @@ class TransformersModel(LocalModel):
             spread = {"device_map": "auto"} if n > 1 else {}
         dtype = torch_dtype(self.dtype, device)
         if self.dtype == "auto":
-            log.info(
-                "dtype %s: %s",
-                dtype,
-                "supported by this device" if dtype != torch.float32 else f"the default on {device}",
-            )
+            why = "supported by this device" if dtype != torch.float32 else f"the default on {device}"
+            log.info("dtype %s: %s", dtype, why)
         if device == "cpu" and dtype == torch.bfloat16 and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
             log.warning(
                 "dtype bfloat16: this CPU has no instructions for it; in float32 it computes several times as fast"
             )
         if not spread and device in ("cpu", "cuda"):
             self._check_memory(dtype, device)
-        load = partial(
-            AutoModelForCausalLM.from_pretrained, self.variant.path, trust_remote_code=False, **self.variant.from_hub
-        )
+        revision, path = self.variant.commit or "main", self.variant.path
+        load = partial(AutoModelForCausalLM.from_pretrained, path, trust_remote_code=False, revision=revision)
         expected = "the folder of a transformers model, a GGUF file, or a name on the Hub"
         model = self._loaded("its weights", partial(load, dtype=dtype, **spread), expected)
         if (adapter := self.variant.adapter_folder) is not None:
@@ -220,8 +195,8 @@ class TransformersModel(LocalModel):
         if device == "cuda" and not torch.cuda.is_available():
             return
         try:
-            path, more = self.variant.path, {"trust_remote_code": False, **self.variant.from_hub}
-            config = AutoConfig.from_pretrained(path, **more)
+            revision = self.variant.commit or "main"
+            config = AutoConfig.from_pretrained(self.variant.path, trust_remote_code=False, revision=revision)
             with torch.device("meta"):
                 model: Any = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
         except Exception:  # loading tells what is wrong with foreign files

@@ -1,10 +1,8 @@
 """Attention of many questions to one stored prefix, without a copy of the prefix for each question.
 
-The tokens of every question attend to the keys of the prefix and to their own. Both scores go through one softmax, so
-the result is that of ordinary attention, but the prefix is read once for a whole batch and is in memory once (the idea
-of Hydragen, arXiv 2402.05099). A long text is read in pieces in the same way: the tokens of a piece attend to all that
-was read before, which needs no mask, and to their own piece. Keys are never copied for the queries that share them.
-Importing this module imports torch and transformers.
+The tokens of every question attend to the keys of the prefix and to their own. Both scores go through one softmax, so the result
+is that of ordinary attention, but the prefix is read once for a whole batch and is in memory once (the idea of Hydragen, arXiv
+2402.05099). A long text is read in pieces in the same way. Keys are never copied for the queries that share them.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 NAME = "sdpa_shared_prefix"
 _MAX_SCORES = 2**27  # 512 MiB in float32; attention is computed in parts that have about as many scores at most
 _OTHER_ATTENTION = ("softcap", "s_aux", "sliding_window", "position_bias")
+_Pair = tuple[torch.Tensor, torch.Tensor]
 
 
 class StoredPrefix:
@@ -42,11 +41,9 @@ class OwnTokens(DynamicLayer):  # type: ignore[no-untyped-call]
     def __init__(self, room: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.room, self.length = room, 0
-        self.stored: tuple[torch.Tensor, torch.Tensor] | None = None
+        self.stored: _Pair | None = None
 
-    def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any) -> _Pair:
         """Add tokens and return views of all keys and values."""
         if self.stored is None:
             self.stored = (self._empty(key_states, len(key_states)), self._empty(value_states, len(value_states)))
@@ -141,18 +138,9 @@ def _masked(
     return attended.reshape(rows, heads, length, -1).transpose(1, 2).contiguous()
 
 
-def _joint(
-    query: torch.Tensor,
-    prefix: tuple[torch.Tensor, torch.Tensor],
-    suffix: tuple[torch.Tensor, torch.Tensor],
-    mask: torch.Tensor,
-    scale: float,
-) -> torch.Tensor:
-    """Attend to both; query and result have the shape (rows, key heads, queries per key head, length, size).
-
-    Scores are computed in float32: in models with large key biases, such as Qwen2.5, they are large and differ by little, so
-    that half precision would round away what tells the tokens apart.
-    """
+def _joint(query: torch.Tensor, prefix: _Pair, suffix: _Pair, mask: torch.Tensor, scale: float) -> torch.Tensor:
+    """Attend to both; query and result have the shape (rows, key heads, queries per key head, length, size)."""
+    # In float32: in models with large key biases, such as Qwen2.5, scores are large and differ by little.
     rows, heads, group, length, size = query.shape
     # For the prefix, all rows are one sequence of queries, so that one product per head reads its keys once.
     folded = query.transpose(0, 1).reshape(1, heads, rows * group * length, size)
@@ -174,12 +162,7 @@ def _joint(
     return answer
 
 
-def _piece(
-    query: torch.Tensor,
-    before: tuple[torch.Tensor, torch.Tensor],
-    piece: tuple[torch.Tensor, torch.Tensor],
-    scale: float,
-) -> torch.Tensor:
+def _piece(query: torch.Tensor, before: _Pair, piece: _Pair, scale: float) -> torch.Tensor:
     """Attend to all tokens before a piece of a text and to those of the piece itself; shapes as for `_joint`."""
     pieces = [_flash(query[:, :, i], *piece, scale, causal=True) for i in range(query.shape[2])]
     near, near_weight = (torch.stack(parts, 2) for parts in zip(*pieces, strict=True))
@@ -200,7 +183,7 @@ def _fused(query: torch.Tensor) -> bool:
 
 def _flash(
     query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float, *, causal: bool = False
-) -> tuple[torch.Tensor, torch.Tensor]:
+) -> _Pair:
     """Return what `_attend` does, by the kernel of the device; `causal` lets a token see those up to itself."""
     aten = torch.ops.aten
     on_cpu = query.device.type == "cpu"
@@ -209,9 +192,7 @@ def _flash(
     return attended, weight.float()
 
 
-def _attend(
-    query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _attend(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float) -> _Pair:
     """Return the attention of queries to all keys, and for each query log(sum(exp(scores))) in float32."""
     if _fused(query):
         return _flash(query, keys, values, scale)

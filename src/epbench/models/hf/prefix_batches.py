@@ -90,16 +90,16 @@ def families_of(prompts: Sequence[Prompt], head: int) -> list[Family]:
 def next_batch(waiting: Sequence[Family], rows: int, model: Any, *, padded: bool) -> list[Family]:
     """Return the first families that are answered at one time; the first one is always among them, or a part of it.
 
-    Args:
-        waiting: the families that have no answer yet, in the order of `families_of`.
-        rows: the largest number of prompts.
-        model: a model of transformers with its weights on a device.
-        padded: whether prompts of one batch may have different lengths.
+    They have at most `rows` prompts, whose lengths may differ if `padded`.
     """
     first = waiting[0]
     if len(first.members) > rows:
         return [replace(first, members=first.members[:rows])]
-    tokens = _tokens_at_once(model, first)
+    if first.labels:
+        tokens = _readable(model, _LONGEST_BATCH)
+    else:  # what generates has always enough rows to be worth the steps
+        each = first.context / len(first.members) + first.rest
+        tokens = max(_readable(model, _LONGEST_BEFORE_GENERATING), _FEWEST_GENERATED * each)
     batch: list[Family] = []
     n = rest = 0
     for family in waiting:
@@ -116,9 +116,7 @@ def next_batch(waiting: Sequence[Family], rows: int, model: Any, *, padded: bool
 def similar(lengths: Sequence[int], model: Any) -> int:
     """Return how many texts are read at one time: all, or so many that padding the others would cost more than it gains.
 
-    Args:
-        lengths: the tokens of each text, longest first.
-        model: a model of transformers with its weights on a device.
+    The tokens of each text are given, those of the longest first.
     """
     enough = _WORTHWHILE if model.device.type == "cpu" else _LONG_READ
     real = 0
@@ -133,17 +131,6 @@ def without(waiting: Sequence[Family], answered: set[int]) -> list[Family]:
     """Return what remains of families if some of their prompts have been answered."""
     rest = [replace(family, members=[i for i in family.members if i not in answered]) for family in waiting]
     return [family for family in rest if family.members]
-
-
-def _tokens_at_once(model: Any, first: Family) -> float:
-    """Return how many tokens a batch may read that begins with these prompts.
-
-    What generates has always enough rows to be worth the steps.
-    """
-    if first.labels:
-        return _readable(model, _LONGEST_BATCH)
-    each = first.context / len(first.members) + first.rest
-    return max(_readable(model, _LONGEST_BEFORE_GENERATING), _FEWEST_GENERATED * each)
 
 
 def _readable(model: Any, seconds: float) -> float:

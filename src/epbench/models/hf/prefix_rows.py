@@ -1,7 +1,4 @@
-"""Rows of tokens that continue one stored prefix, and how a model can share a prefix, which is found out by trying.
-
-Importing this module imports torch and transformers.
-"""
+"""Rows of tokens that continue one stored prefix, and how a model can share a prefix, which is found out by trying."""
 
 from __future__ import annotations
 
@@ -21,8 +18,7 @@ from epbench.errors import BadInput
 from epbench.models.hf import prefix_attention
 from epbench.models.hf.prefix_attention import NAME, StoredPrefix, own_tokens
 
-# Since transformers 5.24, and before it; the last is Mamba's.
-_CACHE_NAMES = ("cache", "past_key_values", "cache_params")
+_CACHE_NAMES = ("cache", "past_key_values", "cache_params")  # since transformers 5.24, and before it; Mamba's
 
 
 class Forward:
@@ -34,14 +30,8 @@ class Forward:
         self._known = inspect.signature(model.forward).parameters
 
     def __call__(self, ids: torch.Tensor, cache: Cache, positions: torch.Tensor, **more: Any) -> torch.Tensor:
-        """Return the float32 logits after the last token of each row, (rows, vocabulary); the cache grows by the tokens.
-
-        Raises:
-            BadInput: The model takes no cache.
-        """
-        if (
-            "logits_to_keep" in self._known
-        ):  # else logits would be computed for every token, and only the last are needed
+        """Return the float32 logits after the last token of each row, (rows, vocabulary); the cache grows by the tokens."""
+        if "logits_to_keep" in self._known:  # else they would be computed for every token, and only the last are needed
             more["logits_to_keep"] = 1
         if "position_ids" in self._known:
             more["position_ids"] = positions
@@ -106,8 +96,7 @@ def can_be_padded(cache: Cache) -> bool:
     return all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
-def bytes_per_token(cache: Cache) -> int:
-    """Return the bytes of keys and values that one token of one row takes."""
+def _bytes_per_token(cache: Cache) -> int:
     states = [getattr(layer, name, None) for layer in cache.layers for name in ("keys", "values")]
     return sum(t.element_size() * t.shape[1] * t.shape[3] for t in states if t is not None and t.dim() == 4)
 
@@ -131,13 +120,8 @@ def _repeated(cache: Cache, n: int, room: int) -> Cache:
 class Rows:
     """Rows of tokens that follow a prefix. They grow together, padded on the left wherever one has fewer tokens to read.
 
-    Args:
-        forward: the forward call of the model.
-        prefix: cache of the prefix; it does not change.
-        n_prefix: number of tokens in the prefix.
-        n: number of rows, at least one.
-        room: the largest number of tokens, with padding, that a row will have beside the prefix.
-        joint: whether all rows attend to one prefix; else it is repeated for every row.
+    The cache of the prefix, which has `n_prefix` tokens, does not change. A row will have at most `room` tokens beside it, with
+    padding. `joint` says whether all rows attend to one prefix; else it is repeated for every row.
     """
 
     def __init__(self, forward: Forward, prefix: Cache, n_prefix: int, n: int, room: int, *, joint: bool) -> None:
@@ -222,7 +206,7 @@ def choose_strategy(forward: Forward, prompts: Sequence[Sequence[int]]) -> tuple
         token takes in the cache.
 
     Raises:
-        BadInput: the cache of this model cannot be used at all.
+        BadInput: The cache of this model cannot be used at all.
     """
     stretches = [_stretch(prompts[i * (len(prompts) - 1) // 2], i / 2) for i in range(3)]
     stretches = [list(stretch) for stretch in dict.fromkeys(map(tuple, stretches))]
@@ -230,7 +214,7 @@ def choose_strategy(forward: Forward, prompts: Sequence[Sequence[int]]) -> tuple
     lengths = (_TOKENS, head + 8)
     whole = [[forward.read_logits(stretch[:n]) for n in lengths] for stretch in stretches]
     cache = forward.read(stretches[0][:head], chunk=head // 2)
-    padded, size = can_be_padded(cache), bytes_per_token(cache)
+    padded, size = can_be_padded(cache), _bytes_per_token(cache)
     limits = _LIMITS.get(forward.model.dtype, _LIMITS[torch.float32])
 
     def difference(n_prefix: int, joint: bool) -> str | None:
@@ -275,11 +259,8 @@ def _stretch(ids: Sequence[int], place: float) -> list[int]:
 
 
 def _compare(actual: torch.Tensor, expected: torch.Tensor, limits: tuple[float, float]) -> None:
-    """Raise ValueError if logits, or what follows from them, differ by more than rounding.
-
-    What all logits differ by has no effect on probabilities. The rest may have a standard deviation of so much of theirs, the
-    distributions such a divergence, in nats. The most probable token may be another one where the two are nearly as probable.
-    """
+    """Raise ValueError if logits, or what follows from them, differ by more than rounding."""
+    # What all logits differ by has no effect. Another token may be the most probable one where two are nearly as probable.
     most, most_divergence = limits
     off = float((actual - expected).std() / expected.std())
     true, ours = expected.log_softmax(-1), actual.log_softmax(-1)
@@ -316,9 +297,7 @@ def release() -> None:
 def fitting_chunk(forward: Forward, tokens: int) -> int:
     """Return how many tokens to read at one time so that activations fit in an eighth of free memory, 256 to 8192.
 
-    Args:
-        forward: the forward call of the model.
-        tokens: length of the whole text in tokens, and so of each token's row in the attention mask.
+    `tokens` is the length of the whole text, and so of each token's row in the attention mask.
     """
     config, model = forward.config.get_text_config(), forward.model
     # Each token needs some hidden states, the gates of the feed-forward layer, and its row in the mask.

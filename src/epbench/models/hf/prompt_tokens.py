@@ -6,8 +6,8 @@ import logging
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from epbench.errors import BadInput, reason_of
 from epbench.files.text import shown
@@ -26,13 +26,10 @@ _OPENINGS_KEPT = 1024  # questions; more than are answered at one time
 _RUN = 16  # equal tokens in a row show that both tokenisations agree from there on
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """A text, its token ids, and the position of the character at which each token begins."""
-
+class _Reading(NamedTuple):
     text: str
     ids: list[int]
-    starts: list[int]
+    starts: list[int]  # the position of the character at which each token begins
 
 
 class PromptTokens:
@@ -66,7 +63,8 @@ class PromptTokens:
         """Write the prompt as text."""
         request = self._controls.with_system(request)
         if self.tokenizer.chat_template:
-            asked = self._chat(request)
+            messages = [{"role": "system", "content": request.system}] if request.system else []
+            asked = self._templated(self._with_system([*messages, {"role": "user", "content": request.user}]))
             start = answer_head(asked) + request.answer_start if request.answer_start else ""
         else:
             asked = whole("\n\n".join(filter(None, (request.system, request.user)))) + "\n"
@@ -81,9 +79,8 @@ class PromptTokens:
 
         Without a chat template, each answer ends with the token that ends a text, if the tokenizer has one.
 
-        Args:
-            messages: Each has a role (system, user or assistant) and a content. Only the first may be the system's; the
-                user's first message follows it.
+        Each message has a role (system, user or assistant) and a content. Only the first may be the system's; the user's first
+        message follows it.
 
         Raises:
             BadInput: The chat template fails, writes far more than it was given, or takes too much time or memory.
@@ -97,11 +94,6 @@ class PromptTokens:
             else:
                 text += ("\n\n" if text else "") + message["content"]
         return whole(text)
-
-    def _chat(self, request: Request) -> str:
-        """Write the messages with the template, and the head of the answer."""
-        messages = [{"role": "system", "content": request.system}] if request.system else []
-        return self._templated(self._with_system([*messages, {"role": "user", "content": request.user}]))
 
     def _with_system(self, messages: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
         """Return messages that the template takes: if it has no place for the system's, the first user message has it."""
@@ -145,11 +137,7 @@ class PromptTokens:
         return self.begin + reading.ids
 
     def label_ids(self, labels: Sequence[str]) -> Mapping[str, list[int]]:
-        """Return the ids of the tokens that spell each label alone or after a space; see `checkpoint.label_ids`.
-
-        Raises:
-            BadInput: As there.
-        """
+        """Return the ids of the tokens that spell each label alone or after a space; see `checkpoint.label_ids`."""
         for label in labels:
             if label not in self._label_ids:
                 self._label_ids[label] = label_ids(self.tokenizer, label)
@@ -158,10 +146,7 @@ class PromptTokens:
     def located(self, request: Request, parts: Sequence[str]) -> tuple[list[int], list[list[int]]]:
         """Return the token ids of the prompt, and the positions of the tokens that make up some parts of it.
 
-        Args:
-            request: The request.
-            parts: Parts of the prompt in the order in which they stand in it; see `find_parts`, and `tokens_of` for which
-                tokens belong to a part.
+        The parts are given in the order in which they stand in the prompt; see `find_parts` and `tokens_of`.
 
         Raises:
             BadInput: A part is not in the prompt, or the tokenizer does not say which characters a token stands for.
@@ -216,11 +201,8 @@ class PromptTokens:
         return None
 
     def _space_after(self, start: str, label: str) -> str:
-        """Return the space between the start of an answer and its label if it is a token of its own; else "".
-
-        After "Segment", most tokenizers continue with " A", a single token. With the others the next token would be the
-        space, whatever the answer is, and no label would have any probability.
-        """
+        """Return the space between the start of an answer and its label if it is a token of its own; else ""."""
+        # With such a tokenizer the next token is the space, whatever the answer, and no label has a probability without it.
         if (start, label) not in self._after_start:
             spaced, whole = (
                 list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
@@ -298,16 +280,9 @@ Span = tuple[int, int]
 
 
 def find_parts(text: str, parts: Sequence[str]) -> list[Span]:
-    """Find parts of a text by their words.
+    """Return where each part of a text begins and ends, in characters; each is searched for behind the one before.
 
     White space around a part does not count, because chat templates remove it at the ends of a message.
-
-    Args:
-        text: The whole text, such as a prompt.
-        parts: The parts in the order in which they stand in the text. Each is searched for behind the one before.
-
-    Returns:
-        Where each part begins and ends in the text, in characters.
 
     Raises:
         BadInput: A part is empty, or is not in the text behind the one before.
@@ -327,20 +302,12 @@ def find_parts(text: str, parts: Sequence[str]) -> list[Span]:
 
 
 def tokens_of(text: str, offsets: Sequence[Span], span: Span) -> list[int]:
-    """Return the positions of the tokens that make up a span of characters.
+    """Return the positions of the tokens that make up a span of characters, in rising order; none if the span is blank.
 
     White space at the ends of the span is not part of it; a token belongs to the span if it has a character of the rest.
     So the first word brings the blank before it along if the tokenizer has made one token of both, a token that holds the
-    end of the span and what follows belongs to it, and a character that takes several tokens has all of them.
-
-    Args:
-        text: The whole text.
-        offsets: Where each token begins and ends in the text, as tokenizers give it. A token that stands for no text,
-            such as the one that begins it, has an empty span.
-        span: The characters.
-
-    Returns:
-        The positions in rising order; none if the span is blank.
+    end of the span and what follows belongs to it, and a character that takes several tokens has all of them. A token that
+    stands for no text, such as the one that begins it, has an empty span among the `offsets`.
     """
     inside = text[slice(*span)]
     first = span[0] + len(inside) - len(inside.lstrip())

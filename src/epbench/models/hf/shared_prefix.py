@@ -1,7 +1,4 @@
-"""Many prompts that begin with the same tokens: these are read once, and the questions are answered in batches.
-
-Importing this module imports torch and transformers.
-"""
+"""Many prompts that begin with the same tokens: these are read once, and the questions are answered in batches."""
 
 from __future__ import annotations
 
@@ -63,14 +60,9 @@ class Completion:
 class SharedPrefix:
     """Answers prompts of one causal language model.
 
-    Args:
-        model: a model in evaluation mode, with its weights on a device.
-        end_ids: ids of the tokens that end an answer.
-        batch_size: the largest number of questions at one time; by default as many as fit in free memory, at most 128.
-            It is halved for good whenever memory runs out.
-        chunk: the largest number of tokens read at one time; by default as many as have their activations in an eighth
-            of free memory, at most 8192.
-        controls: what limits the tokens that are chosen: top_p, top_k, min_p and repetition_penalty.
+    `batch_size` is the largest number of questions at one time, by default as many as fit in free memory, at most 128; it is
+    halved for good whenever memory runs out. `chunk` is the largest number of tokens read at one time, by default as many as
+    have their activations in an eighth of free memory, at most 8192. `end_ids` are the tokens that end an answer.
     """
 
     def __init__(
@@ -100,18 +92,15 @@ class SharedPrefix:
         for i, prompt in enumerate(prompts):
             contexts.setdefault(prompt.context, []).append(i)
         together = contexts.pop(None, [])
+        groups = []
         for members in contexts.values():
             if self._padded and not fills_a_batch(self.forward.model, [prompts[i] for i in members]):
                 together += members
-            else:
-                yield from self._alone(prompts, members)
-        for i, completion in self._answer([prompts[member] for member in together]):
-            yield together[i], completion
-
-    def _alone(self, prompts: Sequence[Prompt], members: Sequence[int]) -> Iterator[tuple[int, Completion]]:
-        """Answer prompts with one context, which is then the beginning that all of them share."""
-        for i, completion in self._answer([replace(prompts[member], context=None) for member in members]):
-            yield members[i], completion
+            else:  # their context is then the beginning that all of them share
+                groups.append((members, [replace(prompts[i], context=None) for i in members]))
+        for members, alike in [*groups, (together, [prompts[i] for i in together])]:
+            for i, completion in self._answer(alike):
+                yield members[i], completion
 
     def _answer(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         if not prompts:
@@ -245,12 +234,13 @@ class SharedPrefix:
 
     def _takes(self, prompt: Prompt, completion: Completion, tokens: Sequence[int]) -> bool:
         """Add tokens to a completion up to its end, and return whether that has come."""
+        ids = completion.ids
         for token in tokens:
             if token in self.end_ids:
                 completion.ended = True
                 return True
-            completion.ids.append(token)
-            if _is_over(prompt, completion.ids):
+            ids.append(token)
+            if len(ids) >= prompt.max_tokens or (len(ids) % _LOOK_EVERY == 0 and prompt.enough and prompt.enough(ids)):
                 return True
         return False
 
@@ -274,18 +264,8 @@ class SharedPrefix:
         return self.chunk
 
 
-def _is_over(prompt: Prompt, ids: Sequence[int]) -> bool:
-    if len(ids) >= prompt.max_tokens:
-        return True
-    return prompt.enough is not None and len(ids) % _LOOK_EVERY == 0 and prompt.enough(ids)
-
-
 class _Choice:
-    """Chooses the next tokens of some rows: the most probable one, or one drawn with a number from the row's own stream.
-
-    Drawing takes one number and the running sum of the distribution, so it is the same on every device, up to rounding.
-    All numbers are put on the device at once, because it would wait for each.
-    """
+    """Chooses the next tokens of some rows: the most probable one, or one drawn with a number from the row's own stream."""
 
     def __init__(
         self,
@@ -308,6 +288,7 @@ class _Choice:
             self._limits.append(TopPLogitsWarper(controls.top_p))
         if controls.min_p is not None:
             self._limits.append(MinPLogitsWarper(controls.min_p))
+        # On the device at once, because it would wait for each.
         marks = torch.tensor([[draws[row].unit() for row in warm] for _ in range(n)], device=device)
         self._marks = iter(marks[..., None])
 
@@ -321,6 +302,7 @@ class _Choice:
             limited = logits[self._rows]
             for limit in self._limits:
                 limited = limit(None, limited)
+            # By one number and the running sum of the distribution, which is the same on every device, up to rounding.
             running = limited.softmax(-1).cumsum(-1)
             drawn = torch.searchsorted(running, next(self._marks) * running[:, -1:], right=True)[:, 0]
             chosen[self._rows] = drawn.clamp(max=logits.shape[-1] - 1)

@@ -33,20 +33,15 @@ class Variant:
     adapter: str | None = None  # what was asked for; None without an adapter
     adapter_folder: Path | None = None  # the folder of the adapter
 
-    @property
-    def from_hub(self) -> dict[str, Any]:
-        """The arguments by which transformers takes the same files."""
-        return {"revision": self.commit} if self.commit else {}
-
     def identity(self, name: str, dtype: str) -> str:
-        """See `Model.identity`."""
         return identity_of(name, self.path, dtype, revision=self.commit, adapter=self.adapter_folder)
 
     def about(self) -> dict[str, str]:
         """What run.json says of the variant; nothing for a model that is named without one."""
         about = {"revision": self.revision, "commit": self.commit, "adapter": self.adapter}
         if self.adapter_folder is not None:
-            about["adapter_commit"] = _commit_in(self.adapter_folder)
+            in_snapshot = self.adapter_folder.parent.name == "snapshots"
+            about["adapter_commit"] = self.adapter_folder.name if in_snapshot else None
             about["adapter_weights"] = content_fingerprint(self.adapter_folder)
         return {name: value for name, value in about.items() if value is not None}
 
@@ -56,12 +51,8 @@ def find_variant(
 ) -> Variant:
     """Find the files of a model; what the Hub's cache does not have is downloaded, unless `HF_HUB_OFFLINE=1`.
 
-    Args:
-        name: As for `find_checkpoint`.
-        revision: A branch, tag or commit of a model on the Hub.
-        adapter: The folder of an adapter that peft has saved, or its name on the Hub.
-        dtype: In what it computes, which is how a GGUF file is stored.
-        device: Where it computes.
+    `revision` is a branch, tag or commit of a model on the Hub, `adapter` the folder of an adapter that peft has saved, or its
+    name on the Hub. `dtype` is in what it computes, which is how a GGUF file is stored.
 
     Raises:
         BadInput: A file on this machine has no revisions, the Hub has no such revision, there is no such adapter, or the
@@ -86,16 +77,7 @@ def find_variant(
 
 
 class LocalModel:
-    """What models with weights on this machine share: which files are meant, and what they say before weights are loaded.
-
-    Args:
-        kind: The backend, as in the model's name.
-        path_or_id: The folder of the model, a GGUF file, the name of an installed package, or a name on the Hub.
-        dtype: In what it computes.
-        revision: A branch, tag or commit of a model on the Hub; None for its main branch.
-        adapter: The folder of an adapter that peft has saved, or its name on the Hub.
-        controls: How it generates; they are part of its name.
-    """
+    """What models with weights on this machine share: which files are meant, and what they say before weights are loaded."""
 
     costs_nothing = False
     continues_prompts = True
@@ -119,7 +101,6 @@ class LocalModel:
 
     @cached_property
     def identity(self) -> str:
-        """See `Model.identity`."""
         return self.variant.identity(self.name, self.dtype)
 
     @cached_property
@@ -135,7 +116,6 @@ class LocalModel:
         return read_window(self.variant.path, self.prompts.tokenizer, self.variant.commit)
 
     def window(self) -> int | None:
-        """See `Model.window`."""
         return self.own_window
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
@@ -147,27 +127,19 @@ class LocalModel:
 def _adapter_folder(name: str) -> Path:
     folder = Path(name).expanduser()
     if not folder.is_dir():
-        folder = _downloaded(name)
+        from huggingface_hub import snapshot_download
+
+        if name.startswith(("/", ".", "~")) or name.count("/") > 1:
+            raise BadInput(f"adapter {name}: no such folder")
+        try:
+            folder = Path(snapshot_download(name, allow_patterns=[_CONFIG, *_WEIGHTS]))
+        except Exception as error:  # the Hub's library raises errors of its own, of requests and of the system
+            raise BadInput(
+                f"adapter {name}: no such folder, and no such adapter on the Hub ({reason_of(error, 200)})"
+            ) from None
     if not (folder / _CONFIG).is_file() or not any((folder / file).is_file() for file in _WEIGHTS):
         raise BadInput(
             f"adapter {name}: expected a folder with {_CONFIG} and {_WEIGHTS[0]}, as peft saves them; a whole model is "
             "not an adapter and is named as the model"
         )
     return folder
-
-
-def _downloaded(name: str) -> Path:
-    from huggingface_hub import snapshot_download
-
-    if name.startswith(("/", ".", "~")) or name.count("/") > 1:
-        raise BadInput(f"adapter {name}: no such folder")
-    try:
-        return Path(snapshot_download(name, allow_patterns=[_CONFIG, *_WEIGHTS]))
-    except Exception as error:  # the Hub's library raises errors of its own, of requests and of the system
-        raise BadInput(
-            f"adapter {name}: no such folder, and no such adapter on the Hub ({reason_of(error, 200)})"
-        ) from None
-
-
-def _commit_in(folder: Path) -> str | None:
-    return folder.name if folder.parent.name == "snapshots" else None

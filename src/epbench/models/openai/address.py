@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from epbench.errors import BadInput
@@ -26,29 +26,18 @@ class Address:
     """The address of an endpoint."""
 
     url: str  # without query and fragment; a login in it is sent with every request
-    # The parameters after the `?` of the URL; they are sent with every request.
-    query: Mapping[str, str] = field(repr=False)
-    # The bearer token; "none" if the endpoint needs no key, because the client insists on one.
-    key: str = field(repr=False)
-    # What must not appear in any file: the key, the password and login in the URL, the values of the query.
-    secrets: tuple[str, ...] = field(repr=False)
+    query: Mapping[str, str] = field(repr=False)  # the parameters after the `?` of the URL, sent with every request
+    key: str = field(repr=False)  # the bearer token; "none" if no key is needed, because the client insists on one
+    secrets: tuple[str, ...] = field(repr=False)  # the key, the password and login in the URL, the values of the query
 
     @property
     def client_options(self) -> dict[str, Any]:
-        """The arguments for a client of the package openai; attempts and deadlines are left to the caller.
-
-        Clients must not follow redirects: these would carry the prompt to a host that nobody named, and a loop of them
-        would multiply every request.
-        """
+        """The arguments for a client of the package openai, which must not follow redirects to hosts that nobody named."""
         return {"base_url": self.url, "api_key": self.key, "default_query": dict(self.query)}
 
 
 def find_address(base_url: str | None, who: str, local: str | None = None) -> Address:
-    """Find the endpoint at a base URL for the client of the package openai; see `endpoint_address`.
-
-    Raises:
-        BadInput: as there, or the package openai is not installed.
-    """
+    """Return `endpoint_address` for the client of the package openai; `BadInput` also if that is not installed."""
     address = endpoint_address(base_url, who, local)
     if find_spec("openai") is None:
         raise BadInput(f"{who} needs the package openai: {install_hint('models')}")
@@ -58,10 +47,8 @@ def find_address(base_url: str | None, who: str, local: str | None = None) -> Ad
 def endpoint_address(base_url: str | None, who: str, local: str | None = None) -> Address:
     """Find the endpoint at a base URL, with the key from the environment.
 
-    Args:
-        base_url: URL up to `/v1`; by default the environment variable OPENAI_BASE_URL, else OpenAI itself.
-        who: the model that messages name, such as `openai:gpt-4o-mini`.
-        local: where a server that needs no key listens, in place of these defaults; it is sent no key of the environment.
+    `base_url` goes up to `/v1`; by default it is the environment variable OPENAI_BASE_URL, else OpenAI itself. `who` is the model
+    that messages name. `local` is where a server that needs no key listens, in place of these defaults; it is sent no key.
 
     Raises:
         BadInput: the URL is not valid, or the key is missing or cannot be sent.
@@ -107,20 +94,16 @@ _ENCODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 15}  # with the window bits o
 
 
 class SizeLimit:
-    """Limits the responses of a client.
-
-    Attributes:
-        most_bytes: How many bytes the body of a response may have after decompression.
-    """
+    """Limits the responses of a client to so many bytes of body, after decompression."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.most_bytes = most_bytes
 
-    def options(self, *, asynchronous: bool) -> dict[str, Any]:
-        """The arguments that make a client of httpx keep to this limit and follow no redirect."""
+    def options(self, *, asynchronous: bool, key: str = "") -> dict[str, Any]:
+        """The arguments that make a client of httpx keep to this limit, follow no redirect and send a key, if there is one."""
         hook = self._bound_later if asynchronous else self._bound
-        encodings = {"accept-encoding": "gzip, deflate"}
-        return {"event_hooks": {"response": [hook]}, "headers": encodings, "follow_redirects": False}
+        headers = {"accept-encoding": "gzip, deflate"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        return {"event_hooks": {"response": [hook]}, "headers": headers, "follow_redirects": False}
 
     def _bound(self, response: Any) -> None:
         encoding = response.headers.pop("content-encoding", "identity").strip().lower()
@@ -140,11 +123,7 @@ def _bounded_stream(library: str) -> Any:
 
 
 class _Bounded:
-    """The decompressed bytes of a response.
-
-    Raises:
-        ReplyTooLarge: There are more than the limit, or they are compressed in a way that was not asked for.
-    """
+    """The decompressed bytes of a response; `ReplyTooLarge` if they are too many, or compressed as was not asked for."""
 
     damaged: type[Exception]
 
@@ -187,3 +166,46 @@ class _Bounded:
             if self._left < 0:
                 raise ReplyTooLarge(f"the reply has more than {self._most / 1e6:g} MB")
             yield part
+
+
+Ask = Callable[..., Any]
+"""Asks a server: a path from its root, and perhaps a body to post; it returns the JSON of the answer."""
+
+
+def _ollama(ask: Ask, model: str) -> Any:
+    ask("/api/generate", {"model": model})  # loads it, because a window is allocated only then
+    full = model if ":" in model else f"{model}:latest"
+    return _named(ask("/api/ps")["models"], "name", full)["context_length"]
+
+
+def _named(entries: Any, key: str, name: str) -> Any:
+    return next(entry for entry in entries if entry[key] == name)
+
+
+class LocalServer(NamedTuple):
+    """A server on this machine that speaks OpenAI's API and needs no key.
+
+    The window that it has allocated for a model counts, not the model's own: Ollama allocates 4,096 tokens on a small GPU
+    whatever the model has, and cuts longer prompts off without a word.
+    """
+
+    url: str  # where it listens unless it is told otherwise, up to `/v1`
+    window: Callable[[Ask, str], Any]  # finds that window; any exception means that it is unknown
+    larger: str = ""  # how it is made larger, where the server cuts prompts off, so that an unknown window is refused
+
+
+LOCAL_SERVERS: Mapping[str, LocalServer] = {
+    "ollama": LocalServer("http://127.0.0.1:11434/v1", _ollama, "OLLAMA_CONTEXT_LENGTH=32768 ollama serve"),
+    "llamacpp": LocalServer(
+        "http://127.0.0.1:8080/v1", lambda ask, model: ask("/props")["default_generation_settings"]["n_ctx"]
+    ),
+    "lmstudio": LocalServer(
+        "http://127.0.0.1:1234/v1",
+        lambda ask, model: _named(ask("/api/v0/models")["data"], "id", model)["loaded_context_length"],
+        "the context length when it is loaded",
+    ),
+    "vllm-server": LocalServer(
+        "http://127.0.0.1:8000/v1", lambda ask, model: _named(ask("/v1/models")["data"], "id", model)["max_model_len"]
+    ),
+}
+"""By the kind of a model's name, as in `ollama:qwen3:8b`."""

@@ -7,6 +7,7 @@ overloaded (additive increase, multiplicative decrease). If the service asks to 
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections import deque
 from collections.abc import Mapping
@@ -34,16 +35,12 @@ class PauseTooLong(Exception):
 
 
 class Limit:
-    """How many requests may be open at once, between a minimum and a maximum; if these are equal, the number is fixed.
-
-    Attributes:
-        epoch: number of decreases so far. Of all requests sent in one epoch only the first complaint counts, because
-            the others have the same cause.
-    """
+    """How many requests may be open at once, between a minimum and a maximum; if these are equal, the number is fixed."""
 
     def __init__(self, start: int = 8, *, minimum: int = 1, maximum: int = 64) -> None:
         self._minimum, self._maximum = minimum, maximum
         self._size = float(min(max(start, minimum), maximum))
+        # Decreases so far. Of all requests sent in one epoch only the first complaint counts: the others have the same cause.
         self.epoch = 0
 
     @property
@@ -78,10 +75,7 @@ class Gate:
         self._timer: asyncio.TimerHandle | None = None
 
     async def enter(self, *, again: bool = False) -> int:
-        """Wait for a slot.
-
-        Returns:
-            The epoch in which the slot was given; pass it to `Limit.overloaded`.
+        """Wait for a slot, and return the epoch in which it was given, for `Limit.overloaded`.
 
         Raises:
             PauseTooLong: the service asked for a pause longer than `LONGEST_PAUSE_S`.
@@ -164,7 +158,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 
 def _seconds(value: float) -> float | None:
-    return max(0.0, value) if value == value else None  # None for NaN
+    return None if math.isnan(value) else max(0.0, value)
 
 
 def _date(text: str) -> datetime:
@@ -181,23 +175,14 @@ MAX_TURNED_AWAY = 3  # requests in a row with the same words
 
 @dataclass(eq=False)
 class Fault(Exception):
-    """A call without an answer.
+    """A call without an answer."""
 
-    Attributes:
-        reason: begins with the HTTP status if there is one, and quotes the endpoint in full.
-        passing: whether the same request may succeed later.
-        overload: whether fewer open requests would help.
-        wait_s: seconds that the endpoint asks all requests to wait; None if it does not.
-        refused: whether the endpoint rejects the request itself, so that another wording may help.
-        closed: whether the key or the address is wrong, so that every other request would fail as well.
-    """
-
-    reason: str
-    passing: bool = True
-    overload: bool = False
-    wait_s: float | None = None
-    refused: bool = False
-    closed: bool = False
+    reason: str  # begins with the HTTP status if there is one, and quotes the endpoint in full
+    passing: bool = True  # whether the same request may succeed later
+    overload: bool = False  # whether fewer open requests would help
+    wait_s: float | None = None  # seconds that the endpoint asks all requests to wait; None if it does not
+    refused: bool = False  # whether the endpoint rejects the request itself, so that another wording may help
+    closed: bool = False  # whether the key or the address is wrong, so that every other request would fail as well
 
 
 class Outage:
@@ -213,12 +198,7 @@ class Outage:
         self._given_up = self._turned_away = 0
 
     def failed(self, fault: Fault, words: str) -> None:
-        """Note that a request has failed for good.
-
-        Raises:
-            RunFailed: `MAX_GIVEN_UP` requests in a row failed in all their attempts, or `MAX_TURNED_AWAY` in a row were
-                turned away with the same words.
-        """
+        """Note that a request has failed for good; `RunFailed` if so many in a row have that the others would."""
         if not (fault.passing or fault.closed):
             return self.over()
         if fault.passing:

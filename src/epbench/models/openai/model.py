@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.files.secrets import without_secrets
 from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
-from epbench.models.openai.address import SizeLimit, find_address
-from epbench.models.openai.concurrency import (
-    Fault,
-    Gate,
-    Limit,
-    Outage,
-    PauseTooLong,
-    backoff_s,
-    fault_of,
-)
-from epbench.models.openai.local_servers import LOCAL_SERVERS
-from epbench.models.openai.remote import Outbox, RemoteModel, check_numbers
+from epbench.models.openai.address import LOCAL_SERVERS, SizeLimit, find_address
+from epbench.models.openai.concurrency import Fault, Gate, Limit, Outage, PauseTooLong, backoff_s, fault_of
+from epbench.models.openai.remote import Deliver, RemoteModel, check_numbers
 from epbench.models.openai.wire import Dialect, chat_body, read_chat
 from epbench.models.protocol import Reply, Request, by_context
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-
-Deliver = Callable[[Reply, Callable[[], None]], None]
-"""Hands over a reply; its second argument is called when the reader asks for the next reply."""
 
 log = logging.getLogger(__name__)
 
@@ -47,11 +35,8 @@ class EndpointModel(RemoteModel):
 
     The first request of a context goes alone, so that the endpoint's prefix cache is warm for the others. A slot stays
     taken until the reader asks for the next reply, so the answers that are paid for but not yet with the reader are
-    never more than the requests that may be open at once.
-
-    What a kill loses: `answer_keeping` keeps each reply as soon as it is read, so that only answers are lost that the
-    endpoint has sent but this process has not read. These are at most as many as there are open requests: `concurrency`,
-    or up to 64 if that number is found out. The next start asks for them again.
+    never more than the requests that may be open at once: `concurrency`, or up to 64 if that number is found out.
+    `answer_keeping` keeps each reply as soon as it is read, so that a kill loses at most the answers to these.
     """
 
     def __init__(
@@ -68,18 +53,12 @@ class EndpointModel(RemoteModel):
         server: str = "openai",
     ) -> None:
         """
-        Args:
-            name: name of the model at the endpoint.
-            base_url: URL such as `http://127.0.0.1:8000/v1`; by default OPENAI_BASE_URL, else OpenAI itself. Its query,
-                if it has one, is sent with every request. The key is OPENAI_API_KEY; with a base URL it may be missing.
-            window: tokens that prompt and answer may have together; by default the endpoint is asked.
-            concurrency: number of open requests, at least 1; by default as many as the endpoint can take, 1 to 64.
-            timeout_s: seconds, more than 0, for one attempt at one request, from its first to its last byte.
-            attempts: number of attempts at one request, at least 1.
-            backoff_base_s: the longest wait after the first failed attempt, in seconds; it doubles with every attempt.
-            controls: how it generates; they are part of its name.
-            server: `openai`, or a server on this machine, one of `LOCAL_SERVERS`: its address is then the default, it is sent
-                no key, and it is asked for the window that it has allocated.
+        `base_url` is by default OPENAI_BASE_URL, else OpenAI itself. Its query, if it has one, is sent with every request. The
+        key is OPENAI_API_KEY; with a base URL it may be missing. `window` is how many tokens prompt and answer may have together;
+        by default the endpoint is asked. `concurrency` is by default as many requests as the endpoint can take, 1 to 64.
+        `timeout_s` is for one attempt, from its first to its last byte; `backoff_base_s` is the longest wait in seconds after the
+        first failed one, and doubles with every attempt. `server` is `openai`, or one of `LOCAL_SERVERS`: its address is then the
+        default, it is sent no key, and it is asked for the window that it has allocated.
 
         Raises:
             BadInput: a value is out of its range, the key is missing or cannot be sent, or the client is not installed.
@@ -100,13 +79,8 @@ class EndpointModel(RemoteModel):
     def name(self) -> str:
         return f"{self._kind}:{self._model}{self._controls.mark}"
 
-    def about_variant(self) -> dict[str, Any]:
-        """See `HasVariant.about_variant`."""
-        return self._controls.given
-
     @property
     def address(self) -> str:
-        """See `HasAddress.address`."""
         return without_secrets(self._address.url).rstrip("/")
 
     def window(self) -> int | None:
@@ -133,10 +107,9 @@ class EndpointModel(RemoteModel):
         try:
             http = openai.DefaultHttpxClient(**SizeLimit().options(asynchronous=False))
             timeout = _LOADING_TIMEOUT_S if self._server else _WINDOW_TIMEOUT_S
-            with openai.OpenAI(
-                **self._address.client_options, max_retries=0, timeout=timeout, http_client=http
-            ) as client:
-                root = f"{self._address.url.rstrip('/').removesuffix('/v1')}"
+            options = {**self._address.client_options, "max_retries": 0, "timeout": timeout, "http_client": http}
+            with openai.OpenAI(**options) as client:
+                root = self._address.url.rstrip("/").removesuffix("/v1")
 
                 def ask(path: str, body: object = None) -> Any:
                     method = client.get if body is None else partial(client.post, body=body)
@@ -150,22 +123,11 @@ class EndpointModel(RemoteModel):
         except Exception:  # whatever happens, an unknown window is no reason to stop
             return None
 
-    async def _answer_all(
-        self, requests: Sequence[Request], outbox: Outbox[Reply], keep: Callable[[Reply], None]
-    ) -> None:
+    async def _answer_all(self, requests: Sequence[Request], deliver: Deliver) -> None:
         import openai
 
         gate = Gate(self._limit)
         open_tasks: set[asyncio.Task[None]] = set()
-        ended = asyncio.Event()
-
-        def end(task: asyncio.Task[None]) -> None:
-            open_tasks.discard(task)
-            ended.set()
-
-        def deliver(reply: Reply, taken: Callable[[], None]) -> None:
-            keep(reply)  # first of all, because it is paid for
-            outbox.put(reply, taken)
 
         # We keep the deadline, because that of the client starts again with every byte.
         http = openai.DefaultAsyncHttpxClient(**SizeLimit().options(asynchronous=True))
@@ -176,13 +138,12 @@ class EndpointModel(RemoteModel):
                     # The next context waits until the open requests leave slots idle, because two long contexts at once
                     # may drive each other out of the endpoint's cache.
                     while len(open_tasks) >= self._limit.value:
-                        ended.clear()
-                        await ended.wait()
+                        await asyncio.wait(open_tasks, return_when=asyncio.FIRST_COMPLETED)
                     await self._answer_one(client, gate, group.pop(0), deliver)
                 for request in group:
                     task = tasks.create_task(self._answer_one(client, gate, request, deliver))
                     open_tasks.add(task)
-                    task.add_done_callback(end)
+                    task.add_done_callback(open_tasks.discard)
 
     async def _answer_one(self, client: AsyncOpenAI, gate: Gate, request: Request, deliver: Deliver) -> None:
         """Try until there is an answer, until trying is of no use, or until no attempt is left."""
@@ -210,7 +171,11 @@ class EndpointModel(RemoteModel):
             if fault.wait_s and fault.passing:
                 gate.pause(fault.wait_s)
             gate.leave()
-            if fault.refused and (learned := _learned(dialect, request, fault)) != dialect:
+            learned = dialect
+            if fault.refused:
+                with_format = request.schema is not None and dialect.answer_format != "prompt"
+                learned = dialect.learned(fault.reason, with_format=with_format)
+            if learned != dialect:
                 self._learn(learned, fault.reason)
                 attempt -= 1  # nothing was wrong with the connection
             elif not fault.passing:
@@ -219,7 +184,7 @@ class EndpointModel(RemoteModel):
                 await asyncio.sleep(backoff_s(attempt, base_s=self._backoff_base_s))
         tries = f" ({attempt} attempts)" if fault.passing else ""
         failure = self._clean(fault.reason) + tries
-        deliver(Reply(request.key(self.identity), request.id, failure=failure), lambda: None)
+        deliver(Reply(request.key(self.identity), request.id, failure=failure))
         self._outage.failed(fault, failure)
 
     def _learn(self, learned: Dialect, reason: str) -> None:
@@ -231,7 +196,6 @@ class EndpointModel(RemoteModel):
             log.warning(_FORMAT_WARNINGS[self._dialect.answer_format], self.name, self._clean(reason))
 
     async def _call(self, client: AsyncOpenAI, request: Request, dialect: Dialect) -> Reply:
-        """Make one call."""
         body = chat_body(request, self._model, dialect, self._controls)
         # The client refuses arguments that its own API does not know, but sends whatever is in `extra_body`.
         known = {name: body.pop(name) for name in ("model", "messages")}
@@ -242,9 +206,3 @@ class EndpointModel(RemoteModel):
         except Exception as error:
             raise fault_of(error, self._timeout_s) from error
         return self._cleaned(reply, self._model)
-
-
-def _learned(dialect: Dialect, request: Request, fault: Fault) -> Dialect:
-    """Return the dialect of a refused request with what can be learned from the refusal."""
-    with_format = request.schema is not None and dialect.answer_format != "prompt"
-    return dialect.learned(fault.reason, with_format=with_format)

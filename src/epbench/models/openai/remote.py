@@ -9,39 +9,36 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.secrets import without_keys, without_secrets
+from epbench.models.controls import Controls
 from epbench.models.openai.wire import estimated_tokens
 from epbench.models.protocol import Reply, Request, whole
 
 _LONGEST_FAILURE = 400  # characters
 
-T = TypeVar("T")
+Deliver = Callable[..., None]
+"""Keeps a reply and hands it over; a second argument is called in the event loop when the reader asks for the next one."""
 
 
-class Outbox(Generic[T]):
-    """A queue between the work and whoever reads its results."""
-
-    def __init__(self) -> None:
-        self.queue: SimpleQueue[tuple[T, Callable[[], None]] | BaseException | None] = SimpleQueue()
-
-    def put(self, value: T, taken: Callable[[], None] = lambda: None) -> None:
-        """Hand over a result. `taken` is called in the event loop when the reader asks for the next one."""
-        self.queue.put((value, taken))
-
-
-def iterate(work: Callable[[Outbox[T]], Coroutine[Any, Any, None]]) -> Generator[T]:
-    """Yield each result of the work as soon as it is handed over.
+def iterate(work: Callable[[Deliver], Coroutine[Any, Any, None]], keep: Callable[[Reply], None]) -> Generator[Reply]:
+    """Yield each reply of the work as soon as it is delivered.
 
     The work starts with the first `next`. Closing the generator cancels the work and waits for its end. An exception of
     the work is raised here.
     """
-    outbox: Outbox[T] = Outbox()
+    queue: SimpleQueue[tuple[Reply, Callable[[], None]] | BaseException | None] = SimpleQueue()
+
+    def deliver(reply: Reply, taken: Callable[[], None] = lambda: None) -> None:
+        keep(reply)  # first of all, because it is paid for
+        queue.put((reply, taken))
+
     loop = asyncio.new_event_loop()
-    task = loop.create_task(work(outbox))
+    task = loop.create_task(work(deliver))
 
     def run() -> None:
         try:
@@ -49,22 +46,22 @@ def iterate(work: Callable[[Outbox[T]], Coroutine[Any, Any, None]]) -> Generator
         except asyncio.CancelledError:
             pass
         except BaseExceptionGroup as errors:
-            outbox.queue.put(errors.exceptions[0])  # the others are consequences of it
+            queue.put(errors.exceptions[0])  # the others are consequences of it
         except BaseException as error:
-            outbox.queue.put(error)
+            queue.put(error)
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
-            outbox.queue.put(None)
+            queue.put(None)
 
     thread = threading.Thread(target=run, name="epbench-requests", daemon=True)
     thread.start()
     try:
-        while (item := outbox.queue.get()) is not None:
+        while (item := queue.get()) is not None:
             if isinstance(item, BaseException):
                 raise item
-            value, taken = item
-            yield value
+            reply, taken = item
+            yield reply
             with suppress(RuntimeError):  # the loop is closed, because this was the last result
                 loop.call_soon_threadsafe(taken)
     finally:
@@ -92,6 +89,7 @@ class RemoteModel(ABC):
 
     costs_nothing = False
     continues_prompts = False
+    _controls: Controls
 
     @property
     @abstractmethod
@@ -102,6 +100,10 @@ class RemoteModel(ABC):
     def identity(self) -> str:
         """The name, because nothing is known about the weights behind a service."""
         return self.name
+
+    def about_variant(self) -> dict[str, Any]:
+        """See `HasVariant.about_variant`."""
+        return self._controls.given
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
         """See `estimated_tokens`."""
@@ -117,23 +119,18 @@ class RemoteModel(ABC):
 
     def answer_keeping(self, requests: Sequence[Request], keep: Callable[[Reply], None]) -> Generator[Reply]:
         """See `KeepsReplies.answer_keeping`; it raises what `answer` raises."""
-        return iterate(lambda outbox: self._answer_all(requests, outbox, keep))
+        return iterate(partial(self._answer_all, requests), keep)
 
     @abstractmethod
     def _secrets(self) -> Iterable[str]:
         """What must not appear in any reply or failure, besides the keys of the environment."""
 
     @abstractmethod
-    async def _answer_all(
-        self, requests: Sequence[Request], outbox: Outbox[Reply], keep: Callable[[Reply], None]
-    ) -> None: ...
+    async def _answer_all(self, requests: Sequence[Request], deliver: Deliver) -> None: ...
 
     def _cleaned(self, reply: Reply, *own_names: str) -> Reply:
-        """Remove keys, which some services quote, and halves of surrogate pairs from a reply; and a name that is known.
-
-        Short secrets stay in the answer, because they may be ordinary words, such as a password "book".
-        """
-        return replace(
+        """Remove keys, which some services quote, and halves of surrogate pairs from a reply; and a name that is known."""
+        return replace(  # short secrets stay in the answer, because they may be ordinary words
             reply,
             text=without_keys(whole(reply.text)),
             reasoning=without_keys(whole(reply.reasoning)),

@@ -31,24 +31,16 @@ _TOO_LONG = re.compile(r"context.?(?:length|window|size)|too long|too many token
 
 @dataclass(frozen=True)
 class Dialect:
-    """How requests are written for one endpoint.
+    """How requests are written for one endpoint."""
 
-    Attributes:
-        max_tokens: name of the field that limits tokens; OpenAI's newer models only know `max_completion_tokens`.
-        without: those of the fields temperature, seed and logprobs that the endpoint does not take.
-        answer_format: how JSON is asked for, one of `ANSWER_FORMATS`.
-    """
-
-    max_tokens: str = "max_tokens"
-    without: frozenset[str] = frozenset()
-    answer_format: str = ANSWER_FORMATS[0]
+    max_tokens: str = "max_tokens"  # the field that limits tokens; OpenAI's newer models know `max_completion_tokens`
+    without: frozenset[str] = frozenset()  # those of temperature, seed and logprobs that the endpoint does not take
+    answer_format: str = ANSWER_FORMATS[0]  # how JSON is asked for
 
     def learned(self, reason: str, *, with_format: bool = False) -> Dialect:
-        """Return the dialect that avoids a refusal; it is the same if the refusal has another reason.
+        """Return the dialect that avoids a refusal, given in the endpoint's words; the same if it has another reason.
 
-        Args:
-            reason: the refusal, in the words of the endpoint.
-            with_format: whether the refused request asked for JSON by `response_format`.
+        `with_format` says whether the refused request asked for JSON by `response_format`.
         """
         if self.max_tokens == "max_tokens" and "max_completion_tokens" in reason:
             return replace(self, max_tokens="max_completion_tokens")
@@ -186,7 +178,7 @@ def read_chat(text: str, request: Request, key: str) -> Reply:
         return replace(reply, failure="the endpoint's content filter stopped the answer", ended="content_filter")
     if ended in _BROKEN:
         return replace(reply, failure=f"the endpoint ended the answer: {ended}")
-    return as_answered(request, reply, cut=ended in _CUT, thought=_thought(body.get("usage")))
+    return as_answered(request, reply, cut=ended in _CUT, thought=reply.usage.thinking > 0)
 
 
 def label_probabilities(labels: Sequence[str], logprobs: Any) -> dict[str, float] | None:
@@ -243,25 +235,15 @@ def _integer(digits: str) -> float:
 def _usage(usage: Any) -> Usage:
     if not isinstance(usage, Mapping):
         return Usage()
-    prompt = _count(usage.get("prompt_tokens"))
+    prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
     return Usage(
-        prompt=prompt,
-        cached=min(prompt, _detail(usage, "prompt_tokens_details", "cached_tokens")),
-        completion=_count(usage.get("completion_tokens")),
-        thinking=_detail(usage, "completion_tokens_details", "reasoning_tokens"),
+        prompt, min(prompt, cached), completion, _count(usage.get("completion_tokens_details"), "reasoning_tokens")
     )
 
 
-def _thought(usage: Any) -> bool:
-    """Whether tokens were used for reasoning that the endpoint does not show."""
-    return isinstance(usage, Mapping) and _detail(usage, "completion_tokens_details", "reasoning_tokens") > 0
-
-
-def _detail(usage: Mapping[str, Any], details: str, name: str) -> int:
-    counts = usage.get(details)
-    return _count(counts.get(name)) if isinstance(counts, Mapping) else 0
-
-
-def _count(value: Any) -> int:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if number and 0 < value <= _MOST_TOKENS else 0
+def _count(counts: Any, name: str) -> int:
+    value = counts.get(name) if isinstance(counts, Mapping) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return 0
+    return int(value) if 0 < value <= _MOST_TOKENS else 0

@@ -10,7 +10,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.hub.rows import Row, check_rows
 from epbench.judges.replies import FAILURES, kind_of_reply
-from epbench.memfail.dataset.load import Question, QuestionRecord, questions_of, row_type
+from epbench.memfail.dataset.load import QuestionRecord, questions_of, row_type
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.judging.load import load_judge
@@ -58,18 +58,15 @@ def score(
     if strange := next((id_ for id_ in retrieved if id_ not in set(ids)), None):
         raise BadInput(f"retrieved: no question has the id {strange!r}")
     k = max((len(memories) for memories in retrieved.values()), default=0)
-    records = [
-        _record(question, k, retrieved.get(question.id, ()), answers.get(question.id, "")) for question in questions
-    ]
+    records = []
+    for question in questions:
+        answer = answers.get(question.id, "")
+        kind = "answer" if answer is None else kind_of_reply(answer)
+        failure = UNKNOWN if answer is None else FAILURES.get(kind) if kind != "empty" else None
+        records.append(QuestionRecord(question, k, "", tuple(retrieved.get(question.id, ())), answer or "", failure))
     chosen = load_judge(judge) if isinstance(judge, str) else judge
     with tempfile.TemporaryDirectory(prefix="epbench-score-") as scratch:
         outcomes = diagnose(Path(scratch), records, {"": list(stored)}, chosen, no_progress)
     scores: dict[str, Any] = {"config": config, "by_k": score_outcomes(outcomes), "floor": floor_of(questions)}
     scores |= {"n_questions": len(questions), "n_failed": sum(outcome.label == "failed" for outcome in outcomes)}
     return Scored(outcomes, scores)
-
-
-def _record(question: Question, k: int, memories: Sequence[str], answer: str | None) -> QuestionRecord:
-    kind = "answer" if answer is None else kind_of_reply(answer)
-    failure = UNKNOWN if answer is None else FAILURES.get(kind) if kind != "empty" else None
-    return QuestionRecord(question, k, "", tuple(memories), answer or "", failure)

@@ -17,7 +17,7 @@ from epbench.judges.protocol import JUDGE, JUDGEMENTS
 from epbench.memfail.answers import score
 from epbench.memfail.context.reader import LexicalReader
 from epbench.memfail.context.requests import REPLIES, ConfigRun, Prompts, Setting, asked_of, load_prompts
-from epbench.memfail.dataset.load import Loaded, load_memfail
+from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.evaluate import judge_and_score, read_output
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.leave_one_out import leave_one_out
@@ -31,7 +31,7 @@ from epbench.memories.price import SHOWN
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.relay_calls import CALLS
 from epbench.memories.session import MEMORIES, MEMORIES_TYPE, RETRIEVED, STORED
-from epbench.models.protocol import Model, Reply, Request, Sampling
+from epbench.models.protocol import Reply, Request, Sampling
 from epbench.progress import no_progress
 from epbench.runs.benchmark import Benchmark, Check, Described, PastRun, check_fingerprint
 
@@ -48,15 +48,12 @@ class _PastModel:
     continues_prompts: bool = False
 
     def window(self) -> int | None:
-        """Nothing is known of it."""
         return None
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
-        """Nothing is counted."""
         return 0, 0
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
-        """A failure for each request: the journal has no answer to it."""
         for request in requests:
             yield Reply(request.key(self.identity), request.id, failure="the journal has no answer")
 
@@ -80,7 +77,27 @@ def _past(about: Described) -> PastRun:
         checks.append(Check("tokens of memories", None, f"{identity['model']} is not loaded to count them again"))
         usage = read_json(about.folder / "usage.json")
         counted = {name: usage[name] for name in ("memory_tokens",) if name in usage}
-    config = _past_config(data, identity, pack, about)
+    name, weights = identity["system"], identity.get("weights")
+    past = _PastModel(identity["model"], f"{identity['model']}@{weights}" if weights else identity["model"])
+    config = ConfigRun(
+        facts=data.facts,
+        questions=asked_of(data.questions, about.limit, about.shard),
+        system=SystemSpec(
+            name,
+            baseline=bool(identity.get("control")),
+            may_be_empty=name == "none",
+            beyond_k=name in ("full-context", "oracle"),
+        ),
+        model=LexicalReader() if identity["model"] == _LEXICAL else past,
+        prompts=pack,
+        setting=Setting(
+            ks=tuple(identity["k"]),
+            replies=identity["with_replies"],
+            sampling=Sampling(identity["max_tokens"]),
+            **{name: identity[name] for name in ("isolate", "published_query", "units_per_conversation", "seed")},
+        ),
+        whole=asked_of(data.questions, about.limit),
+    )
 
     def judged(folder: Path, judge: Any) -> None:
         output = read_output(folder, config)
@@ -96,37 +113,6 @@ def _past(about: Described) -> PastRun:
         return f"{label} ({identity['config']})", with_baseline(scores, {"identity": identity})
 
     return PastRun(checks=checks, judge=judged, finish=finished, shown=shown)
-
-
-def _past_config(data: Loaded, identity: Mapping[str, Any], pack: Prompts, about: Described) -> ConfigRun:
-    name, baseline = identity["system"], bool(identity.get("control"))
-    return ConfigRun(
-        facts=data.facts,
-        questions=asked_of(data.questions, about.limit, about.shard),
-        system=SystemSpec(
-            name, baseline=baseline, may_be_empty=name == "none", beyond_k=name in ("full-context", "oracle")
-        ),
-        model=_past_model(identity),
-        prompts=pack,
-        setting=Setting(
-            ks=tuple(identity["k"]),
-            isolate=identity["isolate"],
-            published_query=identity["published_query"],
-            replies=identity["with_replies"],
-            units_per_conversation=identity["units_per_conversation"],
-            seed=identity["seed"],
-            sampling=Sampling(identity["max_tokens"]),
-        ),
-        whole=asked_of(data.questions, about.limit),
-    )
-
-
-def _past_model(identity: Mapping[str, Any]) -> Model:
-    """The reader of a run as far as reading its journals needs it."""
-    if identity["model"] == _LEXICAL:
-        return LexicalReader()
-    weights = identity.get("weights")
-    return _PastModel(identity["model"], f"{identity['model']}@{weights}" if weights else identity["model"])
 
 
 BENCHMARK = Benchmark(

@@ -21,22 +21,9 @@ from epbench.hub.rows import dataset_revision, part_of
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of
 from epbench.journals.journal import read_journal
 from epbench.judges.replies import failure_of, with_failures
+from epbench.memfail.context import requests as context
 from epbench.memfail.context.estimate import between_of, plan_lines
-from epbench.memfail.context.requests import (
-    REPLIES,
-    ConfigRun,
-    Prompts,
-    Setting,
-    asked_of,
-    by_store,
-    facts_told,
-    gold_of,
-    memory_tokens,
-    queries_of,
-    records_of,
-    requests_of,
-    told_in,
-)
+from epbench.memfail.context.requests import ConfigRun, Prompts, Setting, queries_of, records_of, requests_of
 from epbench.memfail.dataset.load import Fact, Loaded, Question, QuestionRecord, configs_named, load_memfail
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.leave_one_out import leave_one_out
@@ -50,7 +37,7 @@ from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import Recall, read_recall
 from epbench.memories.session import Conversation, fill_and_ask
 from epbench.models.estimate import check_window
-from epbench.models.protocol import Model, Request, engine_of, variant_of, weights_of
+from epbench.models.protocol import Model, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
 from epbench.reports.between import after_tokens
 from epbench.runs.folder import open_run
@@ -168,17 +155,15 @@ def prepare(evaluation: Evaluation) -> Prepared:
                 f"split, and there are {len(names)}; with --isolate each row has a store of its own, and rows can be split"
             )
         shard = names[number - 1 :: n]
-    loaded = [load_memfail(evaluation.dataset, name) for name in shard]
-    gold = gold_of([question for data in loaded for question in data.questions], setting)
+    loaded, configs = [load_memfail(evaluation.dataset, name) for name in shard], []
+    gold = context.gold_of([question for data in loaded for question in data.questions], setting)
     system = load_memory(evaluation.system, gold, limits=setting.limits, **evaluation.system_options)
-    configs = [(data, _config_run(evaluation, data, system)) for data in loaded]
+    for data in loaded:
+        asked = context.asked_of(data.questions, evaluation.limit, evaluation.row_shard)
+        whole = context.asked_of(data.questions, evaluation.limit)
+        config = ConfigRun(data.facts, asked, system, evaluation.model, evaluation.prompts, setting, whole)
+        configs.append((data, config))
     return Prepared(evaluation, system, configs, len(names) > 1)
-
-
-def _config_run(evaluation: Evaluation, data: Loaded, system: SystemSpec) -> ConfigRun:
-    asked = asked_of(data.questions, evaluation.limit, evaluation.row_shard)
-    whole = asked_of(data.questions, evaluation.limit)
-    return ConfigRun(data.facts, asked, system, evaluation.model, evaluation.prompts, evaluation.setting, whole)
 
 
 def run(prepared: Prepared, out: Path, *, progress: Progress = no_progress) -> Evaluated:
@@ -261,35 +246,22 @@ def _identity(prepared: Prepared, data: Loaded) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class RunOutput:
-    """What phases 1 and 2 produced, as the judge needs it.
+    """What phases 1 and 2 produced, as the judge needs it."""
 
-    Attributes:
-        records: One record for each question at each k.
-        stores: All memories of each store after storing, by the name of the store.
-        warnings: What readers of the results must know.
-        usage: The time and tokens of each stage.
-        told: The facts that each store was told, by its name.
-    """
-
-    records: list[QuestionRecord]
-    stores: dict[str, list[str]]
-    warnings: list[str]
-    usage: dict[str, Any]
-    told: dict[str, list[Fact]]
+    records: list[QuestionRecord]  # one for each question at each k
+    stores: dict[str, list[str]]  # all memories of each store after storing, by its name
+    warnings: list[str]  # what readers of the results must know
+    usage: dict[str, Any]  # the time and tokens of each stage
+    told: dict[str, list[Fact]]  # the facts that each store was told, by its name
 
 
 def store_and_answer(folder: Path, config: ConfigRun, progress: Progress) -> RunOutput:
-    """Do phases 1 and 2 for one config, or resume them where they were stopped.
-
-    Args:
-        folder: Folder of the run, which holds its journals.
-        config: What is stored and asked, and who answers.
-        progress: Shows a progress bar.
+    """Do phases 1 and 2 for one config, or resume them where they were stopped, in the folder of the run.
 
     Raises:
         BadInput: The system cannot be created, or a prompt does not fit the model's window.
     """
-    conversations = told_after(told_in(folder, config, progress), between_of(config))
+    conversations = told_after(context.told_in(folder, config, progress), between_of(config))
     recall, _ = remember(folder, conversations, config.questions, config.system, config.setting, progress)
     queries = queries_of(config.questions, config.setting)
     budget = Budget(config.model, config.setting.memory_tokens)
@@ -298,7 +270,7 @@ def store_and_answer(folder: Path, config: ConfigRun, progress: Progress) -> Run
     requests = requests_of(records, config.prompts, config.setting.sampling)
     warning = check_window([*requests.values()], config.model, {}) if requests else None
     ask(folder / ANSWERS, [*requests.values()], config.model, progress, failure_of=failure_of)
-    output = _output(folder, config, recall, records, requests)
+    output = _output(folder, config, recall, records)
     return replace(output, warnings=[*output.warnings, *([warning] if warning else [])])
 
 
@@ -327,25 +299,19 @@ def read_output(folder: Path, config: ConfigRun) -> RunOutput:
     No system is started, and no question is put to the reader; it is asked for replies that the journal does not have.
     """
     queries = queries_of(config.questions, config.setting)
-    told = [*told_in(folder, config, no_progress), *told_after_in(folder)]
+    told = [*context.told_in(folder, config, no_progress), *told_after_in(folder)]
     recall = read_recall(folder, config.system, told, queries)
     recall = replace(recall, found=shown_of(folder, recall.found))
-    records = records_of(config.questions, queries, recall)
-    return _output(folder, config, recall, records, requests_of(records, config.prompts, config.setting.sampling))
+    return _output(folder, config, recall, records_of(config.questions, queries, recall))
 
 
-def _output(
-    folder: Path,
-    config: ConfigRun,
-    recall: Recall,
-    records: Sequence[QuestionRecord],
-    requests: Mapping[str, Request],
-) -> RunOutput:
+def _output(folder: Path, config: ConfigRun, recall: Recall, records: Sequence[QuestionRecord]) -> RunOutput:
     """Put the journaled answers beside what was retrieved."""
     model, setting = config.model, config.setting
     journal = {record["key"]: record for record in with_failures(read_journal(folder / ANSWERS).values())}
-    unanswered = {"failure": "the reader gave no reply"}
-    answers = {id_: journal.get(request.key(model.identity), unanswered) for id_, request in requests.items()}
+    unanswered, answers = {"failure": "the reader gave no reply"}, {}
+    for id_, request in requests_of(records, config.prompts, setting.sampling).items():
+        answers[id_] = journal.get(request.key(model.identity), unanswered)
     answered = [
         replace(record, answer=reply.get("answer", ""), failure=reply.get("failure"))
         if (reply := answers.get(record.id))
@@ -354,11 +320,11 @@ def _output(
     ]
     usage = recall.usage
     if setting.replies:
-        usage["replying"] = token_usage(read_journal(folder / REPLIES).values())
+        usage["replying"] = token_usage(read_journal(folder / context.REPLIES).values())
     if price := price_of(folder):
         usage["price"] = price
-    usage |= {"answering": token_usage(answers.values()), "memory_tokens": memory_tokens(answered, model)}
-    facts = by_store(facts_told(config.facts, config.questions, setting), setting)
+    usage |= {"answering": token_usage(answers.values()), "memory_tokens": context.memory_tokens(answered, model)}
+    facts = context.by_store(context.facts_told(config.facts, config.questions, setting), setting)
     return RunOutput(answered, recall.stores, recall.warnings, usage, facts)
 
 
@@ -366,13 +332,6 @@ def judge_and_score(
     folder: Path, output: RunOutput, judge: Judge, label: str, progress: Progress
 ) -> tuple[list[Outcome], dict[str, Any]]:
     """Do phase 3: the judge finds where each question failed, and the scores follow from the journals.
-
-    Args:
-        folder: Folder of the run.
-        output: What phases 1 and 2 produced.
-        judge: Judge of memories and answers, who is asked for the verdicts that the journal does not have.
-        label: The name of the run in tables.
-        progress: Shows a progress bar.
 
     Returns:
         The outcome of each question at each k, and the content of scores.json; see `finish`.

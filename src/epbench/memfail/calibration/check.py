@@ -70,45 +70,24 @@ def plan_lines(judge: Judge, cases: Sequence[PlantedCase]) -> list[str]:
     """
     checks = list({check.key(judge): check for check in every_check(*_told_apart(cases))}.values())
     kinds = len({case.fault for case in cases})
-    who = (
-        f"judge {name_without_weights(judge)}: {len(cases):,} cases of {kinds} kinds, at most {len(checks):,} verdicts"
-    )
-    most = judge.plan(checks)
+    who = f"judge {name_without_weights(judge)}: {len(cases):,} cases of {kinds} kinds"
+    who, most = f"{who}, at most {len(checks):,} verdicts", judge.plan(checks)
     return [f"{who}, no tokens"] if most is None else [who, *(f"judge: {line}" for line in most.lines())]
 
 
 def _told_apart(cases: Sequence[PlantedCase]) -> tuple[list[QuestionRecord], dict[str, tuple[str, ...]]]:
     """The records of all cases, each with the name of a store of its own, and these stores."""
-    records, stores = [], {}
-    for number, case in enumerate(cases):
-        name = f"case {number}"
-        records.append(replace(case.record, store=name))
-        stores[name] = tuple(case.stores[case.record.store])
-    return records, stores
+    named = {f"case {number}": case for number, case in enumerate(cases)}
+    stores = {name: tuple(case.stores[case.record.store]) for name, case in named.items()}
+    return [replace(case.record, store=name) for name, case in named.items()], stores
 
 
 def check_judge_on(
-    folder: Path,
-    cases: Sequence[PlantedCase],
-    judge: Judge,
-    progress: Progress,
-    *,
-    n: int,
-    seed: int,
-    rows: str,
+    folder: Path, cases: Sequence[PlantedCase], judge: Judge, progress: Progress, *, n: int, seed: int, rows: str
 ) -> Passport:
-    """Have the planted cases judged, in the journal of an open run, and write the results.
+    """Have the planted cases judged, in the journal of an open run, and write passport.json, table.md and report.html.
 
-    These are passport.json, table.md and report.html; the passport is also kept for later runs.
-
-    Args:
-        folder: Folder of the run.
-        cases: The planted cases.
-        judge: Is asked for the verdicts that the journal does not have.
-        progress: Shows a bar.
-        n: The largest number of cases of a fault in a config.
-        seed: Seed of the cases.
-        rows: Into which rows the faults were planted, in words.
+    The passport is also kept for later runs. For n, seed and rows see `make_passport`.
 
     Raises:
         RunFailed: There is no verdict at all.

@@ -2,8 +2,7 @@
 
 Paper: Sections 3.2 and 5.1 (phase 3). A case is like the record of a system that has stored every fact word for word, and
 retrieved what the question needs beside other memories, except for one fault. The faults in the text of one memory come
-first: each function takes a gold memory and returns what a system might have made of it, or None where this fault cannot be
-planted with certainty. They know the row only by the link and the detail of the gold memory, so they work on any rows.
+first: each function returns what a system might have made of it, or None where the fault cannot be planted with certainty.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from epbench.draws import RandomStream
 from epbench.memfail.dataset.load import Fact, GoldMemory, Question, QuestionRecord
@@ -28,13 +28,8 @@ _TURNS = (
     (re.compile(r"\balways\b", re.IGNORECASE), "never"),
     (re.compile(r"\b(?:whenever|only when)\b", re.IGNORECASE), "except when"),
 )
-_PAIRS = (
-    ("before", "after"),
-    ("above", "below"),
-    ("more than", "less than"),
-    ("over", "under"),
-    ("at least", "at most"),
-)
+_PAIRS = [pair.split("/") for pair in ("before/after", "above/below", "more than/less than", "over/under")]
+_PAIRS.append(["at least", "at most"])
 _OPPOSITES = (*_PAIRS, *((second, first) for first, second in _PAIRS))
 
 
@@ -56,12 +51,10 @@ def without_detail(gold: GoldMemory) -> str | None:
 def negated(gold: GoldMemory, draw: RandomStream) -> str | None:
     """The text in which the sentence that states the fact says the opposite.
 
-    Either a word is turned (`only` and `always` become `never`, `whenever` becomes `except when`), or a word of the detail
-    (`before` becomes `after`, `above` becomes `below`), or a `never` stands before what is done, or the whole sentence is
-    denied.
+    Either a word is turned (`_TURNS`), or a word of the detail (`_PAIRS`), or a `never` stands before what is done, or the
+    whole sentence is denied.
     """
-    stated = statement(gold)
-    if stated is None:
+    if (stated := statement(gold)) is None:
         return None
     ways = [
         stated[: match.start()] + (word.capitalize() if match[0][0].isupper() else word) + stated[match.end() :]
@@ -102,8 +95,7 @@ def reversed_link(gold: GoldMemory) -> str | None:
     first, last = (span_of(end, gold.text) for end in gold.link)
     if first is None or last is None or max(first[0], last[0]) < min(first[1], last[1]):
         return None
-    (a, b), (c, d) = sorted((first, last))
-    text = gold.text
+    ((a, b), (c, d)), text = sorted((first, last)), gold.text
     swapped = text[:a] + text[c:d] + text[b:c] + text[a:b] + text[d:]
     return swapped[:1].upper() + swapped[1:]
 
@@ -148,19 +140,12 @@ NO_FAULT = "none"
 
 @dataclass(frozen=True, slots=True)
 class PlantedCase:
-    """What a system with one fault did for one question, and the label that this deserves.
+    """What a system with one fault did for one question, and the label that this deserves."""
 
-    Attributes:
-        fault: One of `FAULTS`; `none` for a faithful system, which must pass.
-        record: The question with the memories that came back and the answer.
-        stores: All memories by the name of the store, as `diagnose` takes them.
-        expected: The label of a right judge.
-    """
-
-    fault: str
-    record: QuestionRecord
-    stores: Mapping[str, Sequence[str]]
-    expected: Label
+    fault: str  # one of `FAULTS`; `none` for a faithful system, which must pass
+    record: QuestionRecord  # the question with the memories that came back and the answer
+    stores: Mapping[str, Sequence[str]]  # all memories by the name of the store, as `diagnose` takes them
+    expected: Label  # that of a right judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +165,9 @@ class World:
         dropped: Sequence[str] = (),
         answer: str = "",
     ) -> tuple[QuestionRecord, Mapping[str, Sequence[str]]]:
-        """The record and the store of a system that holds some texts instead of that of a gold memory.
+        """The record and the store of a system that holds, and retrieves, some texts instead of that of a gold memory.
 
-        Args:
-            question: The question.
-            gold: One of its gold memories.
-            instead: What is held, and retrieved, instead of its text.
-            dropped: Further texts that are not held.
-            answer: The answer; the true one by default.
+        Further texts that are not held are `dropped`; the answer is the true one by default.
         """
         gone = {gold.text, *dropped}
         store = [fact.text for fact in self.facts if fact.text not in gone]
@@ -211,25 +191,15 @@ def planted_cases(
     seed: int,
     faults: Mapping[str, tuple[Plant, Label]] | None = None,
 ) -> list[PlantedCase]:
-    """Plant each fault that the config can have into up to n questions, drawn at random.
+    """Plant each fault that the config can have into up to n questions, drawn at random; one store holds all facts.
 
-    Args:
-        config: One of `epbench.memfail.dataset.load.CONFIGS`.
-        questions: Its questions.
-        facts: Its facts, all of which the one store holds.
-        n: The largest number of cases of each fault; fewer where it can be planted into fewer questions.
-        seed: Seed of all draws.
-        faults: The faults, by name; `FAULTS` by default.
-
-    Returns:
-        The cases, fault by fault in their order. Faults of a memory are planted into questions that have no
-        other way to pass, so never into misleading ones.
+    The cases come fault by fault. Faults of a memory are planted into questions that have no other way to pass, so never
+    into misleading ones.
     """
     cases = []
     for fault, (plant, expected) in (faults or FAULTS).items():
         world = World(facts, questions, RandomStream("planted fault", config, fault, seed))
-        planted = _planted(world, fault, plant)
-        for record, stores in (case for case, _ in zip(planted, range(n), strict=False)):
+        for record, stores in islice(_planted(world, fault, plant), n):
             cases.append(PlantedCase(fault, record, stores, expected))
     return cases
 
@@ -242,11 +212,7 @@ def right_answer(question: Question) -> str:
 
 
 def wrong_answer(question: Question, questions: Sequence[Question], draw: RandomStream) -> str | None:
-    """An answer that is certainly wrong; None if the other questions offer none.
-
-    It is another letter, the other decision, the answer to another question with no word in common, or, to a question about
-    somebody unknown, a sentence of the essay that is about somebody else.
-    """
+    """An answer that is certainly wrong; None if the other questions offer none with no word in common."""
     if question.choices:
         true = question.choices.index(question.reference)
         return draw.pick([letter for i, letter in enumerate(LETTERS[: len(question.choices)]) if i != true])
@@ -269,10 +235,6 @@ def _planted(world: World, fault: str, plant: Plant) -> Iterator[Case]:
                 break
 
 
-def _faithful(world: World, question: Question, gold: GoldMemory) -> Case | None:
-    return world.case(question, gold, [gold.text])
-
-
 def absent(world: World, question: Question, gold: GoldMemory) -> Case | None:
     return world.case(question, gold, [])
 
@@ -281,10 +243,6 @@ def unlisted(world: World, question: Question, gold: GoldMemory) -> Case | None:
     """The fact comes back, but the list of all memories does not have it."""
     record, _ = world.case(question, gold, [gold.text])
     return record, world.case(question, gold, [])[1]
-
-
-def _question_stored(world: World, question: Question, gold: GoldMemory) -> Case | None:
-    return world.case(question, gold, [question.query])
 
 
 def _conflated(world: World, question: Question, gold: GoldMemory) -> Case | None:
@@ -302,35 +260,27 @@ def _conflated(world: World, question: Question, gold: GoldMemory) -> Case | Non
 _ABOUT_PEOPLE = ("conditional_facts_easy", "conditional_facts_hard", "persona_retrieval")
 
 
-def _replaced_by(change: Callable[[GoldMemory], str | None]) -> Plant:
+def _replaced_by(change: Callable[[World, Question, GoldMemory], str | None]) -> Plant:
+    """What is held instead of a gold memory."""
+
     def plant(world: World, question: Question, gold: GoldMemory) -> Case | None:
-        text = change(gold)
+        text = change(world, question, gold)
         return world.case(question, gold, [text]) if text else None
 
     return plant
 
 
-def _negated(world: World, question: Question, gold: GoldMemory) -> Case | None:
-    text = negated(gold, world.draw)
-    return world.case(question, gold, [text]) if text else None
-
-
 def not_retrieved(world: World, question: Question, gold: GoldMemory) -> Case | None:
     """Everything is held; of what the question needs one memory does not come back, but one about something else does."""
     record, stores = world.case(question, gold, [gold.text])
-    elsewhere = [
-        fact.text for fact in world.facts if _is_foreign(fact, question, gold) and fact.text not in record.memories
-    ]
+    foreign = [fact.text for fact in world.facts if fact.row != question.row and not _mentions(fact.text, gold)]
+    elsewhere = [text for text in foreign if text not in record.memories]
     if not elsewhere:
         return None
     memories = tuple(world.draw.pick(elsewhere) if text == gold.text else text for text in record.memories)
     others = {memory.text for memory in question.gold}
     kept = tuple(text for text in memories if text in others or not _mentions(text, gold))
     return replace(record, memories=kept), stores
-
-
-def _is_foreign(fact: Fact, question: Question, gold: GoldMemory) -> bool:
-    return fact.row != question.row and not _mentions(fact.text, gold)
 
 
 def _mentions(text: str, gold: GoldMemory) -> bool:
@@ -343,15 +293,15 @@ def _wrong_answer(world: World, question: Question, gold: GoldMemory) -> Case | 
 
 
 FAULTS: Mapping[str, tuple[Plant, Label]] = {
-    NO_FAULT: (_faithful, "correct"),
+    NO_FAULT: (_replaced_by(lambda _world, _question, gold: gold.text), "correct"),
     "fact absent": (absent, "storage_error"),
     "fact not listed": (unlisted, "storage_error"),
-    "question stored": (_question_stored, "storage_error"),
+    "question stored": (_replaced_by(lambda _world, question, _gold: question.query), "storage_error"),
     "people conflated": (_conflated, "storage_error"),
-    "detail dropped": (_replaced_by(without_detail), "summary_error"),
-    "negation turned": (_negated, "summary_error"),
-    "number changed": (_replaced_by(with_other_numbers), "summary_error"),
-    "direction reversed": (_replaced_by(reversed_link), "summary_error"),
+    "detail dropped": (_replaced_by(lambda _world, _question, gold: without_detail(gold)), "summary_error"),
+    "negation turned": (_replaced_by(lambda world, _question, gold: negated(gold, world.draw)), "summary_error"),
+    "number changed": (_replaced_by(lambda _world, _question, gold: with_other_numbers(gold)), "summary_error"),
+    "direction reversed": (_replaced_by(lambda _world, _question, gold: reversed_link(gold)), "summary_error"),
     "wrong fact retrieved": (not_retrieved, "retrieval_error"),
     "answer wrong": (_wrong_answer, "reasoning_error"),
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -81,10 +82,10 @@ def make_passport(
     faulty = [(case, label) for case, label in judged if case.fault != NO_FAULT]
     possible = {fault for case in cases for fault in faults_of(case.record.question.config)}
     of_fault = {fault: [p for p in pairs if p[0].fault == fault] for fault in ALL_FAULTS if fault in possible}
-    of_config: dict[str, list[Judged]] = {}
+    of_config = defaultdict(list)
     for case, label in pairs:
         if case.fault != NO_FAULT:
-            of_config.setdefault(case.record.question.config, []).append((case, label))
+            of_config[case.record.question.config].append((case, label))
     return {
         **about_judge(judge, "judge"),
         "seed": seed,
@@ -109,8 +110,7 @@ def fingerprint_of(cases: Sequence[PlantedCase]) -> str:
     digest = hashlib.sha256()
     for case in cases:
         record = case.record
-        stores = {name: list(store) for name, store in case.stores.items()}
-        key = [case.fault, case.expected, record.question.id, record.k, list(record.memories), record.answer, stores]
+        key = (case.fault, case.expected, record.question.id, record.k, record.memories, record.answer, case.stores)
         digest.update(json.dumps(key).encode())
     return digest.hexdigest()[:16]
 
@@ -194,25 +194,18 @@ _SHOWN = 3  # wrong labels per fault in the page
 
 def passport_table(passport: Passport) -> str:
     """Return the passport in Markdown: by fault, by config, then as a whole."""
-    title = (
-        f"Judge {passport['judge']} ({passport['prompt_hash']}), up to {passport['n']} cases of a fault in each config"
-    )
-    parts = [
-        f"{title}, seed {passport['seed']}, {markdown_text(passport['rows'])}\n",
-        *(table.markdown() for table in _tables(passport)),
-    ]
-    return "\n".join(parts)
+    title = f"Judge {passport['judge']} ({passport['prompt_hash']}), up to {passport['n']} cases of a fault in each"
+    title = f"{title} config, seed {passport['seed']}, {markdown_text(passport['rows'])}\n"
+    return "\n".join([title, *(table.markdown() for table in _tables(passport))])
 
 
 def passport_screen(passport: Passport) -> Table:
     """The same for a screen, a little narrower."""
     rows = []
     for fault in passport["faults"]:
-        interval = None if fault["low"] is None else (fault["low"], fault["high"])
-        noticed = f"{fault['noticed']}/{fault['n']}"
-        rows.append(
-            [fault["fault"], f"{fault['right']}/{fault['n']}", cell(fault["rate"]), interval_cell(interval), noticed]
-        )
+        interval = interval_cell(None if fault["low"] is None else (fault["low"], fault["high"]))
+        right, noticed = (f"{fault[name]}/{fault['n']}" for name in ("right", "noticed"))
+        rows.append([fault["fault"], right, cell(fault["rate"]), interval, noticed])
     for share in SHARES:
         rows.append([share, "", cell(passport[share]), interval_cell(passport[f"{share}_interval"]), ""])
     return Table(["planted fault", "right", "rate", "95 %", "noticed"], rows, sections=[len(passport["faults"]) - 1])
@@ -221,25 +214,12 @@ def passport_screen(passport: Passport) -> Table:
 def passport_page(
     run: Mapping[str, Any], passport: Passport, cases: Sequence[PlantedCase], labels: Sequence[Label]
 ) -> str:
-    """Return the passport as one HTML page.
-
-    Args:
-        run: Content of run.json.
-        passport: Content of passport.json.
-        cases: The planted cases.
-        labels: The label that the judge's verdicts led to for each of them.
-    """
-    about: dict[str, Any] = {
-        name: passport[name]
-        for name in ("judge", "prompt_hash", "setup", "rows", "n", "seed", "planted", "failed")
-        if name in passport
-    }
+    """Return the passport as one HTML page, with the content of run.json, and the label of each planted case."""
+    names = ("judge", "prompt_hash", "setup", "rows", "n", "seed", "planted", "failed")
+    about: dict[str, Any] = {name: passport[name] for name in names if name in passport}
     by_fault, by_config, whole = (table.html() for table in _tables(passport))
-    wrong = Table(
-        ["fault", "question", "expected", "label", "memories that came back", "answer"],
-        _wrong(cases, labels),
-        text_columns=6,
-    )
+    head = ["fault", "question", "expected", "label", "memories that came back", "answer"]
+    wrong = Table(head, _wrong(cases, labels), text_columns=6)
     return page(
         f"Passport of the judge {passport['judge']} for MemFail",
         f"""{pairs(about)}
@@ -259,21 +239,16 @@ Specificity: share of the faithful cases, labelled “none” below, that are co
 
 
 def _tables(passport: Passport) -> list[Table]:
-    faults = [[row["fault"], row["expected"].replace("_", " "), *_numbers(row)] for row in passport["faults"]]
-    configs = [[row["config"], *_numbers(row)] for row in passport["configs"]]
-    whole = [
-        [share, *(cell(value) for value in (passport[share], *(passport[f"{share}_interval"] or (None, None))))]
-        for share in SHARES
-    ]
+    faults = [[row["fault"], row["expected"].replace("_", " ")] for row in passport["faults"]]
+    configs = [[row["config"]] for row in passport["configs"]]
+    for line, row in zip([*faults, *configs], [*passport["faults"], *passport["configs"]], strict=True):
+        line += [cell(row[name]) for name in _NUMBERS]
+    shares = {share: (passport[share], *(passport[f"{share}_interval"] or (None, None))) for share in SHARES}
     return [
         Table(_HEAD, faults, text_columns=2),
         Table(["config: planted faults", *_HEAD[2:]], configs),
-        Table(["share", "value", "from", "to"], whole),
+        Table(["share", "value", "from", "to"], [[share, *map(cell, values)] for share, values in shares.items()]),
     ]
-
-
-def _numbers(row: Mapping[str, Any]) -> list[str]:
-    return [cell(row[name]) for name in _NUMBERS]
 
 
 def _figure(passport: Passport) -> str:

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from epbench.memfail.calibration.faults import (
-    FAULTS,
-    NO_FAULT,
-    Case,
-    Plant,
-    World,
-    absent,
-    not_retrieved,
-    unlisted,
-)
+from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, Case, Plant, World, absent, not_retrieved, unlisted
 from epbench.memfail.dataset.load import GoldMemory, Question
 from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.judging.diagnosis import Label

@@ -9,12 +9,11 @@ from __future__ import annotations
 from epbench.judges.model import name_without_weights
 from epbench.judges.protocol import is_free
 from epbench.memfail.context.requests import ConfigRun, by_store, facts_told, requests_of
-from epbench.memfail.dataset.load import Question, QuestionRecord
+from epbench.memfail.dataset.load import QuestionRecord
 from epbench.memfail.judging.leave_one_out import left_out_checks
 from epbench.memfail.judging.lexical import Check, Judge, every_check
 from epbench.memfail.judging.memories import Memories
 from epbench.memories.between import unrelated
-from epbench.memories.protocol import SystemSpec
 from epbench.models.estimate import estimate
 from epbench.models.protocol import Request
 
@@ -31,9 +30,8 @@ def plan_lines(config: ConfigRun, judge: Judge) -> list[str]:
     if setting.between:
         lines.append(f"{setting.between:,} tokens of unrelated text to tell each store last")
     if system.inner_model:
-        lines.append(
-            f"what {system.name} asks of {system.inner_model} comes on top; a finished run's usage.json tells it"
-        )
+        asked = f"what {system.name} asks of {system.inner_model} comes on top"
+        lines.append(f"{asked}; a finished run's usage.json tells it")
     estimates = {f"reader {model.name}": estimate(requests_in_advance(config), model)}
     if setting.replies:
         turns = [{"role": "user", "content": fact.text} for fact in facts]
@@ -44,8 +42,8 @@ def plan_lines(config: ConfigRun, judge: Judge) -> list[str]:
         lines.append(f"judge {judge_name}: no tokens")
     else:
         checks = checks_in_advance(config)
-        asked = [(question, setting.store_of(question.row)) for question in questions]
-        for pair in left_out_checks(asked, by_store(facts, setting)):
+        with_stores = [(question, setting.store_of(question.row)) for question in questions]
+        for pair in left_out_checks(with_stores, by_store(facts, setting)):
             checks += [check for check in pair if check.memories]
         if judging := judge.plan(checks):
             estimates[f"judge {judge_name}"] = judging
@@ -81,21 +79,12 @@ def _in_advance(config: ConfigRun) -> tuple[list[QuestionRecord], dict[str, Memo
     for question in config.questions:
         store = setting.store_of(question.row)
         for k in setting.ks:
-            memories = _retrieved(held[store], question, k, config.system)
+            memories: tuple[str, ...] = () if empty else held[store]
+            if config.system.knows_gold:
+                memories = tuple(memory.text for memory in question.gold)
+            elif not empty and not config.system.beyond_k:
+                # A search returns other memories for other rows, because equal ones would look like a shared prefix.
+                start = held[store].place_of(question.gold[0].text)
+                memories = (memories[start : start + k] + memories[:start])[:k]
             records.append(QuestionRecord(question, k, store, memories, f"{k}"))
     return records, held
-
-
-def _retrieved(store: Memories, question: Question, k: int, system: SystemSpec) -> tuple[str, ...]:
-    """Return as many memories as will come back.
-
-    A search returns different memories for different rows, because equal ones would look like a shared prefix.
-    """
-    if system.may_be_empty:
-        return ()
-    if system.knows_gold:
-        return tuple(memory.text for memory in question.gold)
-    if system.beyond_k:
-        return store
-    start = store.place_of(question.gold[0].text)
-    return (store[start : start + k] + store[:start])[:k]

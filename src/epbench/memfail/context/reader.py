@@ -35,8 +35,8 @@ _CONDITION = re.compile(
     re.I,
 )
 _DENIAL = re.compile(r"\b(?:no|not|never|without|instead|rather|nobody)\b|n['’]t\b", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+(?:\.\d+)?|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)\b")
 _WRITTEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBER = re.compile(rf"\d+(?:\.\d+)?|\b(?:{'|'.join(_WRITTEN)})\b")
 _BELOW = re.compile(r"\b(?:below|under|drops?|falls?|less|fewer|at most)\b", re.IGNORECASE)
 _ABOVE = re.compile(r"\b(?:above|over|exceeds?|more|rises?|at least|or longer)\b", re.IGNORECASE)
 
@@ -103,31 +103,23 @@ def _decided(notes: Sequence[str], scene: str, asked: str, names: Sequence[str])
     sentences = [sentence for note in notes for sentence in sentences_of(note)]
     if not sentences:
         return NOTHING
-    who = content_of(
-        " ".join(
-            mention for name in names for mention in re.findall(rf"{re.escape(name)}(?: the \w+ \w+)?", scene + asked)
-        )
-    )
-    behaviour = content_of(asked) | who
+    mentions = [re.findall(rf"{re.escape(name)}(?: the \w+ \w+)?", scene + asked) for name in names]
+    behaviour = content_of(asked) | content_of(" ".join(mention for found in mentions for mention in found))
     rule = max(sentences, key=lambda s: (len(content_of(s) & behaviour), bool(_CONDITION.search(s))))
     clauses = [clause for clause in _CONDITION.findall(rule) if content_of(clause) - behaviour]
-    condition = (
-        clauses[0] if clauses else next(note for note in notes if rule in note)
-    )  # the condition may be in another sentence
+    # The condition may be in another sentence.
+    condition = clauses[0] if clauses else next(note for note in notes if rule in note)
     fits = _compared(condition, scene)
     if fits is None:
-        denied = [bool(_denials(text) - _denials(asked)) for text in (condition, scene)]
+        denials = [{word.lower() for word in _DENIAL.findall(text)} for text in (condition, scene, asked)]
+        denied = [bool(found - denials[2]) for found in denials[:2]]
         fits = bool(content_of(condition) & content_of(scene) - behaviour) and denied[0] == denied[1]
     return f"{'Yes' if fits else 'No'} — {rule}"
 
 
-def _denials(text: str) -> set[str]:
-    return {word.lower() for word in _DENIAL.findall(text)}
-
-
 def _compared(condition: str, scene: str) -> bool | None:
     """Whether a number in the scene is within the bounds in the condition; None if either has no number."""
-    bounds, numbers = _numbers(condition), _numbers(scene)
+    bounds, numbers = ([_number(found) for found in _NUMBER.findall(text)] for text in (condition, scene))
     if not bounds or not numbers:
         return None
     if len(bounds) > 1 and not _BELOW.search(condition) and not _ABOVE.search(condition):
@@ -139,6 +131,5 @@ def _compared(condition: str, scene: str) -> bool | None:
     return numbers[0] == bounds[0]
 
 
-def _numbers(text: str) -> list[float]:
-    numbers = _NUMBER.findall(text)
-    return [float(_WRITTEN.index(number) + 1 if number in _WRITTEN else number) for number in numbers]
+def _number(found: str) -> float:
+    return float(_WRITTEN.index(found) + 1 if found in _WRITTEN else found)

@@ -51,28 +51,17 @@ _MAY_HOLD = {"memories": ["memories"], "memory": ["number"], "question": ["memor
 class Prompts:
     """A prompt pack. A prompt is `memories`, a blank line, and `question` or `choice`; or one of these alone, if it has
     `{memories}` itself, which it may in a file of wording.
-
-    Attributes:
-        system: System prompt; may be empty.
-        memories: Frame of everything that was retrieved, with `{memories}`.
-        memory: Frame of each memory, with `{number}` (counted from 1) and `{memory}`.
-        empty: Text that stands for the memories if there are none.
-        question: Frame of a question, with `{question}`.
-        choice: Frame of a multiple-choice question, with `{question}`, which includes its options.
-        reply: Request for a reply to what the user says, with `{history}` and `{message}`.
-        turn: Frame of each turn of the history, with `{speaker}` and `{text}`.
-        history: Frame of a history that has turns, with `{history}`.
     """
 
-    system: str
-    memories: str
-    memory: str
-    empty: str
-    question: str
-    choice: str
-    reply: str
-    turn: str
-    history: str = "{history}"
+    system: str  # may be empty
+    memories: str  # frame of everything that was retrieved, with `{memories}`
+    memory: str  # frame of each memory, with `{number}` (counted from 1) and `{memory}`
+    empty: str  # stands for the memories if there are none
+    question: str  # frame of a question, with `{question}`
+    choice: str  # frame of a multiple-choice question, with `{question}`, which includes its options
+    reply: str  # request for a reply to what the user says, with `{history}` and `{message}`
+    turn: str  # frame of each turn of the history, with `{speaker}` and `{text}`
+    history: str = "{history}"  # frame of a history that has turns, with `{history}`
 
     def ask(self, id_: str, question: Question, memories: Sequence[str], sampling: Sampling) -> Request:
         """Return the request for one question and the memories that were retrieved for it."""
@@ -107,35 +96,21 @@ def load_prompts(source: Source | None = None) -> Prompts:
 
 @dataclass(frozen=True)
 class Setting:
-    """How a config is run.
+    """How a config is run."""
 
-    Attributes:
-        ks: How many memories to ask for. Each number is at least 1 and gives a set of results of its own.
-        isolate: Whether every row has a store of its own. By default all rows share one store.
-        published_query: Whether the memory is asked the whole question, options included, as in the published runs. By
-            default it is asked the stem alone.
-        replies: Whether the reader replies to every turn of the user and its reply is stored too, as in the published
-            runs.
-        units_per_conversation: The largest number of facts that are told in one conversation, at least 1.
-        timeout: Time limit of one call into the memory system, in seconds.
-        seed: Seed of the order in which facts are stored.
-        sampling: How the reader's answers are sampled.
-        memory_limit: Memory limit of the memory system's process, in gigabytes.
-        memory_tokens: The most tokens of memories that the reader is shown for a question; None for any number.
-        between: Tokens of unrelated text that every store is told last, at least 0.
-    """
-
-    ks: tuple[int, ...] = (5,)
-    isolate: bool = False
-    published_query: bool = False
-    replies: bool = False
-    units_per_conversation: int = 1
-    timeout: float = CALL_LIMIT
-    seed: int = 0
-    sampling: Sampling = field(default_factory=Sampling)
-    memory_limit: float = MEMORY_LIMIT
-    memory_tokens: int | None = None
-    between: int = 0
+    ks: tuple[int, ...] = (5,)  # how many memories to ask for, each at least 1, with a set of results of its own
+    isolate: bool = False  # whether every row has a store of its own; by default all rows share one
+    published_query: bool = (
+        False  # whether the memory is asked with the options, as published; by default the stem alone
+    )
+    replies: bool = False  # whether the reader replies to every turn of the user, and this is stored too, as published
+    units_per_conversation: int = 1  # the most facts that are told in one conversation, at least 1
+    timeout: float = CALL_LIMIT  # of one call into the memory system, in seconds
+    seed: int = 0  # of the order in which facts are stored
+    sampling: Sampling = field(default_factory=Sampling)  # of the reader's answers
+    memory_limit: float = MEMORY_LIMIT  # of the memory system's process, in gigabytes
+    memory_tokens: int | None = None  # the most tokens of memories that the reader is shown; None for any number
+    between: int = 0  # tokens of unrelated text that every store is told last, at least 0
 
     @property
     def limits(self) -> Limits:
@@ -167,33 +142,20 @@ class Setting:
 class ConfigRun:
     """One config as it is run.
 
-    Attributes:
-        facts: All facts of the config.
-        questions: The questions to ask.
-        system: The memory system.
-        model: The reader.
-        prompts: Prompt pack of the reader.
-        setting: How the config is run.
-        whole: The questions of the whole run, of which `questions` are a shard, so that its rows are told the same in the
-            same order; None for a run that is no shard.
+    Of the questions of the `whole` run those to ask may be a shard, so that its rows are told the same in the same order.
     """
 
-    facts: Sequence[Fact]
-    questions: Sequence[Question]
+    facts: Sequence[Fact]  # all of the config
+    questions: Sequence[Question]  # those to ask
     system: SystemSpec
-    model: Model
-    prompts: Prompts
+    model: Model  # the reader
+    prompts: Prompts  # of the reader
     setting: Setting
-    whole: Sequence[Question] | None = None
+    whole: Sequence[Question] | None = None  # None for a run that is no shard
 
 
 def asked_of(questions: Sequence[Question], limit: int | None = None, shard: str | None = None) -> list[Question]:
-    """Return the questions of a run, as `subset` chooses them.
-
-    Args:
-        questions: Those of a config.
-        limit: The number of questions of the whole run; None for all.
-        shard: `i/n` for the i-th of n parts, which never divide a row; None for the whole run.
+    """Return the questions of a run, as `subset` chooses them: a number of all, and of these a shard, which divides no row.
 
     Raises:
         BadInput: The limit is below 1, or there is no such shard.
@@ -225,16 +187,9 @@ def gold_of(questions: Sequence[Question], setting: Setting) -> dict[str, list[s
 
 
 def records_of(questions: Sequence[Question], queries: Sequence[Query], recall: Recall) -> list[QuestionRecord]:
-    """Return what came back for each query, still without an answer.
+    """Return a record of what came back for each query, in the same order, still without an answer.
 
-    Args:
-        questions: The questions of the queries.
-        queries: What the memory was asked; see `queries_of`.
-        recall: What it stored and returned.
-
-    Returns:
-        One record for each query, in the same order. It has a failure if nothing came back, or if a gold memory could
-        not be stored.
+    It has a failure if nothing came back, or if a gold memory could not be stored.
     """
     by_id, records = {question.id: question for question in questions}, []
     for query in queries:
@@ -249,11 +204,8 @@ def records_of(questions: Sequence[Question], queries: Sequence[Query], recall: 
 
 def requests_of(records: Sequence[QuestionRecord], prompts: Prompts, sampling: Sampling) -> dict[str, Request]:
     """Return what the reader is asked, by the ids of the records, without those that have failed."""
-    return {
-        record.id: prompts.ask(record.id, record.question, record.memories, sampling)
-        for record in records
-        if record.failure is None
-    }
+    known = [record for record in records if record.failure is None]
+    return {record.id: prompts.ask(record.id, record.question, record.memories, sampling) for record in known}
 
 
 def memory_tokens(records: Sequence[QuestionRecord], model: Model) -> dict[str, Any]:
@@ -301,13 +253,7 @@ def by_store(facts: Sequence[Fact], setting: Setting) -> dict[str, list[Fact]]:
 
 
 def told_in(folder: Path, config: ConfigRun, progress: Progress) -> list[Conversation]:
-    """Return what the system is told in a run; the reader is asked for replies that the journal does not have.
-
-    Args:
-        folder: Folder of the run; replies are journaled in its replies.jsonl.
-        config: What is stored, and how.
-        progress: Shows a progress bar.
-    """
+    """Return what the system is told in a run; the reader is asked for replies that replies.jsonl of the folder lacks."""
     setting = config.setting
     conversations = conversations_of(facts_told(config.facts, config.whole or config.questions, setting), setting)
     if config.whole and setting.isolate:
@@ -321,11 +267,15 @@ def conversations_of(facts: Sequence[Fact], setting: Setting) -> list[Conversati
     in_row = {row: iter([*members]) for row, members in groupby(facts, attrgetter("row"))}
     shuffled = RandomStream("storage order", setting.seed).sample(facts, len(facts))
     shuffled = [next(in_row[fact.row]) if fact.in_order else fact for fact in shuffled]
-    return [
-        Conversation(f"{number}", store, tuple(fact.id for fact in group), _turns(group, number))
-        for store, members in by_store(shuffled, setting).items()
-        for number, group in enumerate(_packed(members, setting.units_per_conversation))
-    ]
+    conversations = []
+    for store, members in by_store(shuffled, setting).items():
+        for number, group in enumerate(_packed(members, setting.units_per_conversation)):
+            begin = FIRST + number * BETWEEN_CONVERSATIONS
+            times = [(begin + i * 2 * BETWEEN_TURNS).isoformat() for i in range(len(group))]
+            told = zip(group, times, strict=True)
+            turns = tuple({"role": "user", "content": fact.text, "timestamp": time} for fact, time in told)
+            conversations.append(Conversation(f"{number}", store, tuple(fact.id for fact in group), turns))
+    return conversations
 
 
 def _packed(facts: Sequence[Fact], capacity: int) -> list[list[Fact]]:
@@ -344,32 +294,17 @@ def _packed(facts: Sequence[Fact], capacity: int) -> list[list[Fact]]:
     return groups
 
 
-def _turns(group: Sequence[Fact], number: int) -> tuple[dict[str, str], ...]:
-    begin = FIRST + number * BETWEEN_CONVERSATIONS
-    return tuple(
-        {"role": "user", "content": fact.text, "timestamp": (begin + i * 2 * BETWEEN_TURNS).isoformat()}
-        for i, fact in enumerate(group)
-    )
-
-
 def _with_replies(
     path: Path, conversations: Sequence[Conversation], config: ConfigRun, progress: Progress
 ) -> list[Conversation]:
-    """Add a reply after each turn of the user; if a reply fails, its conversation is marked as failed.
-
-    The reader sees the earlier turns and no memories.
-    """
+    """Add a reply of the reader, who sees no memories, after each turn of the user; one that fails fails its conversation."""
     grown = [replace(conversation, turns=()) for conversation in conversations]
     for round_ in range(max((len(conversation.turns) for conversation in conversations), default=0)):
-        requests = {
-            place: config.prompts.reply_to(
-                f"{whole.store}/{whole.id}/{round_}",
-                (*grown[place].turns, whole.turns[round_]),
-                config.setting.sampling,
-            )
-            for place, whole in enumerate(conversations)
-            if round_ < len(whole.turns) and grown[place].failure is None
-        }
+        requests = {}
+        for place, whole in enumerate(conversations):
+            if round_ < len(whole.turns) and grown[place].failure is None:
+                id_, turns = f"{whole.store}/{whole.id}/{round_}", (*grown[place].turns, whole.turns[round_])
+                requests[place] = config.prompts.reply_to(id_, turns, config.setting.sampling)
         ask(path, list(requests.values()), config.model, progress, "replies")
         journal = read_journal(path)
         for place, request in requests.items():

@@ -17,41 +17,19 @@ _MOST = 8  # items of a list that a cell of a table shows
 
 
 def made_card(command: str, configs: Sequence[Config], report: Report, harder: bool = False) -> Card:
-    """Return the card of rows from templates.
-
-    Args:
-        command: The command that makes them.
-        configs: The configs of the dataset.
-        report: The report of `validate`.
-        harder: Whether the rows are the harder ones.
-    """
+    """Return the card of rows from templates that a command makes; `report` is that of `validate`."""
     return _card(command, configs, report, harder=harder)
 
 
 def generated_card(command: str, configs: Sequence[Config], report: Report, generation: Mapping[str, Any]) -> Card:
-    """Return the card of rows that a language model wrote.
-
-    Args:
-        command: The command that asks for them.
-        configs: The configs of the dataset.
-        report: The report of `validate`.
-        generation: The content of `generation.json`.
-    """
+    """Return the card of rows that a language model wrote; `generation` is the content of `generation.json`."""
     return _card(command, configs, report, generation=generation)
 
 
 def released_card(
     command: str, source: str, digests: Mapping[str, str], configs: Sequence[Config], report: Report
 ) -> Card:
-    """Return the card of converted published rows.
-
-    Args:
-        command: The command that converts them.
-        source: Where the rows come from, in words.
-        digests: SHA-256 of the file of each config.
-        configs: The configs of the dataset.
-        report: The report of `validate`.
-    """
+    """Return the card of converted published rows from a source, in words, with the SHA-256 of the file of each config."""
     return _card(command, configs, report, source=source, digests=digests)
 
 

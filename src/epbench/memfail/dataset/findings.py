@@ -67,17 +67,9 @@ def validate(tables: Mapping[str, Sequence[Row]], count_tokens: Callable[[str], 
 
 
 def floor_of(findings: Findings) -> float:
-    """Return the share of questions, from 0 to 1, that can be answered without any memory.
-
-    It is reached by the best constant answer or by always abstaining.
-    """
-    floors = (
-        "always_the_same_answer",
-        "right_with_an_empty_memory",
-        "always_the_same_letter",
-        "always_the_longest_option",
-    )
-    return max((findings[name] for name in floors if name in findings), default=0.0)
+    """Return the share of questions, 0 to 1, that the best constant answer, or always abstaining, gets right without memory."""
+    floors = "always_the_same_answer right_with_an_empty_memory always_the_same_letter always_the_longest_option"
+    return max((findings[name] for name in floors.split() if name in findings), default=0.0)
 
 
 def condition_types() -> Sequence[str]:
@@ -89,7 +81,7 @@ def _common(config: str, rows: Sequence[Row], count_tokens: Callable[[str], int]
     facts, questions = facts_to_store(config, rows), questions_of(config, rows)
     lengths = [len(fact.text.split()) for fact in facts]
     largest, near = overlaps([fact.text for fact in facts])
-    findings: Findings = {
+    return {
         "rows": len(rows),
         "units": len(facts),
         "questions": len(questions),
@@ -98,10 +90,8 @@ def _common(config: str, rows: Sequence[Row], count_tokens: Callable[[str], int]
         "repeated_questions": len(questions) - len({question.text for question in questions}),
         "largest_overlap": round(largest, 3),
         "near_duplicate_pairs": near,
+        **({"tokens_per_row": _tokens_per_row(config, rows, count_tokens)} if count_tokens else {}),
     }
-    if count_tokens:
-        findings["tokens_per_row"] = _tokens_per_row(config, rows, count_tokens)
-    return findings
 
 
 def _tokens_per_row(config: str, rows: Sequence[Row], count_tokens: Callable[[str], int]) -> dict[str, float]:
@@ -140,11 +130,7 @@ def _conditional(config: str, rows: Sequence[Row]) -> Findings:
 
 
 def _coexisting(config: str, rows: Sequence[Row]) -> Findings:
-    stored = [
-        (row, name, fact)
-        for row in rows
-        for name, fact in zip(row["preferences"], row["preference_facts"], strict=True)
-    ]
+    stored = [(row, *of) for row in rows for of in zip(row["preferences"], row["preference_facts"], strict=True)]
     used = Counter(name.lower() for row in rows for name in row["preferences"])
     return {
         "rows_by_size": _counts(len(row["preferences"]) for row in rows),
@@ -164,11 +150,7 @@ def _coexisting(config: str, rows: Sequence[Row]) -> Findings:
 
 
 def _persona(config: str, rows: Sequence[Row]) -> Findings:
-    asked = [
-        (row, question, essays)
-        for row in rows
-        for question, essays in zip(row["questions"], row["n_essays_of_asked_name"], strict=True)
-    ]
+    asked = [(row, *of) for row in rows for of in zip(row["questions"], row["n_essays_of_asked_name"], strict=True)]
     direct = [(row, question, essays) for row, question, essays in asked if not question["is_misleading"]]
     misleading = [essays for _, question, essays in asked if question["is_misleading"]]
     return {
@@ -197,12 +179,7 @@ def _long_hop(config: str, rows: Sequence[Row]) -> Findings:
     longest = sum(max(of_row, key=len) == row["ground_truth_answer"] for row, of_row in zip(rows, options, strict=True))
     letters = Counter(row["correct_choice"] for row in rows)
     answers = [row["ground_truth_answer"].lower() for row in rows]
-    wrong = {
-        option.lower()
-        for answer, of_row in zip(answers, options, strict=True)
-        for option in of_row
-        if option.lower() != answer
-    }
+    wrong = {o.lower() for answer, of in zip(answers, options, strict=True) for o in of if o.lower() != answer}
     return {
         "rows_by_hops": _counts(row["hop_count"] for row in rows),
         "facts_by_hops": _counts(row["hop_count"] for row in rows for _ in facts_of(row)),
@@ -215,7 +192,7 @@ def _long_hop(config: str, rows: Sequence[Row]) -> Findings:
         "later_anchor_in_stem": _ids(
             rows, lambda row: any(stands_literally_in(a, row["stem"]) for a in chain_of(row)[1:])
         ),
-        "anchors_not_in_all_their_facts": _ids(rows, lambda row: not _anchors_in_facts(row)),
+        "anchors_not_in_all_their_facts": _ids(rows, _lacks_an_anchor),
         "anchors_of_several_chains": {anchor: n for anchor, n in used.most_common() if n > 1},
         "true_answers_that_are_wrong_elsewhere": len(wrong.intersection(answers)),
     }
@@ -227,10 +204,10 @@ def _names_one_person(row: Row) -> bool:
     return bool(set.intersection(*names))
 
 
-def _anchors_in_facts(row: Row) -> bool:
-    """Whether every anchor appears in the one or two facts next to it (Appendix B.6)."""
+def _lacks_an_anchor(row: Row) -> bool:
+    """Whether an anchor is not in one of the one or two facts next to it (Appendix B.6)."""
     links = zip(pairwise(chain_of(row)), facts_of(row), strict=True)
-    return all(anchor.lower() in fact.lower() for link, fact in links for anchor in link)
+    return any(anchor.lower() not in fact.lower() for link, fact in links for anchor in link)
 
 
 def _revision(config: str, rows: Sequence[Row]) -> Findings:
@@ -248,15 +225,7 @@ def _revision(config: str, rows: Sequence[Row]) -> Findings:
         "value_in_question": _ids(
             rows, lambda row: any(stands_in(value, q["text"]) for q, _ in _asked(row) for value in values_of(row))
         ),
-        "value_not_told": _ids(
-            rows,
-            lambda row: any(
-                not stands_in(row["facts"][i]["first"], said["text"])
-                for said in row["statements"]
-                for i in said["facts"]
-                if said["act"] == "tells"
-            ),
-        ),
+        "value_not_told": _ids(rows, _leaves_a_value_out),
         "value_leaks": _ids(rows, lambda row: any(leaks(row))),
         "values_that_share_words": _ids(rows, _shares_words),
     }
@@ -264,6 +233,11 @@ def _revision(config: str, rows: Sequence[Row]) -> Findings:
 
 def _asked(row: Row) -> list[tuple[Row, Row]]:
     return [(question, row["facts"][question["fact"]]) for question in row["questions"]]
+
+
+def _leaves_a_value_out(row: Row) -> bool:
+    told = [(said["text"], i) for said in row["statements"] if said["act"] == "tells" for i in said["facts"]]
+    return not all(stands_in(row["facts"][i]["first"], text) for text, i in told)
 
 
 def _shares_words(row: Row) -> bool:

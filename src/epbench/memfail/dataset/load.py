@@ -121,23 +121,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRecord:
-    """What a system did for one question at one k.
-
-    Attributes:
-        question: The question that was asked.
-        k: Number of memories that were asked for.
-        store: Name of the store that was asked: the row's id if every row has a store of its own, otherwise empty.
-        memories: The memories that came back, best first.
-        answer: The answer of the reader, who saw these memories.
-        failure: Why there is no answer; None if there is one.
-    """
+    """What a system did for one question at one k."""
 
     question: Question
-    k: int
-    store: str
-    memories: tuple[str, ...] = ()
-    answer: str = ""
-    failure: str | None = None
+    k: int  # number of memories that were asked for
+    store: str  # name of the store: the row's id if every row has a store of its own, otherwise empty
+    memories: tuple[str, ...] = ()  # those that came back, best first
+    answer: str = ""  # that of the reader, who saw these memories
+    failure: str | None = None  # why there is no answer; None if there is one
 
     @property
     def id(self) -> str:
@@ -146,17 +137,9 @@ class QuestionRecord:
 
 
 def facts_to_store(config: str, rows: Sequence[Row]) -> list[Fact]:
-    """Return everything that is stored for a config, in the order of the rows.
-
-    Args:
-        config: One of `epbench.memfail.dataset.load.CONFIGS`.
-        rows: Completed rows, as the dataset holds them.
-    """
-    return [
-        Fact(f"{row['id']}/{number}", row["id"], text, in_order=config == REVISION)
-        for row in rows
-        for number, text in enumerate(_texts(config, row))
-    ]
+    """Return everything that is stored for a config, in the order of its completed rows."""
+    texts = [(row["id"], number, text) for row in rows for number, text in enumerate(_texts(config, row))]
+    return [Fact(f"{row}/{number}", row, text, in_order=config == REVISION) for row, number, text in texts]
 
 
 def questions_of(config: str, rows: Sequence[Row]) -> list[Question]:
@@ -167,22 +150,16 @@ def questions_of(config: str, rows: Sequence[Row]) -> list[Question]:
 
 def _row_question(config: str, row: Row, gold: Iterable[GoldMemory], group: str, about: Mapping[str, str]) -> Question:
     """The only question of a row, which is asked as it stands."""
-    text = row["question"]
-    return Question(
-        row["id"], config, row["id"], "", text, text, tuple(gold), row["ground_truth_answer"], group=group, about=about
-    )
+    id_, text, truth = row["id"], row["question"], row["ground_truth_answer"]
+    return Question(id_, config, id_, "", text, text, tuple(gold), truth, group=group, about=about)
 
 
 def _texts(config: str, row: Row) -> Sequence[str]:
-    if config == "coexisting_facts":
-        facts: list[str] = row["preference_facts"]
-        return facts
     if config == "long_hop":
         return facts_of(row)
     if config == REVISION:
         return [said["text"] for said in row["statements"]]
-    essay: list[str] = row["entity_facts"]
-    return essay
+    return list(row["preference_facts" if config == "coexisting_facts" else "entity_facts"])
 
 
 def _gold(config: str, row: Row, number: int, link: tuple[str, ...], detail: tuple[str, ...] = ()) -> GoldMemory:
@@ -190,16 +167,8 @@ def _gold(config: str, row: Row, number: int, link: tuple[str, ...], detail: tup
 
 
 def _conditional(config: str, row: Row) -> Iterator[Question]:
-    names = (
-        "entity",
-        "entity_category",
-        "behavior",
-        "condition_type",
-        "condition",
-        "question_context",
-        "condition_met",
-    )
-    about = {name: row[name] for name in names} | {"answer_polarity": row["answer_polarity"] or ""}
+    names = "entity entity_category behavior condition_type condition question_context condition_met"
+    about = {name: row[name] for name in names.split()} | {"answer_polarity": row["answer_polarity"] or ""}
     gold = _gold(config, row, 0, (row["entity"], row["behavior"]), (row["condition"],))
     yield _row_question(config, row, [gold], row["condition_met"], about)
 

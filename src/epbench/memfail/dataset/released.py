@@ -6,10 +6,10 @@ Lists are JSON, and quoted cells may span several lines. Paper: Section 4 and Ap
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from epbench.errors import BadInput, RunFailed
 from epbench.files.csv_tables import read_csv
@@ -27,42 +27,35 @@ _QUESTION_FIELDS: dict[str, tuple[type, ...]] = {
 
 
 def read_config(path: Path, config: str) -> list[Row]:
-    """Return the rows of a config with the published columns, lists as lists and absent cells as None.
-
-    Args:
-        path: The CSV file, in UTF-8.
-        config: One of `epbench.memfail.dataset.load.CONFIGS`; it determines the expected columns and counts.
+    """Return the rows of a config, a CSV file in UTF-8, with the published columns: lists as lists, absent cells as None.
 
     Raises:
         BadInput: A cell is wrong. The message names the file, the row (0 is the first below the header), the field, what
             was expected and what was found.
     """
-    typed = _TYPED.get(config, _conditional)
     rows: list[Row] = []
     first_at: dict[tuple[str, ...], int] = {}
     for number, found_cells in enumerate(read_csv(path, PUBLISHED_COLUMNS[config])):
         cells = {column: found_cells[column] for column in PUBLISHED_COLUMNS[config]}
         where = _Where(path, number)
-        row = typed(cells, where)
-        identity = (cells["id"],) if "id" in cells else tuple(cells.values())
-        same = first_at.setdefault(identity, number)
+        rows.append(_TYPED.get(config, _conditional)(cells, where))
+        same = first_at.setdefault((cells["id"],) if "id" in cells else tuple(cells.values()), number)
         if same != number:
             field, content = ("id", shown(cells["id"])) if "id" in cells else ("all", "the cells")
             raise where.error(field, f"{content} of row {same} again", "distinct rows")
-        rows.append(row)
     if not rows:
         raise BadInput(f"{path}: expected rows below the header, got none")
     return rows
 
 
-class _Where:
+class _Where(NamedTuple):
     """The file and row that messages name."""
 
-    def __init__(self, path: Path, number: int) -> None:
-        self._row = f"{path}, row {number}"
+    path: Path
+    number: int
 
     def error(self, field: str, found: str, expected: str) -> BadInput:
-        return BadInput(f"{self._row}, field {field!r}: expected {expected}, got {found}")
+        return BadInput(f"{self.path}, row {self.number}, field {field!r}: expected {expected}, got {found}")
 
 
 def _filled(cells: dict[str, str], where: _Where, *columns: str) -> Row:
@@ -88,9 +81,8 @@ def _texts(cells: dict[str, str], where: _Where, column: str, low: int, high: in
         if not isinstance(text, str) or not text.strip():
             raise where.error(column, f"the item {shown(text)}", "non-empty strings")
     if not low <= len(value) <= high:
-        raise where.error(
-            column, f"{len(value)}", f"{low} item{'s' * (low > 1)}" if low == high else f"{low} to {high} items"
-        )
+        expected = f"{low} item{'s' * (low > 1)}" if low == high else f"{low} to {high} items"
+        raise where.error(column, f"{len(value)}", expected)
     return value
 
 
@@ -156,10 +148,9 @@ def _long_hop(cells: dict[str, str], where: _Where) -> Row:
     for columns, n in ((FACTS, hops + 1), (CHAIN, hops + 2)):
         for i, column in enumerate(columns):
             if (row[column] is not None) != (i < n):
-                content = "text" if row[column] else "an empty cell"
-                raise where.error(
-                    column, content, f"text in only the first {n} of {', '.join(columns)} with {hops} hops"
-                )
+                content, listed_columns = "text" if row[column] else "an empty cell", ", ".join(columns)
+                expected = f"text in only the first {n} of {listed_columns} with {hops} hops"
+                raise where.error(column, content, expected)
     _one_of(row, where, "correct_choice", LETTERS)
     right = row[f"choice_{row['correct_choice'].lower()}"]
     if right != row["ground_truth_answer"]:
@@ -190,70 +181,49 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where published rows were found.
+    """Where published rows were found."""
 
-    Attributes:
-        name: How a dataset card names this source.
-        folder: The folder that holds the CSV files, at any depth.
-    """
-
-    name: str
-    folder: Path
+    name: str  # how a dataset card calls it
+    folder: Path  # holds the CSV files, at any depth
 
 
 def open_source(source: str) -> Source:
-    """Find the published files.
-
-    Args:
-        source: `hub`, or a folder such as a checkout of the reference repository.
+    """Find the published files on the Hub (`hub`), or in a folder such as a checkout of the reference repository.
 
     Raises:
         BadInput: The source is neither.
         RunFailed: The Hub cannot be reached or refuses the download.
     """
-    if source == "hub":
-        return _download()
     folder = Path(source)
-    if not folder.is_dir():
-        raise BadInput(f"source: expected hub or a folder, got {source!r}")
-    return Source(f"the folder `{folder.resolve().name}`", folder)
-
-
-def _download() -> Source:
+    if source != "hub":
+        if not folder.is_dir():
+            raise BadInput(f"source: expected hub or a folder, got {source!r}")
+        return Source(f"the folder `{folder.resolve().name}`", folder)
     from huggingface_hub import snapshot_download
 
     try:
         folder = Path(snapshot_download(HUB_DATASET, repo_type="dataset", allow_patterns="*.csv"))
     except Exception as error:  # the Hub's client raises its own, the HTTP library's and the system's errors
-        raise RunFailed(
-            f"{HUB_DATASET} could not be downloaded from the Hub: {error}; without a network, use a local folder of it"
-        ) from None
+        told = f"{HUB_DATASET} could not be downloaded from the Hub: {error}"
+        raise RunFailed(f"{told}; without a network, use a local folder of it") from None
     return Source(f"`{HUB_DATASET}` on the Hub, revision `{folder.name}`", folder)
 
 
 def file_of(source: Source, config: str) -> Path:
-    """Return the CSV file of a config.
-
-    It has the published name, or is the only CSV file in a folder named after the config.
+    """Return the CSV file of a config: it has the published name, or is the only one in a folder named after the config.
 
     Raises:
         BadInput: There is no such file, or more than one.
     """
     name = _FILES[config]
-    files = _files(source.folder, name) or _files(source.folder, f"{config}/*.csv")
+    named, others = (sorted(filter(Path.is_file, source.folder.rglob(p))) for p in (name, f"{config}/*.csv"))
+    files = named or others
     if len(files) != 1:
-        raise BadInput(f"{source.folder}, config {config!r}: expected one file {name}, got {_listed(files)}")
+        got = ", ".join(map(str, files)) or "nothing"
+        raise BadInput(f"{source.folder}, config {config!r}: expected one file {name}, got {got}")
     return files[0]
-
-
-def _files(folder: Path, pattern: str) -> list[Path]:
-    return sorted(path for path in folder.rglob(pattern) if path.is_file())
 
 
 def digest_of(path: Path) -> str:
     """Return the SHA-256 of a file, as the card shows it."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _listed(paths: Sequence[Path]) -> str:
-    return ", ".join(map(str, paths)) or "nothing"

@@ -1,14 +1,10 @@
 """The config `revision`: what a user says of three people, and which of it is corrected, withdrawn, restated or told again.
 
-It is ours: the paper on MemFail has no such task and reports no number for it. A row has ten facts about five topics, each
-with a fate. All that is said of them is said in an order that matters: everything is told first, then corrected or restated,
-then withdrawn, and one withdrawn fact is told again. Whatever is withdrawn has a neighbour that must survive: the same topic
-of the other person, or another topic of the same one. The third person has nothing in common with what is withdrawn: how
-often this fact is lost says how often facts are lost anyway.
-
-Of twelve questions, six ask for what holds now, two for what was said before it was corrected, and four for what was
-withdrawn. A question does not tell whether its fact was withdrawn. So neither the last value said, nor the first, nor saying
-that nothing is known answers more than half of them.
+It is ours: the paper on MemFail has no such task. Of ten facts about five topics everything is told first, then corrected or
+restated, then withdrawn, and one withdrawn fact is told again. Whatever is withdrawn has a neighbour that must survive: the
+same topic of the other person, or another topic of the same one. How often the third person's fact is lost says how often
+facts are lost anyway. Neither the last value said, nor the first, nor saying that nothing is known answers more than half of
+the twelve questions, which do not tell whether their fact was withdrawn.
 """
 
 from __future__ import annotations
@@ -99,16 +95,10 @@ def revision_row(
     questions: Sequence[str],
     unknown: Sequence[str],
 ) -> dict[str, Any]:
-    """Return a row.
+    """Return a row about three people and five topics.
 
-    Args:
-        subjects: The names of the three people.
-        topics: The five topics, in a word or two each.
-        values: What is told of each fact first.
-        new: What it is corrected to, by number of the fact.
-        statements: What the user says, in its order.
-        questions: The questions, in the order of `asked`.
-        unknown: For each fact, what a right answer says if it was withdrawn.
+    Of each fact are given what is told first, what it is corrected to, by its number, and what a right answer says if it was
+    withdrawn. What the user says comes in its order, and the questions in that of `asked`.
     """
     facts = [
         {
@@ -141,8 +131,7 @@ def revision_row(
 
 def place_of(row: Mapping[str, Any], act: Act, number: int) -> int:
     """Return which statement of a row does this to a fact, by its place from 0."""
-    places = [i for i, said in enumerate(row["statements"]) if said["act"] == act and number in said["facts"]]
-    return places[-1]
+    return [i for i, said in enumerate(row["statements"]) if said["act"] == act and number in said["facts"]][-1]
 
 
 def values_of(row: Mapping[str, Any]) -> list[str]:
@@ -153,13 +142,6 @@ def values_of(row: Mapping[str, Any]) -> list[str]:
 def leaks(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield each value that a message names although it does not tell it, such as a withdrawal that says what it is about."""
     for said in row["statements"]:
-        may = {
-            value
-            for number in said["facts"]
-            if said["act"] not in ("withdraws", "talks")
-            for value in (
-                row["facts"][number]["first"],
-                row["facts"][number]["now" if said["act"] != "tells" else "first"],
-            )
-        }
+        told = [row["facts"][number] for number in said["facts"] if said["act"] not in ("withdraws", "talks")]
+        may = {fact[when] for fact in told for when in ("first", "now" if said["act"] != "tells" else "first")}
         yield from (value for value in values_of(row) if value not in may and stands_in(value, said["text"]))

@@ -50,12 +50,7 @@ _ID_PREFIX = {
 
 
 def complete(config: str, rows: Sequence[Row]) -> list[Row]:
-    """Add ids and our own columns to rows that have the published columns.
-
-    Args:
-        config: One of `epbench.memfail.dataset.load.CONFIGS`.
-        rows: All rows that are stored together, with lists as lists and absent cells as None.
-    """
+    """Add ids and our own columns to all rows that are stored together, with lists as lists and absent cells as None."""
     prefix = _ID_PREFIX.get(config)
     numbered = [row if prefix is None else {"id": f"{prefix}-{i:03}", **row} for i, row in enumerate(rows)]
     if config == "persona_retrieval":
@@ -74,17 +69,11 @@ def polarity(answer: str) -> str | None:
 
 
 def _persona(rows: Sequence[Row]) -> list[Row]:
-    essays = Counter(row["entity"] for row in rows)
-    return [
-        row
-        | {
-            "n_essays_of_entity": essays[row["entity"]],
-            "n_essays_of_asked_name": [
-                essays[question["distractor"] or row["entity"]] for question in row["questions"]
-            ],
-        }
-        for row in rows
-    ]
+    essays, completed = Counter(row["entity"] for row in rows), []
+    for row in rows:
+        asked = [essays[question["distractor"] or row["entity"]] for question in row["questions"]]
+        completed.append(row | {"n_essays_of_entity": essays[row["entity"]], "n_essays_of_asked_name": asked})
+    return completed
 
 
 def _long_hop(rows: Sequence[Row]) -> list[Row]:
@@ -92,14 +81,8 @@ def _long_hop(rows: Sequence[Row]) -> list[Row]:
     completed = []
     for row in rows:
         letters = [letter for letter in LETTERS if row[f"choice_{letter.lower()}"].lower() in stored]
-        completed.append(
-            row
-            | {
-                "stem": row["graded_question"].split(OPTIONS_MARK)[0],
-                "n_options_in_facts": len(letters),
-                "option_leak": letters == [row["correct_choice"]],
-            }
-        )
+        stem, leak = row["graded_question"].split(OPTIONS_MARK)[0], letters == [row["correct_choice"]]
+        completed.append(row | {"stem": stem, "n_options_in_facts": len(letters), "option_leak": leak})
     return completed
 
 

@@ -39,12 +39,7 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = {
 
 
 def shortcuts(config: str, rows: Sequence[Row]) -> dict[str, float]:
-    """Return the score of each shortcut, from 0 to 1, by its name in `RULES`.
-
-    Args:
-        config: One of `epbench.memfail.dataset.load.CONFIGS`.
-        rows: Completed rows, all stored together.
-    """
+    """Return the score of each shortcut, 0 to 1, by its name in `RULES`, on completed rows that are stored together."""
     scores = {"word_overlap": _OVERLAP.get(config, _conditional)(config, rows), "bm25_at_5": _bm25(config, rows)}
     if config == REVISION:
         scores |= _constant(rows)
@@ -55,13 +50,12 @@ def shortcuts(config: str, rows: Sequence[Row]) -> dict[str, float]:
 
 def _conditional(config: str, rows: Sequence[Row]) -> float:
     """Say yes where the situation of the question has at least a third of the words of the condition, without the name."""
-    return fmean(_fits(row) == (row["answer_polarity"] == "yes") for row in rows)
-
-
-def _fits(row: Row) -> bool:
-    condition = content_of(row["condition"]) - content_of(row["entity"])
-    shared = condition & content_of(row["question_context"])
-    return bool(shared) and len(shared) >= len(condition) / 3
+    right = []
+    for row in rows:
+        condition = content_of(row["condition"]) - content_of(row["entity"])
+        shared = condition & content_of(row["question_context"])
+        right.append((bool(shared) and len(shared) >= len(condition) / 3) == (row["answer_polarity"] == "yes"))
+    return fmean(right)
 
 
 def _coexisting(config: str, rows: Sequence[Row]) -> float:
@@ -122,12 +116,11 @@ def _revision(config: str, rows: Sequence[Row]) -> float:
 def _constant(rows: Sequence[Row]) -> dict[str, float]:
     """What answering each question of `revision` in one way gets right, whatever became of the fact."""
     asked = [(question, row["facts"][question["fact"]]) for row in rows for question in row["questions"]]
-    truths = [question["ground_truth_answer"] for question, _ in asked]
     return {
         "last_value": fmean(
-            (fact["now"] or fact["first"]) == truth for (_, fact), truth in zip(asked, truths, strict=True)
+            (fact["now"] or fact["first"]) == question["ground_truth_answer"] for question, fact in asked
         ),
-        "first_value": fmean(fact["first"] == truth for (_, fact), truth in zip(asked, truths, strict=True)),
+        "first_value": fmean(fact["first"] == question["ground_truth_answer"] for question, fact in asked),
         "never_known": fmean(question["kind"] == "forgotten" for question, _ in asked),
     }
 
@@ -140,10 +133,7 @@ def _option_in_a_fact(row: Row, facts: Sequence[str]) -> float:
 
 
 def _bm25(config: str, rows: Sequence[Row]) -> float:
-    """Return the share of questions whose gold texts are all among the first `K` that BM25 finds for the question.
-
-    Misleading questions are left out: they have none to find.
-    """
+    """The share of questions whose gold texts are all among the first `K` that BM25 finds; misleading ones have none."""
     facts = facts_to_store(config, rows)
     questions = [question for question in questions_of(config, rows) if question.kind != "misleading"]
     hit_lists = Bm25([fact.text for fact in facts]).search([question.query for question in questions], K)

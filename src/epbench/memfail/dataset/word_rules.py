@@ -111,8 +111,7 @@ def decision_of(answer: str) -> Literal["yes", "no"] | None:
     """
     marks = list(_ANSWER_MARK.finditer(answer))
     for part in ([answer[marks[-1].end() :]] if marks else []) + [answer]:
-        match = _DECISION.search(part)
-        if match:
+        if match := _DECISION.search(part):
             return "yes" if match[1].lower() == "yes" else "no"
     return None
 
@@ -154,17 +153,12 @@ def stands_literally_in(part: str, text: str) -> bool:
 
 
 def overlaps(texts: Sequence[str]) -> tuple[float, int]:
-    """Compare all pairs of texts by the Jaccard index of their word trigrams.
-
-    Returns:
-        The largest index, from 0 to 1, and the number of pairs that reach `NEAR_DUPLICATE`.
-    """
+    """Return the largest Jaccard index, 0 to 1, of the word trigrams of two texts, and how many pairs are near duplicates."""
     import numpy as np
     from scipy.sparse import csr_array
 
-    trigrams = [
-        set(zip(words, words[1:], words[2:], strict=False)) for words in (text.lower().split() for text in texts)
-    ]
+    words_by_text = [text.lower().split() for text in texts]
+    trigrams = [set(zip(words, words[1:], words[2:], strict=False)) for words in words_by_text]
     numbers: dict[tuple[str, ...], int] = {}
     columns = [numbers.setdefault(trigram, len(numbers)) for of_text in trigrams for trigram in of_text]
     sizes = np.array([len(of_text) for of_text in trigrams])

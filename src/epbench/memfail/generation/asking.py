@@ -24,7 +24,7 @@ from epbench.memfail.generation.specs import batches
 from epbench.memfail.generation.words import Duplicates, quoted
 from epbench.models.json_replies import last_object_with, number_of
 from epbench.models.protocol import Model, Request, Sampling
-from epbench.progress import Progress
+from epbench.progress import Progress, no_progress
 from epbench.runs.replies import replies_to
 
 OWN = packaged("epbench.memfail", "memfail_generation.toml")
@@ -32,16 +32,10 @@ OWN = packaged("epbench.memfail", "memfail_generation.toml")
 
 @dataclass(frozen=True, slots=True)
 class GenerationPrompts:
-    """A pack; comments in our file say what each text is for.
+    """A pack; comments in our file say what each text is for. Steps ask about `{specs}`, for chains with the `{known}` ones."""
 
-    Attributes:
-        system: The system message; may be empty.
-        repair: Follows a prompt whose last reply had `{problems}`.
-        conditional_datapoint, …: What is asked in each step, about `{specs}`; for chains with the `{known}` ones.
-    """
-
-    system: str
-    repair: str
+    system: str  # may be empty
+    repair: str  # follows a prompt whose last reply had `{problems}`
     conditional_datapoint: str
     easy_essay: str
     hard_essay: str
@@ -70,25 +64,20 @@ REPLIES = "replies.jsonl"
 TEMPERATURE = 1.0  # a reply that failed must be followed by a different one
 
 
-class Labelled(Protocol):
-    """What a row is to be about, or is; `label` is how reports name it."""
+class Spec(Protocol):
+    """What a row is to be about: `number` is unique in its step, and `label` is how reports name it."""
+
+    @property
+    def number(self) -> int: ...
 
     @property
     def label(self) -> str: ...
 
 
-class Spec(Labelled, Protocol):
-    """What a row is to be about; `number` is unique in its step."""
-
-    @property
-    def number(self) -> int: ...
-
-
-L = TypeVar("L", bound=Labelled)
 S = TypeVar("S", bound=Spec)
 Item = dict[str, Any]
-Check = Callable[[S, Item], str | None]
-"""Returns what is wrong with a row, in words that a model can act on; None if nothing is. Its name is the check's name."""
+Fault = tuple[str, str]
+"""The name of a check that a row fails, and what is wrong with the row, in words that a model can act on."""
 
 TEXT: Item = {"type": "string"}
 TEXTS: Item = {"type": "array", "items": TEXT}
@@ -103,60 +92,41 @@ def object_of(fields: Mapping[str, Any]) -> Item:
 class Step(Generic[S]):
     """One kind of request.
 
-    Attributes:
-        name: How messages and reports name it.
-        batch: Rows per request.
-        prompt: Makes the prompt from the specs as JSON.
-        fields: JSON schemas of what a row of the reply has, besides `row_id`.
-        shown: A spec as the model sees it, besides `row_id`.
-        counts: Checks that the others rely on, such as the number of facts; if one fails, the others are not made.
-        checks: All other checks of a row.
-        stand_in: A row of usual length, for an estimate.
+    `faults` yields what is wrong with a row of the right form, once for each check. What other checks rely on, such as the
+    number of facts, comes first; if that is wrong, the others are not made.
     """
 
-    name: str
-    batch: int
-    prompt: Callable[[str], str]
-    fields: Mapping[str, Any]
-    shown: Callable[[S], Item]
-    counts: Sequence[Check[S]]
-    checks: Sequence[Check[S]]
-    stand_in: Callable[[S], Item]
+    name: str  # how messages and reports name it
+    batch: int  # rows per request
+    prompt: Callable[..., str]  # makes the prompt from the `specs` as JSON
+    fields: Mapping[str, Any]  # JSON schemas of what a row of the reply has, besides `row_id`
+    shown: Callable[[S], Item]  # a spec as the model sees it, besides `row_id`
+    faults: Callable[[S, Item], Iterator[Fault]]
+    stand_in: Callable[[S], Item]  # a row of usual length, for an estimate
 
     @property
     def schema(self) -> Item:
         rows = {"type": "array", "items": object_of({"row_id": {"type": "integer"}, **self.fields})}
         return object_of({"rows": rows})
 
-    def problems(self, spec: S, row: Item) -> Iterator[tuple[str, str]]:
-        """Yield the name of each check that a row fails, with the reason."""
+    def problems(self, spec: S, row: Item | None) -> list[Fault]:
+        """Return every check that a row fails."""
+        if row is None:
+            return [("row_present", "this row is missing from the reply")]
         misfit = misfit_of({name: row.get(name) for name in self.fields}, object_of(self.fields))
-        if misfit:
-            yield "fields", misfit
-            return
-        failed = [(check.__name__, reason) for check in self.counts if (reason := check(spec, row))]
-        yield from failed or [(check.__name__, reason) for check in self.checks if (reason := check(spec, row))]
+        return [("fields", misfit)] if misfit else list(self.faults(spec, row))
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """A row that failed a check.
-
-    Attributes:
-        check: Name of the check.
-        step: What was asked, or done with the rows.
-        row: Label of the row's spec.
-        reason: What was wrong.
-        attempt: Which try it was, 1 to 3; 0 for a check of rows that the model is not asked for again.
-        dropped: Whether the row is lost.
-    """
+    """A row that failed a check."""
 
     check: str
-    step: str
-    row: str
+    step: str  # what was asked, or done with the rows
+    row: str  # the label of its spec
     reason: str
-    attempt: int
-    dropped: bool
+    attempt: int  # which try it was, 1 to 3; 0 for a check of rows that the model is not asked for again
+    dropped: bool  # whether the row is lost
 
 
 @dataclass
@@ -171,17 +141,12 @@ class Log:
         self.rejections.append(Rejection(check, step, row, reason, 0, True))
 
     def without_alike(
-        self,
-        step: str,
-        rows: Sequence[L],
-        threshold: float,
-        texts_of: Callable[[L], Sequence[str]],
-        what: str,
-    ) -> list[L]:
-        """Return the rows without those that have a text like one of an earlier row; these are noted as dropped."""
+        self, step: str, rows: Sequence[S], threshold: float, texts: Mapping[int, Sequence[str]], what: str
+    ) -> list[S]:
+        """Return the rows without those whose texts, by number, have one like an earlier row's; these are noted as dropped."""
         seen, kept = Duplicates(threshold), []
         for row in rows:
-            if like := seen.like(texts_of(row), row.label):
+            if like := seen.like(texts[row.number], row.label):
                 self.drop("duplicate", step, row.label, f"{what} {like}")
             else:
                 kept.append(row)
@@ -191,26 +156,16 @@ class Log:
         """Note how many rows a step had and kept; several turns of one step are added up."""
         counts = next((counts for counts in self.counts if counts["step"] == step), None)
         if counts is None:
-            self.counts.append({"step": step, "before": before, "after": after})
-        else:
-            counts["before"], counts["after"] = counts["before"] + before, counts["after"] + after
+            self.counts.append(counts := {"step": step, "before": 0, "after": 0})
+        counts |= {"before": counts["before"] + before, "after": counts["after"] + after}
 
 
 class Asker:
-    """Asks a model, in a folder that holds its replies."""
+    """Asks a model, in a folder that holds its replies, open for this process alone; not every endpoint respects the seed."""
 
     def __init__(
         self, model: Model, folder: Path, prompts: GenerationPrompts, *, seed: int, max_tokens: int, progress: Progress
     ) -> None:
-        """
-        Args:
-            model: The model that writes.
-            folder: The folder of the journal, open for this process alone.
-            prompts: The prompt pack.
-            seed: The seed of the model's sampling; not every endpoint respects it.
-            max_tokens: The largest number of tokens of a reply.
-            progress: Shows how many replies there are.
-        """
         self.model, self.prompts, self.log = model, prompts, Log()
         self.paid: dict[str, Record] = {}
         self._folder, self._progress = folder, progress
@@ -236,28 +191,32 @@ class Asker:
         self.log.count(step.name, len(specs), len(rows))
         return {spec.number: rows[spec.number] for spec in specs if spec.number in rows}
 
+    def written(
+        self, step: Step[S], specs: Sequence[S], texts: str, threshold: float, text_of: Callable[[Item], str], what: str
+    ) -> list[tuple[S, Item]]:
+        """Return the specs with the rows that passed all checks, without those that are like an earlier one in a text."""
+        accepted = self.accepted(step, specs)
+        passed, without = [spec for spec in specs if spec.number in accepted], f"{texts} without near duplicates"
+        compared = {number: [text_of(row)] for number, row in accepted.items()}
+        kept = self.log.without_alike(without, passed, threshold, compared, what)
+        self.log.count(without, len(passed), len(kept))
+        return [(spec, accepted[spec.number]) for spec in kept]
+
     def request(self, batch: _Batch[Any], attempt: int) -> Request:
         """Return the request for the open rows of a batch; a later one includes what was wrong with them."""
         specs = [{"row_id": spec.number, **batch.step.shown(spec)} for spec in batch.open]
-        prompt = batch.step.prompt(json.dumps(specs, ensure_ascii=False, indent=1))
+        prompt = batch.step.prompt(specs=json.dumps(specs, ensure_ascii=False, indent=1))
         if batch.faults:
             prompt += "\n\n" + self.prompts.repair.format(problems="\n".join(f"- {fault}" for fault in batch.faults))
-        return Request(
-            id=f"{batch.step.name}, batch {batch.number}",
-            system=self.prompts.system,
-            context="",
-            question=prompt,
-            sampling=self._sampling,
-            repeat=attempt,
-            schema=batch.step.schema,
-        )
+        id_, system = f"{batch.step.name}, batch {batch.number}", self.prompts.system
+        return Request(id_, system, "", prompt, self._sampling, repeat=attempt, schema=batch.step.schema)
 
 
 class Planner(Asker):
     """Makes the requests of the first tries without asking, as if every row passed."""
 
     def __init__(self, model: Model, prompts: GenerationPrompts, *, seed: int, max_tokens: int) -> None:
-        super().__init__(model, Path(), prompts, seed=seed, max_tokens=max_tokens, progress=_never)
+        super().__init__(model, Path(), prompts, seed=seed, max_tokens=max_tokens, progress=no_progress)
         self.requests: list[Request] = []
 
     def accepted(self, step: Step[S], specs: Sequence[S]) -> dict[int, Item]:
@@ -265,10 +224,6 @@ class Planner(Asker):
         all_batches = [_Batch(step, number, members) for number, members in enumerate(batches(specs, step.batch))]
         self.requests += [self.request(batch, 0) for batch in all_batches]
         return {spec.number: step.stand_in(spec) for spec in specs}
-
-
-def _never(*_: object) -> Any:
-    raise AssertionError("an estimate asks nothing")
 
 
 class _Batch(Generic[S]):
@@ -284,26 +239,19 @@ class _Batch(Generic[S]):
         rows, whole = _rows_of(record)
         self.faults, failed = [whole[1]] if whole else [], []
         for spec in self.open:
-            problems = [whole] if whole else self._problems(spec, rows.get(spec.number))
+            problems = [whole] if whole else self.step.problems(spec, rows.get(spec.number))
             if not problems:
                 self.rows[spec.number] = rows[spec.number]
                 continue
             failed.append(spec)
             for check, reason in problems:
-                log.rejections.append(
-                    Rejection(check, self.step.name, spec.label, reason, attempt + 1, attempt + 1 == TRIES)
-                )
-                if not whole:
-                    self.faults.append(f"row_id {spec.number}: {reason}")
+                made = Rejection(check, self.step.name, spec.label, reason, attempt + 1, attempt + 1 == TRIES)
+                log.rejections.append(made)
+                self.faults += [] if whole else [f"row_id {spec.number}: {reason}"]
         self.open = failed
 
-    def _problems(self, spec: S, row: Item | None) -> list[tuple[str, str]]:
-        if row is None:
-            return [("row_present", "this row is missing from the reply")]
-        return list(self.step.problems(spec, row))
 
-
-def _rows_of(record: Record) -> tuple[dict[int, Item], tuple[str, str] | None]:
+def _rows_of(record: Record) -> tuple[dict[int, Item], Fault | None]:
     """(the rows of a reply by number, None), or ({}, the check that the whole reply fails and the reason)."""
     if record.get("failure") is not None:
         return {}, ("reply_ended", str(record["failure"]))
@@ -326,17 +274,13 @@ def misfit_of(value: object, schema: Mapping[str, Any], where: str = "") -> str 
 
     Endpoints that cannot hold a model to a schema return whatever the model writes.
     """
-    place = where or "the row"
-    if schema["type"] == "string":
-        filled = isinstance(value, str) and bool(value.strip(" ."))
-        return None if filled else f"{place}: expected a text, found {quoted(str(value))}"
-    if schema["type"] == "array":
-        if not isinstance(value, list):
-            return f"{place}: expected a list, found {quoted(str(value))}"
-        misfits = (misfit_of(item, schema["items"], f"{where}[{i}]") for i, item in enumerate(value))
-        return next((misfit for misfit in misfits if misfit), None)
-    if not isinstance(value, dict):
-        return f"{place}: expected an object, found {quoted(str(value))}"
-    fields = schema["properties"].items()
-    misfits = (misfit_of(value.get(name), field_schema, f"{where}.{name}".strip(".")) for name, field_schema in fields)
-    return next((misfit for misfit in misfits if misfit), None)
+    parts: list[tuple[object, Item, str]] = []
+    if isinstance(value, list) and schema["type"] == "array":
+        parts = [(item, schema["items"], f"{where}[{i}]") for i, item in enumerate(value)]
+    elif isinstance(value, dict) and schema["type"] == "object":
+        named = schema["properties"].items()
+        parts = [(value.get(name), part, f"{where}.{name}".strip(".")) for name, part in named]
+    elif schema["type"] != "string" or not isinstance(value, str) or not value.strip(" ."):
+        expected = {"string": "a text", "array": "a list", "object": "an object"}[schema["type"]]
+        return f"{where or 'the row'}: expected {expected}, found {quoted(str(value))}"
+    return next((misfit for part in parts if (misfit := misfit_of(*part))), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -38,13 +39,7 @@ def replies_folder(out: Path, model: str) -> Path:
 
 
 def generate(asker: Asker, configs: Sequence[str], n: int, seed: int) -> dict[str, list[Row]]:
-    """Return the completed rows of each config, at most n.
-
-    Args:
-        asker: Asks the model; its log then tells what happened to each row.
-        configs: Some of `epbench.memfail.dataset.load.KNOWN`.
-        n: Number of rows to ask for.
-        seed: Seed of the specs.
+    """Return the completed rows of some of the `KNOWN` configs, at most n of each; the asker's log tells what became of each.
 
     Raises:
         BadInput: n does not fit a config, or no row of a config is left.
@@ -54,12 +49,8 @@ def generate(asker: Asker, configs: Sequence[str], n: int, seed: int) -> dict[st
     drawn: dict[str, list[Row]] = {}
     if conditional := [config for config in configs if config in (EASY, HARD)]:
         drawn |= conditional_rows(asker, conditional, n, seed)
-    one_by_one = {
-        "coexisting_facts": coexisting_rows,
-        "persona_retrieval": persona_rows,
-        "long_hop": long_hop_rows,
-        REVISION: revision_rows,
-    }
+    one_by_one = {"coexisting_facts": coexisting_rows, "persona_retrieval": persona_rows, "long_hop": long_hop_rows}
+    one_by_one |= {REVISION: revision_rows}
     drawn |= {config: rows_of(asker, n, seed) for config, rows_of in one_by_one.items() if config in configs}
     empty = [config for config in configs if not drawn[config]]
     if empty and not isinstance(asker, Planner):
@@ -109,29 +100,17 @@ def plan_lines(estimated: Estimate) -> list[str]:
 
 
 def about(asker: Asker, tables: Mapping[str, Sequence[Row]], n: int, seed: int, report: Report) -> dict[str, Any]:
-    """Return the content of `generation.json`.
-
-    Args:
-        asker: What was asked, with its log.
-        tables: The rows that are left.
-        n: Number of rows that were asked for.
-        seed: Seed of the specs.
-        report: The validation report of the rows.
-    """
-    usage = token_usage(asker.paid.values())
+    """Return the content of `generation.json`, from the rows that are left of n, and the validation report on them."""
+    usage, versions = token_usage(asker.paid.values()), {"python": platform.python_version()}
+    for package in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
     dropped = {rejection.row for rejection in asker.log.rejections if rejection.dropped}
     audits = {row for row in dropped if row.startswith("audit ")}
     by_check: dict[str, list[dict[str, Any]]] = {}
-    for rejection in asker.log.rejections:
-        by_check.setdefault(rejection.check, []).append(
-            {
-                "row": rejection.row,
-                "step": rejection.step,
-                "try": rejection.attempt,
-                "reason": rejection.reason,
-                "dropped": rejection.dropped,
-            }
-        )
+    for found in asker.log.rejections:
+        told = {"row": found.row, "step": found.step, "try": found.attempt, "reason": found.reason}
+        by_check.setdefault(found.check, []).append(told | {"dropped": found.dropped})
     return {
         "model": asker.model.name,
         **weights_of(asker.model),
@@ -140,7 +119,7 @@ def about(asker: Asker, tables: Mapping[str, Sequence[Row]], n: int, seed: int, 
         "rows_asked_for": n,
         "rows": {config: len(rows) for config, rows in tables.items()},
         "temperature": TEMPERATURE,
-        "versions": {"python": platform.python_version(), **_versions()},
+        "versions": versions,
         "prompt_hash": fingerprint_of(asker.prompts),
         "requests": usage["requests"],
         "tokens": {"in": usage["prefilled"] + usage["saved"], "out": usage["generated"]},
@@ -171,13 +150,3 @@ _SHOULD_BE_NONE = """
     only_the_true_option_in_any_fact later_anchor_in_stem anchors_not_in_all_their_facts
     names_in_several_revision_rows subject_not_in_question value_in_question value_not_told value_leaks values_that_share_words
 """.split()
-
-
-def _versions() -> dict[str, str]:
-    versions = {}
-    for package in _PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return versions

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from epbench.draws import RandomStream
 from epbench.memfail.dataset.schema import Row, long_hop_row
 from epbench.memfail.dataset.word_rules import normalised, sentences
-from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, GenerationPrompts, Item, Step, object_of
+from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, Fault, GenerationPrompts, Item, Step, object_of
 from epbench.memfail.generation.specs import HOPS, ChainSpec, batches, chain_specs, option_orders, targets
 from epbench.memfail.generation.words import FACT, literally_in, names_in, quoted, stand_in
 
@@ -26,16 +27,14 @@ CANDIDATES = 20  # that the model chooses four wrong options from
 
 def long_hop_rows(asker: Asker, n: int, seed: int) -> list[Row]:
     """Return at most n rows, with 1, 2 and 3 hops as equally often as the surviving chains allow."""
-    chains = _written(asker, n)
-    chains = _audited(asker, chains)
-    step = "chains without near duplicates"
-    kept = asker.log.without_alike(step, chains, FACT, lambda chain: chain.facts, "one of its facts is like one of")
+    chains, step = _audited(asker, _written(asker, n)), "chains without near duplicates"
+    facts = {chain.number: chain.facts for chain in chains}
+    kept = asker.log.without_alike(step, chains, FACT, facts, "one of its facts is like one of")
     asker.log.count(step, len(chains), len(kept))
     chosen, options = _with_options(asker, kept, n, seed)
-    orders = option_orders(len(chosen), seed)
     rows = []
-    for number, (chain, order) in enumerate(zip(chosen, orders, strict=True)):
-        listed = [*options[chain.spec.number], chain.anchors[-1]]
+    for number, (chain, order) in enumerate(zip(chosen, option_orders(len(chosen), seed), strict=True)):
+        listed = [*options[chain.number], chain.anchors[-1]]
         id_ = f"longhop-{chain.spec.hops}hop-{number:03}"
         rows.append(long_hop_row(id_, chain.facts, chain.anchors, chain.question, [listed[i] for i in order]))
     return rows
@@ -47,18 +46,10 @@ def chain_step(prompts: GenerationPrompts, known: Sequence[Chain]) -> Step[Chain
     return Step(
         name="chains",
         batch=BATCH,
-        prompt=lambda specs: prompts.long_hop_chain.format(specs=specs, known="\n".join(lines) or "  (none yet)"),
+        prompt=partial(prompts.long_hop_chain.format, known="\n".join(lines) or "  (none yet)"),
         fields={"anchors": TEXTS, "facts": TEXTS, "question": TEXT},
         shown=lambda spec: {"hops": spec.hops, "statements": spec.hops + 1, "anchors": spec.hops + 2},
-        counts=(facts_have_their_number, anchors_have_their_number),
-        checks=(
-            facts_are_short,
-            anchors_stand_in_their_facts,
-            anchors_stand_nowhere_else,
-            facts_stand_alone,
-            question_has_first_anchor,
-            question_has_no_later_anchor,
-        ),
+        faults=_chain_faults,
         stand_in=lambda spec: {
             "anchors": [stand_in(f"{spec.label}a{i}", 3) for i in range(spec.hops + 2)],
             "facts": [stand_in(f"{spec.label}f{i}", 12) for i in range(spec.hops + 1)],
@@ -72,11 +63,10 @@ def audit_step(prompts: GenerationPrompts) -> Step[Window]:
     return Step(
         name="audits",
         batch=1,
-        prompt=lambda specs: prompts.long_hop_audit.format(specs=specs),
+        prompt=prompts.long_hop_audit.format,
         fields={"to_drop": {"type": "array", "items": object_of({"id": TEXT, "reason": TEXT})}},
         shown=lambda window: {"chains": [{"id": chain.label, "facts": [*chain.facts]} for chain in window.chains]},
-        counts=(),
-        checks=(audit_names_its_chains,),
+        faults=_audit_faults,
         stand_in=lambda window: {"to_drop": []},
     )
 
@@ -86,7 +76,7 @@ def options_step(prompts: GenerationPrompts) -> Step[OptionsSpec]:
     return Step(
         name="options",
         batch=1,
-        prompt=lambda specs: prompts.long_hop_options.format(specs=specs),
+        prompt=prompts.long_hop_options.format,
         fields={"options": TEXTS},
         shown=lambda spec: {
             "facts": [*spec.chain.facts],
@@ -94,8 +84,7 @@ def options_step(prompts: GenerationPrompts) -> Step[OptionsSpec]:
             "answer": spec.chain.anchors[-1],
             "candidates": [*spec.candidates],
         },
-        counts=(options_have_their_number,),
-        checks=(options_are_candidates, options_are_wrong, options_stand_in_no_fact_of_chain),
+        faults=_options_faults,
         stand_in=lambda spec: {"options": [*spec.candidates[:OPTIONS]]},
     )
 
@@ -107,13 +96,10 @@ def _written(asker: Asker, n: int) -> list[Chain]:
     for turn in range(max(map(len, by_hops.values()))):
         specs = [spec for of_hops in by_hops.values() for spec in (of_hops[turn] if turn < len(of_hops) else [])]
         rows = asker.accepted(chain_step(asker.prompts, chains), specs)
-        chains += [_chain(spec, rows[spec.number]) for spec in specs if spec.number in rows]
+        for spec, row in [(spec, rows[spec.number]) for spec in specs if spec.number in rows]:
+            facts, anchors = (tuple(text.strip() for text in row[name]) for name in ("facts", "anchors"))
+            chains.append(Chain(spec, facts, anchors, row["question"].strip()))
     return chains
-
-
-def _chain(spec: ChainSpec, row: Item) -> Chain:
-    facts, anchors = ([text.strip() for text in row[name]] for name in ("facts", "anchors"))
-    return Chain(spec, tuple(facts), tuple(anchors), row["question"].strip())
 
 
 def _audited(asker: Asker, chains: list[Chain]) -> list[Chain]:
@@ -144,16 +130,15 @@ def _audit(asker: Asker, windows: Sequence[Window]) -> list[Chain]:
 
 
 def _with_options(asker: Asker, chains: Sequence[Chain], n: int, seed: int) -> tuple[list[Chain], dict[int, list[str]]]:
-    """Return the first chains of each number of hops, up to the targets, and their wrong options by number.
-
-    A chain without options gives way to a spare one. It takes its facts along, so chains that had its end as an option
-    are asked about again, until all options stand in stored facts.
-    """
+    """Return the first chains of each number of hops, up to the targets, and their wrong options by number."""
+    # A chain without options gives way to a spare one. It takes its facts along, so chains that had its end as an option
+    # are asked about again, until all options stand in stored facts.
     left, options = list(chains), dict[int, list[str]]()
     while True:
-        chosen = _first_of_each(left, n)
+        of_hops = {hops: [chain for chain in left if chain.spec.hops == hops] for hops in HOPS}
+        chosen = [chain for hops, most in targets(n).items() for chain in of_hops[hops][:most]]
         ends = {chain.anchors[-1] for chain in chosen}
-        waiting = [chain for chain in chosen if not ends.issuperset(options.get(chain.spec.number, ["?"]))]
+        waiting = [chain for chain in chosen if not ends.issuperset(options.get(chain.number, ["?"]))]
         if not waiting:
             asker.log.count("chains up to the targets", len(chains), len(chosen))
             return chosen, options
@@ -163,7 +148,7 @@ def _with_options(asker: Asker, chains: Sequence[Chain], n: int, seed: int) -> t
             listed = {normalised(candidate): candidate for candidate in spec.candidates}  # spelled as in the facts
             if row := accepted.get(spec.number):
                 options[spec.number] = [listed[normalised(option)] for option in row["options"]]
-        left = [chain for chain in left if chain not in waiting or chain.spec.number in accepted]
+        left = [chain for chain in left if chain not in waiting or chain.number in accepted]
 
 
 def _options_spec(asker: Asker, chain: Chain, stored: Sequence[Chain], seed: int) -> OptionsSpec | None:
@@ -181,14 +166,6 @@ def _options_spec(asker: Asker, chain: Chain, stored: Sequence[Chain], seed: int
     return OptionsSpec(chain, tuple(stream.sample([*fitting.values()], CANDIDATES)))
 
 
-def _first_of_each(chains: Sequence[Chain], n: int) -> list[Chain]:
-    return [
-        chain
-        for hops, most in targets(n).items()
-        for chain in [chain for chain in chains if chain.spec.hops == hops][:most]
-    ]
-
-
 OPTIONS = 4
 MOST_WORDS = 20  # of a fact; the model is told 16
 _PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|himself|herself)\b", re.IGNORECASE)
@@ -196,19 +173,16 @@ _PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|himself|herself)\b", re.IGNOR
 
 @dataclass(frozen=True)
 class Chain:
-    """A chain that passed its own checks.
-
-    Attributes:
-        spec: What was asked for.
-        facts: The statements.
-        anchors: One more than statements.
-        question: The stem of the question.
-    """
+    """A chain that passed its own checks."""
 
     spec: ChainSpec
     facts: tuple[str, ...]
-    anchors: tuple[str, ...]
-    question: str
+    anchors: tuple[str, ...]  # one more than facts
+    question: str  # its stem
+
+    @property
+    def number(self) -> int:
+        return self.spec.number
 
     @property
     def label(self) -> str:
@@ -243,108 +217,72 @@ class OptionsSpec:
 
     @property
     def number(self) -> int:
-        return self.chain.spec.number
+        return self.chain.number
 
     @property
     def label(self) -> str:
         return self.chain.label
 
 
-def facts_have_their_number(spec: ChainSpec, row: Item) -> str | None:
-    """A chain with K hops has K + 1 facts."""
-    n = len([fact for fact in row["facts"] if fact.strip()])
-    return None if n == len(row["facts"]) == spec.hops + 1 else f"expected {spec.hops + 1} facts, found {n}"
-
-
-def anchors_have_their_number(spec: ChainSpec, row: Item) -> str | None:
-    """A chain with K hops has K + 2 different anchors."""
-    n = len({normalised(anchor) for anchor in row["anchors"]} - {""})
-    if n == len(row["anchors"]) == spec.hops + 2:
-        return None
-    return f"expected {spec.hops + 2} different anchors, found {n} in {len(row['anchors'])}"
-
-
-def facts_are_short(spec: ChainSpec, row: Item) -> str | None:
-    """Each fact is one sentence of at most 20 words."""
-    for fact in row["facts"]:
+def _chain_faults(spec: ChainSpec, row: Item) -> Iterator[Fault]:
+    facts, anchors, question = row["facts"], row["anchors"], normalised(row["question"])
+    n_facts, n_anchors = len([fact for fact in facts if fact.strip()]), len({*map(normalised, anchors)} - {""})
+    if not n_facts == len(facts) == spec.hops + 1:
+        yield "facts_have_their_number", f"expected {spec.hops + 1} facts, found {n_facts}"
+    if not n_anchors == len(anchors) == spec.hops + 2:
+        told = f"expected {spec.hops + 2} different anchors, found {n_anchors} in {len(anchors)}"
+        yield "anchors_have_their_number", told
+    if not (n_facts == len(facts) == spec.hops + 1 and n_anchors == len(anchors) == spec.hops + 2):
+        return
+    for fact in facts:
         if len(sentences(fact)) != 1 or len(fact.split()) > MOST_WORDS:
-            return f"expected one sentence of at most {MOST_WORDS} words, found {quoted(fact)}"
-    return None
-
-
-def anchors_stand_in_their_facts(spec: ChainSpec, row: Item) -> str | None:
-    """Every anchor stands literally in each of the facts that border on it."""
-    for number, (link, fact) in enumerate(zip(pairwise(row["anchors"]), row["facts"], strict=True), 1):
-        for anchor in link:
-            if not literally_in(anchor, fact):
-                return f"fact {number} does not contain the anchor {anchor!r}: {quoted(fact)}"
-    return None
-
-
-def anchors_stand_nowhere_else(spec: ChainSpec, row: Item) -> str | None:
-    """No anchor but the first stands in a fact that does not border on it."""
-    for i, anchor in enumerate(row["anchors"][1:], 1):
-        for number, fact in enumerate(row["facts"]):
-            if number not in (i - 1, i) and literally_in(anchor, fact):
-                return f"the anchor {anchor!r} also stands in fact {number + 1}: {quoted(fact)}"
-    return None
-
-
-def facts_stand_alone(spec: ChainSpec, row: Item) -> str | None:
-    """A fact with `he` or `she` names the person itself."""
-    for fact in row["facts"]:
+            yield "facts_are_short", f"expected one sentence of at most {MOST_WORDS} words, found {quoted(fact)}"
+            break
+    links = [(i, a, fact) for i, (link, fact) in enumerate(zip(pairwise(anchors), facts, strict=True), 1) for a in link]
+    for number, anchor, fact in links:
+        if not literally_in(anchor, fact):
+            told = f"fact {number} does not contain the anchor {anchor!r}: {quoted(fact)}"
+            yield "anchors_stand_in_their_facts", told
+            break
+    apart = [(a, i, fact) for at, a in enumerate(anchors[1:]) for i, fact in enumerate(facts) if i not in (at, at + 1)]
+    for anchor, i, fact in apart:
+        if literally_in(anchor, fact):
+            told = f"the anchor {anchor!r} also stands in fact {i + 1}: {quoted(fact)}"
+            yield "anchors_stand_nowhere_else", told
+            break
+    head, named = anchors[0], anchors[0][:1].isupper()
+    for fact in facts:
         pronoun = _PRONOUN.search(fact)
-        head = row["anchors"][0]
-        if pronoun and not (literally_in(head, fact) and head[:1].isupper()) and not names_in(fact) - {"I"}:
-            return f"nobody is named for {pronoun[0]!r}: {quoted(fact)}"
-    return None
+        if pronoun and not (literally_in(head, fact) and named) and not names_in(fact) - {"I"}:
+            yield "facts_stand_alone", f"nobody is named for {pronoun[0]!r}: {quoted(fact)}"
+            break
+    # The last word of the first anchor is enough: `eating apples` for `eat apples`.
+    last = next((word for word in reversed(normalised(head).split()) if len(word) >= 3), None)
+    if normalised(head) not in question and last not in question.split():
+        yield "question_has_first_anchor", f"the question does not contain the first anchor {head!r}"
+    if given := [anchor for anchor in anchors[1:] if normalised(anchor) in question]:
+        yield "question_has_no_later_anchor", f"the question gives the anchor {given[0]!r} away"
 
 
-def question_has_first_anchor(spec: ChainSpec, row: Item) -> str | None:
-    """The question has the first anchor, or at least its last word (`eating apples` for `eat apples`)."""
-    head, question = normalised(row["anchors"][0]), normalised(row["question"])
-    last = next((word for word in reversed(head.split()) if len(word) >= 3), None)
-    if head in question or (last and last in question.split()):
-        return None
-    return f"the question does not contain the first anchor {row['anchors'][0]!r}"
+def _audit_faults(window: Window, row: Item) -> Iterator[Fault]:
+    known = {chain.label for chain in window.chains}
+    if unknown := [drop["id"] for drop in row["to_drop"] if drop["id"] not in known]:
+        yield "audit_names_its_chains", f"there is no chain {unknown[0]!r}"
 
 
-def question_has_no_later_anchor(spec: ChainSpec, row: Item) -> str | None:
-    """The question gives away neither the way nor the answer."""
-    named = [anchor for anchor in row["anchors"][1:] if normalised(anchor) in normalised(row["question"])]
-    return f"the question gives the anchor {named[0]!r} away" if named else None
-
-
-def audit_names_its_chains(spec: Window, row: Item) -> str | None:
-    """The audit drops only chains that it was shown."""
-    known = {chain.label for chain in spec.chains}
-    unknown = [drop["id"] for drop in row["to_drop"] if drop["id"] not in known]
-    return f"there is no chain {unknown[0]!r}" if unknown else None
-
-
-def options_have_their_number(spec: OptionsSpec, row: Item) -> str | None:
-    """There are four different wrong options."""
-    n = len({normalised(option) for option in row["options"]} - {""})
-    return None if n == len(row["options"]) == OPTIONS else f"expected {OPTIONS} different options, found {n}"
-
-
-def options_are_candidates(spec: OptionsSpec, row: Item) -> str | None:
+def _options_faults(spec: OptionsSpec, row: Item) -> Iterator[Fault]:
     """All wrong options are ends of other chains, so that all options stand in stored facts, and none stands out."""
-    listed = {normalised(candidate) for candidate in spec.candidates}
-    others = [option for option in row["options"] if normalised(option) not in listed]
-    return f"{others[0]!r} is none of the candidates" if others else None
-
-
-def options_are_wrong(spec: OptionsSpec, row: Item) -> str | None:
-    """No wrong option contains the true answer, or is contained in it."""
-    alike = [option for option in row["options"] if overlap(option, spec.chain.anchors[-1])]
-    return f"{alike[0]!r} is too close to the true answer" if alike else None
-
-
-def options_stand_in_no_fact_of_chain(spec: OptionsSpec, row: Item) -> str | None:
-    """No wrong option stands in a fact of the chain itself."""
-    stated = [option for option in row["options"] if stands_in_chain(option, spec.chain)]
-    return f"{stated[0]!r} stands in a fact of the chain" if stated else None
+    options, listed = row["options"], {normalised(candidate) for candidate in spec.candidates}
+    n = len({normalised(option) for option in options} - {""})
+    if not n == len(options) == OPTIONS:
+        yield "options_have_their_number", f"expected {OPTIONS} different options, found {n}"
+        return
+    if others := [option for option in options if normalised(option) not in listed]:
+        yield "options_are_candidates", f"{others[0]!r} is none of the candidates"
+    if alike := [option for option in options if overlap(option, spec.chain.anchors[-1])]:
+        yield "options_are_wrong", f"{alike[0]!r} is too close to the true answer"
+    if stated := [option for option in options if stands_in_chain(option, spec.chain)]:
+        yield "options_stand_in_no_fact_of_chain", f"{stated[0]!r} stands in a fact of the chain"
 
 
 def people_are_disjoint(chains: Sequence[Chain]) -> Iterator[tuple[int, str]]:

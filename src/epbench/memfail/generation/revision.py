@@ -6,12 +6,12 @@ values, the messages and the questions. A row passes if each message has the val
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from epbench.memfail.dataset.revision import FACTS, asked, facts_with, leaks, revision_row, values_of
 from epbench.memfail.dataset.schema import Row
 from epbench.memfail.dataset.word_rules import content_of, stands_in
-from epbench.memfail.generation.asking import TEXTS, Asker, GenerationPrompts, Item, Step
+from epbench.memfail.generation.asking import TEXTS, Asker, Fault, GenerationPrompts, Item, Step
 from epbench.memfail.generation.specs import RevisionSpec, revision_specs
 from epbench.memfail.generation.words import PERSONA, quoted, stand_in
 
@@ -25,19 +25,10 @@ def revision_rows(asker: Asker, n: int, seed: int) -> list[Row]:
     Raises:
         BadInput: Our lists have too few names.
     """
-    specs = revision_specs(n, seed)
-    accepted = asker.accepted(revision_step(asker.prompts), specs)
-    written = [spec for spec in specs if spec.number in accepted]
-    step = "revision rows without near duplicates"
-    kept = asker.log.without_alike(
-        step,
-        written,
-        PERSONA,
-        lambda spec: [" ".join(accepted[spec.number]["messages"])],
-        "its messages are like those of",
-    )
-    asker.log.count(step, len(accepted), len(kept))
-    return [_row(spec, accepted[spec.number]) for spec in kept]
+    step, what = revision_step(asker.prompts), "its messages are like those of"
+    specs, told = revision_specs(n, seed), "revision rows"
+    found = asker.written(step, specs, told, PERSONA, lambda row: " ".join(row["messages"]), what)
+    return [_row(spec, row) for spec, row in found]
 
 
 def _row(spec: RevisionSpec, written: Item) -> Row:
@@ -67,18 +58,10 @@ def revision_step(prompts: GenerationPrompts) -> Step[RevisionSpec]:
     return Step(
         name="revision rows",
         batch=BATCH,
-        prompt=lambda specs: prompts.revision.format(specs=specs),
+        prompt=prompts.revision.format,
         fields=dict.fromkeys(_LENGTHS, TEXTS),
         shown=_shown,
-        counts=(lists_have_their_length,),
-        checks=(
-            values_share_no_words,
-            messages_name_whom_they_are_about,
-            messages_tell_their_values,
-            messages_leak_no_value,
-            questions_name_whom_they_ask_about,
-            questions_name_no_value,
-        ),
+        faults=_faults,
         stand_in=lambda spec: {
             name: [stand_in(f"{spec.label}-{name}{i}", 2 if "values" in name else 14) for i in range(length(spec))]
             for name, length in _LENGTHS.items()
@@ -87,74 +70,51 @@ def revision_step(prompts: GenerationPrompts) -> Step[RevisionSpec]:
 
 
 def _shown(spec: RevisionSpec) -> Item:
-    facts = [
-        {"fact": i, "person": spec.subjects[subject], "topic": spec.topics[topic], "fate": fate}
-        for i, (subject, topic, fate) in enumerate(FACTS)
-    ]
     return {
-        "facts": facts,
+        "facts": [
+            {"fact": i, "person": spec.subjects[subject], "topic": spec.topics[topic], "fate": fate}
+            for i, (subject, topic, fate) in enumerate(FACTS)
+        ],
         "messages": [{"does": act, "facts": [*numbers]} for act, numbers in spec.messages],
         "questions": [{"fact": number, "asks": _KINDS[kind]} for kind, number in asked()],
     }
 
 
-def lists_have_their_length(spec: RevisionSpec, row: Item) -> str | None:
-    """There are as many values, messages and questions as the spec has."""
+def _faults(spec: RevisionSpec, row: Item) -> Iterator[Fault]:
     for name, length in _LENGTHS.items():
         if (n := len(row[name])) != length(spec):
-            return f"expected {length(spec)} {name}, found {n}"
-    return None
-
-
-def values_share_no_words(spec: RevisionSpec, row: Item) -> str | None:
-    """No two values share a word that carries meaning, or have one of a name."""
+            yield "lists_have_their_length", f"expected {length(spec)} {name}, found {n}"
+            return
     taken = {word for name in spec.subjects for word in content_of(name)}
     for value in (*row["values"], *row["new_values"]):
         if shared := taken & content_of(value):
-            return f"the value {value!r} shares {sorted(shared)[0]!r} with another value or a name"
+            told = f"the value {value!r} shares {sorted(shared)[0]!r} with another value or a name"
+            yield "values_share_no_words", told
+            break
         taken |= content_of(value)
-    return None
-
-
-def messages_name_whom_they_are_about(spec: RevisionSpec, row: Item) -> str | None:
-    """Each message has the full names of the people of its facts, and of nobody else."""
     for (act, numbers), text in zip(spec.messages, row["messages"], strict=True):
         wanted = {spec.subjects[FACTS[number][0]] for number in numbers}
-        named = {name for name in spec.subjects if name in text}
-        if named != wanted:
-            expected = ", ".join(sorted(wanted)) or "nobody"
-            return f"expected the message that {act} to name {expected} in full, and nobody else: {quoted(text)}"
-    return None
-
-
-def messages_tell_their_values(spec: RevisionSpec, row: Item) -> str | None:
-    """Each message has the values that it tells, in their own words."""
+        if wanted != {name for name in spec.subjects if name in text}:
+            whom = ", ".join(sorted(wanted)) or "nobody"
+            told = f"expected the message that {act} to name {whom} in full, and nobody else: {quoted(text)}"
+            yield "messages_name_whom_they_are_about", told
+            break
     made = _row(spec, row)
-    for said in made["statements"]:
-        for number in said["facts"] if said["act"] not in ("withdraws", "talks") else ():
-            value = made["facts"][number]["now" if said["act"] == "corrects" else "first"]
-            if not stands_in(value, said["text"]):
-                return f"the message that {said['act']} fact {number} does not have {value!r}: {quoted(said['text'])}"
-    return None
-
-
-def messages_leak_no_value(spec: RevisionSpec, row: Item) -> str | None:
-    """No message has a value that it does not tell; one that withdraws a fact has none at all."""
-    leaked = next(leaks(_row(spec, row)), None)
-    return f"a message has the value {leaked!r}, which it does not tell" if leaked else None
-
-
-def questions_name_whom_they_ask_about(spec: RevisionSpec, row: Item) -> str | None:
-    """Each question has the full name of the person of its fact, and of nobody else."""
+    acts = [(said, number) for said in made["statements"] for number in said["facts"]]
+    for said, number in acts:
+        value = made["facts"][number]["now" if said["act"] == "corrects" else "first"]
+        if said["act"] not in ("withdraws", "talks") and not stands_in(value, said["text"]):
+            told = f"the message that {said['act']} fact {number} does not have {value!r}: {quoted(said['text'])}"
+            yield "messages_tell_their_values", told
+            break
+    if leaked := next(leaks(made), None):
+        yield "messages_leak_no_value", f"a message has the value {leaked!r}, which it does not tell"
     for (_, number), text in zip(asked(), row["questions"], strict=True):
-        wanted = spec.subjects[FACTS[number][0]]
-        if [name for name in spec.subjects if name in text] != [wanted]:
-            return f"expected a question that names {wanted} in full, and nobody else: {quoted(text)}"
-    return None
-
-
-def questions_name_no_value(spec: RevisionSpec, row: Item) -> str | None:
-    """No question gives a value away."""
-    values = values_of(_row(spec, row))
-    named = [(value, text) for text in row["questions"] for value in values if stands_in(value, text)]
-    return f"a question has the value {named[0][0]!r}: {quoted(named[0][1])}" if named else None
+        whom = spec.subjects[FACTS[number][0]]
+        if [name for name in spec.subjects if name in text] != [whom]:
+            told = f"expected a question that names {whom} in full, and nobody else: {quoted(text)}"
+            yield "questions_name_whom_they_ask_about", told
+            break
+    values = values_of(made)
+    if named := [(value, text) for text in row["questions"] for value in values if stands_in(value, text)]:
+        yield "questions_name_no_value", f"a question has the value {named[0][0]!r}: {quoted(named[0][1])}"

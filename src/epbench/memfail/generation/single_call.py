@@ -11,19 +11,10 @@ from collections.abc import Iterator
 
 from epbench.memfail.dataset.schema import Row
 from epbench.memfail.dataset.word_rules import normalised, sentences, stands_in
-from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, GenerationPrompts, Item, Step, object_of
+from epbench.memfail.generation import words
+from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, Fault, GenerationPrompts, Item, Step, object_of
 from epbench.memfail.generation.specs import CoexistingSpec, PersonaSpec, coexisting_specs, persona_specs
-from epbench.memfail.generation.words import (
-    ENOUGH,
-    HALF,
-    PERSONA,
-    QUESTION,
-    literally_in,
-    missing,
-    quoted,
-    share,
-    stand_in,
-)
+from epbench.memfail.generation.words import ENOUGH, HALF, literally_in, missing, quoted, share, stand_in
 from epbench.memfail.templates.bank import bank
 from epbench.memfail.templates.persona import SENTENCES
 
@@ -39,26 +30,18 @@ def coexisting_rows(asker: Asker, n: int, seed: int) -> list[Row]:
     Raises:
         BadInput: There are fewer than n categories.
     """
-    specs = coexisting_specs(n, seed)
-    accepted = asker.accepted(coexisting_step(asker.prompts), specs)
-    written = [spec for spec in specs if spec.number in accepted]
-    step = "coexisting questions without near duplicates"
-    kept = asker.log.without_alike(
-        step, written, QUESTION, lambda spec: [accepted[spec.number]["question"]], "its question is like that of"
-    )
-    asker.log.count(step, len(accepted), len(kept))
-    return [_coexisting_row(spec, accepted[spec.number]) for spec in kept]
-
-
-def _coexisting_row(spec: CoexistingSpec, written: Item) -> Row:
-    names = [name.strip() for name in written["preferences"]]
-    return {
-        "preference_category": spec.category,
-        "preferences": names,
-        "preference_facts": [fact.strip() for fact in written["preference_facts"]],
-        "question": written["question"].strip(),
-        "ground_truth_answer": ", ".join(names),
-    }
+    step, specs, what = coexisting_step(asker.prompts), coexisting_specs(n, seed), "its question is like that of"
+    found = asker.written(step, specs, "coexisting questions", words.QUESTION, lambda row: row["question"], what)
+    return [
+        {
+            "preference_category": spec.category,
+            "preferences": (names := [name.strip() for name in written["preferences"]]),
+            "preference_facts": [fact.strip() for fact in written["preference_facts"]],
+            "question": written["question"].strip(),
+            "ground_truth_answer": ", ".join(names),
+        }
+        for spec, written in found
+    ]
 
 
 def coexisting_step(prompts: GenerationPrompts) -> Step[CoexistingSpec]:
@@ -66,16 +49,10 @@ def coexisting_step(prompts: GenerationPrompts) -> Step[CoexistingSpec]:
     return Step(
         name="coexisting facts",
         batch=COEXISTING_BATCH,
-        prompt=lambda specs: prompts.coexisting.format(specs=specs),
+        prompt=prompts.coexisting.format,
         fields={"preferences": TEXTS, "preference_facts": TEXTS, "question": TEXT},
         shown=lambda spec: {"category": spec.category, "number": spec.size},
-        counts=(preferences_have_their_number, facts_have_their_number),
-        checks=(
-            facts_are_short,
-            facts_name_their_preference,
-            facts_name_no_sibling,
-            question_names_no_preference,
-        ),
+        faults=_coexisting_faults,
         stand_in=lambda spec: {
             "preferences": [stand_in(spec.label, 2)] * spec.size,
             "preference_facts": [stand_in(spec.label, 12)] * spec.size,
@@ -84,59 +61,52 @@ def coexisting_step(prompts: GenerationPrompts) -> Step[CoexistingSpec]:
     )
 
 
+def _coexisting_faults(spec: CoexistingSpec, row: Item) -> Iterator[Fault]:
+    names, facts = row["preferences"], row["preference_facts"]
+    n = len({normalised(name) for name in names} - {""})
+    if not n == len(names) == spec.size:
+        told = f"expected {spec.size} different preferences, found {n} in {len(names)}"
+        yield "preferences_have_their_number", told
+    if len(facts) != spec.size:
+        yield "facts_have_their_number", f"expected {spec.size} preference_facts, found {len(facts)}"
+    if not n == len(names) == len(facts) == spec.size:
+        return
+    low, high = FACT_SENTENCES
+    for fact in facts:
+        if not low <= (n := len(sentences(fact))) <= high:
+            yield "facts_are_short", f"expected {low} or {high} sentences in each fact, found {n} in {quoted(fact)}"
+            break
+    for name, fact in zip(names, facts, strict=True):
+        if share(name, fact) < HALF and not literally_in(name, fact):
+            yield "facts_name_their_preference", f"the fact about {name!r} does not name it: {quoted(fact)}"
+            break
+    pairs = [(name, other, fact) for name, fact in zip(names, facts, strict=True) for other in names if other != name]
+    for name, other, fact in pairs:  # each fact is stored alone
+        if stands_in(other, fact):
+            yield "facts_name_no_sibling", f"the fact about {name!r} also names {other!r}: {quoted(fact)}"
+            break
+    for name in names:
+        if stands_in(name, row["question"]):
+            yield "question_names_no_preference", f"the question names {name!r}: {quoted(row['question'])}"
+            break
+
+
 def persona_rows(asker: Asker, n: int, seed: int) -> list[Row]:
     """Return the rows of Persona-Retrieval out of n that are asked for.
 
     Raises:
         BadInput: Our lists have too few names.
     """
-    specs = persona_specs(n, seed)
-    accepted = asker.accepted(persona_step(asker.prompts), specs)
-    written = [spec for spec in specs if spec.number in accepted]
-    step = "persona essays without near duplicates"
-    kept = asker.log.without_alike(
-        step, written, PERSONA, lambda spec: [accepted[spec.number]["essay"]], "its essay is like that of"
-    )
-    asker.log.count(step, len(accepted), len(kept))
-    return [_persona_row(spec, accepted[spec.number]) for spec in kept]
-
-
-def _persona_row(spec: PersonaSpec, written: Item) -> Row:
-    questions = [_question(*pair) for pair in zip(spec.strangers, written["questions"], strict=True)]
-    return {"entity": spec.entity, "entity_facts": [written["essay"].strip()], "questions": questions}
-
-
-def persona_step(prompts: GenerationPrompts) -> Step[PersonaSpec]:
-    """Return the step that writes an essay and three questions."""
-    return Step(
-        name="persona essays",
-        batch=PERSONA_BATCH,
-        prompt=lambda specs: prompts.persona.format(specs=specs),
-        fields={"essay": TEXT, "questions": {"type": "array", "items": object_of({"text": TEXT, "answer": TEXT})}},
-        shown=lambda spec: {
-            "name": spec.entity,
-            "hint": spec.flavor,
-            "questions": [
-                {"about": name or spec.entity, "who": "a stranger" if name else "the person of the essay"}
-                for name in spec.strangers
-            ],
-        },
-        counts=(questions_have_their_number,),
-        checks=(
-            essay_has_its_length,
-            essay_names_person,
-            essay_names_no_stranger,
-            essay_is_in_third_person,
-            questions_name_whom_they_ask_about,
-            questions_differ,
-            direct_answers_are_supported,
-            direct_questions_keep_their_answer_back,
-        ),
-        stand_in=lambda spec: {
-            "essay": stand_in(spec.label, 190),
-            "questions": [dict.fromkeys(("text", "answer"), stand_in(spec.label, 14)) for _ in spec.strangers],
-        },
-    )
+    step, specs, what = persona_step(asker.prompts), persona_specs(n, seed), "its essay is like that of"
+    found = asker.written(step, specs, "persona essays", words.PERSONA, lambda row: row["essay"], what)
+    return [
+        {
+            "entity": spec.entity,
+            "entity_facts": [written["essay"].strip()],
+            "questions": [_question(*pair) for pair in zip(spec.strangers, written["questions"], strict=True)],
+        }
+        for spec, written in found
+    ]
 
 
 def _question(stranger: str | None, written: Item) -> Item:
@@ -149,123 +119,65 @@ def _question(stranger: str | None, written: Item) -> Item:
     }
 
 
-def preferences_have_their_number(spec: CoexistingSpec, row: Item) -> str | None:
-    """There are as many preferences as the spec says, and all differ."""
-    names = {normalised(name) for name in row["preferences"]} - {""}
-    if len(names) == len(row["preferences"]) == spec.size:
-        return None
-    return f"expected {spec.size} different preferences, found {len(names)} in {len(row['preferences'])}"
+def persona_step(prompts: GenerationPrompts) -> Step[PersonaSpec]:
+    """Return the step that writes an essay and three questions."""
+    return Step(
+        name="persona essays",
+        batch=PERSONA_BATCH,
+        prompt=prompts.persona.format,
+        fields={"essay": TEXT, "questions": {"type": "array", "items": object_of({"text": TEXT, "answer": TEXT})}},
+        shown=lambda spec: {
+            "name": spec.entity,
+            "hint": spec.flavor,
+            "questions": [
+                {"about": name or spec.entity, "who": "a stranger" if name else "the person of the essay"}
+                for name in spec.strangers
+            ],
+        },
+        faults=_persona_faults,
+        stand_in=lambda spec: {
+            "essay": stand_in(spec.label, 190),
+            "questions": [dict.fromkeys(("text", "answer"), stand_in(spec.label, 14)) for _ in spec.strangers],
+        },
+    )
 
 
-def facts_have_their_number(spec: CoexistingSpec, row: Item) -> str | None:
-    """There is one fact for each preference."""
-    n = len(row["preference_facts"])
-    return None if n == spec.size else f"expected {spec.size} preference_facts, found {n}"
-
-
-def facts_are_short(spec: CoexistingSpec, row: Item) -> str | None:
-    """Each fact has one or two sentences."""
-    low, high = FACT_SENTENCES
-    for fact in row["preference_facts"]:
-        if not low <= (n := len(sentences(fact))) <= high:
-            return f"expected {low} or {high} sentences in each fact, found {n} in {quoted(fact)}"
-    return None
-
-
-def facts_name_their_preference(spec: CoexistingSpec, row: Item) -> str | None:
-    """Each fact has at least half of the words of its own preference, in any form."""
-    for name, fact in zip(row["preferences"], row["preference_facts"], strict=True):
-        if share(name, fact) < HALF and not literally_in(name, fact):
-            return f"the fact about {name!r} does not name it: {quoted(fact)}"
-    return None
-
-
-def facts_name_no_sibling(spec: CoexistingSpec, row: Item) -> str | None:
-    """No fact names another preference of its row: each is stored alone."""
-    for name, fact in zip(row["preferences"], row["preference_facts"], strict=True):
-        for other in row["preferences"]:
-            if other != name and stands_in(other, fact):
-                return f"the fact about {name!r} also names {other!r}: {quoted(fact)}"
-    return None
-
-
-def question_names_no_preference(spec: CoexistingSpec, row: Item) -> str | None:
-    """The question gives no preference away."""
-    named = [name for name in row["preferences"] if stands_in(name, row["question"])]
-    return f"the question names {named[0]!r}: {quoted(row['question'])}" if named else None
-
-
-def questions_have_their_number(spec: PersonaSpec, row: Item) -> str | None:
-    """There are three questions."""
-    n = len(row["questions"])
-    return None if n == len(spec.strangers) else f"expected {len(spec.strangers)} questions, found {n}"
-
-
-def essay_has_its_length(spec: PersonaSpec, row: Item) -> str | None:
-    """The essay has 10 to 15 sentences (Section 4)."""
-    low, high = SENTENCES
-    n = len(sentences(row["essay"]))
-    return None if low <= n <= high else f"the essay has {n} sentences, expected {low} to {high}"
-
-
-def essay_names_person(spec: PersonaSpec, row: Item) -> str | None:
-    """The essay has the full name."""
-    return None if spec.entity in row["essay"] else f"the essay does not name {spec.entity} in full"
-
-
-def essay_names_no_stranger(spec: PersonaSpec, row: Item) -> str | None:
-    """The essay says nothing about those whom the misleading questions ask about."""
-    named = [name for name in spec.strangers if name and literally_in(name, row["essay"])]
-    return f"the essay names {named[0]}, who has to stay unknown" if named else None
-
-
-def essay_is_in_third_person(spec: PersonaSpec, row: Item) -> str | None:
-    """The essay has no `I`, `me`, `my`, `we` or `our`, except in quotation marks."""
-    match = _FIRST_PERSON.search(_SPEECH.sub("", row["essay"]))
-    return f"the essay has {match[0]!r}, expected the third person" if match else None
-
-
-def questions_name_whom_they_ask_about(spec: PersonaSpec, row: Item) -> str | None:
-    """Each question names the person of its slot in full, and nobody else of the row."""
-    everybody = {spec.entity, *filter(None, spec.strangers)}
-    for number, (stranger, question) in enumerate(zip(spec.strangers, row["questions"], strict=True), 1):
-        wanted = stranger or spec.entity
+def _persona_faults(spec: PersonaSpec, row: Item) -> Iterator[Fault]:
+    essay, questions = row["essay"], row["questions"]
+    if len(questions) != len(spec.strangers):
+        yield "questions_have_their_number", f"expected {len(spec.strangers)} questions, found {len(questions)}"
+        return
+    if wrong := words.wrong_length(essay, *SENTENCES):
+        yield "essay_has_its_length", wrong
+    if spec.entity not in essay:
+        yield "essay_names_person", f"the essay does not name {spec.entity} in full"
+    if named := [name for name in spec.strangers if name and literally_in(name, essay)]:
+        yield "essay_names_no_stranger", f"the essay names {named[0]}, who has to stay unknown"
+    if match := _FIRST_PERSON.search(_SPEECH.sub("", essay)):
+        yield "essay_is_in_third_person", f"the essay has {match[0]!r}, expected the third person"
+    about = [name or spec.entity for name in spec.strangers]
+    for number, (wanted, question) in enumerate(zip(about, questions, strict=True), 1):
+        others = [name for name in {spec.entity, *about} - {wanted} if literally_in(name, question["text"])]
         if wanted not in question["text"]:
-            return f"question {number} does not name {wanted} in full: {quoted(question['text'])}"
-        others = [name for name in everybody - {wanted} if literally_in(name, question["text"])]
-        if others:
-            return f"question {number} is about {wanted}, but also names {others[0]}"
-    return None
-
-
-def questions_differ(spec: PersonaSpec, row: Item) -> str | None:
-    """No question comes twice, not even about another person."""
-    texts = []
-    for stranger, question in zip(spec.strangers, row["questions"], strict=True):
-        texts.append(normalised(question["text"]).replace(normalised(stranger or spec.entity), ""))
-    return None if len(set(texts)) == len(texts) else "two questions ask the same thing"
-
-
-def direct_answers_are_supported(spec: PersonaSpec, row: Item) -> str | None:
-    """Most words of the answer to a direct question stand in the essay."""
-    for number, question in _direct(spec, row):
-        answer = question["answer"]
-        if share(answer, row["essay"], spec.entity) < ENOUGH:
-            return (
-                f"the essay does not support the answer to question {number}: it lacks {missing(answer, row['essay'])}"
-            )
-    return None
-
-
-def direct_questions_keep_their_answer_back(spec: PersonaSpec, row: Item) -> str | None:
-    """A direct question does not contain most words of its own answer."""
-    for number, question in _direct(spec, row):
+            told = f"question {number} does not name {wanted} in full: {quoted(question['text'])}"
+        elif others:
+            told = f"question {number} is about {wanted}, but also names {others[0]}"
+        else:
+            continue
+        yield "questions_name_whom_they_ask_about", told
+        break
+    texts = [normalised(q["text"]).replace(normalised(name), "") for name, q in zip(about, questions, strict=True)]
+    if len(set(texts)) < len(texts):
+        yield "questions_differ", "two questions ask the same thing"
+    direct = [(i, q) for i, (name, q) in enumerate(zip(spec.strangers, questions, strict=True), 1) if name is None]
+    for number, question in direct:
+        if share(question["answer"], essay, spec.entity) < ENOUGH:
+            lost = missing(question["answer"], essay)
+            told = f"the essay does not support the answer to question {number}: it lacks {lost}"
+            yield "direct_answers_are_supported", told
+            break
+    for number, question in direct:
         if share(question["answer"], question["text"], spec.entity) >= ENOUGH:
-            return f"question {number} contains its own answer: {quoted(question['text'])}"
-    return None
-
-
-def _direct(spec: PersonaSpec, row: Item) -> Iterator[tuple[int, Item]]:
-    for number, (stranger, question) in enumerate(zip(spec.strangers, row["questions"], strict=True), 1):
-        if stranger is None:
-            yield number, question
+            told = f"question {number} contains its own answer: {quoted(question['text'])}"
+            yield "direct_questions_keep_their_answer_back", told
+            break

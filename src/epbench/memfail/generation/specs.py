@@ -53,20 +53,13 @@ class _Numbered:
 
 @dataclass(frozen=True)
 class ConditionalSpec(_Numbered):
-    """One rule of Conditional-Facts.
-
-    Attributes:
-        category: `person`, `pet` or `character`.
-        condition_type: One of the 32 types; one of the 9 observable ones for a pet.
-        target: Whether the condition is to hold in the question.
-        entity: Name of the entity, unlike every other name in the store.
-    """
+    """One rule of Conditional-Facts."""
 
     task = "conditional"
-    category: str
-    condition_type: str
-    target: Literal["yes", "no"]
-    entity: str
+    category: str  # `person`, `pet` or `character`
+    condition_type: str  # one of the 32 types; one of the 9 observable ones for a pet
+    target: Literal["yes", "no"]  # whether the condition is to hold in the question
+    entity: str  # its name, unlike every other name in the store
 
 
 @dataclass(frozen=True)
@@ -80,34 +73,22 @@ class CoexistingSpec(_Numbered):
 
 @dataclass(frozen=True)
 class PersonaSpec(_Numbered):
-    """One essay of Persona-Retrieval.
-
-    Attributes:
-        entity: Whom the essay is about.
-        flavor: Who that is, in a few words.
-        strangers: Whom each of the three questions asks about: a name without an essay, or None for the entity.
-    """
+    """One essay of Persona-Retrieval."""
 
     task = "persona"
-    entity: str
-    flavor: str
-    strangers: tuple[str | None, ...]
+    entity: str  # whom the essay is about
+    flavor: str  # who that is, in a few words
+    strangers: tuple[str | None, ...]  # whom each question asks about: a name without an essay, or None for the entity
 
 
 @dataclass(frozen=True)
 class RevisionSpec(_Numbered):
-    """One row of `revision`, which the reference does not have.
-
-    Attributes:
-        subjects: Whom the facts are about.
-        topics: What they are about.
-        messages: What each message does, in their order.
-    """
+    """One row of `revision`, which the reference does not have."""
 
     task = "revision"
-    subjects: tuple[str, ...]
-    topics: tuple[str, ...]
-    messages: tuple[Said, ...]
+    subjects: tuple[str, ...]  # whom the facts are about
+    topics: tuple[str, ...]  # what they are about
+    messages: tuple[Said, ...]  # what each message does, in their order
 
 
 @dataclass(frozen=True)
@@ -158,9 +139,7 @@ def coexisting_specs(n: int, seed: int = SEED) -> list[CoexistingSpec]:
     drawn = random.Random(seed)
     drawn.shuffle(categories)
     sizes = [drawn.randint(2, 5) for _ in categories]
-    return [
-        CoexistingSpec(i, category, size) for i, (category, size) in enumerate(zip(categories, sizes, strict=True))
-    ][:n]
+    return [CoexistingSpec(i, categories[i], sizes[i]) for i in range(n)]
 
 
 def drawn_personas(n: int, seed: int = SEED) -> list[PersonaSpec]:
@@ -200,9 +179,8 @@ def persona_specs(n: int, seed: int = SEED) -> list[PersonaSpec]:
             taken.update(name for name in strangers if name)
             named.append(replace(spec, entity=entity, strangers=strangers))
     except IndexError:
-        raise BadInput(
-            f"rows: there are not enough names for {n} personas and their strangers; ask for fewer"
-        ) from None
+        told = f"rows: there are not enough names for {n} personas and their strangers; ask for fewer"
+        raise BadInput(told) from None
     return named
 
 
@@ -213,15 +191,11 @@ def revision_specs(n: int, seed: int = SEED) -> list[RevisionSpec]:
         BadInput: Our lists have too few names.
     """
     stream, topics = RandomStream("memfail revisions of a model", seed, n), [*bank("revision")["topics"]]
-    return [
-        RevisionSpec(
-            number,
-            tuple(person.name for person in circle),
-            tuple(stream.sample(topics, N_TOPICS)),
-            tuple(messages(stream)),
-        )
-        for number, circle in enumerate(strangers(n, stream))
-    ]
+    specs = []
+    for number, circle in enumerate(strangers(n, stream)):
+        names, about = (person.name for person in circle), stream.sample(topics, N_TOPICS)
+        specs.append(RevisionSpec(number, tuple(names), tuple(about), tuple(messages(stream))))
+    return specs
 
 
 def chain_specs(n: int, spare: float = SPARE) -> list[ChainSpec]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from epbench.memfail.dataset.word_rules import content_of, normalised, words_of
+from epbench.memfail.dataset.word_rules import content_of, normalised, sentences, words_of
 
 ENOUGH = 0.75
 """The share of the words that carry meaning that must come back where a text has to keep another one."""
@@ -71,22 +71,24 @@ def stand_in(label: str, n: int) -> str:
     return " ".join(f"{label}w{i}" for i in range(n))
 
 
+def wrong_length(essay: str, low: int, high: int) -> str | None:
+    """Return what is wrong with the number of sentences of an essay."""
+    n = len(sentences(essay))
+    return None if low <= n <= high else f"the essay has {n} sentences, expected {low} to {high}"
+
+
 PERMUTATIONS = 128
 ESSAY, QUESTION, PERSONA, FACT = 0.8, 0.7, 0.7, 0.7
 """The Jaccard index from which two texts are alike: conditional essays, coexisting questions, persona essays, chain facts."""
 
 
 class Duplicates:
-    """Keeps the first of several texts that are alike.
+    """Keeps the first of several texts that are alike, from a Jaccard index of `threshold` on.
 
     As in the reference, a hit of the index counts as it is: it is not checked again with the exact Jaccard index.
     """
 
     def __init__(self, threshold: float) -> None:
-        """
-        Args:
-            threshold: Jaccard index, from 0 to 1, from which texts are alike.
-        """
         from datasketch import MinHashLSH
 
         self._index = MinHashLSH(threshold=threshold, num_perm=PERMUTATIONS)

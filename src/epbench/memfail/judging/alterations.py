@@ -42,15 +42,10 @@ _OPPOSITES = (("before", "after"), ("above", "below"))
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """In what sense a sentence speaks of some words.
+    """In what sense a sentence speaks of some words."""
 
-    Attributes:
-        negated: Whether it negates them, an odd number of times.
-        sides: Which of before, after, above and below stand beside them.
-    """
-
-    negated: bool
-    sides: frozenset[str]
+    negated: bool  # whether it negates them, an odd number of times
+    sides: frozenset[str]  # which of before, after, above and below stand beside them
 
     def opposes(self, other: Sense) -> bool:
         """Whether two sentences say the opposite of one another; two turns in one sentence cancel out."""
@@ -66,12 +61,7 @@ def sense_of(sentence: str, words: frozenset[str], others: frozenset[str] = froz
     """In what sense a sentence speaks of some words; all words have lost their endings.
 
     A negation is about the next of the words in its clause, or else about the last one before it: in `she sings in drizzle,
-    and nobody minds`, nothing negates the drizzle.
-
-    Args:
-        sentence: The sentence.
-        words: The words in question.
-        others: Other words of the same fact, which have negations of their own.
+    and nobody minds`, nothing negates the drizzle. Other words of the same fact have negations of their own.
     """
     text = sentence.casefold()
     negations = len(_DENIED.findall(text))
@@ -84,15 +74,13 @@ def sense_of(sentence: str, words: frozenset[str], others: frozenset[str] = froz
         stems = [frozenset(words_of(token)) for _, token in tokens]
         about = [i for i, stem in enumerate(stems) if stem & (words | others)]
         targets = {i for i in about if stems[i] & words}
-        negations += sum(_negates(token) and _target(i, about) in targets for i, (_, token) in enumerate(tokens))
+        for i, (_, token) in enumerate(tokens):
+            negates = token in _NEGATIONS or token.endswith(("n't", "n’t"))
+            negations += negates and _target(i, about) in targets
         for side, pattern in _SIDES.items():
             places = [sum(start < match.start() for start, _ in tokens) for match in pattern.finditer(clause)]
             sides |= {side for place in places if _target(place, about) in targets}
     return Sense(negations % 2 == 1, frozenset(sides))
-
-
-def _negates(token: str) -> bool:
-    return token in _NEGATIONS or token.endswith(("n't", "n’t"))
 
 
 def _target(negation: int, about: Sequence[int]) -> int | None:
@@ -103,15 +91,9 @@ def _target(negation: int, about: Sequence[int]) -> int | None:
 
 
 def turned(text: str, memories: Sequence[str], groups: Sequence[frozenset[str]]) -> bool | None:
-    """Whether the memories turn around what a text says.
+    """Whether the memories turn around what was stored; each part of the fact is compared by itself, by its content words.
 
-    Args:
-        text: What was stored.
-        memories: The memories of it.
-        groups: The content words of each part of the fact, without endings; each part is compared by itself.
-
-    Returns:
-        None if no sentence of the memories is like the one of the text that has most of the words of a part.
+    None if no sentence of the memories is like the one of the text that has most of the words of a part.
     """
     sentences = [sentence for memory in memories for sentence in sentences_of(memory)]
     every = frozenset(word for group in groups for word in group)
@@ -124,20 +106,11 @@ def turned(text: str, memories: Sequence[str], groups: Sequence[frozenset[str]])
 
 
 def _is_turned(sentence: str, sentences: Sequence[str], words: frozenset[str], others: frozenset[str]) -> bool | None:
-    alike = [
-        candidate
-        for candidate in _sharing_most(sentences, words)
-        if 2 * len(words & content_of(candidate)) >= len(words)
-    ]
-    nearest = _sharing_most(alike, content_of(sentence))
-    if not nearest:
-        return None
-    return all(
-        sense_of(candidate, words & content_of(candidate), others).opposes(
-            sense_of(sentence, words & content_of(candidate), others)
-        )
-        for candidate in nearest
-    )
+    shared = {candidate: words & content_of(candidate) for candidate in _sharing_most(sentences, words)}
+    alike = [candidate for candidate, common in shared.items() if 2 * len(common) >= len(words)]
+    nearest = [(candidate, shared[candidate]) for candidate in _sharing_most(alike, content_of(sentence))]
+    opposed = [sense_of(near, both, others).opposes(sense_of(sentence, both, others)) for near, both in nearest]
+    return all(opposed) if nearest else None
 
 
 def _sharing_most(sentences: Sequence[str], words: frozenset[str]) -> list[str]:
@@ -162,10 +135,7 @@ def leads_on(first: str, last: str, text: str) -> bool | None:
     """Whether a text says that the first thing leads to the last, rather than the last to the first.
 
     What is named first leads to what is named next, unless the words between say otherwise, such as `because` or
-    `is caused by`, or a `before` stands in front of both.
-
-    Returns:
-        None if one of both is not in the text, or has no word of its own.
+    `is caused by`, or a `before` stands in front of both. None if one of both is not in the text, or has no word of its own.
 
     >>> leads_on("tea", "sleep", "Tea makes me sleep."), leads_on("tea", "sleep", "I sleep because I had tea.")
     (True, True)
@@ -197,14 +167,9 @@ def _span_of(words: frozenset[str], tokens: Sequence[tuple[frozenset[str], tuple
     return best
 
 
-_NUMBERS = {
-    word: number
-    for number, word in [
-        ("2", "two"), ("3", "three"), ("4", "four"), ("5", "five"), ("6", "six"), ("7", "seven"), ("8", "eight"),
-        ("9", "nine"), ("10", "ten"), ("11", "eleven"), ("12", "twelve"), ("20", "twenty"), ("30", "thirty"),
-        ("40", "forty"), ("50", "fifty"), ("60", "sixty"), ("70", "seventy"), ("80", "eighty"), ("90", "ninety"),
-    ]
-}  # fmt: skip
+_SMALL = "two three four five six seven eight nine ten eleven twelve".split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_NUMBERS = {word: str(n) for n, word in [*enumerate(_SMALL, 2), *zip(range(20, 100, 10), _TENS, strict=True)]}
 _SPELLED = {number: words_of(word) for word, number in _NUMBERS.items()}
 
 

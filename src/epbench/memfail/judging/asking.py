@@ -17,6 +17,7 @@ from epbench.memfail.judging.lexical import Check, Verdict
 from epbench.models.json_replies import last_object_with, number_of
 from epbench.models.protocol import Usage
 
+_REPLY: dict[str, Literal["boolean", "string"]] = {"reason": "string", "verdict": "boolean"}  # the verdict, and why
 _OF_FACT = ["fact", "first", "last", "detail", "question"]
 _OF_ANSWER = [*_OF_FACT, "facts", "firsts", "truth", "other", "distractor"]
 
@@ -25,27 +26,18 @@ _OF_ANSWER = [*_OF_FACT, "facts", "firsts", "truth", "other", "distractor"]
 class Asking:
     """How one of our checks is asked for.
 
-    Attributes:
-        text: About a memory: `{fact}`, `{first}`, `{last}`, `{detail}`, the `{question}`, and `{memories}`, which are shown
-            nowhere else then. About an answer also `{facts}`, `{firsts}` (each after a dash), `{truth}`, `{other}`, the
-            `{distractor}`, and `{answer}` with marked lines or `{plain_answer}`. With a batch: `{memories}`, `{entries}`, and
-            their number `{n}`.
-        system: The system message; None for that of the pack.
-        reply: The fields of the reply in their order, `boolean` for the verdict and `string` for its reason.
-        batch: The most checks of one request; 0 for one, without entries.
-        entry: The text of each check of a batch, with its `{number}` from 1. The reply is then an object with `results`, a list
-            of objects with the `id` and the fields of `reply`.
-        between: What stands between two entries.
+    The text about a memory has `{fact}`, `{first}`, `{last}`, `{detail}`, the `{question}`, and `{memories}`, which are shown
+    nowhere else then. About an answer also `{facts}`, `{firsts}` (each after a dash), `{truth}`, `{other}`, the `{distractor}`,
+    and `{answer}` with marked lines or `{plain_answer}`. With a batch: `{memories}`, `{entries}`, and their number `{n}`. The
+    reply to a batch is an object with `results`, a list of objects with the `id` and the fields of `reply`.
     """
 
     text: str
-    system: str | None = None
-    reply: dict[str, Literal["boolean", "string"]] = field(
-        default_factory=lambda: {"reason": "string", "verdict": "boolean"}
-    )
-    batch: int = 0
-    entry: str = ""
-    between: str = "\n\n"
+    system: str | None = None  # None for that of the pack
+    reply: dict[str, Literal["boolean", "string"]] = field(default_factory=lambda: dict(_REPLY))
+    batch: int = 0  # the most checks of one request; 0 for one, without entries
+    entry: str = ""  # the text of each check of a batch, with its `{number}` from 1
+    between: str = "\n\n"  # what stands between two entries
 
     def verify(self, where: str, *, about_answer: bool) -> None:
         """Refuse what cannot be; `where` names it in messages.
@@ -75,10 +67,10 @@ class Asking:
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the reply."""
-        fields = {name: {"type": kind} for name, kind in self.reply.items()}
-        if not self.batch:
-            return _object(fields)
-        return _object({"results": {"type": "array", "items": _object({"id": {"type": "integer"}, **fields})}})
+        fields: dict[str, Any] = {name: {"type": kind} for name, kind in self.reply.items()}
+        if self.batch:
+            fields = {"results": {"type": "array", "items": _object({"id": {"type": "integer"}, **fields})}}
+        return _object(fields)
 
     def objects_in(self, reply: str, n: int) -> list[dict[str, Any]]:
         """Return the objects of a reply about n checks, in their order.
@@ -89,8 +81,8 @@ class Asking:
         if not self.batch:
             return [last_object_with(reply, self.fields[0])]
         results = last_object_with(reply, "results")["results"]
-        entries = [each for each in results if isinstance(each, dict)] if isinstance(results, list) else []
-        by_number = {number_of(each.get("id")): each for each in entries}
+        entries = results if isinstance(results, list) else []
+        by_number = {number_of(each.get("id")): each for each in entries if isinstance(each, dict)}
         if missing := [number for number in range(1, n + 1) if number not in by_number]:
             raise UnusableReply(f"the results lack id {missing[0]}, 1 to {n} are expected")
         return [by_number[number] for number in range(1, n + 1)]

@@ -40,44 +40,26 @@ from epbench.progress import Progress
 class Outcome:
     """The result of one question at one k.
 
-    Attributes:
-        question: Id of the question.
-        row: Id of its row.
-        kind: `direct` or `misleading` for a persona question, else "".
-        group: The group under which it is reported.
-        k: Number of memories that were asked for.
-        label: `correct`, the first stage that failed, or `failed`; in `revision` also `stale`, `resurrected` or
-            `lost_with_it`.
-        vacuous: Whether it is correct only because what could mislead was not stored or not retrieved, or, in `revision`,
-            although the question about the neighbour of what was withdrawn got no right answer.
-        answer_right: Whether the answer is right, regardless of the stages; None if there is no answer or no verdict.
-        facts: For each gold memory, `correct` if it came through storage, summary and retrieval, else as `label`; empty
-            if there is no answer.
-        n_memories: Number of memories that were retrieved.
-        memory_words: Whitespace words in them.
-        needs: The ids of the facts of the gold memories, in the order of `facts`.
-        unsure: Those of them on which the judge gave a verdict for want of a better one.
-        reason: The judge's words on the check that decided the label; None where no judge decided.
-        reasons: The judge's words on each gold memory, at its last stage, in the order of `facts`.
-        failure: Why the question failed: what the run or the judge says; None if it did not.
+    It is vacuous if it is correct only because what could mislead was not stored or not retrieved, or, in `revision`, although
+    the question about the neighbour of what was withdrawn got no right answer.
     """
 
-    question: str
-    row: str
-    kind: Kind
-    group: str
-    k: int
-    label: Label
+    question: str  # id of the question
+    row: str  # id of its row
+    kind: Kind  # of the question
+    group: str  # the group under which it is reported
+    k: int  # number of memories that were asked for
+    label: Label  # `correct`, the first stage that failed, or `failed`; in `revision` also one of `Revised`
     vacuous: bool
-    answer_right: bool | None
-    facts: tuple[Label, ...]
-    n_memories: int
-    memory_words: int
-    needs: tuple[str, ...] = ()
-    unsure: tuple[str, ...] = ()
-    reason: str | None = None
-    reasons: tuple[str | None, ...] = ()
-    failure: str | None = None
+    answer_right: bool | None  # regardless of the stages; None if there is no answer or no verdict
+    facts: tuple[Label, ...]  # for each gold memory, `correct` or the stage that it failed; empty if there is no answer
+    n_memories: int  # number of memories that were retrieved
+    memory_words: int  # whitespace words in them
+    needs: tuple[str, ...] = ()  # the ids of the facts of the gold memories, in the order of `facts`
+    unsure: tuple[str, ...] = ()  # those of them on which the judge gave a verdict for want of a better one
+    reason: str | None = None  # the judge's words on the check that decided the label; None where no judge decided
+    reasons: tuple[str | None, ...] = ()  # those on each gold memory, at its last stage, in the order of `facts`
+    failure: str | None = None  # why the question failed: what the run or the judge says; None if it did not
 
 
 def diagnose(
@@ -87,10 +69,10 @@ def diagnose(
     judge: Judge,
     progress: Progress,
 ) -> list[Outcome]:
-    """Judge what is not judged yet, and find out where each question failed.
+    """Judge what is not judged yet in the folder's judgements.jsonl, and find out where each question failed.
 
     Args:
-        folder: Folder of the run; the verdicts are in its judgements.jsonl.
+        folder: Folder of the run.
         records: What the system did for each question, at every k.
         stores: By name of a store, all memories that it held when the questions were asked.
         judge: Judge of memories and answers.
@@ -119,17 +101,13 @@ def diagnose(
 
 def _with_merit(outcomes: list[Outcome], records: Sequence[QuestionRecord]) -> list[Outcome]:
     """Mark what earns nothing in `revision`: whoever knows nothing of the neighbour either has not forgotten."""
-    pairs = list(zip(outcomes, records, strict=True))
-    right = {
-        (record.question.row, record.k, record.question.gold): outcome.answer_right
-        for outcome, record in pairs
-        if record.question.kind == "now"
-    }
+    keys = [(record.question.row, record.k, record.question.gold) for record in records]
+    right = {key: outcome.answer_right for key, outcome in zip(keys, outcomes, strict=True) if outcome.kind == "now"}
     return [
-        replace(outcome, vacuous=right.get((record.question.row, record.k, record.question.gold)) is False)
-        if record.question.kind == "forgotten" and outcome.label == "correct"
+        replace(outcome, vacuous=right.get(key) is False)
+        if outcome.kind == "forgotten" and outcome.label == "correct"
         else outcome
-        for outcome, record in pairs
+        for key, outcome in zip(keys, outcomes, strict=True)
     ]
 
 
@@ -146,11 +124,7 @@ def _more_checks(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> 
 class Verdicts:
     """The journaled verdicts of one judge, which is asked for those that are missing.
 
-    Args:
-        journal: Has the verdicts, and takes further ones.
-        judge: The judge.
-        progress: Shows a bar.
-        left_out: Whether the checks are about stores that lack a fact on purpose; their records say so.
+    Records of checks about stores that lack a fact on purpose say so (`left_out`).
     """
 
     def __init__(self, journal: Journal, judge: Judge, progress: Progress, *, left_out: bool = False) -> None:
@@ -183,10 +157,9 @@ class Verdicts:
         return self._journal.records.get(check.key(self._judge), {})
 
     def _describe(self, check: Check, seconds: float) -> Record:
-        """What a record says of a check."""
         id_ = check.gold.fact if check.gold else check.question.id
-        about: Record = {"kind": check.kind, "id": id_, "seconds": round(seconds, 4)}
-        return about | {"left_out": True} if self._left_out else about
+        more = {"left_out": True} if self._left_out else {}
+        return {"kind": check.kind, "id": id_, "seconds": round(seconds, 4), **more}
 
 
 def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outcome:
@@ -208,14 +181,13 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outc
     )
     if record.failure is not None:
         return unjudged
-    answered = answer_check(record)
-    stages = stages_of(question)
+    answered, stages = answer_check(record), stages_of(question)
     checks = [[memory_check(stage, record, memory, stores) for stage in stages] for memory in gold]
     facts = tuple(
         fact_label({stage: verdicts.of(check) for stage, check in zip(stages, of_fact, strict=True)})
         for of_fact in checks
     )
-    last = [_last_judged(of_fact, verdicts) for of_fact in checks]
+    last = [next((check for check in of_fact if not verdicts.of(check)), of_fact[-1]) for of_fact in checks]
     right = verdicts.of(answered) if answered else letter_is_right(record)
     label, vacuous = question_label(question.kind, facts, right)
     earliest = next((ERRORS[stage] for stage in STAGES if ERRORS[stage] in facts), None)
@@ -223,6 +195,7 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outc
     if question.config == REVISION and label not in ("correct", "failed"):
         label = _revised_label(label, record, stores, verdicts, answer_is_wrong=right is False)
         deciding = wrong_answer_check(record) if label in ("stale", "resurrected") else deciding
+    failed = [verdicts.words(check, "failure") for check in [*chain.from_iterable(checks), answered] if check]
     return replace(
         unjudged,
         label=label,
@@ -232,7 +205,7 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outc
         unsure=tuple(m.fact for m, of_fact in zip(gold, checks, strict=True) if any(map(verdicts.unsure, of_fact))),
         reason=verdicts.words(deciding) if deciding and label != "failed" else None,
         reasons=tuple(map(verdicts.words, last)),
-        failure=_why_failed([*chain.from_iterable(checks), answered], verdicts) if label == "failed" else None,
+        failure=f"judge: {next(filter(None, failed), 'it gave no verdict')}" if label == "failed" else None,
     )
 
 
@@ -251,16 +224,6 @@ def _revised_label(
     return "failed" if found is None else "storage_error" if found else "lost_with_it"
 
 
-def _last_judged(checks: Sequence[Check], verdicts: Verdicts) -> Check:
-    """Of the checks of a gold memory, in the order of the stages, the first that it did not pass, or else the last."""
-    return next((check for check in checks if not verdicts.of(check)), checks[-1])
-
-
-def _why_failed(checks: Sequence[Check | None], verdicts: Verdicts) -> str:
-    reasons = (verdicts.words(check, "failure") for check in checks if check)
-    return f"judge: {next((reason for reason in reasons if reason), 'it gave no verdict')}"
-
-
 Revised = Literal["stale", "resurrected", "lost_with_it"]
 Label = Literal["correct", "storage_error", "summary_error", "retrieval_error", "reasoning_error", Revised, "failed"]
 ERRORS: Mapping[Stage, Label] = {"storage": "storage_error", "summary": "summary_error", "retrieval": "retrieval_error"}
@@ -275,11 +238,9 @@ def letter_is_right(record: QuestionRecord) -> bool:
 
 
 def fact_label(verdicts: Mapping[Stage, bool | None]) -> Label:
-    """The label of one gold memory.
+    """The label of one gold memory, by its verdicts in the order of the stages.
 
-    Args:
-        verdicts: By stage, in their order, whether the memory passed it; None if there is no verdict, because the judge
-            failed or an earlier stage was not passed.
+    One is None if the judge failed or an earlier stage was not passed.
     """
     for stage, passed in verdicts.items():
         if not passed:
@@ -288,13 +249,7 @@ def fact_label(verdicts: Mapping[Stage, bool | None]) -> Label:
 
 
 def question_label(kind: Kind, facts: Sequence[Label], answer_right: bool | None) -> tuple[Label, bool]:
-    """The label of a question, and whether it is a vacuous pass.
-
-    Args:
-        kind: Kind of the question.
-        facts: Labels of its gold memories.
-        answer_right: Whether the answer is right; None without a verdict.
-    """
+    """The label of a question by those of its gold memories, and whether it is a vacuous pass."""
     if "failed" in facts:
         return "failed", False
     earliest = next((ERRORS[stage] for stage in STAGES if ERRORS[stage] in facts), None)

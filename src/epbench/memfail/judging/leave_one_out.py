@@ -20,27 +20,18 @@ from epbench.memfail.judging.lexical import Check, Judge
 from epbench.memfail.judging.memories import Memories
 from epbench.progress import Progress
 
-MOST = 50
-"""Largest number of units that a judge who costs something is asked about."""
-MOST_BY_RULES = 1000
-"""Largest number of units that a judge by rules is asked about; the published tables have at most 350."""
-TOO_MANY = 0.05
-"""Share of units from which on readers are warned."""
+MOST = 50  # units that a judge who costs something is asked about
+MOST_BY_RULES = 1000  # units that a judge by rules is asked about; the published tables have at most 350
+TOO_MANY = 0.05  # share of units from which on readers are warned
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """How often the absence of a needed fact is noticed.
+    """How often the absence of a needed fact is noticed."""
 
-    Attributes:
-        n: Number of units that the judge still calls stored and faithful.
-        misplaced: Number of further units that it calls stored, but with a lost detail: an error of the wrong stage.
-        of: Number of units on which it gave verdicts.
-    """
-
-    n: int
-    misplaced: int
-    of: int
+    n: int  # units that the judge still calls stored and faithful
+    misplaced: int  # further units that it calls stored, but with a lost detail: an error of the wrong stage
+    of: int  # units on which it gave verdicts
 
     def as_dict(self) -> dict[str, Any]:
         """The counts, and the share of unnoticed units; None without units."""
@@ -67,14 +58,8 @@ def leave_one_out(
     """Have a judge look for each needed fact where it is not.
 
     A judge by rules looks for at most `MOST_BY_RULES`, one that costs something for `MOST`, always the same ones. The
-    verdicts are journaled beside all others.
-
-    Args:
-        folder: Folder of the run; the verdicts are in its judgements.jsonl.
-        records: What the system did; only the questions and the names of their stores are used.
-        told: By name of a store, everything that the system was told for it.
-        judge: Judge of memories.
-        progress: Shows a bar.
+    verdicts are journaled beside all others. Of the records only the questions and the names of their stores are used;
+    `told` is what the system was told for each store.
     """
     asked = {record.question.id: (record.question, record.store) for record in records}
     checks = left_out_checks(asked.values(), told, MOST_BY_RULES if is_free(judge) else MOST)
@@ -96,12 +81,8 @@ def left_out_checks(
 ) -> list[tuple[Check, Check]]:
     """For each needed unit, whether it is stored and whether it is faithful, where everything is stored but its fact.
 
-    A unit is a fact with what identifies it and what must be kept of it, so that an essay may be several.
-
-    Args:
-        asked: The questions, each with the name of its store.
-        told: By name of a store, the facts that it is told.
-        most: The largest number of units; if there are more, so many are drawn with a fixed seed.
+    A unit is a fact with what identifies it and what must be kept of it, so that an essay may be several. If there are more
+    than `most`, so many are drawn with a fixed seed. The questions come each with the name of its store.
     """
     units = {
         (store, gold.fact, gold.link, gold.detail): (question, gold, store)

@@ -5,15 +5,9 @@ a fact was stored and kept its detail depends on the store alone, so that one ch
 depends only on the retrieved memories. Checks with the same key are the same check: it is judged once.
 
 The embedded judge compares words, not meanings; it gives the same verdict on every machine, without a model. It is meant
-for data in which the true answer is literal. It measures a memory by what was stored: of the words of a name, behaviour,
-condition or answer that occur in the stored text, a memory must keep a share of `KEPT`. So a memory that repeats the stored
-text has the fact, and one that drops the sentence with the condition does not. A memory also must not say the opposite of
-what was stored (`turned`), link the same ends the other way round (`directions`) or have other numbers (`numbers`). A
-question that was stored is no memory of its answer.
-
-It cannot tell apart two facts with one preference. Two essays about people with one name it tells apart by the other words
-of a memory: at least half of their weight must stand in the essay, where words that few memories have weigh most. Where
-rules have nothing to compare, the verdict says that it is not sure.
+for data in which the true answer is literal. Of the words of a name, behaviour, condition or answer that occur in the stored
+text, a memory must keep a share of `KEPT`, and must not say the opposite, link the same ends the other way round or have other
+numbers. It cannot tell apart two facts with one preference. Where rules have nothing to compare, it says that it is not sure.
 """
 
 from __future__ import annotations
@@ -24,7 +18,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from epbench.judges import protocol
 from epbench.judges.protocol import JudgeIdentity, Judgement, key_parts
@@ -44,24 +38,19 @@ Kind = Literal["storage", "summary", "retrieval", "reasoning", "abstention", "st
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One statement.
+    """One statement, by its kind.
 
-    Attributes:
-        kind: storage (the store has a memory of the fact), summary (what it has keeps the detail), retrieval (the
-            retrieved memories have fact and detail), reasoning (the answer is right), abstention (the answer says
-            nothing about somebody of whom nothing is known, or of what was withdrawn), stale (the answer gives what was
-            corrected as if it still held), resurrected (the answer gives away what was withdrawn).
-        question: The question that the check belongs to.
-        gold: The memory in question; None where an answer is judged.
-        memories: The whole store (storage, summary) or the retrieved memories; empty where an answer is judged.
-        answer: The reader's answer, where an answer is judged.
+    storage: the store has a memory of the fact; summary: what it has keeps the detail; retrieval: the retrieved memories have
+    fact and detail; reasoning: the answer is right; abstention: the answer says nothing about somebody of whom nothing is
+    known, or of what was withdrawn; stale: the answer gives what was corrected as if it still held; resurrected: the answer
+    gives away what was withdrawn.
     """
 
     kind: Kind
     question: Question
-    gold: GoldMemory | None = None
-    memories: tuple[str, ...] = ()
-    answer: str = ""
+    gold: GoldMemory | None = None  # the memory in question; None where an answer is judged
+    memories: tuple[str, ...] = ()  # the whole store (storage, summary), or the retrieved ones; empty for an answer
+    answer: str = ""  # the reader's, where an answer is judged
 
     def key(self, judge: JudgeIdentity) -> str:
         """Hash of everything the verdict depends on."""
@@ -84,15 +73,11 @@ class Check:
 class Verdict:
     """What a judge says of a check; the names of the fields are those in the journal.
 
-    Attributes:
-        verdict: Whether the statement is true.
-        reason: Why, in a few words.
-        sure: Whether the judge had what it takes to decide; False where rules have nothing to compare. The verdict then
-            counts like any other, and the results say how many there are.
+    It is not sure where rules have nothing to compare. It then counts like any other, and the results say how many there are.
     """
 
-    verdict: bool
-    reason: str
+    verdict: bool  # whether the statement is true
+    reason: str  # in a few words
     sure: bool = True
 
 
@@ -182,9 +167,8 @@ class LexicalJudge:
 
 def _storage(check: Check) -> Verdict:
     """Whether a memory has all texts that identify the fact."""
-    gold = _gold(check)
     stored = bool(_memories_of(check))
-    return Verdict(stored, f"{'a' if stored else 'no'} memory holds {', '.join(gold.link)}")
+    return Verdict(stored, f"{'a' if stored else 'no'} memory holds {', '.join(_gold(check).link)}")
 
 
 def _summary(check: Check) -> Verdict:
@@ -192,11 +176,14 @@ def _summary(check: Check) -> Verdict:
     gold = _gold(check)
     if check.question.config == REVISION:
         return _value_kept(check)
-    subject, own_words = _subject(check), gold.own_words
+    # The detail of a rule is sought in all memories about whom it concerns, since it may have been split.
+    named, by_name = _shared(gold.link[0], gold.text), check.question.config.startswith("conditional_facts")
+    about = [memory for memory in _stated(check, [named]) if _has(content_of(memory), named)] if by_name else []
+    subject, own_words = about if by_name else _memories_of(check), gold.own_words
     kept = _words_in(subject).union(*map(numbers_as_words, subject))
     if len(own_words & kept) < KEPT * len(own_words):
         return Verdict(False, f"lost: {', '.join(gold.detail)}")
-    if gold.detail and not own_words and not _keeps(subject, gold.detail[0], gold.text):
+    if gold.detail and not own_words and not _has(_words_in(subject), _shared(gold.detail[0], gold.text)):
         return Verdict(False, "too little of what was stored is kept")
     if numbers := lost_numbers(" ".join(gold.detail), gold.text, subject, own_words):
         return Verdict(False, f"lost or changed: {', '.join(numbers)}")
@@ -229,9 +216,8 @@ def _reasoning(check: Check) -> Verdict:
     if question.config == REVISION:
         right = tells_first if question.kind == "first" else tells_present
         told = right(question.reference, question.about["other"], answer)
-        return Verdict(
-            told, f"the answer {'gives' if told else 'does not give'} {question.reference} as the right value"
-        )
+        gives = "gives" if told else "does not give"
+        return Verdict(told, f"the answer {gives} {question.reference} as the right value")
     if question.config == "coexisting_facts":
         names = [gold.link[0] for gold in question.gold]
         missing = [name for name in names if not _share(content_of(name), content_of(answer)) >= KEPT]
@@ -263,15 +249,8 @@ def _abstention(check: Check) -> Verdict:
     return Verdict(abstained, f"the answer says {'that it does not know' if abstained else 'something'}")
 
 
-_RULES: dict[Kind, Callable[[Check], Verdict]] = {
-    "storage": _storage,
-    "summary": _summary,
-    "retrieval": _retrieval,
-    "reasoning": _reasoning,
-    "abstention": _abstention,
-    "stale": _stale,
-    "resurrected": _resurrected,
-}
+_IN_ORDER = (_storage, _summary, _retrieval, _reasoning, _abstention, _stale, _resurrected)
+_RULES: dict[Kind, Callable[[Check], Verdict]] = dict(zip(get_args(Kind), _IN_ORDER, strict=True))
 
 
 def _gold(check: Check) -> GoldMemory:
@@ -289,15 +268,6 @@ def _memories_of(check: Check) -> list[str]:
     if config == "long_hop" and _starts_with_name(gold):  # `rain makes Ada sing` does not say that Ada loves rain
         return [memory for memory in memories if _directions(gold, memory) != {False}]
     return memories
-
-
-def _subject(check: Check) -> list[str]:
-    """The memories in which the detail is sought: of a rule, all about whom it concerns, since it may have been split."""
-    if not check.question.config.startswith("conditional_facts"):
-        return _memories_of(check)
-    gold = _gold(check)
-    named = _shared(gold.link[0], gold.text)
-    return [memory for memory in _stated(check, [named]) if _has(content_of(memory), named)]
 
 
 def _stated(check: Check, groups: Iterable[frozenset[str]]) -> list[str]:
@@ -346,21 +316,12 @@ def _reversed(gold: GoldMemory, memories: Sequence[str]) -> bool | None:
 
 def _directions(gold: GoldMemory, memory: str) -> set[bool]:
     """Whether the first end leads to the last, by each sentence with both; else by the memory, whose sentences share them."""
-    apart = [leads_on(gold.link[0], gold.link[-1], sentence) for sentence in sentences_of(memory)]
-    directions = {way for way in apart if way is not None}
-    whole = leads_on(gold.link[0], gold.link[-1], memory)
-    return directions or ({whole} if whole is not None else set())
-
-
-def _keeps(memories: Sequence[str], text: str, stored: str) -> bool:
-    """Whether the memories together keep enough of the words that a text shares with what was stored.
-
-    A text without a word in common with what was stored is a paraphrase of all of it.
-    """
-    return _has(_words_in(memories), _shared(text, stored))
+    ways = [leads_on(gold.link[0], gold.link[-1], text) for text in (*sentences_of(memory), memory)]
+    return {way for way in ways[:-1] if way is not None} or {way for way in ways[-1:] if way is not None}
 
 
 def _shared(text: str, stored: str) -> frozenset[str]:
+    """The words that a text shares with what was stored; one that shares none is a paraphrase of all of it."""
     return content_of(text) & content_of(stored) or content_of(stored)
 
 

@@ -35,37 +35,19 @@ OWN = packaged("epbench.memfail", "memfail_judging.toml")
 SCHEMA = Asking("").schema
 SAMPLING = Sampling(max_tokens=2048)  # room for models that think before they answer
 
-_LINK, _ANSWER = ["fact", "first", "last"], ["facts", "question", "truth", "answer"]
-_GIVEN_UP = ["question", "other", "answer"]
-_HOLDS = {
-    "store": ["memories"],
-    "retrieved": ["memories"],
-    "repair": ["problem"],
-    "memory": ["memory"],
-    "conditional_storage": _LINK,
-    "conditional_summary": [*_LINK, "detail"],
-    "conditional_retrieval": [*_LINK, "detail"],
-    "conditional_reasoning": _ANSWER,
-    "coexisting_storage": ["fact", "first"],
-    "coexisting_summary": ["fact", "first"],
-    "coexisting_retrieval": ["fact", "first"],
-    "coexisting_reasoning": _ANSWER,
-    "persona_storage": ["fact", "first"],
-    "persona_summary": ["fact", "first", "detail"],
-    "persona_retrieval": ["fact", "first", "detail"],
-    "persona_reasoning": _ANSWER,
-    "persona_abstention": ["first", "facts", "question", "answer"],
-    "long_hop_storage": _LINK,
-    "long_hop_summary": _LINK,
-    "long_hop_retrieval": _LINK,
-    "revision_storage": _LINK,
-    "revision_summary": _LINK,
-    "revision_retrieval": _LINK,
-    "revision_reasoning": ["question", "truth", "other", "answer"],
-    "revision_history": ["question", "truth", "other", "answer"],
-    "revision_abstention": _GIVEN_UP,
-    "revision_stale": _GIVEN_UP,
-    "revision_resurrected": _GIVEN_UP,
+_LINK, _ANSWER = ("fact", "first", "last"), ("facts", "question", "truth", "answer")
+_CHANGED, _GIVEN_UP = ("question", "truth", "other", "answer"), ("question", "other", "answer")
+_LINKS = {"conditional": _LINK, "coexisting": _LINK[:2], "persona": _LINK[:2], "long_hop": _LINK, REVISION: _LINK}
+_HOLDS: dict[str, Sequence[str]] = {
+    **dict.fromkeys(("store", "retrieved"), ("memories",)),
+    "repair": ("problem",),
+    "memory": ("memory",),
+    **{f"{task}_{stage}": link for task, link in _LINKS.items() for stage in STAGES},
+    **{f"{task}_{stage}": (*_LINKS[task], "detail") for task in ("conditional", "persona") for stage in STAGES[1:]},
+    **dict.fromkeys(("conditional_reasoning", "coexisting_reasoning", "persona_reasoning"), _ANSWER),
+    "persona_abstention": ("first", "facts", "question", "answer"),
+    **dict.fromkeys(("revision_reasoning", "revision_history"), _CHANGED),
+    **dict.fromkeys(("revision_abstention", "revision_stale", "revision_resurrected"), _GIVEN_UP),
 }
 _TASKS = {
     "conditional_facts_easy": "conditional",
@@ -88,24 +70,16 @@ def _own_revision() -> dict[str, str]:
 class JudgingPrompts:
     """A pack. `store` or `retrieved` comes before a question about a memory, followed by a blank line.
 
-    Attributes:
-        system: The system message; may be empty.
-        store: Text around the whole store, `{memories}`.
-        retrieved: Text around the retrieved memories, `{memories}`.
-        any_detail: Replaces the detail where no single one counts.
-        repair: Follows a question if a reply could not be used: `{problem}`.
-        conditional_storage, …: What is asked, by task and kind of check: about a memory `{fact}`, the ends of its link
-            `{first}` and `{last}`, `{detail}`; about an answer `{facts}`, `{question}`, `{truth}`, `{answer}`, and in
-            `revision` `{other}`, the value that was given up, or that came later.
-        memory: Frame of each memory for `checks`, `{memory}`; None for a dash, with further lines indented.
-        checks: By the same names, or with a config in the place of a task, what takes the place of our check.
+    What is asked goes by task and kind of check: about a memory `{fact}`, the ends of its link `{first}` and `{last}`,
+    `{detail}`; about an answer `{facts}`, `{question}`, `{truth}`, `{answer}`, and in `revision` `{other}`, the value that was
+    given up, or that came later.
     """
 
-    system: str
-    store: str
-    retrieved: str
-    any_detail: str
-    repair: str
+    system: str  # may be empty
+    store: str  # text around the whole store, `{memories}`
+    retrieved: str  # text around the retrieved memories, `{memories}`
+    any_detail: str  # replaces the detail where no single one counts
+    repair: str  # follows a question if a reply could not be used: `{problem}`
     conditional_storage: str
     conditional_summary: str
     conditional_retrieval: str
@@ -130,8 +104,8 @@ class JudgingPrompts:
     revision_abstention: str
     revision_stale: str
     revision_resurrected: str
-    memory: str | None = None
-    checks: dict[str, Asking] = field(default_factory=dict)
+    memory: str | None = None  # frame of each memory for `checks`; None for a dash, with further lines indented
+    checks: dict[str, Asking] = field(default_factory=dict)  # instead of ours, by task or config and kind
 
     @property
     def hash(self) -> str:
@@ -156,12 +130,11 @@ class JudgingPrompts:
         """The request by which a model judges a check, and others with it."""
         asking, context = self.asking(check), ""
         text = asking.entry or asking.text
-        parts = [
-            text.format(**self._known(each, text), number=number) for number, each in enumerate((check, *others), 1)
-        ]
+        known = (self._known(each, text) | {"number": f"{number}"} for number, each in enumerate((check, *others), 1))
+        parts = [text.format(**each) for each in known]
         if asking.batch:
-            known = self._known(check, asking.text)
-            parts = [asking.text.format(**known, entries=asking.between.join(parts), n=len(parts))]
+            entries = {"entries": asking.between.join(parts), "n": f"{len(parts)}"}
+            parts = [asking.text.format(**self._known(check, asking.text), **entries)]
         elif check.gold is not None and "{memories}" not in text:
             context = _shown(self.retrieved if check.kind == "retrieval" else self.store, memories_of(check.memories))
         system = self.system if asking.system is None else asking.system
@@ -212,10 +185,9 @@ def load_judging_prompts(source: Source | None = None) -> JudgingPrompts:
     """
     kinds = {"checks": dict[str, Asking]}
     pack = load_pack(source or OWN, JudgingPrompts, _HOLDS, may_lack=_own_revision(), kinds=kinds)
-    ours = {
-        each.name.removeprefix(task) for each in fields(pack) for task in _TASKS.values() if each.name.startswith(task)
-    }
-    known = {f"{name}{kind}" for name in (*_TASKS, *_TASKS.values()) for kind in ours}
+    tasks, texts = {*_TASKS.values()}, [each.name for each in fields(pack)]
+    kinds_of_check = {text.removeprefix(task) for text in texts for task in tasks if text.startswith(task)}
+    known = {f"{name}{kind}" for name in (*_TASKS, *tasks) for kind in kinds_of_check}
     given = source.content.get("checks", {}) if isinstance(source, Section) else {}
     for name, asking in pack.checks.items():
         if unknown := given.get(name, {}).keys() - {*Asking.__slots__}:
@@ -251,12 +223,7 @@ def load_judge(name: str, options: Options | None = None, prompts: Path | Judgin
 
 
 class ModelJudge(BaseModelJudge[Check, Verdict]):
-    """Judges checks by a model.
-
-    Args:
-        model: See `BaseModelJudge`.
-        prompts: The prompt pack.
-    """
+    """Judges checks by a model."""
 
     advice = "choose another judge, or give every row a small store of its own"
 
@@ -297,15 +264,10 @@ class ModelJudge(BaseModelJudge[Check, Verdict]):
         for key, check in {check.key(judge): check for check in inputs}.items():
             asking = self._prompts.asking(check)
             store = memories_of(check.memories).digest if "{memories}" in asking.text else ""
-            groups.setdefault((check.question.config, check.kind, store) if asking.batch else (key,), []).append(
-                (key, check)
-            )
-        return [
-            Batch(dict(group[start : start + size]))
-            for group in groups.values()
-            for size in [self._prompts.asking(group[0][1]).batch or 1]
-            for start in range(0, len(group), size)
-        ]
+            group = (check.question.config, check.kind, store) if asking.batch else (key,)
+            groups.setdefault(group, []).append((key, check))
+        sized = [(members, self._prompts.asking(members[0][1]).batch or 1) for members in groups.values()]
+        return [Batch(dict(all_[i : i + size])) for all_, size in sized for i in range(0, len(all_), size)]
 
 
 def read_verdicts(reply: str, n: int, asking: Asking) -> tuple[Verdict, ...]:
@@ -322,8 +284,3 @@ def read_verdicts(reply: str, n: int, asking: Asking) -> tuple[Verdict, ...]:
             raise UnusableReply(f"the {flag} is {json.dumps(found.get(flag))[:60]}, true or false is expected")
         verdicts.append(Verdict(verdict, str(found.get(reason, ""))))
     return tuple(verdicts)
-
-
-def read_verdict(reply: str) -> Verdict:
-    """Read a reply about one check in our form; see `read_verdicts`."""
-    return read_verdicts(reply, 1, Asking(""))[0]

@@ -31,10 +31,8 @@ class Memories(tuple[str, ...]):
     @cached_property
     def digest(self) -> str:
         """Hash of the texts in their order."""
-        if self._whole is None:
-            texts = self._as_json
-        else:
-            texts = [text for place, text in enumerate(self._whole._as_json) if place not in self._out]
+        whole = self if self._whole is None else self._whole
+        texts = [text for place, text in enumerate(whole._as_json) if place not in self._out]
         return hashlib.sha256(f"[{', '.join(texts)}]".encode()).hexdigest()
 
     def place_of(self, text: str) -> int:
@@ -55,15 +53,11 @@ class Memories(tuple[str, ...]):
 
     def candidates(self, groups: Iterable[frozenset[str]], share: float) -> Sequence[str]:
         """The memories that may have that share of the words of every group: all that do, in their order, and some others."""
-        rarest = [self._rarest(words, share) for words in groups if words and not has_small(words)]
-        return self.with_any(min(rarest, key=self._n_with)) if rarest else self
-
-    def _rarest(self, words: frozenset[str], share: float) -> list[str]:
-        """The rarest words, so many that a memory without any of them has less than the share."""
-        return sorted(words, key=lambda word: (self.number_with(word), word))[: int(len(words) * (1 - share)) + 1]
-
-    def _n_with(self, words: Iterable[str]) -> int:
-        return sum(map(self.number_with, words))
+        rarest = []  # of each group so many words that a memory without any of them has less than the share
+        for words in (words for words in groups if words and not has_small(words)):
+            by_number = sorted(words, key=lambda word: (self.number_with(word), word))
+            rarest.append(by_number[: int(len(words) * (1 - share)) + 1])
+        return self.with_any(min(rarest, key=lambda some: sum(map(self.number_with, some)))) if rarest else self
 
     @cached_property
     def shown(self) -> dict[str, str]:

@@ -27,18 +27,12 @@ _LINE = re.compile(rf"^{_OPEN}([A-Z])(?:{_CLOSE}\s*$|{_CLOSE}[.):]{_CLOSE}(?:\s+
 
 
 def letter_of(answer: str, choices: Sequence[str]) -> str | None:
-    """Return the letter that an answer chooses.
+    """Return the letter that an answer chooses among at most ten options, from A on.
 
-    Args:
-        answer: The reader's answer.
-        choices: The options' texts, from A on; at most ten.
-
-    Returns:
-        `A`, `B`, …, or None if the answer makes no clear choice, which is a wrong answer and not a failure.
+    None if the answer makes no clear choice, which is a wrong answer and not a failure.
     """
     for reading in (_in_objects, _in_words, _bracketed, _on_lines, _last_line):
-        letters = list(reading(answer, choices))
-        if letters:
+        if letters := list(reading(answer, choices)):
             return letters[-1]
     return None
 
@@ -48,8 +42,7 @@ def _in_objects(answer: str, choices: Sequence[str]) -> Iterator[str]:
     for content in objects_in(answer):
         values = {str(key).lower(): value for key, value in content.items()}
         value = next((values[key] for key in KEYS if isinstance(values.get(key), str)), "")
-        letter = _value(value, choices)
-        if letter:
+        if letter := _value(value, choices):
             yield letter
 
 
@@ -60,10 +53,7 @@ def _in_words(answer: str, choices: Sequence[str]) -> Iterator[str]:
         letter = _letter(match[1].upper(), choices)
         if letter and not _is_word(match[1], rest, choices[LETTERS.index(letter)]):
             yield letter
-    for match in _ANSWER_LINE.finditer(answer):
-        letter = _value(match[1], choices)
-        if letter:
-            yield letter
+    yield from filter(None, (_value(match[1], choices) for match in _ANSWER_LINE.finditer(answer)))
 
 
 def _bracketed(answer: str, choices: Sequence[str]) -> Iterator[str]:

@@ -94,9 +94,6 @@ def claims() -> tuple[Claim, ...]:
     return tuple(Claim(**claim | {"text": claim["text"].format(margin=f"{MARGIN:g}")}) for claim in declared)
 
 
-# What an interval says
-
-
 def holds_of(text: str) -> Holds:
     """What a claim says of its measure: `above 0.5`, `below margin` or `gain little`."""
     kind, limit = text.split()
@@ -113,17 +110,8 @@ def _gains_little(value: float, low: float, high: float) -> Side:
     return "for" if high <= MARGIN else "against" if low > 0 and value > MARGIN else "neither"
 
 
-# Decisions
-
-
 def weigh(measures: Iterable[Measure], holds: Holds, rule: Rule) -> Evidence:
-    """Decide a claim from what was measured.
-
-    Args:
-        measures: The cases; without one nothing is decided, and one without questions is none.
-        holds: What an interval says about the claim.
-        rule: Whether the claim is about all cases, most or some.
-    """
+    """Decide a claim from cases that were measured; without one nothing is decided, and one without questions is none."""
     known = [(name, counts) for name, *counts in measures if all(n for _, n in counts)]
     level = LEVEL if rule == "most" else 1 - (1 - LEVEL) / max(1, len(known))
     cases = []
@@ -192,8 +180,6 @@ _TESTS = {"nobody_dominates": nobody_dominates, "follows_tokens": follows_tokens
 """Those that do not compare counts."""
 
 
-# All claims
-
 RUNS, REPORTED = "your runs", "reported"
 _HOW = (
     "A claim about all cases is denied by one case against it and supported by more than half of the cases without one against "
@@ -203,11 +189,7 @@ _HOW = (
 
 
 def claims_of(runs: Runs, reported: Runs) -> tuple[Table, dict[str, Any]]:
-    """What runs and reported numbers, with all their k, say about each claim; baselines are left out.
-
-    Args:
-        runs: The scores of runs by label.
-        reported: Reported rates, likewise.
+    """What runs and reported numbers, by label and with all their k, say about each claim; baselines are left out.
 
     Returns:
         A table with a row for each claim: what decides it, and by source the decision, the numbers of cases, and the strongest

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput
 from epbench.judges.protocol import PastJudge, noted_judge
@@ -15,7 +15,7 @@ from epbench.memfail.scores.comparison import whole_scores
 from epbench.memfail.scores.cost import Spent, spent, usage_of
 from epbench.memfail.scores.run_files import COLUMNS, read_run, run_folders
 from epbench.models.prices import Prices
-from epbench.reports.tables import Scores
+from epbench.reports.tables import Runs, Scores
 from epbench.runs.question_table import read_questions
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ class Inputs:
     """Everything that exhibits are made from; what is absent leaves its part out."""
 
     runs: Sequence[PaperRun] = ()  # of all configs
-    reported: Mapping[str, Mapping[str, Any]] = field(
-        default_factory=dict
-    )  # by label; see `reported_rates.read_reported`
+    reported: Runs = field(default_factory=dict)  # by label; see `reported_rates.read_reported`
     datasets: Mapping[str, Sequence[Loaded]] = field(default_factory=dict)  # by name of a dataset, its configs
     prices: Prices | None = None  # of tokens; None shows no cost
     sources: Mapping[str, str] = field(default_factory=dict)  # of reported rates, by the name of their file
@@ -83,11 +81,7 @@ class Inputs:
 def read_runs(folders: Iterable[Path], prices: Prices | None = None) -> list[PaperRun]:
     """Read runs of MemFail, and name each by its system, and by its reader or its folder where that is not enough.
 
-    Runs of a config that the paper does not have are left out, as long as there are others.
-
-    Args:
-        folders: The folders of runs, or of runs of several configs.
-        prices: For the cost of each stage; None computes none.
+    Runs of a config that the paper does not have are left out, as long as there are others. Without prices there is no cost.
 
     Raises:
         BadInput: A folder holds no run of MemFail, none is of a config of the paper, a run did not end, runs of one config
@@ -101,9 +95,8 @@ def read_runs(folders: Iterable[Path], prices: Prices | None = None) -> list[Pap
         if len({(name, run.config) for name, (_, run) in zip(names, found, strict=True)}) == len(found):
             return [replace(run, label=name) for name, (_, run) in zip(names, found, strict=True)]
     if found:
-        raise BadInput(
-            "two runs of one config are alike, down to the names of their folders; rename one of the folders"
-        )
+        told = "two runs of one config are alike, down to the names of their folders"
+        raise BadInput(f"{told}; rename one of the folders")
     return []
 
 
@@ -125,10 +118,7 @@ def _read(folder: Path, prices: Prices | None) -> PaperRun:
 
 
 def read_datasets(names: Iterable[str]) -> dict[str, list[Loaded]]:
-    """Read datasets of MemFail.
-
-    Args:
-        names: Names on the Hub, or folders; a folder may lack configs.
+    """Read datasets of MemFail, by their names on the Hub, or from folders, which may lack configs.
 
     Raises:
         BadInput: There is no such dataset, or a config is no table of MemFail.

@@ -34,13 +34,7 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
 
 
 def board(name: str, rows: Sequence[Standing], notes: Sequence[str] = ()) -> Exhibit:
-    """A leaderboard with a column for each config that a row has.
-
-    Args:
-        name: The name of the exhibit.
-        rows: The rows; see `standings`. At least one.
-        notes: What is said below the table, after what floor and ceiling are.
-    """
+    """A leaderboard of at least one row of `standings`, with a column for each config that a row has."""
     configs = [config for config in CONFIGS if any(config in row.scores for row in rows)]
     rows = bounded(rows, ["oracle", "full-context"])
     columns = {title: config for title, config in zip(_TITLES, CONFIGS, strict=True) if config in configs}

@@ -25,14 +25,10 @@ from epbench.statistics.smallest_difference import ALPHA, smallest_difference_of
 
 
 def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
-    """Make what can be made; of the rest, say what it needs.
+    """Make what can be made of inputs, which may be empty; of the rest, say what it needs.
 
-    Args:
-        inputs: What is given; everything in it may be empty.
-
-    Returns:
-        Table 2 and Figures 1 to 9; then what the paper leaves out: the differences between systems, success by the number
-        of facts and of hops, and tokens and cost.
+    Table 2 and Figures 1 to 9; then what the paper leaves out: the differences between systems, success by the number of facts
+    and of hops, and tokens and cost.
     """
     return [
         table_2(inputs),
@@ -67,12 +63,8 @@ def table_2(inputs: Inputs) -> Exhibit | Missing:
     except BadInput as error:
         notes.append(f"Tokens were not counted: {error}.")
     notes += [] if inputs.datasets else ["No dataset was given, so that only the paper's rows are shown."]
-    records = [
-        record
-        for name, configs in inputs.datasets.items()
-        for loaded in configs
-        for record in _records_of_rows(name, loaded, count)
-    ]
+    given = [(name, loaded) for name, configs in inputs.datasets.items() for loaded in configs]
+    records = [record for about in given for record in _records_of_rows(*about, count)]
     records += map(_reported_rows, read_reported(packaged("epbench.memfail", "reported_rows.json"), "memfail"))
     records.sort(key=lambda record: (CONFIGS.index(str(record["config"])), str(record["size"])))
     shown: Shown = {"config": "config", "rows of": _whose, "size": "size", "rows": "rows"}

@@ -73,11 +73,7 @@ def by_place(cells: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
 def with_errors(cells: Iterable[Row], *configs: str, only: str = "", but: str = "") -> list[Row]:
     """For each system and model one cell that has errors by stage: at k = 5, or else at the smallest k.
 
-    Args:
-        cells: All cells.
-        configs: Only of these; of all if empty.
-        only: The one system that is wanted; empty for all.
-        but: A system that is left out.
+    If they are given, only these configs, only this system, and all but this one.
     """
     known = [cell for cell in cells if cell["lost"] and (not configs or cell["config"] in configs)]
     found = [min(of, key=lambda cell: (cell["k"] != USUAL_K, cell["k"])) for of in by_place(known).values()]
@@ -96,9 +92,6 @@ def duels(cells: Iterable[Row], *configs: str) -> Iterator[tuple[Row, Row]]:
         yield from ((one, other) for one, other in permutations(at_k, 2) if one["system"] != other["system"])
 
 
-# Measures
-
-
 def versus(cells: Cells, system: str, configs: Sequence[str]) -> list[Measure]:
     """The success of one system minus that of each other system."""
     own = ((one, other) for one, other in duels(cells, *configs) if one["system"] == system)
@@ -108,10 +101,7 @@ def versus(cells: Cells, system: str, configs: Sequence[str]) -> list[Measure]:
 def gains(cells: Cells, configs: Sequence[str] = CONFIGS, bound_by: str = "") -> list[Measure]:
     """The success of each system at its largest k minus that at its smallest.
 
-    Args:
-        cells: All cells.
-        configs: Only on these.
-        bound_by: Only where most questions are lost at this stage, at the k at which errors are compared.
+    With `bound_by` only where most questions are lost at this stage, at the k at which errors are compared.
     """
     places = by_place(cell for cell in cells if cell["config"] in configs)
     bound = by_place(cell for cell in with_errors(cells) if _is_most(cell, bound_by)) if bound_by else places

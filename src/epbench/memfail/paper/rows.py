@@ -64,9 +64,8 @@ def scored(about: Mapping[str, Any], scores: Scores) -> Row:
 
 def cells_of(inputs: Inputs) -> list[Row]:
     """A row for each run and k, own and reported, as they were given."""
-    given: list[tuple[Mapping[str, Any], Scores, PaperRun | None]] = [
-        (run.about, run.scores, run) for run in inputs.runs
-    ]
+    given: list[tuple[Mapping[str, Any], Scores, PaperRun | None]]
+    given = [(run.about, run.scores, run) for run in inputs.runs]
     for scores in inputs.reported.values():
         system, model = scores.get("system") or "unnamed", scores.get("system_model")
         names = scores["config"], marked(f"{system}, {model}", "reported"), "reported", system, model or None, None
@@ -114,17 +113,13 @@ _NEVER_STORED = (
 _OTHER_ROWS = (
     " are on other rows than the published ones, so that they cannot be compared with reported rates number by number"
 )
+_UNNOTICED = "Needed facts that the judge would not miss if they were absent: "
 _NO_CEILING = "No ceiling is known: there is no run with the memory oracle or full-context."
 _MOST = 8
 
 
 def notes_on(inputs: Inputs, rows: Sequence[Row]) -> list[str]:
-    """The notes that stand below the success rates of some rows.
-
-    Args:
-        inputs: The runs that the rows come from.
-        rows: What is shown; notes about other configs and sources are left out.
-    """
+    """The notes that stand below the success rates of some rows of these inputs, about their configs and sources alone."""
     places = {(row["config"], row["label"]) for row in rows}
     configs = sorted({row["config"] for row in rows})
     runs = [run for run in inputs.runs if run.config in configs]
@@ -137,9 +132,7 @@ def notes_on(inputs: Inputs, rows: Sequence[Row]) -> list[str]:
         *([REPORTED] if "reported" in sources else []),
         *_listed("Every question of ", (f"{row['label']} on {row['config']}" for row in empty), _NEVER_STORED),
         *_listed("One's own runs of ", [other] if other else [], _OTHER_ROWS),
-        *_listed(
-            "Needed facts that the judge would not miss if they were absent: ", filter(None, map(_unnoticed, own))
-        ),
+        *_listed(_UNNOTICED, filter(None, map(_unnoticed, own))),
         *judge_notes(run.judge for run in own),
     ]
 

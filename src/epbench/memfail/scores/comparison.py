@@ -43,10 +43,7 @@ Claims = Callable[[Runs, Runs], tuple[Table, Mapping[str, Any]]]
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
     """Compare the success rates of any two runs, for each config and k that both have.
 
-    Args:
-        runs: The folders of at least two runs, or of runs of several configs, by the name of the run.
-        dataset: Not used: the tables in the folders are all that is compared.
-        progress: Shows a bar.
+    The tables in the folders, each of a run or of runs of several configs, are all that is compared, and not the dataset.
 
     Raises:
         BadInput: A folder holds no run of MemFail, a run did not end, runs of one config are on different rows, the runs
@@ -76,12 +73,8 @@ def write_side_by_side(
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Write OUT/table.md, OUT/report.html and OUT/claims.json.
 
-    Args:
-        folders: The folders of runs, or of runs of several configs; the name of a folder is the label of its runs.
-        out: The folder of the files; it is made if it does not exist.
-        reported: JSON files of reported numbers, which are shown where they fit; see `read_reported`.
-        prices: A file of prices, see `cost`; None shows tokens and seconds alone.
-        claims: Says what the runs and the reported numbers mean for the claims of the paper.
+    The name of a folder, of a run or of runs of several configs, is the label of its runs. Reported numbers (JSON files, see
+    `read_reported`) are shown where they fit. Without a file of prices, see `cost`, tokens and seconds are shown alone.
 
     Returns:
         The scores of each run by its label, with `baseline` and `system_model` where its run.json says so; reported rates
@@ -93,6 +86,7 @@ def write_side_by_side(
     """
     priced = read_prices(prices) if prices else None
     runs: dict[str, dict[str, Any]] = {}
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     usage, judges, points = {}, [], []
     for folder, run in run_folders(folders):
         about, scores = read_run(run), whole_scores(run)
@@ -100,6 +94,7 @@ def write_side_by_side(
         if label in runs:
             raise BadInput(f"two runs are called {label!r}; rename a folder, its name is the label")
         runs[label] = scores
+        rows[folder.resolve().name] += read_records(run, COLUMNS)
         points += [_point(about["identity"], scores["config"], k, at_k) for k, at_k in scores["by_k"].items()]
         judges += [noted_judge(about["judge"])] if about.get("judge") else []
         if (run / "usage.json").is_file():
@@ -122,19 +117,11 @@ def write_side_by_side(
     for heading, tables in sections.items():
         parts += [f"## {heading}\n", *(table.markdown() for table in tables)]
     curves, numbers = between_parts(points, "success")
-    curves += _question_by_question(folders)
+    curves += versus_html({label: cards_of(of_run) for label, of_run in rows.items()}, notes=ABOUT)
     write_text(out / "table.md", "\n".join([markdown_table(joined), *parts]) + numbers)
     write_text(out / "report.html", comparison_report(joined, notes, sections, curves))
     write_json(out / "claims.json", written)
     return joined, notes
-
-
-def _question_by_question(folders: Sequence[Path]) -> str:
-    """Each question of all configs with what every run made of it."""
-    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for folder, run in run_folders(folders):
-        rows[folder.resolve().name] += read_records(run, COLUMNS)
-    return versus_html({label: cards_of(of_run) for label, of_run in rows.items()}, notes=ABOUT)
 
 
 def _point(identity: Mapping[str, Any], config: str, k: str, at_k: Mapping[str, Any]) -> Point:
@@ -170,14 +157,11 @@ _DIFFERENT = "The runs have different judges, and scores from different judges a
 
 def judge_notes(judges: Iterable[PastJudge | None]) -> list[str]:
     """What is known of some judges, each once: that they differ, and their passports, or that they have none."""
-    known = dict.fromkeys(judge for judge in judges if judge)
-    notes = [passport_note(judge) or _unchecked(judge) for judge in known]
+    known, how = dict.fromkeys(judge for judge in judges if judge), "epbench judge-check --benchmark memfail --judge"
+    checks = {judge: f"{how} {judge.name.partition('@')[0]} --out runs/judge" for judge in known}
+    unchecked = "judge {} has no passport yet; to check it: {}"
+    notes = [passport_note(judge) or unchecked.format(judge, check) for judge, check in checks.items()]
     return [_DIFFERENT, *notes] if len(known) > 1 else notes
-
-
-def _unchecked(judge: PastJudge) -> str:
-    how = f"epbench judge-check --benchmark memfail --judge {judge.name.partition('@')[0]} --out runs/judge"
-    return f"judge {judge} has no passport yet; to check it: {how}"
 
 
 def _judge_of(folder: Path) -> PastJudge:
@@ -189,10 +173,6 @@ def _judge_of(folder: Path) -> PastJudge:
 
 def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list[dict[str, Any]]:
     """Compare the success rates of any two runs, for each config and k that both have.
-
-    Args:
-        runs: The outcomes by the name of the run.
-        progress: Shows a bar.
 
     Returns:
         For each two runs, config and k: config, k, what `epbench.statistics.paired.compare_two` returns, with rows as
@@ -206,9 +186,8 @@ def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list
     for first, second in progress(list(combinations(runs, 2))):
         common = [place for place in runs[first] if place in runs[second]]
         if not common:
-            raise BadInput(
-                f"{first} has {_places(runs[first])}, {second} has {_places(runs[second])}: nothing in common"
-            )
+            both = ", ".join(f"{name} has {_places(runs[name])}" for name in (first, second))
+            raise BadInput(f"{both}: nothing in common")
         for config, k in common:
             tables = [runs[name][config, k] for name in (first, second)]
             pairs.append({"config": config, "k": k, **compare_outcomes((first, second), tables, cluster="row")})

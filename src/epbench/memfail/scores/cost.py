@@ -20,59 +20,31 @@ from epbench.reports.tables import Table
 from epbench.statistics.estimate import Value, framed
 
 _STAGES = ("storing", "retrieving", "replying", "answering", "judging")
-_COUNTED = (
-    "requests",
-    "prefilled",
-    "saved",
-    "generated",
-    "seconds",
-    "calls",
-    "retries",
-    "tokens_in",
-    "tokens_out",
-    "embedding_tokens",
-)
-_USAGE = fields({}, dict.fromkeys(_STAGES, fields({}, dict.fromkeys(_COUNTED, Number | None))))
+_COUNTED = "requests prefilled saved generated seconds calls retries tokens_in tokens_out embedding_tokens"
+_USAGE = fields({}, dict.fromkeys(_STAGES, fields({}, dict.fromkeys(_COUNTED.split(), Number | None))))
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one stage of a run took; what is unknown is None.
+    """What one stage of a run took; what is unknown is None."""
 
-    Attributes:
-        calls: The number of requests to models.
-        tokens_in: The tokens of their prompts.
-        tokens_out: The tokens of their replies.
-        embedding: Tokens that were embedded.
-        seconds: The time of the stage.
-        retries: The number of requests that repeat another.
-        cost: In the currency of the prices.
-    """
-
-    calls: int | None
-    tokens_in: int | None
-    tokens_out: int | None
-    embedding: int
+    calls: int | None  # requests to models
+    tokens_in: int | None  # of their prompts
+    tokens_out: int | None  # of their replies
+    embedding: int  # tokens that were embedded
     seconds: float | None
-    retries: int | None
-    cost: float | None
+    retries: int | None  # requests that repeat another
+    cost: float | None  # in the currency of the prices
 
 
 def spent(run: Mapping[str, Any], usage: Mapping[str, Any], prices: Prices | None = None) -> dict[str, Spent]:
-    """What each stage of a run took.
+    """What each stage of a run took, by the content of run.json and usage.json; without prices no cost is computed.
 
-    Args:
-        run: The content of run.json: who answers, who judges, and the model inside the system.
-        usage: The content of usage.json.
-        prices: None computes no cost.
-
-    Returns:
-        By stage: storing, retrieving, replying (where the reader replied to what is stored), answering, judging.
+    The stages are storing, retrieving, replying (where the reader replied to what is stored), answering and judging.
     """
     identity = run["identity"]
-    system = identity.get("system_model") or ""
-    embedder = (identity.get("embedder") or "").removeprefix("openai:")
-    reader = identity.get("model") or ""
+    system, embedder, reader = (identity.get(name) or "" for name in ("system_model", "embedder", "model"))
+    embedder = embedder.removeprefix("openai:")
     models = {"replying": reader, "answering": reader, "judging": run.get("judge", {}).get("name", "")}
     baseline = bool(identity.get("control"))
     return {
@@ -126,12 +98,7 @@ def total(stages: Mapping[str, Spent]) -> float | None:
 
 
 def cost_tables(runs: Mapping[str, Mapping[str, Spent]], prices: Prices | None) -> list[Table]:
-    """Tokens, calls and seconds of each run, and with prices what each run cost, stage by stage.
-
-    Args:
-        runs: What `spent` returns, by the label of the run.
-        prices: As it was given to `spent`.
-    """
+    """Tokens, calls and seconds of each run (see `spent`), and with prices what each run cost, stage by stage."""
     rows = [row for label, run in runs.items() for row in usage_rows({"label": label}, run)]
     tables = [Exhibit("", "", framed(rows), [Column("usage", "label", text=True), *USAGE_COLUMNS]).table]
     if prices:

@@ -65,19 +65,14 @@ def in_order(models: Iterable[str]) -> list[str]:
 def stacked(axes: Axes, places: Sequence[float], cells: Sequence[Scores], *, width: float = 0.75) -> None:
     """Stack what became of the questions on one another, with the vacuous part of the correct ones marked.
 
-    Args:
-        axes: Where to draw.
-        places: The places of the bars.
-        cells: The scores of each bar, as in by_k of scores.json; all of them have the rate of each stage.
-        width: The width of a bar.
+    The cells are the scores of each bar, as in by_k of scores.json; all of them have the rate of each stage.
     """
     base = [0.0] * len(cells)
     revised = {name: stage for name, stage in _REVISED.items() if any(name in scores for scores in cells)}
     for name, (title, colour, hatch) in {**STAGES, **revised}.items():
         heights = [scores.get(name) or 0.0 for scores in cells]
-        axes.bar(
-            places, heights, width, bottom=base, color=colour, label=title, hatch=hatch, edgecolor=INK, linewidth=0.4
-        )
+        look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": INK, "linewidth": 0.4}
+        axes.bar(places, heights, width, bottom=base, label=title, **look)
         base = [low + height for low, height in zip(base, heights, strict=True)]
     vacuous = [scores.get("vacuous", 0) / max(1, scores["n"] - scores.get("failed", 0)) for scores in cells]
     if any(vacuous):
@@ -85,15 +80,7 @@ def stacked(axes: Axes, places: Sequence[float], cells: Sequence[Scores], *, wid
 
 
 def scatter(axes: Axes, rows: Sequence[Row], field: str, by: str, order: Sequence[Any]) -> None:
-    """Draw success against tokens, with k at each point.
-
-    Args:
-        axes: Where to draw.
-        rows: The points, at least one.
-        field: The column of the tokens.
-        by: The column whose values look alike.
-        order: All values of `by` in the figure.
-    """
+    """Draw success against the tokens in a column, with k at each point; rows with one value of `by` look alike."""
     lines(axes, rows, field, by, order=order, joined=False, starred=False)
     for row in rows:
         if row["mean"] is not None:
@@ -170,9 +157,8 @@ def _success_by_model(runs: Runs, rows: Sequence[Row]) -> str:
 def _errors_by_model(runs: Runs, rows: Sequence[Row]) -> str:
     """A panel for each internal model, with a bar for each system; empty without two bars."""
     k = USUAL_K if any(str(USUAL_K) in run["by_k"] for run in runs.values()) else _common_k(runs)
-    of_model = grouped(
-        [row for row in _by_model(rows, k) if all(row.get(error) is not None for error in ERRORS)], "model"
-    )
+    known = [row for row in _by_model(rows, k) if all(row.get(error) is not None for error in ERRORS)]
+    of_model = grouped(known, "model")
     if sum(map(len, of_model.values())) < 2:
         return ""
     models = in_order(of_model)

@@ -17,20 +17,16 @@ from epbench.reports.tables import Runs, Scores, Table, warnings_of
 
 
 def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mapping[str, Any], more: str = "") -> str:
-    """The page of one run.
-
-    Args:
-        title: The name of the run.
-        run: The content of run.json.
-        scores: The content of scores.json, see `with_baseline`.
-        usage: The usage of each stage.
-        more: What follows on the page, as HTML.
-    """
+    """The page of one run, from the contents of run.json and scores.json (see `with_baseline`) and the usage of each stage."""
+    identity, config = run["identity"], scores["config"].replace("_", " ")
+    reader = name_of(str(identity.get("model", ""))) or "no reader"
+    sentence = f"The memory system {scores['system']} was told the facts of {config}; {reader} answered"
+    sentence += f" {scores['n_questions']:,} questions with the memories that it retrieved."
     spent = price_html(title, usage) + _usage({stage: values for stage, values in usage.items() if stage != "price"})
     return page(
-        f"MemFail, {scores['config'].replace('_', ' ')}: {title}",
+        f"MemFail, {config}: {title}",
         f"""{warning_paragraphs(warnings_of({title: scores}))}
-{opening(_sentence(run, scores), headlines(scores), scores["n_questions"], _reasons(usage))}
+{opening(sentence, headlines(scores), scores["n_questions"], _reasons(usage))}
 {section_of({title: scores})}
 <details><summary>Needed memories</summary>
 <p>Each needed memory by itself; a question takes the earliest failing stage of all the memories that it needs.</p>
@@ -40,13 +36,6 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
 {more}
 {settings(run, spent)}""",
     )
-
-
-def _sentence(run: Mapping[str, Any], scores: Scores) -> str:
-    identity = run["identity"]
-    reader = name_of(str(identity.get("model", ""))) or "no reader"
-    return f"The memory system {scores['system']} was told the facts of {scores['config'].replace('_', ' ')}; {reader} \
-answered {scores['n_questions']:,} questions with the memories that it retrieved."
 
 
 def headlines(scores: Scores) -> list[Headline | None]:
@@ -72,13 +61,9 @@ def _reasons(usage: Mapping[str, Any]) -> dict[str, int]:
 def comparison_report(
     runs: Runs, notes: Sequence[str] = (), sections: Mapping[str, Sequence[Table]] | None = None, more: str = ""
 ) -> str:
-    """The page of several runs.
+    """The page of several runs, by label, with reported rates (see `reported_rates.beside`) and what is known of the judges.
 
-    Args:
-        runs: The scores by the run's label; reported rates may be among them, see `reported_rates.beside`.
-        notes: What is known of the judges.
-        sections: The tables that follow those of the configs, by their heading.
-        more: What follows on the page, as HTML.
+    The tables that follow those of the configs come by their heading.
     """
     listed = "".join(f"<li>{html_text(note)}</li>" for note in notes)
     parts = [
@@ -120,16 +105,11 @@ def _facts(scores: Scores) -> str:
 
 def _trust(scores: Scores) -> str:
     """What the judge can and cannot see on these rows."""
-    shown = {
-        "unnoticed": "the judge would not miss, if they were absent",
-        "not_judgeable": "the judge had nothing to decide by",
-    }
-    lines = [
-        f"<p>Needed facts that {words}: {count['n']} of {count['of']}.</p>"
-        for words, count in ((words, scores.get(name)) for name, words in shown.items())
-        if count
-    ]
-    return "\n".join(lines)
+    shown = {"unnoticed": "the judge would not miss, if they were absent"}
+    shown |= {"not_judgeable": "the judge had nothing to decide by"}
+    counts = {words: scores[name] for name, words in shown.items() if scores.get(name)}
+    told = (f"<p>Needed facts that {words}: {n['n']} of {n['of']}.</p>" for words, n in counts.items())
+    return "\n".join(told)
 
 
 def _usage(usage: Mapping[str, Any]) -> str:
@@ -139,9 +119,8 @@ def _usage(usage: Mapping[str, Any]) -> str:
         if not isinstance(values, Mapping):
             parts.append(pairs({stage: values}))
             continue
-        failed = values.get("failed")
-        shown = {name: value for name, value in values.items() if name != "failed" or not isinstance(failed, Mapping)}
+        reasons = {name: of for name, of in values.items() if name == "failed" and isinstance(of, Mapping)}
+        shown = {name: value for name, value in values.items() if name not in reasons}
         parts.append(f"<h3>{html_text(stage.replace('_', ' '))}</h3>{pairs(shown)}")
-        if isinstance(failed, Mapping):
-            parts.append(failures(failed))
+        parts += map(failures, reasons.values())
     return "\n".join(parts)

@@ -6,6 +6,7 @@ together by config, system, internal model and k.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from epbench.files.packaged import packaged
 from epbench.files.text import shown
 from epbench.files.typed import fields, typed
 from epbench.memfail.scores.scoring import ERRORS
+from epbench.reports.tables import Runs
 from epbench.statistics.intervals import wilson
 
 _CONFIGS = {
@@ -76,14 +78,13 @@ def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:
     Raises:
         BadInput: There is no such file, it is not JSON, or a row lacks one of these values.
     """
-    cells: dict[
-        Place, dict[str, dict[str, Any]]
-    ] = {}  # by `rate`, or the kind of the questions whose errors are counted
+    # By `rate`, or the kind of the questions whose errors are counted.
+    cells: dict[Place, dict[str, dict[str, Any]]] = defaultdict(dict)
     for path in paths:
         for where, row in _rows(path):
             of_rate, who = "success_rate" in row, (row["system"], row["internal_model"])
             config, kind = (_CONFIGS[row["dataset"]], "rate") if of_rate else _PANELS[row["dataset"]]
-            cell = cells.setdefault((config, *who, str(row["k"])), {})
+            cell = cells[config, *who, str(row["k"])]
             if kind in cell and of_rate:
                 raise BadInput(f"{where}: {_label(*who)} has two rates at k = {row['k']} on {row['dataset']}")
             if kind in cell:
@@ -153,16 +154,13 @@ def _rows(path: Path) -> Iterator[tuple[str, Row]]:
         yield where, row
 
 
-def beside(
-    runs: Mapping[str, Mapping[str, Any]], reported: Mapping[str, Mapping[str, Any]]
-) -> dict[str, dict[str, Any]]:
+def beside(runs: Runs, reported: Runs) -> dict[str, dict[str, Any]]:
     """The runs, followed by the reported rates that were measured on the same config at one of the same k."""
-    ks: dict[str, set[str]] = {}
+    ks = defaultdict(set)
     for scores in runs.values():
-        ks.setdefault(scores["config"], set()).update(scores["by_k"])
+        ks[scores["config"]].update(scores["by_k"])
     joined = {label: dict(scores) for label, scores in runs.items()}
     for label, rates in reported.items():
-        by_k = {k: cell for k, cell in rates["by_k"].items() if k in ks.get(rates["config"], ())}
-        if by_k:
+        if by_k := {k: cell for k, cell in rates["by_k"].items() if k in ks[rates["config"]]}:
             joined[label] = {**rates, "by_k": by_k}
     return joined

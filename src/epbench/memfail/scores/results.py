@@ -33,15 +33,8 @@ def finish(
 ) -> dict[str, Any]:
     """Compute the results of a run, and write them; see `epbench.runs.results`.
 
-    Args:
-        folder: The run's folder; its run.json says which config and system the run is about.
-        outcomes: The outcomes of all questions at all k, read from the journals.
-        records: The records that the outcomes are about, in the same order.
-        stores: All memories that the system held when the questions were asked, by store.
-        label: The name of the run in tables.
-        usage: The usage of storing, retrieving and answering. Its `warnings` are shown with the scores, and its
-            `memory_tokens` (by k, `per_memory`) become tokens_per_memory.
-        left_out: How many needed facts the judge would not miss; see `leave_one_out`.
+    Outcomes and records are those of all questions at all k, in the same order. The `warnings` of the usage are shown with the
+    scores, and its `memory_tokens` (by k, `per_memory`) become tokens_per_memory.
 
     Returns:
         The content of scores.json: config, system, by_k (see `score_outcomes`), floor (see `floor_of`), stored (the
@@ -52,6 +45,7 @@ def finish(
     run = read_json(folder / "run.json")
     questions = list({record.question.id: record.question for record in records}.values())
     held = [memory for store in stores.values() for memory in store]
+    needed = {fact for outcome in outcomes if outcome.label != "failed" for fact in outcome.needs}
     about = {name: value for name, value in usage.items() if name != "warnings"}
     about["judging"] = token_usage(read_journal(folder / JUDGEMENTS).values())
     by_k = score_outcomes(outcomes)
@@ -62,17 +56,19 @@ def finish(
         "system": run["identity"].get("system"),
         "by_k": by_k,
         "floor": floor_of(questions),
-        "stored": {
-            "stores": len(stores),
-            "memories": len(held),
-            "words": sum(len(memory.split()) for memory in held),
-        },
+        "stored": {"stores": len(stores), "memories": len(held), "words": len(" ".join(held).split())},
         "n_questions": len(questions),
         "n_failed": sum(outcome.label == "failed" for outcome in outcomes),
         **({"unnoticed": left_out.as_dict()} if left_out else {}),
-        "not_judgeable": _not_judgeable(outcomes),
     }
-    scores["warnings"] = [*usage.get("warnings", []), *_judge_warnings(scores["not_judgeable"], left_out)]
+    n, of = len({fact for outcome in outcomes for fact in outcome.unsure}), len(needed)
+    unsure = (
+        f"of {n} of {of} needed facts the judge could not tell whether their detail was kept, as rules found nothing to "
+        f"compare; it counts as kept"
+    )
+    warnings = [left_out.warning() if left_out else None, unsure if n > TOO_MANY * of else None]
+    scores["not_judgeable"] = {"n": n, "of": of}
+    scores["warnings"] = [*usage.get("warnings", []), *filter(None, warnings)]
     shown = with_baseline(scores, run)
     rows = question_rows(outcomes, records, stores, scores["system"])
     report = html_report(label, run, shown, about, questions_html(rows))
@@ -83,27 +79,12 @@ def finish(
     return scores
 
 
-def _not_judgeable(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    needed = {fact for outcome in outcomes if outcome.label != "failed" for fact in outcome.needs}
-    return {"n": len({fact for outcome in outcomes for fact in outcome.unsure}), "of": len(needed)}
-
-
-def _judge_warnings(not_judgeable: Mapping[str, int], left_out: LeftOut | None) -> list[str]:
-    warnings = [warning] if left_out and (warning := left_out.warning()) else []
-    if not_judgeable["n"] > TOO_MANY * not_judgeable["of"]:
-        warnings.append(
-            f"of {not_judgeable['n']} of {not_judgeable['of']} needed facts the judge could not tell whether their detail "
-            f"was kept, as rules found nothing to compare; it counts as kept"
-        )
-    return warnings
-
-
-_STAGES = ("storage", "summary", "retrieval")
 _ASKED = {
     "storage": "1 storage: is it in the store?",
     "summary": "2 summary: has it kept its details?",
     "retrieval": "3 retrieval: did it come back?",
 }
+_STAGES = (*_ASKED,)
 _ANSWER = "4 reasoning: is the answer right?"
 _NOT_JUDGED = "not judged"
 ABOUT = (
@@ -115,36 +96,25 @@ ABOUT = (
 
 
 def questions_html(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Question by question, as HTML for the page of a run.
-
-    Args:
-        rows: What `question_rows` returns.
-    """
+    """Question by question, as HTML for the page of a run, from what `question_rows` returns."""
     return explorer_html(cards_of(rows), notes=ABOUT)
 
 
 def cards_of(rows: Sequence[Mapping[str, Any]]) -> list[QuestionCard]:
-    """A card for each question at each k.
+    """A card for each question at each k, from the rows of questions.parquet."""
+    several, configs = (len({row[name] for row in rows}) > 1 for name in ("k", "config"))
+    told = {name: any(row[name] for row in rows) for name in ("kind", "group")}
+    cards = []
+    for row in rows:
+        facets = {"label": _in_words(row["label"])}
+        facets |= {"config": _in_words(row["config"])} if configs else {}
+        facets |= {"memories asked for (k)": str(row["k"])} if several else {}
+        facets |= {name: row[name] or "–" for name, known in told.items() if known}
+        cards.append(_card(row, facets, several))
+    return cards
 
-    Args:
-        rows: The rows of questions.parquet.
-    """
-    several = len({row["k"] for row in rows}) > 1
-    kinds, groups = any(row["kind"] for row in rows), any(row["group"] for row in rows)
-    configs = len({row["config"] for row in rows}) > 1
-    return [_card(row, several, kinds, groups, configs) for row in rows]
 
-
-def _card(row: Mapping[str, Any], several: bool, kinds: bool, groups: bool, configs: bool) -> QuestionCard:
-    facets = {"label": _in_words(row["label"])}
-    if configs:
-        facets["config"] = _in_words(row["config"])
-    if several:
-        facets["memories asked for (k)"] = str(row["k"])
-    if kinds:
-        facets["kind"] = row["kind"] or "–"
-    if groups:
-        facets["group"] = row["group"] or "–"
+def _card(row: Mapping[str, Any], facets: Mapping[str, str], several: bool) -> QuestionCard:
     return QuestionCard(
         id=f"{row['id']}, k = {row['k']}" if several else row["id"],
         facets=facets,
@@ -178,16 +148,14 @@ def _trail(number: int, need: Mapping[str, Any], row: Mapping[str, Any]) -> Trai
     steps = [Step("told", "as it was told", need["told"])]
     for place, stage in enumerate(_STAGES):
         if stage not in stages:
-            steps.append(
-                Step(_ASKED[stage], "not needed: a neighbour of what was withdrawn has only to be there still")
-            )
-            continue
-        if failed == "failed" or place > last:
+            not_needed = "not needed: a neighbour of what was withdrawn has only to be there still"
+            steps.append(Step(_ASKED[stage], not_needed))
+        elif failed == "failed" or place > last:
             steps.append(Step(_ASKED[stage], _NOT_JUDGED))
-            continue
-        text = need["retrieved" if stage == "retrieval" else "stored"]
-        note = f"judge: {need['reason']}" if place == last and need["reason"] else ""
-        steps.append(Step(_ASKED[stage], "not passed" if stage == failed else "passed", text, note))
+        else:
+            text = need["retrieved" if stage == "retrieval" else "stored"]
+            note = f"judge: {need['reason']}" if place == last and need["reason"] else ""
+            steps.append(Step(_ASKED[stage], "not passed" if stage == failed else "passed", text, note))
     result = {True: "passed", False: "not passed", None: _NOT_JUDGED}[row["answer_right"]]
     return Trail(f"Needed fact {number}: {need['fact']}", [*steps, Step(_ANSWER, result, row["answer"])])
 

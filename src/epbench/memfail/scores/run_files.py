@@ -75,10 +75,7 @@ read_scores = partial(runs.read_scores_to_show, kind=SCORES)
 
 
 def run_folders(folders: Iterable[Path]) -> list[tuple[Path, Path]]:
-    """The runs in some folders; each folder is a run, or holds one for each config.
-
-    Returns:
-        Pairs of the given folder and the folder of a run in it.
+    """The runs in some folders, each a run, or one with a run for each config, as pairs of this folder and that of a run.
 
     Raises:
         BadInput: A folder holds no run of MemFail, a run did not end, or runs of one config are on different rows.
@@ -116,14 +113,7 @@ def question_rows(
     stores: Mapping[str, Sequence[str]],
     system: str | None,
 ) -> list[dict[str, Any]]:
-    """The rows of questions.parquet; the columns are described above.
-
-    Args:
-        outcomes: The outcomes of all questions at all k.
-        records: What they are about, in the same order.
-        stores: By name of a store, all memories that it held when the questions were asked.
-        system: The name of the memory system.
-    """
+    """The rows of questions.parquet; outcomes and records are in the same order, and the columns are described above."""
     pairs, held = zip(outcomes, records, strict=True), {name: Memories(store) for name, store in stores.items()}
     return [_row(outcome, record, held) | {"system": system or ""} for outcome, record in pairs]
 

@@ -7,7 +7,7 @@ same.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,9 +55,9 @@ def score_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 def _scores_with_groups(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     scores = _scores(outcomes)
     if any(outcome.kind in REVISION_KINDS for outcome in outcomes):
-        rows: dict[str, list[str]] = {}
+        rows = defaultdict(list)
         for outcome in outcomes:
-            rows.setdefault(outcome.row, []).append(outcome.label)
+            rows[outcome.row].append(outcome.label)
         whole = [set(labels) for labels in rows.values() if len(labels) == N_QUESTIONS]
         judged = [labels == {"correct"} for labels in whole if "failed" not in labels]
         scores["rows_right"] = sum(judged) / len(judged) if judged else None
@@ -74,9 +74,8 @@ def _scores(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     rates = metric_module("memory_failures").rates([outcome.label for outcome in outcomes])
     answers = [outcome.answer_right for outcome in outcomes if outcome.answer_right is not None]
     counts, n = rates["counts"], rates["n"]
-    errors: tuple[str, ...] = ERRORS
-    if any(outcome.kind in REVISION_KINDS for outcome in outcomes):
-        errors = (*ERRORS, *REVISED)
+    revised = any(outcome.kind in REVISION_KINDS for outcome in outcomes)
+    errors = (*ERRORS, *(REVISED if revised else ()))
     vacuous = sum(outcome.vacuous for outcome in outcomes)
     earned, n_earnable = counts["correct"] - vacuous, n - vacuous
     returned = sum(outcome.n_memories for outcome in outcomes)

@@ -21,12 +21,7 @@ CEILINGS = ("full-context", "oracle")
 
 
 def with_baseline(scores: Scores, run: Mapping[str, Any]) -> dict[str, Any]:
-    """Add `baseline` to the scores of a run, as tables and reports take them; scores.json does not have it.
-
-    Args:
-        scores: The content of scores.json.
-        run: The content of run.json, whose identity says under `control` whether the system is a baseline.
-    """
+    """Add `baseline`, which is `control` of the identity in run.json, to the content of scores.json, for tables and reports."""
     baseline = run["identity"].get("control")
     return dict(scores) if baseline is None else {**scores, "baseline": baseline}
 
@@ -59,19 +54,11 @@ def _place(scores: Scores) -> int:
 
 
 def floor_of_runs(runs: Runs, k: str, score: str) -> float | None:
-    """What a run without memory scores: measured at this k, else at any k, else computed from the questions.
-
-    Args:
-        runs: The runs of one config.
-        k: The k, as in by_k.
-        score: `success_rate` or `answer_accuracy`.
-    """
-    value: float | None
-    for scores in runs.values():
-        if scores.get("system") == FLOOR:
-            value = (scores["by_k"].get(k) or next(iter(scores["by_k"].values())))[score]
-            return value
-    value = next((scores["floor"][score] for scores in runs.values() if "floor" in scores), None)
+    """A score of a run of one config without memory: measured at this k, else at any k, else computed from the questions."""
+    without = [scores["by_k"] for scores in runs.values() if scores.get("system") == FLOOR]
+    floors = [(by_k.get(k) or next(iter(by_k.values()))) for by_k in without]
+    floors += [scores["floor"] for scores in runs.values() if "floor" in scores and not without]
+    value: float | None = floors[0][score] if floors else None
     return value
 
 
@@ -144,14 +131,9 @@ def breakdown_tables(runs: Runs) -> list[Table]:
             if tokens is not None or any(count is not None for count in counts[1:]):
                 shown = [cell(count) for count in (judged(scores), *counts)]
                 rows.append([label, k, *shown, "–" if tokens is None else f"{tokens:,.0f}"])
-        head = [
-            f"{config}: questions by stage",
-            "k",
-            "n",
-            "correct",
-            *({**_TITLES, **_REVISED}[error] for error in counted[1:]),
-        ]
-        breakdowns += [Table([*head, "tokens/question"], rows)] if rows else []
+        titles = [{**_TITLES, **_REVISED}[error] for error in counted[1:]]
+        head = [f"{config}: questions by stage", "k", "n", "correct", *titles, "tokens/question"]
+        breakdowns += [Table(head, rows)] if rows else []
     return breakdowns
 
 
@@ -173,10 +155,8 @@ def _group_table(config: str, runs: Runs) -> Table | None:
     lines = [(label, k, scores["by_group"]) for label, k, scores in _lines(runs) if scores.get("by_group")]
     sizes = {group: scores["n"] for _, _, by_group in lines for group, scores in by_group.items()}
     head = [f"{config}: success by group", "k", *(f"{group} ({sizes[group]})" for group in sorted(sizes))]
-    rows = [
-        [label, k, *(cell(by_group.get(group, {}).get("success_rate")) for group in sorted(sizes))]
-        for label, k, by_group in lines
-    ]
+    rates = [[by_group.get(group, {}).get("success_rate") for group in sorted(sizes)] for *_, by_group in lines]
+    rows = [[label, k, *map(cell, of_line)] for (label, k, _), of_line in zip(lines, rates, strict=True)]
     return Table(head, rows) if sizes else None
 
 
@@ -186,14 +166,10 @@ def _lines(runs: Runs) -> Iterator[tuple[str, str, Scores]]:
 
 def tables(runs: Runs) -> list[Table]:
     """All tables, config by config."""
-    collected: list[Table] = []
-    for config, of_config in by_config(runs).items():
-        collected.append(_main_table(config, of_config))
-        if revised := _revised_table(config, of_config):
-            collected.append(revised)
-        if groups := _group_table(config, of_config):
-            collected.append(groups)
-    return collected
+    collected: list[Table | None] = []
+    for about in by_config(runs).items():
+        collected += [_main_table(*about), _revised_table(*about), _group_table(*about)]
+    return [table for table in collected if table is not None]
 
 
 def screen_tables(runs: Runs) -> Group:
@@ -213,14 +189,8 @@ def _narrow(table: Table) -> Table:
 
 
 _IN_FILES_ONLY = ("note", "words/memory", "earned", "failed", "vacuous, wrong")
-_SHORT = {
-    "answers right": "right",
-    "storage": "stor.",
-    "summary": "summ.",
-    "retrieval": "retr.",
-    "reasoning": "reas.",
-    "vacuous": "vac.",
-}
+_SHORT = {"answers right": "right", "vacuous": "vac."}
+_SHORT |= {stage: f"{stage[:4]}." for stage in ("storage", "summary", "retrieval", "reasoning")}
 
 
 def markdown_table(runs: Runs) -> str:

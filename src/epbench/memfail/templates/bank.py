@@ -16,73 +16,47 @@ from epbench.files.packaged import packaged
 T = TypeVar("T")
 U = TypeVar("U")
 
-DATA = packaged("epbench.memfail")
 CATEGORIES = ("person", "pet", "character")
 
 
 @cache
 def bank(name: str) -> Mapping[str, Any]:
     """Return the content of a file of `data/`, by its name without `.json`."""
-    content: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text("utf-8"))
+    content: dict[str, Any] = json.loads(packaged("epbench.memfail", f"{name}.json").read_text("utf-8"))
     return content
 
 
 @dataclass(frozen=True)
 class Entity:
-    """The subject of an essay.
+    """The subject of an essay."""
 
-    Attributes:
-        name: Full name; no other entity's name contains it.
-        category: One of `CATEGORIES`.
-        feminine: Whether the pronouns are she and her, or he and his.
-    """
-
-    name: str
-    category: str
-    feminine: bool
+    name: str  # in full; no other entity's name contains it
+    category: str  # one of `CATEGORIES`
+    feminine: bool  # whether the pronouns are she and her, or he and his
 
     @property
     def words(self) -> dict[str, str]:
         """The name and its pronouns, by slot of a frame."""
-        she, her, her_obj, hers = ("she", "her", "her", "hers") if self.feminine else ("he", "his", "him", "his")
-        return {
-            "name": self.name,
-            "she": she,
-            "She": she.capitalize(),
-            "her": her,
-            "Her": her.capitalize(),
-            "her_obj": her_obj,
-            "hers": hers,
-        }
+        pronouns = ("she", "her", "her", "hers") if self.feminine else ("he", "his", "him", "his")
+        words = {"name": self.name, **dict(zip(("she", "her", "her_obj", "hers"), pronouns, strict=True))}
+        return words | {"She": words["she"].capitalize(), "Her": words["her"].capitalize()}
 
 
 def pairs(first: Sequence[T], second: Sequence[U], n: int, stream: RandomStream, what: str) -> list[tuple[T, U]]:
-    """Return n distinct pairs in random order that use the members of each list as evenly as possible.
-
-    Args:
-        first: Distinct values.
-        second: Distinct values.
-        n: Number of pairs, at most `len(first) * len(second)`.
-        stream: Random stream of this use.
-        what: What the pairs become, in the plural, for the error message.
+    """Return n distinct pairs in random order that use the distinct members of each list as evenly as possible.
 
     Raises:
-        BadInput: The lists do not give that many pairs.
+        BadInput: The lists do not give that many pairs; the message calls them `what`.
     """
-    if n > len(first) * len(second):
-        raise BadInput(
-            f"rows: {n} {what} are needed, but the lists give only {len(first) * len(second)}; ask for fewer rows"
-        )
+    if n > (most := len(first) * len(second)):
+        raise BadInput(f"rows: {n} {what} are needed, but the lists give only {most}; ask for fewer rows")
     left, right = stream.sample(first, len(first)), stream.sample(second, len(second))
     drawn = [(left[i % len(left)], right[(i % len(left) + i // len(left)) % len(right)]) for i in range(n)]
     return stream.sample(drawn, n)
 
 
 def spread(values: Sequence[T], n: int, stream: RandomStream) -> list[T]:
-    """Return n values in random order, each equally often.
-
-    If n is not a multiple of the number of values, the first ones come once more than the others.
-    """
+    """Return n values in random order, each equally often; if that does not come out even, the first ones once more."""
     return stream.sample([values[i % len(values)] for i in range(n)], n)
 
 
@@ -101,18 +75,15 @@ def families(sizes: Sequence[int], stream: RandomStream) -> list[list[Entity]]:
         BadInput: The lists do not give that many names.
     """
     names = bank("names")
-    first_names, last_names = (
-        [*names["feminine"], *names["masculine"]],
-        stream.sample(names["last"], len(names["last"])),
-    )
+    first_names = [*names["feminine"], *names["masculine"]]
+    last_names = stream.sample(names["last"], len(names["last"]))
     left = {name: stream.sample(first_names, len(first_names)) for name in last_names}
     groups = []
     for i, size in enumerate(sizes):
         name = last_names[i % len(last_names)]
         if len(left[name]) < size:
-            raise BadInput(
-                f"rows: {sum(sizes)} names of people are needed, but the lists give only {sum(sizes[:i])}; ask for fewer rows"
-            )
+            told = f"rows: {sum(sizes)} names of people are needed, but the lists give only {sum(sizes[:i])}"
+            raise BadInput(f"{told}; ask for fewer rows")
         drawn = [left[name].pop() for _ in range(size)]
         groups.append([Entity(f"{first} {name}", "person", first in names["feminine"]) for first in drawn])
     return groups

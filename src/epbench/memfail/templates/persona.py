@@ -22,11 +22,6 @@ SHARING = 5
 def persona_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
     """Return n rows; half of all questions are misleading, and all names are distinct.
 
-    Args:
-        n: Number of rows.
-        seed: Seed of all draws.
-        harder: Whether essays share their aspects, people their family names, and questions avoid the essays' words.
-
     Raises:
         BadInput: There are fewer names than people.
     """
@@ -50,8 +45,8 @@ def _harder_rows(of_row: Sequence[Sequence[bool]], seed: int, stream: RandomStre
     """Return rows in groups that share aspects and a family name; `of_row` says which questions are misleading."""
     questions = bank("persona_harder")
     groups = [range(i, min(i + SHARING, len(of_row))) for i in range(0, len(of_row), SHARING)]
-    rows = []
-    for group, family in zip(groups, families([_size(group, of_row) for group in groups], stream), strict=True):
+    sizes, rows = [len(group) + sum(sum(of_row[number]) for number in group) for group in groups], []
+    for group, family in zip(groups, families(sizes, stream), strict=True):
         shared = RandomStream("memfail persona group", seed, group.start)
         shared_aspects = [
             ({**aspect, "questions": questions[name]}, shared.sample(aspect["values"], len(group)))
@@ -66,10 +61,6 @@ def _harder_rows(of_row: Sequence[Sequence[bool]], seed: int, stream: RandomStre
     return rows
 
 
-def _size(group: range, of_row: Sequence[Sequence[bool]]) -> int:
-    return len(group) + sum(sum(of_row[number]) for number in group)
-
-
 def _aspects(n: int, stream: RandomStream) -> list[tuple[str, Mapping[str, Any]]]:
     return stream.sample([*bank("persona")["aspects"].items()], n)
 
@@ -79,34 +70,17 @@ def _row(
 ) -> Row:
     content = bank("persona")
     facts = [fill(stream.pick(aspect["facts"]), entity.words | {"value": value}, stream) for aspect, value in aspects]
-    return {
-        "entity": entity.name,
-        "entity_facts": [_essay(entity, facts, content, stream)],
-        "questions": [
-            _question(entity, name, aspect["questions"], value, content["abstention"], stream)
-            for name, (aspect, value) in zip(asked, aspects, strict=False)
-        ],
-    }
-
-
-def _essay(entity: Entity, facts: Sequence[str], content: Mapping[str, Any], stream: RandomStream) -> str:
     known = entity.words | {"trade": stream.pick(content["trades"]), "pastime": stream.pick(content["pastimes"])}
     opening = fill(stream.pick(content["openings"]), known, stream)
     others = small_talk(entity, stream)
     next(others)  # skips the opening sentence: the essay has its own
     talk = [next(others) for _ in range(stream.between(*SENTENCES) - 1 - len(facts))]
-    body = [*facts, *talk]
-    return " ".join([opening, *stream.sample(body, len(body))])
-
-
-def _question(
-    entity: Entity, asked: Entity, frames: Sequence[str], value: str, abstention: str, stream: RandomStream
-) -> Row:
-    known = {"name": asked.name}
-    misleading = asked is not entity
-    return {
-        "text": fill(stream.pick(frames), known, stream),
-        "is_misleading": misleading,
-        "distractor": asked.name if misleading else None,
-        "ground_truth_answer": fill(abstention, known, stream) if misleading else value,
-    }
+    essay, questions = " ".join([opening, *stream.sample([*facts, *talk], len(facts) + len(talk))]), []
+    for whom, (aspect, value) in zip(asked, aspects, strict=False):
+        text = fill(stream.pick(aspect["questions"]), {"name": whom.name}, stream)
+        answer, stranger = value, None
+        if whom is not entity:
+            answer, stranger = fill(content["abstention"], {"name": whom.name}, stream), whom.name
+        question = {"text": text, "is_misleading": stranger is not None, "distractor": stranger}
+        questions.append(question | {"ground_truth_answer": answer})
+    return {"entity": entity.name, "entity_facts": [essay], "questions": questions}

@@ -12,17 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from epbench.draws import RandomStream
-from epbench.memfail.dataset.revision import (
-    FACTS,
-    N_SUBJECTS,
-    N_TOPICS,
-    Asked,
-    Said,
-    asked,
-    facts_with,
-    messages,
-    revision_row,
-)
+from epbench.memfail.dataset import revision
 from epbench.memfail.dataset.schema import Row
 from epbench.memfail.templates.bank import Entity, bank, families, fill, people
 
@@ -33,30 +23,12 @@ SENTENCES = 3
 def revision_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
     """Return n rows, each about three people of its own.
 
-    Args:
-        n: Number of rows.
-        seed: Seed of all draws.
-        harder: Whether people share their family name, and texts say the same in other words.
-
     Raises:
         BadInput: There are fewer names than people.
     """
     stream = RandomStream("memfail revisions", seed, n)
-    circles = families([N_SUBJECTS] * n, stream) if harder else strangers(n, stream)
-    return [_row(circle, RandomStream("memfail revision", seed, i), harder) for i, circle in enumerate(circles)]
-
-
-def _row(circle: Sequence[Entity], stream: RandomStream, harder: bool) -> Row:
-    texts = _Texts(circle, stream, harder)
-    return revision_row(
-        [person.name for person in circle],
-        texts.topics,
-        texts.values,
-        texts.new,
-        [(said, texts.message(said)) for said in messages(stream)],
-        [texts.question(kind, number) for kind, number in asked()],
-        [texts.unknown(number) for number in range(len(FACTS))],
-    )
+    circles = families([revision.N_SUBJECTS] * n, stream) if harder else strangers(n, stream)
+    return [_Texts(circle, RandomStream("memfail revision", seed, i), harder).row() for i, circle in enumerate(circles)]
 
 
 def strangers(n: int, stream: RandomStream) -> list[list[Entity]]:
@@ -65,10 +37,10 @@ def strangers(n: int, stream: RandomStream) -> list[list[Entity]]:
     Raises:
         BadInput: There are fewer names than people.
     """
-    left, circles = people(N_SUBJECTS * n, stream), list[list[Entity]]()
+    left, circles = people(revision.N_SUBJECTS * n, stream), list[list[Entity]]()
     while left:
         circle = [left.pop(0)]
-        for _ in range(N_SUBJECTS - 1):
+        for _ in range(revision.N_SUBJECTS - 1):
             taken = {name for person in circle for name in person.name.split()}
             other = next((person for person in left if not taken & set(person.name.split())), left[0])
             left.remove(other)
@@ -78,52 +50,51 @@ def strangers(n: int, stream: RandomStream) -> list[list[Entity]]:
 
 
 class _Texts:
-    """Makes the texts of one row.
-
-    Args:
-        circle: The three people.
-        stream: Random stream of the row.
-        harder: Whether the row is one of the harder ones.
-    """
+    """Makes the texts of one row, about three people."""
 
     def __init__(self, circle: Sequence[Entity], stream: RandomStream, harder: bool) -> None:
-        plain, self._stream = bank("revision"), stream
+        plain, self._stream, self._circle = bank("revision"), stream, circle
         self._frames = bank("revision_harder") if harder else plain
         self._talk = stream.one_by_one(plain["talk"])
         self._topics = plain["topics"]
-        self.topics = stream.sample([*self._topics], N_TOPICS)
-        self._about = [(circle[subject], self.topics[topic]) for subject, topic, _ in FACTS]
-        left = {topic: stream.sample(self._topics[topic]["values"], len(FACTS)) for topic in self.topics}
-        self.values = [left[topic].pop() for _, topic in self._about]
-        self.new = {number: left[self._about[number][1]].pop() for number in facts_with("corrected")}
+        self._picked = stream.sample([*self._topics], revision.N_TOPICS)
+        self._about = [(circle[subject], self._picked[topic]) for subject, topic, _ in revision.FACTS]
+        left = {topic: stream.sample(self._topics[topic]["values"], len(revision.FACTS)) for topic in self._picked}
+        self._values = [left[topic].pop() for _, topic in self._about]
+        self._new = {number: left[self._about[number][1]].pop() for number in revision.facts_with("corrected")}
 
-    def message(self, said: Said) -> str:
-        """Return the text of a message."""
-        act, numbers = said
+    def row(self) -> Row:
+        """Return the row."""
+        return revision.revision_row(
+            [person.name for person in self._circle],
+            self._picked,
+            self._values,
+            self._new,
+            [(said, self._message(*said)) for said in revision.messages(self._stream)],
+            [self._question(kind, number) for kind, number in revision.asked()],
+            [self._finished(self._frames["abstention"], self._words(number)) for number in range(len(revision.FACTS))],
+        )
+
+    def _message(self, act: revision.Act, numbers: Sequence[int]) -> str:
         if act == "talks":
             return " ".join(self._small_talk() for _ in range(SENTENCES))
         frame = self._stream.pick(self._frames["tells one" if len(numbers) == 1 and act == "tells" else act])
         if act == "tells":
             apart = "{talk} {second}" in frame  # small talk may be about somebody else, whom a pronoun would mean
             told = [
-                self._clause(number, self._frames["topics"], self.values[number], named=place == 0 or apart)
+                self._clause(number, self._frames["topics"], self._values[number], named=place == 0 or apart)
                 for place, number in enumerate(numbers)
             ]
             return self._finished(frame, {"first": f"{told[0]}.", "second": f"{told[-1]}."})
         (number,) = numbers
-        old = self.values[number]
-        clause = self._clause(number, self._topics, self.new.get(number, old), named=act != "tells again")
+        old = self._values[number]
+        clause = self._clause(number, self._topics, self._new.get(number, old), named=act != "tells again")
         return self._finished(frame, self._words(number) | {"clause": clause, "old": old})
 
-    def question(self, kind: Asked, number: int) -> str:
-        """Return the text of a question."""
+    def _question(self, kind: revision.Asked, number: int) -> str:
         topic = self._frames["topics"][self._about[number][1]]
         frames = self._frames["first questions"] if kind == "first" else topic["questions"]
         return self._finished(self._stream.pick(frames), self._words(number))
-
-    def unknown(self, number: int) -> str:
-        """Return what a right answer says where the fact was withdrawn."""
-        return self._finished(self._frames["abstention"], self._words(number))
 
     def _clause(self, number: int, topics: Mapping[str, Any], value: str, *, named: bool) -> str:
         """The statement of a fact in the words of these topics, about a name or a pronoun."""

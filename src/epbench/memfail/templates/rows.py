@@ -4,11 +4,6 @@ Entities, conditions, preferences and anchors appear word for word in the stored
 find them. The limits of the published rows are absent by construction: names are unique in a store, people named in
 misleading questions have no essay, answers are balanced, Easy and Hard are paired, and no option gives itself away. The
 harder rows have these properties too, but their questions cannot be answered by comparing words.
-
-Coexisting-Facts are made here: facts about preferences that are true side by side (paper: Section 4, task 2). A category is
-a kind of thing on an occasion (`hats on stage`). No preference is named in another row, so exactly the facts of a row answer
-its question. The questions of the harder rows describe the occasion and ask for the category in other words: they share no
-word of meaning with the facts.
 """
 
 from __future__ import annotations
@@ -29,18 +24,16 @@ PREFERENCES = (2, 3, 4, 5)
 
 
 def coexisting_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
-    """Return n rows with 2, 3, 4 and 5 preferences, each number equally often.
+    """Return n rows with 2, 3, 4 and 5 preferences that are true side by side, each number equally often.
 
-    Args:
-        n: Number of rows.
-        seed: Seed of all draws.
-        harder: Whether questions avoid the words of the facts.
+    Paper: Section 4, task 2. A category is a kind of thing on an occasion (`hats on stage`). No preference is named in another
+    row, so exactly the facts of a row answer its question. The questions of the harder rows describe the occasion and ask for
+    the category in other words: they share no word of meaning with the facts.
 
     Raises:
         BadInput: There are fewer than n categories.
     """
-    stream = RandomStream("memfail preferences", seed, n)
-    content = bank("coexisting")
+    stream, content = RandomStream("memfail preferences", seed, n), bank("coexisting")
     scenarios = bank("coexisting_harder")
     groups = {
         category: group
@@ -48,17 +41,14 @@ def coexisting_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
         for category in group["categories"]
         if not harder or category in scenarios["asks"]
     }
-    occasions = {
-        category: stream.sample([*group["occasions"]], len(group["occasions"])) for category, group in groups.items()
-    }
-    kinds = {category: stream.sample(group["kinds"], len(group["kinds"])) for category, group in groups.items()}
+    occasions, kinds = (
+        {category: stream.sample([*group[part]], len(group[part])) for category, group in groups.items()}
+        for part in ("occasions", "kinds")
+    )
     # Every frame and reason meet once on an occasion, or facts would differ by the name of the thing alone.
     wordings = [*product(content["frames"], content["reasons"])]
-    decks = {
-        occasion: stream.sample(wordings, len(wordings))
-        for group in content["groups"]
-        for occasion in group["occasions"]
-    }
+    every_occasion = [occasion for group in content["groups"] for occasion in group["occasions"]]
+    decks = {occasion: stream.sample(wordings, len(wordings)) for occasion in every_occasion}
     drawn = pairs([*groups], range(min(map(len, occasions.values()))), n, stream, "categories of preferences")
     rows = []
     for (category, number), size in zip(drawn, spread(PREFERENCES, n, stream), strict=True):
@@ -84,38 +74,23 @@ def coexisting_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
     return rows
 
 
-_MAKERS: Mapping[str, Callable[[int, int, bool], list[Row]]] = {
-    "conditional_facts_easy": easy_rows,
-    "conditional_facts_hard": hard_rows,
-    "coexisting_facts": coexisting_rows,
-    "persona_retrieval": persona_rows,
-    "long_hop": long_hop_rows,
-    "revision": revision_rows,
+_MAKERS: Mapping[str, tuple[Callable[[int, int, bool], list[Row]], tuple[int, int]]] = {
+    "conditional_facts_easy": (easy_rows, (1440, 1440)),
+    "conditional_facts_hard": (hard_rows, (1440, 1440)),
+    "coexisting_facts": (coexisting_rows, (1000, 490)),
+    "persona_retrieval": (persona_rows, (4400, 3000)),
+    "long_hop": (long_hop_rows, (1242, 910)),
+    "revision": (revision_rows, (3666, 3630)),
 }
-
-
-MOST_ROWS: Mapping[str, tuple[int, int]] = {
-    "conditional_facts_easy": (1440, 1440),
-    "conditional_facts_hard": (1440, 1440),
-    "coexisting_facts": (1000, 490),
-    "persona_retrieval": (4400, 3000),
-    "long_hop": (1242, 910),
-    "revision": (3666, 3630),
-}
+MOST_ROWS: Mapping[str, tuple[int, int]] = {config: most for config, (_, most) in _MAKERS.items()}
 """The most rows of each config, plain and harder: no name, behavior, category or anchor may occur in two rows."""
 
 
 def check_rows(configs: Iterable[str], n: int, harder: bool = False) -> None:
-    """Refuse a number of rows that the templates cannot give.
-
-    Args:
-        configs: The configs that will be made.
-        n: Number of rows of each.
-        harder: Whether they are the harder ones.
+    """Refuse a number of rows of each config that the templates cannot give.
 
     Raises:
-        BadInput: The number is below 1, or larger than for one of the configs in `MOST_ROWS`. The message says what is
-            possible.
+        BadInput: It is below 1, or larger than for one of the configs in `MOST_ROWS`. The message says what is possible.
     """
     if n < 1:
         raise BadInput(f"rows: expected at least 1, got {n}")
@@ -138,4 +113,4 @@ def make_rows(config: str, n: int = 100, seed: int = 0, harder: bool = False) ->
         BadInput: That number of rows cannot be made.
     """
     check_rows([config], n, harder)
-    return _MAKERS[config](n, seed, harder)
+    return _MAKERS[config][0](n, seed, harder)

@@ -71,13 +71,14 @@ real: $(VENV)/.real $(VENV)/.real-$(MODEL)
 	$(REAL)/report.py $(RUNS)/sort/* $(RUNS)/memfail/* $(RUNS)/short/* --out $(RUNS)/report
 
 # A file of tests is one worker's, so that what its tests share is made once. A worker has one core, and so one thread: threads
-# that wait for one another take a quarter more of it.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m
+# that wait for one another take a quarter more of it. Compiled modules are kept, since tests start a Python hundreds of times.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m
 test: $(VENV)/.dev
 	$(PYTEST) "not slow and not network and not gpu"
 
 test-slow: $(VENV)/.dev $(VENV)/.real
-	$(PYTEST) "slow and not nightly and not network and not gpu"
+	$(PYTEST) "slow and not nightly and not network and not gpu" --hypothesis-profile thorough
+	$(PYTEST) "hypothesis and not slow and not network and not gpu" --hypothesis-profile thorough
 
 test-nightly: $(VENV)/.dev $(VENV)/.real
 	$(PYTEST) "nightly and not network and not gpu"

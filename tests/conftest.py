@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from tests.own_home import HOME  # isort: skip  (before what reads its variables)
@@ -25,6 +26,7 @@ from epbench.booksort.texts.books import Book, books_from
 from tests.booksort.nine_texts import table_of, write_nine
 from tests.published_data import OURS
 from tests.reports.browser import CHROMIUM, NONE_HERE, Browser
+from tests.reports.words_of_figures import words_in_place
 from tests.scripts import in_process
 
 ROOT = Path(__file__).parents[1]
@@ -33,8 +35,9 @@ SHARED = ROOT.parent / "shared" / "data"
 if "PYTEST_XDIST_WORKER" in os.environ:  # the workers share the cores already
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
-# A loaded machine is slow, and that is no fault of the code.
-settings.register_profile("epbench", deadline=None)
+# A loaded machine is slow, and that is no fault of the code. `make test-slow` tries more examples.
+settings.register_profile("epbench", deadline=None, max_examples=30)
+settings.register_profile("thorough", deadline=None, max_examples=100)
 settings.load_profile("epbench")
 
 ssl.create_default_context = cache(
@@ -53,6 +56,22 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    """Give a worker a file of tests, or a whole folder `paper`, whose files share what takes seconds to make."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrPaper(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            folder = file.rpartition("/")[0]
+            return folder if folder.endswith("/paper") else file
+
+    return ByFileOrPaper(config, log)
+
+
 def pytest_collection_finish() -> None:
     """Set thousands of collected tests apart from what the garbage collector looks through again and again."""
     gc.collect()
@@ -60,22 +79,41 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def layout_of_pictures() -> Iterator[Callable[[], AbstractContextManager[object]]]:
-    """Spare the half of the time for a picture in which matplotlib finds out how much room its labels need.
+def drawing_of_pictures() -> Iterator[Callable[[], AbstractContextManager[object]]]:
+    """Write the words of a picture in its place: matplotlib draws for a quarter of the time that a run's files take.
 
-    Yields what brings the layout back, for a picture that is compared with one from a process of its own.
+    Yields what brings the drawing back.
     """
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    real = ConstrainedLayoutEngine.execute
-    with patch.object(ConstrainedLayoutEngine, "execute", lambda engine, figure: None):
-        yield lambda: patch.object(ConstrainedLayoutEngine, "execute", real)
+    real = FigureCanvasSVG.print_svg
+    with patch.object(FigureCanvasSVG, "print_svg", words_in_place):
+        yield lambda: patch.object(FigureCanvasSVG, "print_svg", real)
 
 
 @pytest.fixture
-def pictures_with_layout(layout_of_pictures: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
-    """For one test, pictures are laid out as users get them."""
-    with layout_of_pictures():
+def drawn_pictures(drawing_of_pictures: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
+    """For one test, pictures are drawn as users get them."""
+    with drawing_of_pictures():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def passport_by_rules() -> Iterator[None]:
+    """Make the passport of the built-in judge once, not for each run that it has judged."""
+    from epbench.tulving.calibration import passport
+
+    real = passport._passport_by_rules
+    made: dict[str, passport.Passport | None] = {}
+
+    def find(judge: passport.JudgeIdentity) -> passport.Passport | None:
+        if judge.name != "lexical":
+            return real(judge)
+        if judge.prompt_hash not in made:
+            made[judge.prompt_hash] = real(judge)
+        return made[judge.prompt_hash]
+
+    with patch.object(passport, "_passport_by_rules", find):
         yield
 
 

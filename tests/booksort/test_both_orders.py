@@ -120,7 +120,7 @@ def test_runs_in_one_order_have_no_consistency(rows):
 labels = st.sampled_from(["A", "B", "X"])
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=settings.default.max_examples // 6)
 @given(st.lists(st.tuples(labels, labels, labels.filter(lambda x: x != "X")), min_size=1, max_size=12))
 def test_consistent_pairs_and_preferences_make_up_the_valid_ones(rows, drawn):
     made = []

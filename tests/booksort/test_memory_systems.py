@@ -36,8 +36,14 @@ def planted(evaluation, name, **more):
     return replace(evaluation, memory=f"tests.booksort.planted_memories:{name}", **more)
 
 
-@pytest.mark.parametrize("stored", ["excerpt", "book"])
-@pytest.mark.parametrize("name", ["full-context", "oracle"])
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        ("full-context", "excerpt"),
+        ("oracle", "book"),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in (("full-context", "book"), ("oracle", "excerpt"))),
+    ],
+)
 def test_baselines_that_lose_nothing_are_always_right(evaluation, tmp_path, name, stored):
     wanted = replace(evaluation, memory=name, remembering=replace(HERE, stored=stored))
     done = run(prepare(wanted), tmp_path / "r")
@@ -132,7 +138,7 @@ def test_a_run_can_be_verified_compared_and_shown(evaluation, tmp_path):
     assert "found both" in (tmp_path / "beside/table.md").read_text() and scores["full"]["accuracy"] == 1
 
 
-@pytest.mark.parametrize("stored", ["excerpt", "book"])
+@pytest.mark.parametrize("stored", [pytest.param("excerpt", marks=pytest.mark.slow), "book"])
 def test_shards_are_the_whole_run(evaluation, tmp_path, stored):
     wanted = replace(evaluation, memory="verbatim-bm25", remembering=replace(HERE, stored=stored))
     whole = run(prepare(wanted), tmp_path / "whole").scores
@@ -152,12 +158,18 @@ def test_unrelated_text_is_read_after_the_excerpt_or_stored_last(evaluation, tmp
     assert ready.label == "in-context, oracle, after 300 tokens" and ready.identity["between"] == 300
     assert "between" not in prepare(replace(read, between=0)).identity
     assert prepare(told).plan[0].startswith("32 conversations to tell full-context in 4 stores")
+    assert run(prepare(told), tmp_path / "told").scores["accuracy"] == 1
+    kept = read_json(tmp_path / "told/memories.json")
+    assert all(len(" ".join(texts).split()) > 120 + 280 for texts in kept.values())
+
+
+@pytest.mark.slow
+def test_runs_with_unrelated_text_hold_and_are_shown_by_its_length(evaluation, tmp_path):
+    read, told = (replace(evaluation, memory=name, between=300) for name in ("in-context", "full-context"))
     folders = [tmp_path / name for name in ("read", "told", "before")]
     for folder, wanted in zip(folders, (read, told, replace(read, between=0)), strict=True):
         assert run(prepare(wanted), folder).scores["accuracy"] == 1
         assert all(check.held for check in recompute(BENCHMARK, folder, tmp_path / f"again {folder.name}"))
-    kept = read_json(folders[1] / "memories.json")
-    assert all(len(" ".join(texts).split()) > 120 + 280 for texts in kept.values())
     write_side_by_side(folders, tmp_path / "beside")
     table = (tmp_path / "beside/table.md").read_text()
     assert re.search(r"accuracy, tokens between *\| *0 *\| *300", table) and re.search(

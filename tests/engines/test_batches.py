@@ -108,7 +108,9 @@ def test_a_batch_that_fails_ends_the_run_and_the_next_start_makes_another(tmp_pa
     assert len(endpoint.batches) == 2
 
 
-@pytest.mark.parametrize("at", ["file", "list", "batch", "look", "results"])
+@pytest.mark.parametrize(
+    "at", ["batch", *(pytest.param(step, marks=pytest.mark.slow) for step in ("file", "list", "look", "results"))]
+)
 def test_a_kill_at_any_step_submits_nothing_twice(short_book, tmp_path, at):
     """The process is killed while the endpoint answers that step, and started again."""
     came, out = [], tmp_path / "run"

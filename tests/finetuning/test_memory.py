@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from dataclasses import astuple, replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -109,10 +110,15 @@ def test_sharding_splits_what_stays_and_several_whole_copies_need_buckets():
     assert (whole.weights, whole.gradients, whole.optimizer) == (4 * n, 8 * n, 8 * n)
 
 
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("autocast", [False, True])
-@pytest.mark.parametrize("sharded", [False, True])
-@pytest.mark.parametrize("n_tokens", [2, 700])
+WAYS = [*product((2, 700), *[(False, True)] * 3)]
+QUICK = [(2, False, False, False), (2, True, True, True), (700, False, True, True), (700, True, False, False)]
+"""Those of the fast tests, with each choice in both ways."""
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "sharded", "autocast", "masked"),
+    [one if one in QUICK else pytest.param(*one, marks=pytest.mark.slow) for one in WAYS],
+)
 def test_longer_rows_take_more_and_checkpointing_less(n_tokens, sharded, autocast, masked):
     how = {"world": 2, "sharded": sharded, "autocast": autocast, "masked": masked, "measuring": False}
     less, more = (estimate_memory(LLAMA, row_tokens=n_tokens, checkpointing=again, **how) for again in (True, False))

@@ -22,7 +22,13 @@ def outcomes_of(system, folder, last=NAMES[-1], seconds=60.0, n=60):
             return outcomes
 
 
-@pytest.mark.parametrize("system", ["epbench.memories.example:KeywordMemory", "Keeps", "KeepsInAFile"])
+@pytest.mark.parametrize(
+    "system",
+    [
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("epbench.memories.example:KeywordMemory", "Keeps")),
+        "KeepsInAFile",
+    ],
+)
 def test_a_system_that_keeps_its_promises_passes(system, tmp_path):
     outcomes = outcomes_of(system, tmp_path)
     assert list(outcomes) == NAMES

@@ -1,10 +1,7 @@
 """What is said of a model that was tried: a good endpoint, one that cuts prompts off, one that is not there."""
 
 import math
-import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +10,10 @@ from epbench.models.openai.model import EndpointModel
 from epbench.models.probe import probe
 from tests.models.endpoint_asks import key  # noqa: F401
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
+from tests.scripts.in_process import script
 from tests.tiny_model import make_tiny_model
 
 pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
-
-DOCTOR = Path(__file__).parents[2] / "eval_scripts" / "doctor.py"
 
 
 def answer(prompt):
@@ -81,9 +77,8 @@ def test_weights_are_probed_in_the_same_way(tmp_path):
     assert found["reads a shared text once"].result == "yes" and found["reads a long text"].result == "yes"
 
 
-def test_the_doctor_says_what_is_here_and_that_a_model_cannot_be_used(tmp_path):
+def test_the_doctor_says_what_is_here_and_that_a_model_cannot_be_used():
     with LoopbackEndpoint(script=lambda number, body: Fault("status", 401, words="no such key")) as endpoint:
-        words = [sys.executable, DOCTOR, "--model", "openai:tiny", "--base-url", endpoint.url]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        done = script("eval_scripts/doctor.py", "--model", "openai:tiny", "--base-url", endpoint.url)
     assert done.returncode == 1 and "no such key" in done.stdout and "extra models" in done.stdout
     assert "a run could not use openai:tiny as it is" in done.stdout and "Traceback" not in done.stderr

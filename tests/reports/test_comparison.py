@@ -80,7 +80,7 @@ def test_several_settings_have_no_figures_and_what_is_left_out_is_told():
     assert len(figures(comparison_page("x", Comparison("success", found[:1])))) == 3
 
 
-pytestmark = pytest.mark.usefixtures("pictures_with_layout")
+pytestmark = pytest.mark.usefixtures("drawn_pictures")
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -28,6 +28,7 @@ from epbench.reports.tables import Table
 from epbench.statistics.estimate import TESTED, Estimate, corrected, estimate, framed
 from tests.full_disk import full_disk
 
+pytestmark = pytest.mark.usefixtures("drawn_pictures")
 ESTIMATES = [
     ("a", "own", 20, Estimate(40, 0, 0.9, 0.3, 0.85, 0.95, p=0.001, p_holm=0.002)),
     ("a", "own", 50, Estimate(30, 10, lowest=0.25, highest=0.5)),

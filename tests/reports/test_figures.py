@@ -21,7 +21,7 @@ from epbench.reports.figures import (
 from epbench.statistics.paired import paired_estimate
 from epbench.statistics.ranks import rank_methods
 
-pytestmark = pytest.mark.usefixtures("pictures_with_layout")
+pytestmark = pytest.mark.usefixtures("drawn_pictures")
 
 
 def ends_of(axes):

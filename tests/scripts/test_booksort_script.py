@@ -77,7 +77,13 @@ def lines(folder, name="answers.jsonl"):
 
 
 @pytest.mark.parametrize(
-    ("memory", "low", "high"), [("in-context", 1, 1), ("full-book", 1, 1), ("rag", 0.6, 1), ("none", 0.3, 0.7)]
+    ("memory", "low", "high"),
+    [
+        ("in-context", 1, 1),
+        ("full-book", 1, 1),
+        pytest.param("rag", 0.6, 1, marks=pytest.mark.slow),
+        pytest.param("none", 0.3, 0.7, marks=pytest.mark.slow),
+    ],
 )
 def test_the_control_by_every_memory(run, dataset, tmp_path, memory, low, high):
     out = tmp_path / "r"
@@ -130,7 +136,7 @@ def test_a_model_in_process_reads_an_excerpt_once_for_its_four_pairs(run, datase
     assert usage["hit_rate"] > 0.5
 
 
-@pytest.mark.parametrize("memory", ["none", "rag", "full-book"])
+@pytest.mark.parametrize("memory", ["rag", *(pytest.param(m, marks=pytest.mark.slow) for m in ("none", "full-book"))])
 def test_a_model_in_process_answers_by_the_other_memories(run, dataset, tiny, tmp_path, memory):
     done = run(
         "--dataset",
@@ -167,6 +173,7 @@ def test_a_prompt_is_chosen_on_the_validation_split(run, dataset, tiny, tmp_path
     assert told[0] == told[1]
 
 
+@pytest.mark.slow
 def test_the_reading_of_passages_is_chosen_too(run, dataset, tiny, tmp_path):
     done = run(
         "--dataset", dataset, "--memory", "rag", "--model", f"hf:{tiny}", "--limit", 4, "--select-reading",
@@ -255,7 +262,9 @@ def test_failed_requests_are_neither_right_nor_wrong_and_are_asked_again(run, da
     assert (read(tmp_path / "r", "scores.json")["n_questions"], len(endpoint.calls)) == (12, 12 + first["n_failed"])
 
 
-@pytest.mark.parametrize(("memory", "consistency"), [("in-context", 1.0), ("rag", None), ("none", None)])
+@pytest.mark.parametrize(
+    ("memory", "consistency"), [("in-context", 1.0), ("rag", None), pytest.param("none", None, marks=pytest.mark.slow)]
+)
 def test_the_oracle_is_asked_in_both_orders(run, dataset, tmp_path, memory, consistency):
     base = ("--dataset", dataset, "--memory", memory, "--model", "oracle", "--both-orders")
     done = run(*base, "--out", tmp_path / "r")

@@ -132,7 +132,7 @@ def training(folder, sort=(), in_context=()):
     return folder
 
 
-def test_a_training_is_compared_epoch_by_epoch(runs, tmp_path):
+def test_a_training_is_compared_epoch_by_epoch(drawn_pictures, runs, tmp_path):
     none, rag, best = (runs / name for name in ("none", "rag", "in-context"))
     books = training(tmp_path / "books", [none, rag, best], in_context=[best])
     control = training(tmp_path / "control", [none, none])

@@ -198,7 +198,7 @@ def test_a_judge_that_tells_answers_apart_is_not_warned_of(small_sets, small_run
 def memfail_run(small_sets, out, endpoint, *more):
     return script(
         MEMFAIL, "--dataset", small_sets / "memfail", "--config", "long_hop", "--system", "verbatim-bm25", "--isolate",
-        "--judge", "openai:j", "--judge-url", endpoint.url, *more, "--out", out,
+        "--judge", "openai:j", "--judge-url", endpoint.url, "--limit", 4, *more, "--out", out,
     )  # fmt: skip
 
 

@@ -71,9 +71,9 @@ def test_the_same_command_writes_the_same_bytes(script, short_book, tmp_path):
 @pytest.mark.parametrize(
     ("args", "name"),
     [
-        (["--book", "short", "--universe", "news"], "news-short"),
+        pytest.param(["--book", "short", "--universe", "news"], "news-short", marks=pytest.mark.slow),
         (["--book", "short", "--universe", "scifi", "--order", "chronological"], "scifi-short-ordered"),
-        (["--book", "long", "--events", "30", "--seed", "5", "--selection", "alphabetical"], "long"),
+        (["--book", "long", "--events", "8", "--seed", "5", "--selection", "alphabetical"], "long"),
     ],
 )
 def test_variants_have_names_of_their_own(script, tmp_path, args, name):
@@ -398,6 +398,7 @@ def test_a_run_that_lost_questions_stands_last_in_a_report(script, short_book, r
     )
 
 
+@pytest.mark.slow
 def test_the_reader_passes_half_on_the_published_book_with_its_wording(script, released, tmp_path):
     archive = released
     done = script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path)
@@ -428,7 +429,13 @@ def test_one_command_converts_all_books_of_an_archive(script, released, tmp_path
     assert "https://doi.org/10.6084/m9.figshare.28244480" in card and "epbench/short-written-by-me" in card
 
 
-@pytest.mark.parametrize("name", ["short", "news-long", "scifi-short", "long-ordered", "long-l4"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "short",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("news-long", "scifi-short", "long-ordered", "long-l4")),
+    ],
+)
 def test_the_committed_cards_are_those_of_the_builder(script, tmp_path, name):
     committed = ROOT / "dataset_cards" / name / "README.md"
     command = re.search(r"By `python builders/tulving.py (.*?)`", committed.read_text())

@@ -101,7 +101,7 @@ def test_what_was_refused_is_told_with_its_reason_and_asked_again(made):
     assert "field 'contents': expected a list, found 'Gull Count'" in scripted.prompts["contents", ""][2]
 
 
-@pytest.mark.parametrize("level", [1, 3, 5])
+@pytest.mark.parametrize("level", [1, pytest.param(3, marks=pytest.mark.slow), 5])
 def test_a_book_is_made_of_it(script, made, tmp_path, level):
     options = ["--universe", made[0] / "harbour", "--universe-size", SIZE, "--events", 8, "--level", level]
     done = script("builders/tulving.py", "--book", "short", *options, "--out", tmp_path)

@@ -64,10 +64,10 @@ def keys_of(out):
 
 
 @pytest.fixture(scope="module")
-def book(script, tmp_path_factory, layout_of_pictures):
+def book(script, tmp_path_factory, drawing_of_pictures):
     """The whole book, written without a stop; its folder, what was printed, and how often each request was paid."""
     out = tmp_path_factory.mktemp("written")
-    with layout_of_pictures(), scripted().endpoint() as endpoint:
+    with drawing_of_pictures(), scripted().endpoint() as endpoint:
         done = script(BUILD, *options(endpoint), "--out", out, OPENAI_API_KEY="secret-of-mine")
         assert done.returncode == 0, done.stderr
         return out / "short", done.stdout, paid(endpoint)
@@ -191,7 +191,7 @@ def test_a_killed_writing_goes_on_where_it_was(book, tmp_path, hf_home, after):
 
 
 @pytest.mark.slow
-def test_a_bad_line_costs_no_candidate(book, script, tmp_path, pictures_with_layout):
+def test_a_bad_line_costs_no_candidate(book, script, tmp_path, drawn_pictures):
     """What fails is tried again; what fails for good ends the run, and the same command goes on."""
 
     def faults(number, body):

@@ -79,7 +79,9 @@ def test_a_cell_keeps_every_promise(n_words, text, seed, lengths, test, validati
     assert check(cell, book, draw_pairs(cell, book))
 
 
-@pytest.mark.parametrize(("segment_words", "test", "validation"), [(50, 300, 30), (20, 41, 0)])
+@pytest.mark.parametrize(
+    ("segment_words", "test", "validation"), [pytest.param(50, 300, 30, marks=pytest.mark.slow), (20, 41, 0)]
+)
 def test_a_whole_book_has_pairs_up_to_40_000_words_apart(segment_words, test, validation):
     book = made_book(44_000)
     cell = Cell(None, segment_words, test, validation)

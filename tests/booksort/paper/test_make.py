@@ -19,6 +19,8 @@ from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import TESTED
 from tests.booksort.paper.made_runs import make_run, make_training, mostly_right
 
+pytestmark = pytest.mark.usefixtures("drawn_pictures")
+
 WITHOUT_RUNS = ["Table 5", "Table 7", "Table 8", "Table 10", "Appendix F.5"]
 
 

@@ -13,6 +13,8 @@ from epbench.booksort.scores.scoring import score_run
 from epbench.booksort.scores.tables import accuracy, markdown_table, screen_tables
 from tests.booksort.simulated_runs import log_odds, simulated, table
 
+pytestmark = pytest.mark.usefixtures("drawn_pictures")
+
 RUN = {
     "identity": {"benchmark": "booksort", "memory": "in-context", "model": "<tiny> & co"},
     "command": "python eval_scripts/booksort.py",

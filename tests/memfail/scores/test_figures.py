@@ -7,6 +7,8 @@ from epbench.memfail.scores.scoring import ERRORS
 from epbench.reports.figures import drawing, new_figure
 from epbench.reports.plots import FRONTIER, frontier
 
+pytestmark = pytest.mark.usefixtures("drawn_pictures")
+
 BY_MODEL, ERRORS_BY_MODEL = "Success by the model inside the memory system", "What became of the questions, by system"
 
 

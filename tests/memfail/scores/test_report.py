@@ -113,7 +113,7 @@ def parsed(html):
 
 
 @pytest.mark.slow
-def test_a_page_of_several_runs_has_floor_ceiling_and_diagnosis_in_one_figure(runs):
+def test_a_page_of_several_runs_has_floor_ceiling_and_diagnosis_in_one_figure(runs, drawn_pictures):
     html = comparison_report(runs)
     seen = parsed(html)
     assert "tokens per retrieved memory" in html

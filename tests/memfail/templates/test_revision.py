@@ -17,7 +17,7 @@ from epbench.memfail.templates.bank import bank
 from epbench.memfail.templates.rows import MOST_ROWS, make_rows
 
 seeds = st.integers(0, 10_000)
-some = settings(max_examples=10, deadline=None)
+some = settings(max_examples=settings.default.max_examples // 10, deadline=None)
 
 
 def rows_of(n, seed=0, harder=False):

@@ -14,7 +14,7 @@ from epbench.tulving.events.dates import FORMATS, find_dates, in_words
 from epbench.tulving.levels.banks import references_bank
 from epbench.tulving.scenes.patterns import HE, SHE, pronouns_of
 from epbench.tulving.solving.frames import place_of, sentence_frames
-from tests.tulving.levels.books import LEVELS, UNIVERSE, UNIVERSES, book, outline
+from tests.tulving.levels.books import GRADED, LEVELS, UNIVERSE, UNIVERSES, book, outline
 
 levels = pytest.mark.parametrize("level", LEVELS)
 
@@ -34,10 +34,10 @@ def test_events_and_questions_are_those_of_level_one(level):
 
 @levels
 def test_same_seed_same_rows(level):
-    again = make_book(Recipe("short", UNIVERSE, level=level))
-    for one, other in zip(configs_of(again), configs_of(book(level)), strict=True):
-        assert one.table.equals(other.table)
-    assert make_book(Recipe("short", UNIVERSE, level=level, seed=1)).book() != again.book()
+    once, again, other = (make_book(Recipe("short", UNIVERSE, level, events=8, seed=seed)) for seed in (0, 0, 1))
+    for one, same in zip(configs_of(once), configs_of(again), strict=True):
+        assert one.table.equals(same.table)
+    assert other.book() != again.book()
 
 
 def test_names_of_datasets():
@@ -87,7 +87,7 @@ def test_side_characters_do_other_deeds_of_the_same_kind_of_event(level):
 
 
 def test_side_characters_share_first_names_with_main_characters_of_other_chapters():
-    chapters = book(2, "long").chapters
+    chapters = book(2, "middle").chapters
     main = {chapter.event.first_name for chapter in chapters}
     sides = [name for chapter in chapters for name in chapter.secondary]
     assert len(set(sides)) == len(sides)
@@ -107,7 +107,7 @@ def test_only_from_level_three_on_other_facts_are_mentioned():
 
 
 def test_dates_have_several_formats_and_half_of_the_events_a_name_from_level_three_on():
-    chapters, plans = book(3, "long").chapters, outline(3, "long").plans
+    chapters, plans = book(3, "middle").chapters, outline(3, "middle").plans
     used = Counter(
         next(i for i, written in enumerate(FORMATS) if f"on {written(c.event.time)}" == c.told["date"])
         for c in chapters
@@ -128,14 +128,17 @@ def test_every_answer_stands_in_the_book_in_its_own_words(level):
         assert level > 3 or event.time in {day for _, day, _ in find_dates(chapter.text)}
 
 
-@pytest.mark.parametrize("level", [3, 4, 5])
-def test_what_is_so_stands_before_or_behind_what_is_not(level):
+@pytest.mark.parametrize(
+    ("level", "name"),
+    [(5, "middle"), *(pytest.param(level, "long", marks=pytest.mark.slow) for level in (3, 4, 5))],
+)
+def test_what_is_so_stands_before_or_behind_what_is_not(level, name):
     frames, first, n = (
         sentence_frames(outline(level).universe),
         Counter(),
         dict.fromkeys(("when", "where", "name", "event"), 0),
     )
-    for plan in outline(level, "long").plans:
+    for plan in outline(level, name).plans:
         for fixed in plan.fixed:
             for slot, frame in frames.fitting(fixed.text):
                 if slot in n and (match := frame.whole(fixed.text)):
@@ -144,22 +147,23 @@ def test_what_is_so_stands_before_or_behind_what_is_not(level):
                     break
         assert plan.contrasted <= {"location", "date", "entity", "content"}
     for slot in n:
-        assert n[slot] > 100 and 0.3 < first[slot] / n[slot] < 0.7
+        assert n[slot] > len(outline(level, name).plans) / 2 and 0.3 < first[slot] / n[slot] < 0.7
 
 
-@pytest.mark.parametrize("level", [4, 5])
-def test_most_facts_of_a_long_book_take_other_chapters(level):
-    links = Counter((fact, one.links) for c in book(level, "long").chapters for fact, one in c.evidence.items())
+@pytest.mark.parametrize(("level", "name"), GRADED)
+def test_most_facts_of_a_long_book_take_other_chapters(level, name):
+    chapters = book(level, name).chapters
+    links = Counter((fact, one.links) for c in chapters for fact, one in c.evidence.items())
     assert max(n for _, n in links) == 3
     for fact, fewest in (("date", 0.6), ("location", 0.4), ("entity", 0.4), ("content", 0.3)):
-        assert sum(n for (of, steps), n in links.items() if of == fact and steps) >= fewest * 200
-    explicit = [c for c in book(level, "long").chapters if c.evidence["entity"].links == 0]
+        assert sum(n for (of, steps), n in links.items() if of == fact and steps) >= fewest * len(chapters)
+    explicit = [c for c in chapters if c.evidence["entity"].links == 0]
     assert all(c.event.entity in c.text for c in explicit)
 
 
-@pytest.mark.parametrize("level", [4, 5])
-def test_references_speak_of_what_has_been(level):
-    chapters, plans = book(level, "long").chapters, outline(level, "long").plans
+@pytest.mark.parametrize(("level", "name"), GRADED)
+def test_references_speak_of_what_has_been(level, name):
+    chapters, plans = book(level, name).chapters, outline(level, name).plans
     met = {plan.met[0]: chapters[number].event for number, plan in enumerate(plans) if plan.met}
     told = 0
     for chapter, plan in zip(chapters, plans, strict=True):
@@ -167,15 +171,15 @@ def test_references_speak_of_what_has_been(level):
             if group in plan.where:
                 told += 1
                 assert event.time < chapter.event.time and event.space == chapter.event.space
-    assert told > 20
+    assert told > len(chapters) / 10
 
 
 def test_an_office_passes_from_one_person_to_another():
     holders = {}
-    for chapter, plan in zip(book(4, "long").chapters, outline(4, "long").plans, strict=True):
+    for chapter, plan in zip(book(4, "middle").chapters, outline(4, "middle").plans, strict=True):
         if any(plan.name.startswith(f"the {office} of ") for office in references_bank()["offices"]):
             holders.setdefault(plan.name, {}).setdefault(chapter.event.entity, []).append(chapter.event.time)
-    assert len(holders) > 3
+    assert len(holders) > 1
     both = [list(held.values()) for held in holders.values() if len(held) == 2]
     assert both and all(max(one) < min(two) or max(two) < min(one) for one, two in both)
 

@@ -17,14 +17,21 @@ from tests.scripts.in_process import script
 from tests.tulving.levels.books import LEVELS, UNIVERSE, book
 from tests.tulving.question_rows import asked
 
-CHAPTERS = book(5, "long").chapters
-QUESTIONS = [question for question in book(5, "long").questions if question.template >= 36]
+
+@pytest.fixture(scope="module")
+def chapters():
+    return book(5, "middle").chapters
 
 
-def lost_after(entity, day):
+@pytest.fixture(scope="module")
+def questions():
+    return [question for question in book(5, "middle").questions if question.template >= 36]
+
+
+def lost_after(chapters, entity, day):
     """By scanning the whole book, in the order of the days."""
     missing = []
-    for chapter in sorted(CHAPTERS, key=lambda one: one.event.time):
+    for chapter in sorted(chapters, key=lambda one: one.event.time):
         if chapter.event.entity == entity and (day is None or chapter.event.time <= day):
             for one in chapter.outcomes:
                 missing += [one.thing] if one.kind == "lost" else []
@@ -32,37 +39,37 @@ def lost_after(entity, day):
     return missing
 
 
-def test_every_kind_of_outcome_is_told():
-    kinds = Counter(one.kind for chapter in CHAPTERS for one in chapter.outcomes)
+def test_every_kind_of_outcome_is_told(chapters):
+    kinds = Counter(one.kind for chapter in chapters for one in chapter.outcomes)
     assert min(kinds["lost"], kinds["found"], kinds["barred"]) > 10 and kinds["lost"] > kinds["found"]
-    for chapter in CHAPTERS:
+    for chapter in chapters:
         paragraphs = chapter.text.split("\n\n")
         for one in chapter.outcomes:
             assert one.spot.number == chapter.number
             assert one.kind == "barred" or one.thing in paragraphs[one.spot.paragraph - 1].replace("The ", "the ")
 
 
-def test_nobody_comes_back_to_where_they_were_barred_from():
-    for chapter in CHAPTERS:
+def test_nobody_comes_back_to_where_they_were_barred_from(chapters):
+    for chapter in chapters:
         for one in chapter.outcomes:
-            later = [other.event for other in CHAPTERS if other.event.time > chapter.event.time]
+            later = [other.event for other in chapters if other.event.time > chapter.event.time]
             barred = (chapter.event.entity, chapter.event.space)
             assert one.kind != "barred" or barred not in {(event.entity, event.space) for event in later}
 
 
-def test_answers_on_states_are_what_a_scan_finds():
-    days = {chapter.event.day: chapter.event.time for chapter in CHAPTERS}
-    asked = [question for question in QUESTIONS if question.trace == "states"]
+def test_answers_on_states_are_what_a_scan_finds(chapters, questions):
+    days = {chapter.event.day: chapter.event.time for chapter in chapters}
+    asked = [question for question in questions if question.trace == "states"]
     assert {question.n_chapters for question in asked} >= {0, 1, 2}
     for question in asked:
         until = days[question.time] if question.time else None
-        assert question.answer == lost_after(question.entity, until)
+        assert question.answer == lost_after(chapters, question.entity, until)
         assert (question.origin == "book") == bool(question.answer)
 
 
-def test_answers_on_causes_are_the_events_of_the_bans():
-    barred = {(c.event.entity, c.event.space): c for c in CHAPTERS for one in c.outcomes if one.kind == "barred"}
-    asked = [question for question in QUESTIONS if question.trace == "causes"]
+def test_answers_on_causes_are_the_events_of_the_bans(chapters, questions):
+    barred = {(c.event.entity, c.event.space): c for c in chapters for one in c.outcomes if one.kind == "barred"}
+    asked = [question for question in questions if question.trace == "causes"]
     assert len(asked) == 2 * len(barred)
     for question in asked:
         chapter = barred.get((question.entity, question.space))
@@ -70,11 +77,11 @@ def test_answers_on_causes_are_the_events_of_the_bans():
         assert question.chapters == ([chapter.number] if chapter else [])
 
 
-def test_evidence_on_states_has_the_paragraphs_of_the_losses_and_of_other_things_that_were_found():
-    chapters = {chapter.number: chapter for chapter in CHAPTERS}
-    for question in QUESTIONS:
-        spots = evidence_of(question, chapters).spots
-        mine = [one for c in CHAPTERS if c.event.entity == question.entity for one in c.outcomes]
+def test_evidence_on_states_has_the_paragraphs_of_the_losses_and_of_other_things_that_were_found(chapters, questions):
+    by_number = {chapter.number: chapter for chapter in chapters}
+    for question in questions:
+        spots = evidence_of(question, by_number).spots
+        mine = [one for c in chapters if c.event.entity == question.entity for one in c.outcomes]
         if question.trace == "states":
             shown = {one.thing for one in mine if one.kind == "lost" and one.spot in spots}
             found = {one.thing for one in mine if one.kind == "found"}
@@ -83,9 +90,9 @@ def test_evidence_on_states_has_the_paragraphs_of_the_losses_and_of_other_things
             assert all(one.spot in spots for one in mine if one.kind == "found" and one.thing in unexplained)
 
 
-def test_only_level_five_asks_for_causes_and_states():
+def test_only_level_five_asks_for_causes_and_states(questions):
     assert max(question.template for question in book(4).questions) == 35
-    assert {question.template for question in QUESTIONS} == {36, 37, 38}
+    assert {question.template for question in questions} == {36, 37, 38}
     assert outcome_questions(book(2).chapters) and not any(one.answer for one in outcome_questions(book(2).chapters))
 
 

@@ -24,6 +24,8 @@ from tests.conftest import SHARED
 from tests.published_data import OURS
 from tests.tulving.paper.plain_books import BINS, ELEMENTS
 
+pytestmark = pytest.mark.usefixtures("drawn_pictures")
+
 SONNET = "claude-3-5-sonnet-20240620"
 REPORTED = read_reported(packaged("epbench.tulving", "reported_books.json"), "tulving")
 ABOUT_BOOKS = [f"Table {n}" for n in (2, 6, 7, 8)]
@@ -227,7 +229,7 @@ SOME_SCORES = (
     number=st.sampled_from([2, 6, 7, 8, 9, 12, 26, 28]),
     scores=st.dictionaries(st.sampled_from(SOME_SCORES.split()), st.integers(0, 300)),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=settings.default.max_examples // 5, deadline=None)
 def test_rows_of_other_papers_and_gaps_do_no_harm(books, number, scores):
     row = ReportedRow("Somebody, 2025", f"Table {number}", "long", "m", "", scores, {}, {}, {})
     for one in exhibits(books[-1:], reported=[row, row]).values():

@@ -82,7 +82,7 @@ def test_everything_is_made_in_the_order_of_the_paper_and_says_who_judged(made):
 
 
 @pytest.mark.slow
-def test_everything_can_be_written(made, tmp_path):
+def test_everything_can_be_written(made, tmp_path, drawn_pictures):
     made_ones = [one for one in reversed(made.values()) if not isinstance(one, Missing)]
     first_of_each = {one.name.partition(",")[0]: one for one in made_ones}
     write_exhibits(tmp_path, "Tulving books", [*first_of_each.values(), made["Figure 7, tests, short (ffffffff)"]])

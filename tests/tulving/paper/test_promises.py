@@ -143,7 +143,7 @@ def test_it_says_which_difference_two_runs_can_show(given):
 # Groups
 
 
-def test_groups_stand_in_the_order_of_the_benchmark(given, lines):
+def test_groups_stand_in_the_order_of_the_benchmark(given, lines, drawn_pictures):
     runs = [line for line in lines if line.source == "own"]
     rows = grouped(runs, ["bin"]).table.rows
     assert [row[0] for row in rows] == [bin_ for bin_ in BINS if bin_ != "6+" for _ in runs]
@@ -184,7 +184,7 @@ def seeds(given):
     return [replace(run, label=f"seed {n}") for n, run in enumerate(one_reader)]
 
 
-def test_a_second_run_on_a_book_is_left_out_and_one_book_has_no_spread(seeds):
+def test_a_second_run_on_a_book_is_left_out_and_one_book_has_no_spread(seeds, drawn_pictures):
     again = replace(seeds[0], label="again", scores=seeds[0].scores)
     exhibit = made(compared, [*seeds[:2], again])["Books of several seeds"]
     notes = exhibit.table.notes

@@ -105,7 +105,7 @@ def test_an_empty_answer_is_a_failure_and_no_abstention(tmp_path):
     assert len((tmp_path / "r/answers.jsonl").read_text().splitlines()) == 2
 
 
-def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path):
+def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path, drawn_pictures):
     rows = [person(f"{letter}x") for letter in "abcd"]
     with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
         ask(folder / ANSWERS, [Request(r["id"], "s", "c", "Who?") for r in rows], Shaky(["bx"]), no_progress)

@@ -11,30 +11,37 @@ from epbench.tulving.levels.plan import Evidence, Spot
 from epbench.tulving.questions.evidence import evidence_of
 from epbench.tulving.solving.solver import Solver, at_places, flaws_of, prove
 from epbench.tulving.solving.statements import Statements
-from tests.tulving.levels.books import EVERY_BOOK, book, outline
+from tests.tulving.levels.books import EVERY_BOOK, UNIVERSE, book, outline
+
+# A long book takes seconds, so that one of a third of its length is among the fast tests.
+BOOKS = [
+    pytest.param(5, "middle", UNIVERSE, 60),
+    *(pytest.param(one.values[0], "long", one.values[1], 200, marks=one.marks) for one in EVERY_BOOK),
+]
+books = pytest.mark.parametrize(("level", "name", "universe", "events"), BOOKS)
 
 
-@pytest.mark.parametrize(("level", "universe"), EVERY_BOOK)
-def test_every_fact_of_a_long_book_is_proved(level, universe):
-    data = book(level, "long", universe)
-    assert len(data.chapters) == 200 and flaws_of(data.chapters, outline(level, "long", universe).universe) == []
+@books
+def test_every_fact_of_a_book_is_proved(level, name, universe, events):
+    data = book(level, name, universe)
+    assert len(data.chapters) == events and flaws_of(data.chapters, outline(level, name, universe).universe) == []
 
 
-@pytest.mark.parametrize(("level", "universe"), EVERY_BOOK)
-def test_no_run_of_eight_words_is_in_more_than_three_percent_of_the_chapters(level, universe):
+@books
+def test_no_run_of_eight_words_is_in_more_than_six_chapters(level, name, universe, events):
     """What a kind of event or a group of people is called is one word, as it is a name."""
-    plans, spread = outline(level, "long", universe).plans, Counter()
+    plans, spread = outline(level, name, universe).plans, Counter()
     names = {plan.what.lower() for plan in plans} | {plan.met[0].lower() for plan in plans if plan.met}
-    name = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
-    for chapter in book(level, "long", universe).chapters:
-        words = re.findall(r"[\w'’]+", name.sub(lambda match: match[0].replace(" ", "_"), chapter.text.lower()))
+    called = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
+    for chapter in book(level, name, universe).chapters:
+        words = re.findall(r"[\w'’]+", called.sub(lambda match: match[0].replace(" ", "_"), chapter.text.lower()))
         spread.update({" ".join(words[i : i + 8]) for i in range(len(words) - 7)})
     assert [run for run, n in spread.items() if n > 6] == []
 
 
 def chained(level):
-    """A chapter of a long book with a date that takes other chapters, and all chapters by number."""
-    chapters = {chapter.number: chapter for chapter in book(level, "long").chapters}
+    """A chapter of a book with a date that takes other chapters, and all chapters by number."""
+    chapters = {chapter.number: chapter for chapter in book(level, "middle").chapters}
     return next(one for one in chapters.values() if one.evidence["date"].links >= 2), chapters
 
 
@@ -48,7 +55,7 @@ def without(chapter, paragraph):
 @pytest.mark.parametrize("level", [4, 5])
 def test_the_whole_book_without_one_paragraph_of_the_evidence_does_not_tell_the_date(level):
     chapter, chapters = chained(level)
-    universe = outline(level, "long").universe
+    universe = outline(level, "middle").universe
     for spot in chapter.evidence["date"].spots:
         cut = {**chapters, spot.number: without(chapters[spot.number], spot.paragraph)}
         said = Statements(universe).of_book([(number, one.text) for number, one in cut.items()])
@@ -57,7 +64,7 @@ def test_the_whole_book_without_one_paragraph_of_the_evidence_does_not_tell_the_
 
 def test_evidence_that_is_too_little_too_much_or_of_another_fact_is_found():
     chapter, chapters = chained(4)
-    universe, true = outline(4, "long").universe, chapter.evidence["date"]
+    universe, true = outline(4, "middle").universe, chapter.evidence["date"]
     other = next(Spot(n, 1) for n in chapters if n not in {spot.number for spot in true.spots})
     for spots, message in (
         (true.spots - {max(true.spots)}, "its evidence says"),
@@ -72,8 +79,8 @@ def test_evidence_that_is_too_little_too_much_or_of_another_fact_is_found():
 
 
 def test_an_outcome_that_the_text_does_not_tell_or_that_no_plan_has_is_found():
-    chapters = list(book(5, "long").chapters)
-    universe = outline(5, "long").universe
+    chapters = list(book(5, "middle").chapters)
+    universe = outline(5, "middle").universe
     at, chapter = next((at, one) for at, one in enumerate(chapters) if one.outcomes)
     changed = replace(chapter, outcomes=())
     flaws = flaws_of([*chapters[:at], changed, *chapters[at + 1 :]], universe)
@@ -94,12 +101,12 @@ def test_a_book_that_tells_another_date_is_refused():
     )
     spoilt = {**chapters, spot.number: without(chapters[spot.number], spot.paragraph)}
     with pytest.raises(RunFailed, match=r"facts of the book cannot be proved from its text: chapter \d+, "):
-        prove(list(spoilt.values()), outline(4, "long").universe)
+        prove(list(spoilt.values()), outline(4, "middle").universe)
 
 
 @pytest.mark.parametrize("level", [4, 5])
 def test_the_evidence_of_a_question_tells_the_facts_that_it_is_about(level):
-    data, universe = book(level, "long"), outline(level, "long").universe
+    data, universe = book(level, "middle"), outline(level, "middle").universe
     chapters = {chapter.number: chapter for chapter in data.chapters}
     by_place = at_places(Statements(universe).of_book([(number, one.text) for number, one in chapters.items()]))
     facts = {"t": "date", "s": "location", "e": "entity", "c": "content"}

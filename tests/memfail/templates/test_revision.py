@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput
@@ -72,6 +72,7 @@ def test_a_row_tells_changes_withdraws_and_tells_again_in_this_order(seed, harde
 
 
 @given(seed=seeds)
+@example(seed=933)  # its correction said `put this right`, and its question `put on a form`
 @some
 def test_harder_questions_share_no_word_with_what_was_told(seed):
     (row,) = rows_of(1, seed, harder=True)

@@ -8,7 +8,7 @@ from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.tulving.events.universe import load_universe
 from epbench.tulving.levels.plot import FEWEST, MENTIONS, asides_bank, asides_of
-from epbench.tulving.solving.frames import sentence_frames
+from epbench.tulving.solving.frames import frames_of
 from tests.tulving.levels.books import UNIVERSES
 from tests.tulving.own_universe import write_universe
 
@@ -23,13 +23,13 @@ VALUES = {
 @pytest.mark.parametrize("name", UNIVERSES)
 def test_every_aside_is_one_sentence_that_the_solver_knows(name):
     universe = load_universe(name)
-    frames = sentence_frames(universe)
+    frames = frames_of(universe)
     for mention, sentences in asides_of(universe).items():
         for sentence in sentences:
             for seed in range(20):
                 text = sentence.write(RandomStream(seed), {mention: VALUES[mention]}.__getitem__)
                 assert text.count(VALUES[mention]) == 1 and not re.search(r"[.!?]\W? [A-Z\"]", text)
-                found = (label for label, frame in frames.fitting(text) if frame.whole(text))
+                found = (label for (_, label), frame in frames.fitting(text) if frame.whole(text))
                 assert next(found, None) == "aside", text
 
 

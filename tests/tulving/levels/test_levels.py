@@ -13,7 +13,7 @@ from epbench.tulving.dataset.schema import configs_of
 from epbench.tulving.events.dates import FORMATS, find_dates, in_words
 from epbench.tulving.levels.banks import references_bank
 from epbench.tulving.scenes.patterns import HE, SHE, pronouns_of
-from epbench.tulving.solving.frames import place_of, sentence_frames
+from epbench.tulving.solving.frames import frames_of, place_of
 from tests.tulving.levels.books import GRADED, LEVELS, UNIVERSE, UNIVERSES, book, outline
 
 levels = pytest.mark.parametrize("level", LEVELS)
@@ -134,13 +134,13 @@ def test_every_answer_stands_in_the_book_in_its_own_words(level):
 )
 def test_what_is_so_stands_before_or_behind_what_is_not(level, name):
     frames, first, n = (
-        sentence_frames(outline(level).universe),
+        frames_of(outline(level).universe),
         Counter(),
         dict.fromkeys(("when", "where", "name", "event"), 0),
     )
     for plan in outline(level, name).plans:
         for fixed in plan.fixed:
-            for slot, frame in frames.fitting(fixed.text):
+            for (_, slot), frame in frames.fitting(fixed.text):
                 if slot in n and (match := frame.whole(fixed.text)):
                     first[slot] += place_of(match, slot) < place_of(match, "instead")
                     n[slot] += 1

@@ -22,7 +22,15 @@ from epbench.tulving.levels.plan import ChapterPlan, check_level
 from epbench.tulving.levels.plot import draw_plans
 from epbench.tulving.questions.evidence import outcome_questions
 from epbench.tulving.questions.fake_events import EmptyRule
-from epbench.tulving.questions.generate import Question, Selection, all_questions, cue_values, select, unused_values
+from epbench.tulving.questions.generate import (
+    Question,
+    Selection,
+    all_questions,
+    cue_values,
+    select,
+    unused_values,
+    without_collector,
+)
 from epbench.tulving.solving.solver import prove
 
 Order = Literal["narrative", "chronological"]
@@ -150,7 +158,8 @@ def make_book(
     )
 
     if recipe.level >= 2:
-        chapters = prove(chapters, universe)
+        with without_collector():
+            chapters = prove(chapters, universe)
     used = [(event.day, event.space, event.entity, event.content) for event in events]
     unused = unused_values(as_texts(universe), used)
     questions = all_questions(chapters, unused, empty=recipe.empty, seed=recipe.seed)

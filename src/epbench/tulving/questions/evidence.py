@@ -111,8 +111,7 @@ def _causes(chapters: Sequence[Chapter], seed: int) -> Iterator[Question]:
 
 def _states(by_person: dict[str, list[Chapter]]) -> Iterator[Question]:
     for entity, chapters in by_person.items():
-        for day in dict.fromkeys(chapter.event.time for chapter in chapters):
-            written = next(chapter.event.day for chapter in chapters if chapter.event.time == day)
+        for day, written in {chapter.event.time: chapter.event.day for chapter in chapters}.items():
             yield _state(STILL_LOST, {"t": written, "e": entity}, chapters, day)
         yield _state(LOST_AT_THE_END, {"e": entity}, chapters, None)
 

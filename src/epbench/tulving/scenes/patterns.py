@@ -20,7 +20,7 @@ Pattern = tuple[Part, ...]
 """Literal text, slots as `("slot", name)`, and choices as tuples of patterns."""
 
 _TOKEN = re.compile(r"\[|\]|\||\{(\w+)\}|[^\[\]|{}]+|.", re.DOTALL)
-_BLANKS, _BLANK_BEFORE_MARK = re.compile(r"  +"), re.compile(r" +([,.;:!?])")
+_NEEDLESS_BLANKS = re.compile(r" +(?=[ ,.;:!?])")
 _ARTICLE = re.compile(r"\b([Aa])n? (?=[\"“]?(\w[\w'-]*))")
 _VOWELS = re.compile(r"[aeiou]|hour|honest|honou?r|heir")
 _SPELLED = re.compile(r"[A-Z](?:[A-Z]+s?\b|-)")  # MRI, X-ray
@@ -114,9 +114,8 @@ def _without_choices(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Put `a` and `an` right, and take out blanks before punctuation."""
-    text = _BLANK_BEFORE_MARK.sub(r"\1", _BLANKS.sub(" ", text.strip()))
-    return with_right_articles(text)
+    """Put `a` and `an` right, and take out needless blanks."""
+    return with_right_articles(_NEEDLESS_BLANKS.sub("", text.strip()))
 
 
 def with_right_articles(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache, cached_property
 from typing import Generic, TypeVar
 
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS
@@ -16,6 +16,7 @@ from epbench.tulving.scenes.patterns import Part, Pattern, Sentence, parse
 from epbench.tulving.scenes.scene_files import TONES
 
 _NAME = r"[A-Z][\w’'-]*"
+_WORD = re.compile(r"[a-z]+")
 
 
 @cache
@@ -69,11 +70,14 @@ class Frame:
     """A sentence or phrase of a bank, as it is found in a text."""
 
     def __init__(self, pattern: Sentence) -> None:
-        """Compile the pattern."""
-        parsed = parse(pattern.text)
-        self._regex = re.compile(_expression(parsed, Counter()))
-        self.needs = list(_needs(parsed))
+        """Parse the pattern; it is compiled once a text may have it."""
+        self._parsed = parse(pattern.text)
+        self.needs = list(_needs(self._parsed))
         """Sets of words in small letters, of each of which a text of the pattern has at least one."""
+
+    @cached_property
+    def _regex(self) -> re.Pattern[str]:
+        return re.compile(_expression(self._parsed, Counter()))
 
     def whole(self, text: str) -> re.Match[str] | None:
         """Return the match of a text that is the sentence."""
@@ -129,16 +133,11 @@ class Frames(Generic[Label]):
 
     def fitting(self, text: str) -> Iterator[tuple[Label, Frame]]:
         """Yield the frames that a text may have, in their order."""
-        words = _words_of(text)
+        words = {"", *_WORD.findall(text.lower())}
         rare = words & self._words
         found = {entry[0]: entry for word in rare for entry in self._by_word[word] if not entry[3].isdisjoint(words)}
         for order in sorted(found):
             yield found[order][1:3]
-
-
-@lru_cache(maxsize=256)
-def _words_of(text: str) -> frozenset[str]:
-    return frozenset(["", *re.findall(r"[a-z]+", text.lower())])
 
 
 def said(match: re.Match[str], slot: str) -> str:
@@ -181,41 +180,39 @@ OF_THEIR_OWN = (
 """The parts of the bank whose sentences say one thing and nothing else."""
 
 
-def sentence_frames(universe: Universe) -> Frames[str]:
-    """Return what the sentences of the banks look like in the books of a universe.
+PHRASES = ("claim", "where", "described", "ended", "month", "days", "weeks", "weekday", "same", "day")
+"""The parts of the bank whose phrases tell a fact."""
 
-    The label is `aside`, or the part of the bank, or the slot of what is so in a sentence that also tells what is not.
+
+def frames_of(universe: Universe) -> Frames[tuple[str, str]]:
+    """Return what the sentences of the banks, and the phrases within sentences, look like in the books of a universe.
+
+    The label is `whole` and `aside`, or the part of the bank, or the slot of what is so in a sentence that also tells what is
+    not; or `within` and the part of a phrase.
     """
-    return _sentence_frames(asides_name(universe), TONES[universe.kind])
+    return _frames_of(asides_name(universe), TONES[universe.kind])
 
 
 @cache
-def _sentence_frames(asides: str, tone: str) -> Frames[str]:
+def _frames_of(asides: str, tone: str) -> Frames[tuple[str, str]]:
     contrasts = contrasts_of(tone)
+    sentences = [
+        *(("aside", Frame(sentence)) for bank in asides_bank(asides).values() for sentence in bank),
+        *((part, frame) for part in OF_THEIR_OWN for frame in _of_part(part)),
+        *((slot, Frame(sentence)) for part, slot in CONTRASTS.items() for sentence in contrasts[part]),
+    ]
+    phrases = [(part, frame) for part in PHRASES for frame in _of_part(part)]
     return Frames(
-        [
-            *(("aside", Frame(sentence)) for bank in asides_bank(asides).values() for sentence in bank),
-            *((part, frame) for part in OF_THEIR_OWN for frame in _frames_of(part)),
-            *((slot, Frame(sentence)) for part, slot in CONTRASTS.items() for sentence in contrasts[part]),
-        ]
+        ((how, label), frame) for how, frames in (("whole", sentences), ("within", phrases)) for label, frame in frames
     )
 
 
 @cache
-def _frames_of(part: str) -> list[Frame]:
+def _of_part(part: str) -> list[Frame]:
     return [Frame(pattern) for pattern in patterns_of(part)]
 
 
 @cache
-def phrase_frames(part: str) -> Frames[str]:
-    """Return what the phrases of a part of the bank look like."""
-    return Frames((part, frame) for frame in _frames_of(part))
-
-
-PHRASES = ("claim", "where", "described", "ended", "month", "days", "weeks", "weekday", "same", "day")
-
-
-@cache
-def any_phrase() -> Frames[str]:
-    """Return what the phrases of all parts look like that tell a fact, with their part as label."""
-    return Frames((part, frame) for part in PHRASES for frame in _frames_of(part))
+def landmarks() -> Frames[str]:
+    """Return what phrases look like that name another chapter by who was met in it."""
+    return Frames(("landmark", frame) for frame in _of_part("landmark"))

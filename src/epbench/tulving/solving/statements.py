@@ -16,7 +16,7 @@ from epbench.tulving.chapters.checks import Vocabulary
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS, find_dates
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.banks import IN_LETTERS, NTH
-from epbench.tulving.solving.frames import Frame, any_phrase, phrase_frames, place_of, role, said, sentence_frames
+from epbench.tulving.solving.frames import Frame, frames_of, landmarks, place_of, role, said
 
 _SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”])) (?=[\"“A-Z0-9])")
 _AFTER_THE = re.compile(r"\b[Tt]he ([\w'-]+)")
@@ -98,7 +98,7 @@ class Statements:
 
     def __init__(self, universe: Universe) -> None:
         self._vocabulary = Vocabulary(universe)
-        self._frames = sentence_frames(universe)
+        self._frames = frames_of(universe)
         self._contents = {content.lower(): content for content in universe.contents}
         self._spaces = {space.lower(): space for space in universe.spaces}
         self._phrases: dict[str, list[str]] = {}  # by their second words
@@ -108,12 +108,7 @@ class Statements:
     def of_book(self, chapters: Sequence[tuple[int, str]]) -> list[Statement]:
         """Return what the chapters of a book say, given their numbers and texts."""
         told = [
-            (
-                (number, at),
-                sentence,
-                [(kind, match) for kind, frame in self._frames.fitting(sentence) if (match := frame.whole(sentence))],
-                list(any_phrase().fitting(sentence)),
-            )
+            ((number, at), sentence, *self._fitting(sentence))
             for number, text in chapters
             for at, paragraph in enumerate(text.split("\n\n"), 1)
             for sentence in _SENTENCE_END.split(paragraph)
@@ -124,6 +119,16 @@ class Statements:
             self._phrases.setdefault(words.split()[1].lower(), []).append(words)
             self._events[words.removeprefix("the ").lower()] = words
         return [statement for sentence in told for statement in self._of_sentence(*sentence)]
+
+    def _fitting(self, sentence: str) -> tuple[list[tuple[str, re.Match[str]]], list[tuple[str, Frame]]]:
+        """The frames that a sentence is, as matches, and those of the phrases that it may have."""
+        matches, phrases = [], []
+        for (how, label), frame in self._frames.fitting(sentence):
+            if how == "within":
+                phrases.append((label, frame))
+            elif match := frame.whole(sentence):
+                matches.append((label, match))
+        return matches, phrases
 
     def _glossed(self, match: re.Match[str]) -> tuple[str, str] | None:
         content = self._contents.get(said(match, "content").lower())
@@ -136,7 +141,7 @@ class Statements:
         matches: Sequence[tuple[str, re.Match[str]]],
         phrases: Sequence[tuple[str, Frame]],
     ) -> Iterator[Statement]:
-        """What a sentence says, given the frames that it is, and those of the phrases that it may have."""
+        """What a sentence says, given its matches and the phrases that it may have."""
         told = sentence
         for kind, match in matches:
             if kind == "aside":
@@ -253,7 +258,7 @@ class Statements:
 
     def _anchor(self, text: str) -> tuple[Anchor, int] | None:
         """The chapter that the beginning of a text names, and the length of the words that name it."""
-        for match in _all_within((frame for _, frame in phrase_frames("landmark").fitting(text)), text):
+        for match in _all_within((frame for _, frame in landmarks().fitting(text)), text):
             if match.start() == 0:
                 return Anchor(group=_lowered(said(match, "group"))), match.end()
         content, space = _first(text, self._events), _first(text, self._spaces)

@@ -26,7 +26,6 @@ def sort_plan(dataset, *, in_context=True, texts=None, **chosen):
 @pytest.mark.parametrize(
     ("memory", "chosen", "flags"),
     [
-        ("none", {"configs": ["e120_s20"]}, ["--config", "e120_s20"]),
         ("in-context", {"configs": ["all"], "limit": 10}, ["--config", "all", "--limit", 10]),
         (
             "none",
@@ -47,17 +46,6 @@ def test_questions_and_identity_are_those_of_the_script(dataset, tmp_path, memor
     assert asked == [request.key(oracle.identity) for request in prepared.requests]
     assert {pair.id for pair in plan.run.pairs} == {request.id for request in prepared.requests}
     assert merge(BENCHMARK, [tmp_path / "r"], tmp_path / "whole")[0].scores["n_questions"] == len(plan.run.pairs)
-
-
-def test_what_does_not_exist_is_refused(dataset):
-    for chosen, message in [
-        ({"books": [7]}, "books: expected one of 101, 102, got 7"),
-        ({"prompt": 13}, "prompt: expected one of 1, 2"),
-        ({"limit": 0}, "limit: expected at least 1, got 0"),
-        ({"configs": ["e9_s2"]}, "expected one of the configs e120_s20, e250_s20, got 'e9_s2'"),
-    ]:
-        with pytest.raises(BadInput, match=message):
-            sort_plan(dataset, **chosen)
 
 
 def test_a_set_without_excerpts_can_only_be_asked_without_context(tmp_path):

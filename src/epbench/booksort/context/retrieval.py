@@ -147,10 +147,8 @@ def retrieve(
     most similar first, or with `keep_order` in the order of the books.
 
     Raises:
-        BadInput: `top_k` is below 1, a pair's excerpt is not in its book, or the index cannot be made.
+        BadInput: A pair's excerpt is not in its book, or the index cannot be made.
     """
-    if top_k < 1:
-        raise BadInput(f"top_k: expected at least 1, got {top_k}")
     queries = [query_for(pair, query) for pair in pairs]
     positions = SegmentPositions(books)
     index = search([passage.text for passage in passages])

@@ -36,11 +36,6 @@ def test_a_prompt_is_chosen_on_pairs_that_are_not_asked(evaluation, tmp_path):
     assert done.choice["prompt"] in PACK.prompts and prepared.identity["prompt"] == "selected"
 
 
-def test_a_run_in_both_orders_asks_each_pair_twice(evaluation, tmp_path):
-    prepared = prepare(replace(evaluation, both_orders=True))
-    assert len(prepared.requests) == 16 and run(prepared, tmp_path / "r").scores["consistency"] == 1.0
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -19,6 +19,7 @@ from epbench.booksort.context.reader import OwnAnswers
 from epbench.booksort.context.remembered import MemoryRun, Told
 from epbench.booksort.context.requests import MEMORIES, Store, memory_named, requests_for
 from epbench.booksort.dataset.load import (
+    SWAPPED,
     Pair,
     answered_pairs,
     asked_pairs,
@@ -296,7 +297,8 @@ def _load(evaluation: Evaluation) -> Prepared:
         system = load_memory(evaluation.memory, gold, limits=remembering.limits, **remembering.options)
         memory_run = MemoryRun(system, told, evaluation.k, between)
     if evaluation.both_orders:  # a prompt is still chosen on pairs that are asked once, as they stand in the dataset
-        pairs, retrieved = both_orders(pairs), retrieval.found_for_both(retrieved)
+        pairs = both_orders(pairs)
+        retrieved = [order for hit in retrieved for order in (hit, replace(hit, id=hit.id + SWAPPED))]
     memories = memory_run.stand_in([*pairs, *held_out]) if memory_run else None
     return Prepared(
         evaluation=evaluation,

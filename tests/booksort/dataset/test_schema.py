@@ -156,6 +156,7 @@ def test_short_books_and_no_validation(books):
     assert [(config.name, config.split) for config in configs] == [("e250_s20", "test"), ("books", "test")]
 
 
+@pytest.mark.slow
 def test_the_published_set_has_its_numbers_of_pairs(nine_set):
     """37,840 pairs: 110 excerpts per book and config, four pairs each; books of 10,000 words and more have all lengths."""
     found = Counter()

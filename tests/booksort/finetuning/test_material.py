@@ -7,11 +7,13 @@ import pytest
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_books, load_pairs
-from epbench.booksort.finetuning.material import TrainingText, books_of_set, raw_books, reading_messages, summaries
+from epbench.booksort.finetuning.material import TrainingText, books_of_set, chunks_of_texts, raw_books, summaries
 from epbench.booksort.texts.books import books_from
 from epbench.booksort.texts.gutenberg import published_books
 from epbench.errors import BadInput
+from epbench.finetuning.texts.tokens import SampleTokens
 from tests.booksort.sort_set import BOOKS, book_text
+from tests.finetuning.texts.tiny_tokenizers import tokenizer_with
 
 RAW = (
     "The Project Gutenberg eBook of A Lamp\n\nTitle: A Lamp\n\n*** START OF THE PROJECT GUTENBERG EBOOK A LAMP ***\n\n"
@@ -111,8 +113,13 @@ def test_summaries_that_do_not_match_the_books_are_refused(dataset, tmp_path, fi
 
 
 def test_a_text_is_read_as_an_excerpt_is_in_context(dataset):
-    pack, pair = load_prompts(), load_pairs(dataset)[0]
+    pack, pair, tokens = load_prompts(), load_pairs(dataset)[0], SampleTokens(tokenizer_with("chatml"))
     (request,) = requests_for("in-context", [pair], pack, 12)
-    assert reading_messages(pair.excerpt, pair.title, pack, 12) == (request.system, request.context)
+    texts = [TrainingText("101", pair.title, [pair.excerpt])]
+    (sample,) = chunks_of_texts(texts, pack, 12, tokens)
+    shown = tokens.tokenizer.decode(sample.ids)
+    assert sample.id == "101/0" and request.system in shown and request.context in shown and "Segment A" not in shown
     with pytest.raises(BadInput, match="prompt: expected one of 1, 2"):
-        reading_messages(pair.excerpt, pair.title, pack, 13)
+        chunks_of_texts(texts, pack, 13, tokens)
+    with pytest.raises(BadInput, match=r"sample 101/0: found [\d,]+ tokens, expected at most 400"):
+        chunks_of_texts(texts, pack, 12, SampleTokens(tokens.tokenizer, 400))

@@ -10,7 +10,11 @@ import pytest
 import torch
 from scipy.stats import pearsonr
 
-from epbench.booksort.finetuning.measures import measure
+from epbench.booksort.context.prompts import load_prompts
+from epbench.booksort.context.reader import Oracle
+from epbench.booksort.evaluate import prepare
+from epbench.booksort.evaluation import Evaluation
+from epbench.booksort.finetuning.measures import SortPlan, measure
 from epbench.booksort.scores.comparison import compare
 from epbench.booksort.scores.run_files import read_questions
 from epbench.errors import BadInput
@@ -18,8 +22,8 @@ from epbench.finetuning.packing import Sample
 from epbench.finetuning.ranks import Ranks
 from epbench.models.hf.model import TransformersModel
 from epbench.statistics.readout import cross_validated_readout
-from tests.booksort.finetuning.test_plan import sort_plan
-from tests.booksort.sort_set import book_text
+from tests.booksort.published_sort_csv import write_segments
+from tests.booksort.sort_set import book_text, pair_rows
 from tests.finetuning.thread_ranks import together
 from tests.scripts import in_process
 from tests.tiny_model import make_tiny_model
@@ -31,6 +35,12 @@ CONFIG = "e120_s20"
 N = 16  # pairs, of four excerpts
 RUNS = {"sort": "none", "sort-in-context": "in-context"}
 ONE = Ranks()
+
+
+def sort_plan(dataset, *, in_context=True, texts=None, **chosen):
+    pack = load_prompts()
+    evaluation = Evaluation(dataset=dataset, model=Oracle(pack), memory="none", pack=pack, **chosen)
+    return SortPlan(run=prepare(evaluation), in_context=in_context, texts=texts or {})
 
 
 @pytest.fixture(scope="module")
@@ -251,3 +261,12 @@ def test_what_does_not_fit_is_refused_before_anything_is_asked(plan, texts, tmp_
     with pytest.raises(BadInput, match=r"text 'held_out', sample 102/0: expected at most the 400 tokens .*, got 401$"):
         measure(small, tmp_path / "out", named, ONE, {})
     assert not (tmp_path / "out").exists()
+
+
+def test_a_set_without_excerpts_can_only_be_asked_without_context(tmp_path):
+    write_segments(tmp_path, 120, 20, pair_rows(120, 20))
+    plan = sort_plan(str(tmp_path), configs=[CONFIG], in_context=False)
+    plan.check(plan.run.evaluation.model)
+    assert list(plan.memories) == ["sort"]
+    with pytest.raises(BadInput, match="works only without memory"):
+        sort_plan(str(tmp_path), configs=[CONFIG]).check(plan.run.evaluation.model)

@@ -6,14 +6,14 @@ Paper: Section 3.2 (LangChain's recursive splitter, about 1,024 characters, no o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from epbench.booksort.dataset.load import SWAPPED, BookText, Pair, is_whole_book
+from epbench.booksort.dataset.load import BookText, Pair, is_whole_book
 from epbench.errors import BadInput
 from epbench.journals.answers import fingerprint_of
 from epbench.journals.journal import Journal
@@ -195,8 +195,3 @@ def record(folder: Path, found: Sequence[Retrieved], passages: Sequence[Passage]
                 key, id=hit.id, query=hit.query, passages=shown, ranks=hit.ranks, both=hit.both, in_order=hit.in_order
             )
     journal.close()
-
-
-def found_for_both(found: Iterable[Retrieved]) -> list[Retrieved]:
-    """Return the passages of each pair for both orders, which differ in nothing else."""
-    return [copy for hit in found for copy in (hit, replace(hit, id=hit.id + SWAPPED))]

@@ -93,15 +93,14 @@ def _table(path: Path | None, numbers: Collection[str]) -> Iterator[Row]:
     if path is None:
         return
     for number, row in enumerate(read_csv(path, numbers)):
-        where = f"{path}, row {number}, field"
-        yield row | {field: _number(f"{where} {field!r}", row[field]) for field in numbers}
-
-
-def _number(where: str, value: str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        raise BadInput(f"{where}: expected an integer, got {shown(value)}") from None
+        values: Row = dict(row)
+        for field in numbers:
+            try:
+                values[field] = int(row[field])
+            except ValueError:
+                found = shown(row[field])
+                raise BadInput(f"{path}, row {number}, field {field!r}: expected an integer, got {found}") from None
+        yield values
 
 
 def _unmarked(text: str | None) -> str | None:

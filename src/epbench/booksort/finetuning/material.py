@@ -86,12 +86,6 @@ def summaries(folder: Path, books: Sequence[TrainingText]) -> list[TrainingText]
     return [_text(book.id, book.title, read_text(files[book.id]), str(files[book.id])) for book in books]
 
 
-def reading_messages(text: str, title: str, pack: Pack, prompt: int) -> tuple[str, str]:
-    """Return the system and the user message that show a model a text, exactly as SORT shows an excerpt in context."""
-    chosen = prompt_of(pack, prompt)
-    return chosen.system, reading_of(chosen, title, text)
-
-
 def chunks_of_texts(
     texts: Sequence[TrainingText],
     pack: Pack,
@@ -102,16 +96,18 @@ def chunks_of_texts(
     learn: Learn = "all",
     kind: Kind = "text",
 ) -> list[Sample]:
-    """Return the chunks of texts, of about `n_words` words, as samples, each a chat message that shows it; no word is lost.
+    """Return the chunks of texts, of about `n_words` words, as samples, each shown as SORT shows an excerpt in context.
+
+    No word is lost.
 
     Raises:
         BadInput: A chunk has more tokens than a sample may have, or cannot be written; the message names it.
     """
-    samples = []
+    samples, chosen = [], prompt_of(pack, prompt)
     for text in texts:
         for number, chunk in enumerate(chunk_texts(text.paragraphs, sentence_starts(text.paragraphs), n_words)):
-            system, user = reading_messages(chunk, text.title, pack, prompt)
-            samples.append(tokens.reading(f"{text.id}/{number}", kind, system, user, chunk, learn))
+            user = reading_of(chosen, text.title, chunk)
+            samples.append(tokens.reading(f"{text.id}/{number}", kind, chosen.system, user, chunk, learn))
     return samples
 
 

@@ -31,18 +31,6 @@ Span = tuple[int, int]
 _PLACE = re.compile("\ue000(\\d+)\ue001")  # stands for a message; a template treats it like any other word
 
 
-def check_turns(messages: Sequence[Message]) -> None:
-    """Check that a conversation begins with the user, perhaps after the system, and ends with an answer; none may be blank."""
-    roles = [message["role"] for message in messages]
-    turns = roles[roles[:1] == ["system"] :]
-    if not set(turns) <= {"user", "assistant"} or turns[:1] != ["user"] or turns[-1] != "assistant":
-        listed = ", ".join(roles[:8]) or "nothing"
-        raise BadInput(f"expected the roles user, assistant, …, assistant, perhaps after system, found {listed}")
-    for number, message in enumerate(messages):
-        if message["role"] == "assistant" and not message["content"].strip():
-            raise BadInput(f"message {number}: expected an answer, found {shown(message['content'])}")
-
-
 def written_turns(prompts: PromptTokens, messages: Sequence[Message]) -> tuple[str, list[Span]]:
     """Write a conversation, and find where each message begins and ends in what was written.
 
@@ -179,7 +167,16 @@ class SampleTokens:
                 or changes a message, or no token ends a text.
         """
         with _naming(id):
-            check_turns(messages)
+            roles = [message["role"] for message in messages]
+            turns = roles[roles[:1] == ["system"] :]
+            if not set(turns) <= {"user", "assistant"} or turns[:1] != ["user"] or turns[-1] != "assistant":
+                listed = ", ".join(roles[:8]) or "nothing"
+                raise BadInput(
+                    f"expected the roles user, assistant, …, assistant, perhaps after system, found {listed}"
+                )
+            for number, message in enumerate(messages):
+                if message["role"] == "assistant" and not message["content"].strip():
+                    raise BadInput(f"message {number}: expected an answer, found {shown(message['content'])}")
             tokens, spans, ids, last = self._written(messages)
         learned: set[int] = set()
         for message, span in zip(messages, spans, strict=True):

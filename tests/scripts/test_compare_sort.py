@@ -113,11 +113,8 @@ def test_log_ratios_are_tested_where_both_runs_have_probabilities(dataset, tmp_p
     assert low <= pair["log_ratio"]["difference"] <= high
     page = (tmp_path / "out/comparison.html").read_text()
     assert page.count("<svg") == 5 and "row has a higher log ratio" in page
-    assert (pair["log_ratio"]["n"], pair["ties"], pair["p"]) == (
-        12,
-        12,
-        1.0,
-    )  # the same answers, with another confidence
+    same = (12, 12, 1.0)  # the same answers, with another confidence
+    assert (pair["log_ratio"]["n"], pair["ties"], pair["p"]) == same
 
 
 def training(folder, sort=(), in_context=()):
@@ -148,9 +145,8 @@ def test_a_training_is_compared_epoch_by_epoch(drawn_pictures, runs, tmp_path):
     assert [found["books, epoch 1", "control, epoch 1"][key] for key in same] == [pair[key] for key in same]
     assert "epoch" not in plain
     page = (tmp_path / "out/comparison.html").read_text()
-    assert (
-        "Book-SORT: 6 runs compared" in page and page.count(">books, epoch 2</text>") == 6
-    )  # 3 figures, row and column
+    assert "Book-SORT: 6 runs compared" in page
+    assert page.count(">books, epoch 2</text>") == 6  # in 3 figures, row and column
 
 
 @pytest.mark.slow
@@ -180,16 +176,11 @@ def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
 @pytest.mark.slow
 def test_a_report_of_two_benchmarks_is_one_page_with_a_part_for_each(script, runs, tmp_path):
     book = ["--dataset", tmp_path / "short", "--memory", "none", "--limit", "4", "--out", tmp_path / "of-a-book"]
-    assert (
-        script(
-            "builders/tulving.py", "--book", "short", "--events", "5", "--universe-size", "20", "--out", tmp_path
-        ).returncode
-        == 0
-    )
+    few = ("--events", "5", "--universe-size", "20")
+    assert script("builders/tulving.py", "--book", "short", *few, "--out", tmp_path).returncode == 0
     assert script("eval_scripts/tulving.py", *book).returncode == 0
-    done = script(
-        "eval_scripts/report.py", runs / "none", tmp_path / "of-a-book", runs / "rag", "--out", tmp_path / "all"
-    )
+    shown = (runs / "none", tmp_path / "of-a-book", runs / "rag")
+    done = script("eval_scripts/report.py", *shown, "--out", tmp_path / "all")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "all/report.html").read_text()
     assert page.count("<h1>") == 1 and page.count("</html>") == 1

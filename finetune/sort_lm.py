@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from epbench.finetuning.run import TuningRun
     from epbench.finetuning.texts.instructions import Instructions
     from epbench.finetuning.texts.tokens import SampleTokens
-    from epbench.models.hf.model import TransformersModel
 
 TOY = Path(__file__).parent / "configs" / "cpu.yaml"
 PAIRS = ["e250_s20"]
@@ -98,23 +97,14 @@ class Arguments(Recipe):
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """What is trained, and what is measured.
+    """What is trained, and what is measured."""
 
-    Attributes:
-        base: The folder of the model, or its name on the Hub.
-        tokens: Turns texts into samples for this model.
-        pack: The prompts.
-        texts: The chunks of the books, or the summaries.
-        instructions: The examples of following instructions, and those that are held out.
-        plan: What is measured.
-    """
-
-    base: str
-    tokens: SampleTokens
-    pack: Pack
-    texts: Sequence[Sample]
-    instructions: Instructions | None
-    plan: SortPlan
+    base: str  # the folder of the model, or its name on the Hub
+    tokens: SampleTokens  # turns texts into samples for this model
+    pack: Pack  # the prompts
+    texts: Sequence[Sample]  # the chunks of the books, or the summaries
+    instructions: Instructions | None  # the examples of following instructions, and those that are held out
+    plan: SortPlan  # what is measured
 
     @property
     def samples(self) -> list[Sample]:
@@ -131,18 +121,29 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _run(args: Arguments, ranks: Ranks) -> None:
     """The whole method: texts, what they take, training, and what every epoch is worth."""
+    from epbench.finetuning.packing import Schedule
     from epbench.finetuning.run import TuningRun
     from epbench.runs.folder import open_run
 
     _check(args)
     # 1. What is trained and measured.
     material = _material(args, ranks)
-    schedule = _schedule(args, material)
+    texts, everything = range(len(material.texts)), range(len(material.samples))
+    schedule = Schedule(everything, (), args.num_train_epochs, args.seed)
+    if args.instructions_once:
+        schedule = Schedule(texts, everything[len(texts) :], args.num_train_epochs, args.seed)
     n_steps = _check_cost(args, material, schedule, ranks)
     if args.plan:
         return
 
-    with open_run(args.out, _identity(args, material), _about(args, material)) if ranks.main else nullcontext():
+    facts = material.instructions.facts if material.instructions else None
+    about: dict[str, Any] = {
+        "dataset": material.plan.run.evaluation.dataset,
+        "label": args.out.name,
+        "limit": args.limit,
+    }
+    about |= {"instructions": facts}
+    with open_run(args.out, _identity(args, material), about) if ranks.main else nullcontext():
         run = TuningRun(args.out, ranks, material.base, partial(_measure, args, material, ranks))
         # 2. The model before training.
         run.measure(0)
@@ -185,11 +186,10 @@ def _material(args: Arguments, ranks: Ranks) -> Material:
     tokens = load_sample_tokens(base, args.max_length)
     pack = load_prompts(args.prompts)
     instructions = _instructions(args, tokens)
-    texts = _texts(args, dataset, pack, tokens)
-    measured = _measured_texts(args, dataset, pack, tokens, instructions)
+    texts, measured = _texts(args, dataset, pack, tokens, instructions)
     asked = Evaluation(
         dataset=dataset,
-        model=_model(base),
+        model=launching.model_of(base),
         memory="none",
         pack=pack,
         configs=args.pairs,
@@ -201,59 +201,45 @@ def _material(args: Arguments, ranks: Ranks) -> Material:
     return Material(base=base, tokens=tokens, pack=pack, texts=texts, instructions=instructions, plan=plan)
 
 
-def _texts(args: Arguments, dataset: str, pack: Pack, tokens: SampleTokens) -> list[Sample]:
-    """The books, or what stands in for them in a control, in chunks."""
-    from epbench.booksort.finetuning import material
-
-    if args.control == "instructions":
-        return []
-    if args.control == "summaries":
-        assert args.summaries
-        texts = material.summaries(args.summaries, material.books_of_set(dataset))
-    else:
-        texts = material.raw_books(args.texts) if args.texts else material.books_of_set(dataset)
-    kind: Literal["summary", "text"] = "summary" if args.control else "text"
-    return material.chunks_of_texts(
-        texts, pack, args.prompt, tokens, n_words=args.chunk_words, learn=args.loss, kind=kind
-    )
-
-
-def _measured_texts(
+def _texts(
     args: Arguments, dataset: str, pack: Pack, tokens: SampleTokens, instructions: Instructions | None
-) -> dict[str, Sequence[Sample]]:
-    """The texts whose perplexity is measured: of the books even in a control, of held-out instructions, of a held-out text."""
+) -> tuple[list[Sample], dict[str, Sequence[Sample]]]:
+    """What is trained, in chunks: the books, or what stands in for them in a control; and the texts that are measured.
+
+    These are chunks of the books even in a control, held-out instructions, and chunks of a text that is never trained.
+    """
     from epbench.booksort.finetuning import material
     from epbench.draws import RandomStream
 
-    def chunks(texts: Sequence[TrainingText]) -> list[Sample]:
-        return material.chunks_of_texts(texts, pack, args.prompt, tokens, n_words=args.chunk_words, learn="text")
-
-    books = chunks(material.raw_books(args.texts) if args.texts else material.books_of_set(dataset))
+    chunks = partial(material.chunks_of_texts, pack=pack, prompt=args.prompt, tokens=tokens, n_words=args.chunk_words)
+    texts = material.raw_books(args.texts) if args.texts else material.books_of_set(dataset)
+    if args.control == "summaries" and args.summaries:
+        summaries = material.summaries(args.summaries, material.books_of_set(dataset))
+        trained = chunks(summaries, learn=args.loss, kind="summary")
+    else:
+        trained = [] if args.control else chunks(texts, learn=args.loss)
+    books = chunks(texts, learn="text")
     chosen = RandomStream("measured chunks", args.seed).sample(range(len(books)), HELD_OUT)
     measured: dict[str, Sequence[Sample]] = {"books": [books[i] for i in sorted(chosen)]}
     if instructions and instructions.held_out:
         measured["instructions"] = instructions.held_out
-    measured["held_out"] = chunks([_held_out(args)])[:HELD_OUT]
-    return measured
+    return trained, measured | {"held_out": chunks([_held_out(args)], learn="text")[:HELD_OUT]}
 
 
 def _held_out(args: Arguments) -> TrainingText:
     """A text that is never trained: a file, or a template book of another universe than any that is made here."""
     from epbench.booksort.finetuning.material import TrainingText
-    from epbench.errors import BadInput
-    from epbench.files.text import read_text
+    from epbench.finetuning.texts.chunks import paragraphs_of
 
-    title, text = _template_book("news", 0) if args.held_out is None else (args.held_out.stem, "")
     if args.held_out is not None:
-        text = read_text(args.held_out)
-    if not text.strip():
-        raise BadInput(f"{args.held_out}: expected a text, found no words")
+        return TrainingText("held out", args.held_out.stem, paragraphs_of(args.held_out))
+    title, text = _template_book("news", 0)
     return TrainingText("held out", title, [" ".join(part.split()) for part in text.split("\n\n") if part.strip()])
 
 
 def _instructions(args: Arguments, tokens: SampleTokens) -> Instructions | None:
     from epbench.errors import BadInput
-    from epbench.finetuning.texts.instructions import load_instructions, made_instructions
+    from epbench.finetuning.texts.instructions import load_instructions
 
     if args.instructions == "none":
         return None
@@ -265,7 +251,7 @@ def _instructions(args: Arguments, tokens: SampleTokens) -> Instructions | None:
         "n_held_out": HELD_OUT,
     }
     if args.dataset is None and args.instructions == Arguments.instructions:
-        return made_instructions(**about)
+        return load_instructions(None, **about)
     try:
         return load_instructions(args.instructions, **about, progress=command.bar)
     except BadInput as error:
@@ -329,17 +315,6 @@ def _toy_model(args: Arguments, ranks: Ranks, dataset: str) -> str:
 # What it takes
 
 
-def _schedule(args: Arguments, material: Material) -> Schedule:
-    """Texts in every epoch; instructions in every epoch too, or each of them once."""
-    from epbench.finetuning.packing import Schedule
-
-    texts, everything = range(len(material.texts)), range(len(material.samples))
-    rest = everything[len(texts) :]
-    if args.instructions_once:
-        return Schedule(texts, rest, args.num_train_epochs, args.seed)
-    return Schedule(everything, (), args.num_train_epochs, args.seed)
-
-
 def _check_cost(args: Arguments, material: Material, schedule: Schedule, ranks: Ranks) -> int:
     """Say what the training takes, and refuse it where memory or disk do not suffice. Returns the number of steps."""
     steps = -(-len(schedule.order(0)) // args.batch_size)
@@ -357,18 +332,11 @@ def _check_cost(args: Arguments, material: Material, schedule: Schedule, ranks: 
 # What is measured, and what the run gave
 
 
-def _model(base: str) -> TransformersModel:
-    """The model in a folder, as the evaluation scripts ask it; its weights are loaded when they are first needed."""
-    from epbench.models.hf.model import TransformersModel
-
-    return TransformersModel(base, device=launching.device())
-
-
 def _measure(args: Arguments, material: Material, ranks: Ranks, base: str, folder: Path) -> dict[str, Any] | None:
     """What the model before training, or a checkpoint, is worth."""
     from epbench.booksort.finetuning.measures import measure
 
-    return measure(_model(base), folder, material.plan, ranks, {"label": folder.name}, command.bar)
+    return measure(launching.model_of(base), folder, material.plan, ranks, {"label": folder.name}, command.bar)
 
 
 def _identity(args: Arguments, material: Material) -> dict[str, Any]:
@@ -378,11 +346,12 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
     from epbench.journals.answers import fingerprint_of
     from epbench.models.protocol import weights_of
 
-    model, plan = _model(args.model or material.base), material.plan
+    model, plan = launching.model_of(args.model or material.base), material.plan
     identity: dict[str, Any] = {"benchmark": "finetuning", "method": "sort_lm", "model": model.name} | weights_of(model)
     identity |= {"training_data": fingerprint_of_samples(material.samples), "control": args.control}
     identity |= {
-        "instructions": _source(args, material),
+        # What is made by rules is not what the default names.
+        "instructions": material.instructions.facts["source"] if material.instructions else args.instructions,
         "instructions_once": args.instructions_once,
         "loss": args.loss,
     }
@@ -390,22 +359,6 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
     identity |= {"pairs": fingerprint(plan.run.pairs), "prompts": fingerprint_of(material.pack), "prompt": args.prompt}
     return identity | {
         "measured_texts": {name: fingerprint_of_samples(samples) for name, samples in plan.texts.items()}
-    }
-
-
-def _source(args: Arguments, material: Material) -> str:
-    """Where the instructions come from: what is made by rules is not what the default names."""
-    return str(material.instructions.facts["source"]) if material.instructions else args.instructions
-
-
-def _about(args: Arguments, material: Material) -> dict[str, Any]:
-    """What else run.json says."""
-    facts = material.instructions.facts if material.instructions else None
-    return {
-        "dataset": material.plan.run.evaluation.dataset,
-        "label": args.out.name,
-        "limit": args.limit,
-        "instructions": facts,
     }
 
 

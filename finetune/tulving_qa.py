@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from epbench.finetuning.ranks import Ranks
     from epbench.finetuning.run import TuningRun
     from epbench.finetuning.texts.tokens import SampleTokens
-    from epbench.models.hf.model import TransformersModel
     from epbench.tulving.context.requests import Reading
     from epbench.tulving.dataset.load import Loaded
     from epbench.tulving.finetuning.material import TrainingQuestion, TulvingPlan
@@ -119,19 +118,12 @@ class Arguments(Recipe):
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """What is trained, and what is measured.
+    """What is trained, and what is measured."""
 
-    Attributes:
-        base: The folder of the model, or its name on the Hub.
-        tokens: Turns questions and texts into samples for this model.
-        samples: The questions with their answers.
-        plan: What is measured.
-    """
-
-    base: str
-    tokens: SampleTokens
-    samples: Sequence[Sample]
-    plan: TulvingPlan
+    base: str  # the folder of the model, or its name on the Hub
+    tokens: SampleTokens  # turns questions and texts into samples for this model
+    samples: Sequence[Sample]  # the questions with their answers
+    plan: TulvingPlan  # what is measured
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -217,7 +209,7 @@ def _material(args: Arguments, ranks: Ranks) -> Material:
         trained=questions,
         texts={"trained_answers": samples, "held_out": _held_out(args, reading, SampleTokens(tokens.tokenizer))},
     )
-    plan.check(_model(base))
+    plan.check(launching.model_of(base))
     return Material(base=base, tokens=tokens, samples=samples, plan=plan)
 
 
@@ -235,8 +227,7 @@ def _reading(args: Arguments) -> Reading:
 
 def _held_out(args: Arguments, reading: Reading, tokens: SampleTokens) -> list[Sample]:
     """A text that is never trained: a file, or the chapters of a template book of another universe."""
-    from epbench.files.text import read_text
-    from epbench.finetuning.texts.chunks import chunk_texts
+    from epbench.finetuning.texts.chunks import chunk_texts, paragraphs_of
     from epbench.tulving.dataset.build import Recipe as BookRecipe
     from epbench.tulving.dataset.build import make_book
     from epbench.tulving.finetuning.material import held_out_samples
@@ -244,9 +235,7 @@ def _held_out(args: Arguments, reading: Reading, tokens: SampleTokens) -> list[S
     if args.held_out is None:
         book = make_book(BookRecipe("short", universe="news", seed=HELD_OUT_SEED))
         return held_out_samples([chapter.text for chapter in book.chapters], reading.prompts, tokens)
-    paragraphs = [" ".join(part.split()) for part in read_text(args.held_out).split("\n\n") if part.strip()]
-    if not paragraphs:
-        raise BadInput(f"{args.held_out}: expected a text, found no words")
+    paragraphs = paragraphs_of(args.held_out)
     starts = list(accumulate((len(one.split()) for one in paragraphs[:-1]), initial=0))  # chunks end with a paragraph
     return held_out_samples(chunk_texts(paragraphs, starts, 500), reading.prompts, tokens)
 
@@ -317,18 +306,11 @@ def _check_cost(args: Arguments, material: Material, ranks: Ranks) -> int:
 # What is measured, and what the run gave
 
 
-def _model(base: str) -> TransformersModel:
-    """The model in a folder, as eval_scripts/tulving.py asks it; its weights are loaded when they are first needed."""
-    from epbench.models.hf.model import TransformersModel
-
-    return TransformersModel(base, device=launching.device())
-
-
 def _measure(plan: TulvingPlan, ranks: Ranks, base: str, folder: Path) -> dict[str, Any] | None:
     """What the model before training, or a checkpoint, is worth."""
     from epbench.tulving.finetuning.measures import measure
 
-    return measure(_model(base), folder, plan, ranks, {"label": folder.name}, command.bar)
+    return measure(launching.model_of(base), folder, plan, ranks, {"label": folder.name}, command.bar)
 
 
 def _identity(args: Arguments, material: Material) -> dict[str, Any]:
@@ -337,13 +319,9 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
     from epbench.judges.protocol import key_parts
     from epbench.models.protocol import weights_of
 
-    model, plan, judge = _model(args.model or material.base), material.plan, args.load_judge()
+    model, plan, judge = launching.model_of(args.model or material.base), material.plan, args.load_judge()
     identity: dict[str, Any] = {"benchmark": "finetuning", "method": "tulving_qa", "model": model.name}
-    identity |= {
-        **weights_of(model),
-        **plan.data.identity,
-        "training_data": fingerprint_of_samples(material.samples),
-    }
+    identity |= weights_of(model) | plan.data.identity | {"training_data": fingerprint_of_samples(material.samples)}
     identity |= args.identity() | {"reading": plan.reading.identity(plan.data), "limit": args.limit}
     identity |= {"judge": [*key_parts(judge)]}
     return identity | {

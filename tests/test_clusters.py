@@ -69,29 +69,27 @@ def test_the_slurm_script_answers_on_two_nodes_and_leaves_nothing_behind(slurm, 
         port.connect(("127.0.0.1", int(slurm["RAY_PORT"])))
 
 
-@pytest.mark.slow
-def test_the_exit_status_of_a_job_is_that_of_its_run(slurm, tmp_path):
-    done = submitted(
-        "slurm.sbatch", slurm, *SORT, "--dataset", tmp_path / "none", "--model", "oracle", "--out", tmp_path / "r"
-    )
-    assert done.returncode == 2 and "error: " in done.stderr
+@pytest.fixture
+def stand_in(slurm, tmp_path):
+    """The same job, for which `epbench` only notes its words and ends with a status; nothing is started."""
+    notes = 'echo "$@" >> "$CALLS"; exit "${STATUS:-0}"'
+    for name, lines in {"epbench": notes, "ray": "", "python": ""}.items():
+        (tmp_path / "stand-ins" / name).write_text(f"#!/bin/bash\n{lines}\n")
+        (tmp_path / "stand-ins" / name).chmod(0o755)
+    return slurm | {"EPBENCH_BIN": str(tmp_path / "stand-ins")}
 
 
-@pytest.mark.slow
-def test_parts_of_a_job_array_are_joined(slurm, tmp_path, script):
-    dataset = write_set(tmp_path / "booksort")
-    for part in ("1", "2"):
-        environment = slurm | {"SLURM_ARRAY_TASK_ID": part, "SLURM_ARRAY_TASK_COUNT": "2"}
-        words = (tmp_path / "runs", *SORT, "--dataset", dataset, "--model", "oracle")
-        done = submitted("slurm_shards.sbatch", environment, *words)
-        assert done.returncode == 0, done.stderr
-    parts = [tmp_path / "runs/part-1", tmp_path / "runs/part-2"]
-    done = script("eval_scripts/merge.py", *parts, "--out", tmp_path / "runs/whole")
-    assert done.returncode == 0, done.stderr
-    counts = [
-        json.loads((folder / "scores.json").read_text())["n_questions"] for folder in [*parts, tmp_path / "runs/whole"]
-    ]
-    assert counts[0] + counts[1] == counts[2] > 0
+def test_the_exit_status_of_a_job_is_that_of_its_run(stand_in, tmp_path):
+    assert submitted("slurm.sbatch", stand_in | {"STATUS": "2"}, *SORT, "--out", tmp_path / "r").returncode == 2
+    assert f"{' '.join(SORT)} --out {tmp_path / 'r'} --engine ray" in (tmp_path / "calls.txt").read_text()
+    assert not list((tmp_path / "home/.ray").iterdir()), "the token of the job is still there"
+
+
+def test_each_job_of_an_array_runs_its_part(stand_in, tmp_path):
+    array = stand_in | {"SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_TASK_COUNT": "3"}
+    assert submitted("slurm_shards.sbatch", array, tmp_path / "runs", *SORT).returncode == 0
+    called = f"{' '.join(SORT)} --shard 2/3 --out {tmp_path / 'runs/part-2'}\n"
+    assert (tmp_path / "calls.txt").read_text() == called
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)

@@ -37,21 +37,13 @@ PLANTED = {
 
 @dataclass
 class Written:
-    """The content of one file.
+    """The content of one file."""
 
-    Attributes:
-        paragraphs: The narrative.
-        headings: The headings as cleaning reports them, in order.
-        sub_headings: The run-in headings likewise.
-        words: Number of words of the narrative with headings, footnotes, captions and breaks, as Table 3 counts them.
-        raw: The text of the file.
-    """
-
-    paragraphs: list[str] = field(default_factory=list)
-    headings: list[str] = field(default_factory=list)
-    sub_headings: list[str] = field(default_factory=list)
-    words: int = 0
-    raw: str = ""
+    paragraphs: list[str] = field(default_factory=list)  # the narrative
+    headings: list[str] = field(default_factory=list)  # as cleaning reports them, in order
+    sub_headings: list[str] = field(default_factory=list)  # the run-in headings likewise
+    words: int = 0  # of the narrative with headings, footnotes, captions and breaks, as Table 3 counts them
+    raw: str = ""  # the text of the file
 
 
 def write_nine(folder: Path) -> dict[int, Written]:

@@ -36,20 +36,11 @@ def test_a_prompt_is_chosen_on_pairs_that_are_not_asked(evaluation, tmp_path):
     assert done.choice["prompt"] in PACK.prompts and prepared.identity["prompt"] == "selected"
 
 
-def test_a_run_in_both_orders_asks_each_pair_twice(evaluation, tmp_path):
-    prepared = prepare(replace(evaluation, both_orders=True))
-    assert len(prepared.requests) == 16 and run(prepared, tmp_path / "r").scores["consistency"] == 1.0
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"memory": "hologram"}, "unknown memory 'hologram'; there are: none"),
         ({"choose": "reading"}, "chooses how passages are presented"),
         ({"choose": "prompt", "split": "validation"}, "so another one must be scored"),
-        ({"choose": "prompt", "shard": "1/2"}, "every shard would choose for itself"),
-        ({"memory": "rag", "query": 10}, "expected a number from 0 to 9, got 10"),
-        ({"max_tokens": 0}, "expected at least 1, got 0"),
     ],
 )
 def test_what_does_not_go_together_is_refused(evaluation, more, message):

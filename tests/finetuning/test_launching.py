@@ -4,10 +4,12 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from epbench.errors import BadInput
 from epbench.finetuning import launching, memory
 from epbench.finetuning.cost import parameters_of
+from epbench.finetuning.memory import estimate_memory
 from epbench.finetuning.ranks import Ranks
 from epbench.finetuning.recipe import Recipe
 from tests.finetuning.small_configs import LLAMA
@@ -49,6 +51,16 @@ def test_too_little_memory_is_refused_with_the_flags_that_fit(base, tmp_path, mo
     launching.check_cost(Recipe(row_tokens=60_000), base, Ranks(), tmp_path / "run")
     with pytest.raises(BadInput, match="it would not fit either with --lora_r 16"):  # both share the machine
         launching.check_cost(Recipe(row_tokens=60_000), base, Ranks(0, 2), tmp_path / "run")
+
+
+def test_several_gpus_are_named_if_one_does_not_suffice(base, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    sizes = {
+        n: estimate_memory(LLAMA, row_tokens=8192, world=n, sharded=True, checkpointing=True).total for n in (2, 3)
+    }
+    monkeypatch.setattr(memory, "available_memory", lambda device: (sizes[2] + sizes[3]) // 2)
+    with pytest.raises(BadInput, match="fit with finetune/configs/fsdp2.yaml on 3 GPUs like this"):
+        launching.check_cost(Recipe(), base, Ranks(), tmp_path / "run")
 
 
 def test_too_little_disk_is_refused_but_not_what_an_earlier_start_has_written(base, tmp_path, monkeypatch):

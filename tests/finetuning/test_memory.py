@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from dataclasses import astuple, replace
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,27 +13,15 @@ from transformers import AutoModelForCausalLM, LlamaConfig, MixtralConfig
 
 from epbench.errors import BadInput
 from epbench.finetuning.cost import parameters_of
-from epbench.finetuning.memory import (
-    MemoryEstimate,
-    _kept,
-    check_disk,
-    check_memory,
-    disk_needed,
-    estimate_memory,
-    fewest_devices,
-)
-from tests.finetuning.small_configs import CONFIGS, LLAMA, LLAMA_3_8B, SHAPE
+from epbench.finetuning.memory import MemoryEstimate, _kept, check_disk, check_memory, disk_needed, estimate_memory
+from tests.conftest import ROOT
+from tests.finetuning.small_configs import CONFIGS, LLAMA, SHAPE
 
-ROOT = Path(__file__).parents[2]
 TOKENS = 128
 
 
-def kept(config, autocast=False, checkpointing=False, n_tokens=TOKENS):
-    return _kept(config.to_json_string(use_diff=False), n_tokens, autocast, False, checkpointing)
-
-
 def really_kept(config, autocast, checkpointing):
-    """The same with real tensors, and with a row of two samples that transformers itself tells apart."""
+    """Bytes of real tensors, with a row of two samples that transformers itself tells apart."""
     model = AutoModelForCausalLM.from_config(config).train()
     if checkpointing:
         model.activation_checkpointing_enable()
@@ -53,71 +40,41 @@ def really_kept(config, autocast, checkpointing):
     return sum(tensor.untyped_storage().nbytes() for key, tensor in found.items() if key not in own)
 
 
-@pytest.mark.parametrize("checkpointing", [False, True])
-@pytest.mark.parametrize("autocast", [False, True])
 @pytest.mark.parametrize("name", CONFIGS)
-def test_what_is_kept_of_a_row_is_known_without_weights(name, autocast, checkpointing):
-    expected = really_kept(CONFIGS[name], autocast, checkpointing)
-    assert kept(CONFIGS[name], autocast, checkpointing) == pytest.approx(expected, rel=0.02)
+def test_what_is_kept_of_a_row_is_known_without_weights(name):
+    config = CONFIGS[name]
+    for autocast, checkpointing in ((False, False), (False, True), (True, False), (True, True)):
+        found = _kept(config.to_json_string(use_diff=False), TOKENS, autocast, False, checkpointing)
+        assert found == pytest.approx(really_kept(config, autocast, checkpointing), rel=0.02)
 
 
-@pytest.mark.parametrize("autocast", [False, True])
-def test_what_is_kept_of_a_llama_layer_by_hand(autocast):
-    more = LlamaConfig(**SHAPE, num_hidden_layers=4, tie_word_embeddings=False)
-    hidden, inner, heads, matrices = 64, 160, 4, 64 * 64 * 2 + 64 * 32 * 2 + 3 * 64 * 160
-    if autocast:
-        # two norms keep what they get and what they scale in float32; five linear layers keep their inputs in bfloat16
-        a_token = 2 * 8 * hidden + 2 * 5 * hidden + 2 * 4 * hidden + 2 * 4 * inner + 2 * TOKENS
-    else:
-        # two norms with their outputs; queries, keys, values, output; gate, its activation, the other half, their product
-        a_token = 4 * (6 * hidden + 4 * hidden + 4 * inner) + 4 * TOKENS
-    a_token += 4 * heads + 2 * 4  # a sum for each head, and a root for each norm
-    assert kept(more, autocast) - kept(LLAMA, autocast) == TOKENS * a_token + (2 * matrices if autocast else 0)
-    assert kept(more, autocast, True) - kept(LLAMA, autocast, True) == TOKENS * 4 * hidden
+def stays(**how):
+    """Bytes of weights, gradients and optimizer, and of the copy that is measured."""
+    found = estimate_memory(LLAMA, row_tokens=TOKENS, **how)
+    return found.weights, found.gradients, found.optimizer, found.measuring
 
 
-def test_training_all_parameters_takes_16_bytes_for_each_beside_the_row():
-    n = parameters_of(LLAMA).total
+def test_what_stays_is_shared_trained_and_copied_as_training_goes():
+    n, adapters = parameters_of(LLAMA).total, parameters_of(LLAMA).lora(4)
+    assert stays(autocast=False) == (4 * n, 4 * n, 8 * n, 4 * n)
+    assert stays() == (4 * n, 4 * n, 8 * n, 2 * n)
+    assert stays(lora_rank=4) == (4 * (n + adapters), 4 * adapters, 8 * adapters, 2 * n)
+    assert stays(world=4, sharded=True) == (n, n, 2 * n, 2 * n)
+    assert stays(world=4) == (4 * n, 8 * n, 8 * n, 2 * n)  # with buckets
+
+
+def test_the_total_is_that_of_the_highest_moment():
     found = estimate_memory(LLAMA, row_tokens=TOKENS, autocast=False)
-    assert (found.weights, found.gradients, found.optimizer) == (4 * n, 4 * n, 8 * n)
-    assert found.measuring == 4 * n
-    parts = found.weights + found.gradients + found.optimizer + found.copies + found.activations + found.logits
-    assert found.total == parts
-    assert estimate_memory(LLAMA, row_tokens=TOKENS).measuring == 2 * n
-
-
-def test_measuring_counts_only_where_it_is_the_peak():
+    assert found.total == sum(astuple(replace(found, measuring=0)))
     adapters = estimate_memory(LLAMA, row_tokens=8, lora_rank=2, autocast=False)
     assert adapters.total == adapters.weights + adapters.optimizer + adapters.measuring
     without = estimate_memory(LLAMA, row_tokens=8, lora_rank=2, autocast=False, measuring=False)
-    assert without == replace(adapters, measuring=0)
-    assert without.total < adapters.total
-
-
-def test_adapters_need_gradients_and_optimizer_for_themselves_only():
-    found = estimate_memory(LLAMA, row_tokens=TOKENS, lora_rank=4)
-    adapters = parameters_of(LLAMA).lora(4)
-    assert found.weights == 4 * (parameters_of(LLAMA).total + adapters)
-    assert (found.gradients, found.optimizer) == (4 * adapters, 8 * adapters)
-
-
-def test_sharding_splits_what_stays_and_several_whole_copies_need_buckets():
-    n = parameters_of(LLAMA).total
-    sharded = estimate_memory(LLAMA, row_tokens=TOKENS, world=4, sharded=True)
-    assert (sharded.weights, sharded.gradients, sharded.optimizer) == (n, n, 2 * n)
-    assert sharded.measuring == 2 * n
-    whole = estimate_memory(LLAMA, row_tokens=TOKENS, world=4)
-    assert (whole.weights, whole.gradients, whole.optimizer) == (4 * n, 8 * n, 8 * n)
-
-
-WAYS = [*product((2, 700), *[(False, True)] * 3)]
-QUICK = [(2, False, False, False), (2, True, True, True), (700, False, True, True), (700, True, False, False)]
-"""Those of the fast tests, with each choice in both ways."""
+    assert without == replace(adapters, measuring=0) and without.total < adapters.total
 
 
 @pytest.mark.parametrize(
     ("n_tokens", "sharded", "autocast", "masked"),
-    [one if one in QUICK else pytest.param(*one, marks=pytest.mark.slow) for one in WAYS],
+    [(2, False, False, False), (2, True, True, True), (700, False, True, True), (700, True, False, False)],
 )
 def test_longer_rows_take_more_and_checkpointing_less(n_tokens, sharded, autocast, masked):
     how = {"world": 2, "sharded": sharded, "autocast": autocast, "masked": masked, "measuring": False}
@@ -134,63 +91,24 @@ def test_lengths_of_samples_take_less_than_a_mask():
     assert masked.activations - lengths.activations == 1000 * (3 * 4 * (1000 + 2 * 32) + 1000)
 
 
-@pytest.mark.slow
-def test_the_paper_s_model_needs_several_devices():
-    alone = estimate_memory(LLAMA_3_8B, row_tokens=8192, checkpointing=True)
-    assert alone.total > 16 * 8e9
-    sharded = estimate_memory(LLAMA_3_8B, row_tokens=8192, world=8, sharded=True, checkpointing=True)
-    assert 16e9 < sharded.total < 60e9
-
-
-def test_a_model_that_fails_without_numbers_is_refused_in_one_line():
-    broken = LlamaConfig(**{**SHAPE, "num_key_value_heads": 3}, num_hidden_layers=1)  # four heads cannot share three
-    with pytest.raises(
-        BadInput, match="^model of type llama: how much memory training takes is not known before"
-    ) as error:
-        estimate_memory(broken, row_tokens=TOKENS)
+@pytest.mark.parametrize(
+    "config",
+    [
+        LlamaConfig(**{**SHAPE, "num_key_value_heads": 3}, num_hidden_layers=1),  # four heads cannot share three
+        MixtralConfig(**SHAPE, num_hidden_layers=1, num_local_experts=4),
+    ],
+)
+def test_a_model_that_is_not_known_is_refused_in_one_line(config):
+    known = f"^model of type {config.model_type}: how much memory training takes is not known before"
+    with pytest.raises(BadInput, match=known) as error:
+        estimate_memory(config, row_tokens=TOKENS)
     assert "\n" not in str(error.value)
 
 
-def test_a_mixture_of_experts_is_refused_in_one_line():
-    experts = MixtralConfig(**SHAPE, num_hidden_layers=1, num_local_experts=4)
-    with pytest.raises(
-        BadInput, match="^model of type mixtral: how much memory training takes is not known before"
-    ) as error:
-        estimate_memory(experts, row_tokens=TOKENS)
-    assert "\n" not in str(error.value)
-
-
-PEAKS = {
-    "many logits": (
-        {
-            "hidden_size": 256,
-            "intermediate_size": 704,
-            "num_hidden_layers": 6,
-            "num_attention_heads": 4,
-            "vocab_size": 24_000,
-        },
-        {"row_tokens": 768, "checkpointing": True, "autocast": False},
-    ),
-    "many activations": (
-        {
-            "hidden_size": 256,
-            "intermediate_size": 704,
-            "num_hidden_layers": 12,
-            "num_attention_heads": 4,
-            "vocab_size": 4000,
-        },
-        {"row_tokens": 512, "checkpointing": False, "autocast": False},
-    ),
-    "autocast": (
-        {
-            "hidden_size": 320,
-            "intermediate_size": 864,
-            "num_hidden_layers": 8,
-            "num_attention_heads": 5,
-            "vocab_size": 8000,
-        },
-        {"row_tokens": 512, "checkpointing": False, "autocast": True},
-    ),
+PEAKS = {  # width, inner width, layers, heads and words; tokens, checkpointing and autocast
+    "many logits": ((256, 704, 6, 4, 24_000), (768, True, False)),
+    "many activations": ((256, 704, 12, 4, 4000), (512, False, False)),
+    "autocast": ((320, 864, 6, 5, 8000), (512, False, True)),
 }
 
 
@@ -200,11 +118,12 @@ PEAKS = {
     "name", ["autocast", *(pytest.param(n, marks=pytest.mark.nightly) for n in PEAKS if n != "autocast")]
 )
 def test_the_estimate_is_near_the_peak_of_a_real_process(name):
-    shape, how = PEAKS[name]
-    config = dict(shape, num_key_value_heads=shape["num_attention_heads"], tie_word_embeddings=False)
-    job = json.dumps({"config": config, **how})
+    shape, (row_tokens, checkpointing, autocast) = PEAKS[name]
+    names = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
+    config = dict(zip(names, shape, strict=True), num_key_value_heads=shape[3], tie_word_embeddings=False)
+    how = {"row_tokens": row_tokens, "checkpointing": checkpointing, "autocast": autocast}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.finetuning.measured_peak", job],
+        [sys.executable, "-W", "ignore", "-m", "tests.finetuning.measured_peak", json.dumps({"config": config, **how})],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "MALLOC_MMAP_THRESHOLD_": "131072"},
         capture_output=True,
@@ -224,55 +143,30 @@ def estimate(total, measuring=0):
     return MemoryEstimate(part, part, 2 * part, 0, part, 3 * part, measuring * GB)
 
 
-def test_what_fits_is_not_refused():
-    check_memory(estimate(80), 80 * GB, {})
-
-
 def test_a_refusal_has_all_numbers_and_what_would_fit():
+    check_memory(estimate(80), 80 * GB, {})
     ways = {"rows of 2,048 tokens": estimate(100), "eight devices": estimate(32), "adapters": estimate(40)}
-    with pytest.raises(BadInput) as error:
-        check_memory(estimate(160), 80 * GB, ways)
-    assert str(error.value) == (
-        "memory: training takes about 160.0 GB on each device (weights 20.0 GB + gradients 20.0 GB + optimizer 40.0 GB + "
-        "activations 20.0 GB + logits 60.0 GB), but 80.0 GB are available; it would fit with eight devices (32.0 GB), or "
-        "with adapters (40.0 GB)"
-    )
-
-
-def test_a_refusal_says_that_nothing_would_fit():
-    with pytest.raises(BadInput, match=r"; it would not fit either with rows of 8 tokens \(96.0 GB\)$"):
-        check_memory(estimate(160), 80 * GB, {"rows of 8 tokens": estimate(96)})
-    with pytest.raises(BadInput, match="but 80.0 GB are available$"):
-        check_memory(estimate(160), 80 * GB, {})
-
-
-def test_a_refusal_names_the_copy_that_is_measured_if_that_is_the_peak():
-    with pytest.raises(
-        BadInput, match=r"about 40.0 GB .*\(weights 4.0 GB \+ optimizer 8.0 GB \+ model copied 28.0 GB\)"
+    parts = "weights 20.0 GB + gradients 20.0 GB + optimizer 40.0 GB + activations 20.0 GB + logits 60.0 GB"
+    start = f"memory: training takes about 160.0 GB on each device ({parts}), but 80.0 GB are available"
+    for alternatives, end in (
+        (ways, "; it would fit with eight devices (32.0 GB), or with adapters (40.0 GB)"),
+        ({"rows of 8 tokens": estimate(96)}, "; it would not fit either with rows of 8 tokens (96.0 GB)"),
+        ({}, ""),
     ):
+        with pytest.raises(BadInput) as error:
+            check_memory(estimate(160), 80 * GB, alternatives)
+        assert str(error.value) == start + end
+    copied = r"about 40.0 GB .*\(weights 4.0 GB \+ optimizer 8.0 GB \+ model copied 28.0 GB\)"
+    with pytest.raises(BadInput, match=copied):  # if that is the peak
         check_memory(estimate(32, measuring=28), 30 * GB, {})
 
 
-def test_fewest_devices_is_the_first_number_that_fits():
-    assert fewest_devices(30 * GB, lambda n: estimate(128 // n)) == 5
-    assert fewest_devices(30 * GB, lambda n: estimate(16)) == 1
-    assert fewest_devices(30 * GB, lambda n: estimate(31)) is None
-
-
-def test_disk_for_checkpoints():
+def test_a_full_disk_is_refused_before_the_folder_exists(tmp_path, monkeypatch):
     # 5 models in bfloat16, and the training state twice while the last is replaced
     assert disk_needed(8 * GB, 5) == 5 * 16 * GB + 2 * 96 * GB
     assert disk_needed(8 * GB, 5, n_trained=GB) == 5 * 16 * GB + 2 * 12 * GB
-
-
-def test_a_full_disk_is_refused_before_the_folder_exists(tmp_path):
-    folder = tmp_path / "a" / "b"
-    check_disk(folder, 1)
-    with pytest.raises(BadInput, match=rf"^{folder}: the checkpoints take 1,000,000,000.0 GB, but [\d,.]+ GB are free"):
-        check_disk(folder, 10**18)
-    assert not (tmp_path / "a").exists()
-
-
-def test_a_folder_may_be_relative(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    check_disk(Path("runs/one"), 1)
+    check_disk(Path("a/b"), 1)
+    with pytest.raises(BadInput, match=r"/a/b: the checkpoints take 1,000,000,000.0 GB, but [\d,.]+ GB are free"):
+        check_disk(Path("a/b"), 10**18)
+    assert not (tmp_path / "a").exists()

@@ -35,27 +35,21 @@ def largest_difference(one, other):
 
 
 def test_a_packed_step_learns_what_separate_samples_would(model):
+    """And its loss is the mean over tokens, not over rows."""
     samples = made_samples(7)
     n = sum(sample.n_learned for sample in samples)
+    every = [torch.tensor(sample.ids) for sample in samples]
+    logits = [model(input_ids=ids[None]).logits[0, :-1].detach() for ids in every]
+    sums = [
+        float(torch.nn.functional.cross_entropy(of, ids[1:], reduction="sum"))
+        for of, ids in zip(logits, every, strict=True)
+    ]
     packed = gradients(
         model, [row_tensors(samples, (0, 3, 1)), row_tensors(samples, (6, 2, 5, 4)), row_tensors([], ())], n
     )
     apart = gradients(model, [row_tensors(samples, (i,)) for i in range(7)], n)
-    assert packed[0] == pytest.approx(apart[0], abs=1e-5)
+    assert packed[0] == pytest.approx(apart[0], abs=1e-5) == pytest.approx(sum(sums) / n, abs=1e-5)
     assert largest_difference(packed[1], apart[1]) < 1e-5
-
-
-def test_the_loss_is_the_mean_over_tokens_and_not_over_rows(model):
-    samples = made_samples(3)
-    rows = [row_tensors(samples, (0,)), row_tensors(samples, (1, 2))]
-    sums = []
-    for sample in samples:
-        ids = torch.tensor([sample.ids])
-        logits = model(input_ids=ids).logits[0, :-1]
-        sums.append(torch.nn.functional.cross_entropy(logits, ids[0, 1:], reduction="sum").detach())
-    n = sum(len(sample.ids) - 1 for sample in samples)
-    assert sum(sample.n_learned for sample in samples) == n
-    assert gradients(model, rows, n)[0] == pytest.approx(float(sum(sums)) / n, abs=1e-5)
 
 
 def test_masked_tokens_change_no_gradient(model):
@@ -110,9 +104,10 @@ def test_an_epoch_sees_every_sample_once_in_steps_of_one_size(lengths, batch_siz
 
 def test_the_numbers_of_the_paper():
     schedule = Schedule(range(3616), (), 5, seed=1)
-    steps = schedule.steps(0, [100] * 3616, 192, 8192, 8)
-    assert len(steps) == 19
+    assert len(schedule.steps(0, [100] * 3616, 192, 8192, 8)) == 19
     assert schedule.order(0) != schedule.order(1)
+    full = Schedule(range(100), (), 1, seed=0).steps(0, [10] * 100, 100, 100, 2)
+    assert [len(share) for share in full[0].rows] == [5, 5]
 
 
 @given(st.integers(1, 5), st.integers(0, 6), st.integers(0, 9))
@@ -122,11 +117,6 @@ def test_what_is_seen_once_is_shared_among_the_epochs(epochs, part, n_always):
     seen = [schedule.order(epoch) for epoch in range(epochs)]
     assert all(set(range(n_always)) <= set(order) for order in seen)
     assert sorted(i for order in seen for i in order if i >= n_always) == list(once)
-
-
-def test_rows_are_full():
-    steps = Schedule(range(100), (), 1, seed=0).steps(0, [10] * 100, 100, 100, 2)
-    assert [len(share) for share in steps[0].rows] == [5, 5]
 
 
 def test_what_does_not_fit_is_refused():

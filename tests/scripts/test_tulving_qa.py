@@ -4,14 +4,11 @@ import csv
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from safetensors.torch import load_file
 
 from epbench.journals.journal import read_journal
 from tests.tulving.finetuning.tiny_book import write_tiny_book, write_tiny_model
@@ -77,17 +74,16 @@ def test_a_run_leaves_everything_that_it_promises(run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epoch", [20, LAST])
-def test_the_evaluation_script_gives_a_checkpoint_the_same_scores(run, book, script, tmp_path, epoch):
+def test_the_evaluation_script_gives_a_checkpoint_the_same_scores(run, book, script, tmp_path):
     asked = [
-        "eval_scripts/tulving.py", "--dataset", book, "--memory", "none", "--model", f"hf:{run}/checkpoints/epoch-{epoch}",
+        "eval_scripts/tulving.py", "--dataset", book, "--memory", "none", "--model", f"hf:{run}/checkpoints/epoch-{LAST}",
         "--max-tokens", 64, "--limit", 59, "--out",
     ]  # fmt: skip
     done = script(*asked, tmp_path / "again")
     assert done.returncode == 0, done.stderr
-    ours = run / f"measures/epoch-{epoch}/tulving"
+    ours = run / f"measures/epoch-{LAST}/tulving"
     assert (tmp_path / "again/scores.json").read_bytes() == (ours / "scores.json").read_bytes()
-    of_epoch = next(record["tulving"] for record in content(run)["epochs"] if record["epoch"] == epoch)
+    of_epoch = next(record["tulving"] for record in content(run)["epochs"] if record["epoch"] == LAST)
     assert {name: of_epoch[name] for name in content(ours)} == content(ours)
     copy = shutil.copytree(ours, tmp_path / "copy")  # it goes on with our folder, where nothing is left to do
     assert script(*asked, copy).returncode == 0
@@ -95,49 +91,10 @@ def test_the_evaluation_script_gives_a_checkpoint_the_same_scores(run, book, scr
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
-def test_a_killed_run_goes_on_to_the_same_weights_and_asks_nothing_twice(run, book, tmp_path):
-    toy = tmp_path / "toy-tulving"
-    shutil.copytree(run.parent / "toy-tulving", toy)
-    process = subprocess.Popen(
-        command(book, tmp_path / "run"), env=ALONE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    training = tmp_path / "run/training.jsonl"
-    while process.poll() is None and not (training.exists() and training.read_bytes().count(b"\n") >= 50):
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    done = subprocess.run(command(book, tmp_path / "run"), capture_output=True, text=True, env=ALONE)
-    assert done.returncode == 0, done.stderr
-    for epoch in EPOCHS[1:]:
-        one, other = (load_file(of / f"checkpoints/epoch-{epoch}/model.safetensors") for of in (run, tmp_path / "run"))
-        assert all(one[name].equal(other[name]) for name in one)
-        lines = (tmp_path / f"run/measures/epoch-{epoch}/tulving/answers.jsonl").read_bytes().splitlines()
-        assert len({json.loads(line)["key"] for line in lines}) == 13
-    mine, theirs = (content(folder)["epochs"] for folder in (tmp_path / "run", run))
-    for one, other in zip(mine, theirs, strict=True):
-        assert one["tulving"] == other["tulving"] and one["perplexity"] == other["perplexity"]
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_two_processes_train_and_measure_like_one(run, book, tmp_path):
-    launched = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
-    done = subprocess.run([*launched, *command(book, tmp_path / "run")[1:]], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    mine, theirs = (content(folder)["epochs"] for folder in (tmp_path / "run", run))
-    assert mine[0]["tulving"]["groups"] == theirs[0]["tulving"]["groups"]
-    assert mine[1]["perplexity"] == pytest.approx(theirs[1]["perplexity"], rel=1e-2)
-    assert mine[-1]["tulving"]["f1_by_bin"]["1"] == 1.0
-    assert not list((tmp_path / "run").rglob("answers-*"))
-
-
-@pytest.mark.slow
 def test_another_recipe_is_refused_in_the_folder(run, book, script):
     before = (run / "training.jsonl").read_bytes()
-    for more, name in ((["--learning_rate", "1e-4"], "learning_rate"), (["--max_tokens", 32], "reading")):
-        done = script(SCRIPT, *recipe(book), "--out", run, *more)
-        assert done.returncode == 2 and f"this folder holds another run: its {name} is" in done.stderr
+    done = script(SCRIPT, *recipe(book), "--out", run, "--max_tokens", 32)
+    assert done.returncode == 2 and "this folder holds another run: its reading is" in done.stderr
     assert (run / "training.jsonl").read_bytes() == before
 
 
@@ -158,15 +115,11 @@ def test_a_plan_says_what_it_takes_and_leaves_nothing(script, book, tiny, tmp_pa
     ("more", "message"),
     [
         (["--batch_size", "0"], "batch_size: expected a whole number of at least 1, got 0"),
-        (["--nonsense", "1"], "unknown arguments: --nonsense 1; see --help"),
-        (["--limit", "0"], "limit: expected at least 1, got 0"),
         (["--max_length", "100"], "config 'finetune', row 0: sample t"),
         (["--max_tokens", "40000"], "allow fewer tokens for an answer"),
         (["--judge", "nobody"], "judge: unknown model 'nobody'"),
-        (["--prompts", "missing.toml"], "missing.toml: no such file"),
-        (["--held_out", "missing.txt"], "missing.txt"),
+        (["--held_out", "missing.txt"], "missing.txt: expected a file that can be read"),
         (["--max_tokens", "0"], "--max_tokens: expected at least 1, got 0"),
-        (["--dataset", "missing/book"], "missing/book"),
     ],
 )
 def test_bad_input_is_one_line(script, book, tiny, tmp_path, more, message):

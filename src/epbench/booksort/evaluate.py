@@ -19,7 +19,7 @@ from epbench.booksort.context.reader import OwnAnswers
 from epbench.booksort.context.remembered import MemoryRun, Told
 from epbench.booksort.context.requests import MEMORIES, Store, memory_named, requests_for
 from epbench.booksort.dataset.load import (
-    BookText,
+    SWAPPED,
     Pair,
     answered_pairs,
     asked_pairs,
@@ -39,6 +39,7 @@ from epbench.files.secrets import without_login
 from epbench.hub.rows import dataset_revision
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of, retire_others
 from epbench.memories.between import unrelated
+from epbench.memories.load import load_memory
 from epbench.memories.price import Budget
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Request, by_context, engine_of, variant_of, weights_of
@@ -58,12 +59,8 @@ class Prepared:
         everything: All pairs of the configs and the split.
         pairs: Those that are asked, with both orders each of them twice.
         held_out: Pairs of the validation split on which a prompt or a reading is chosen.
-        books: The texts that the memory draws from, if it needs any.
-        passages: The passages of these books, if the memory searches them.
-        found: For each pair, the passages that the search has found.
+        store: What the memory draws from; before a memory system was asked, texts stand for what it retrieves.
         memory_run: The memory system, and what it is told; None for a memory in `MEMORIES`.
-        memories: By the id of the pair, what the system has retrieved; before it was asked, texts that stand for it.
-        between: Sentences that are read, or told, after what is remembered.
         warnings: What to know before the run starts.
     """
 
@@ -71,12 +68,8 @@ class Prepared:
     everything: Sequence[Pair]
     pairs: Sequence[Pair]
     held_out: Sequence[Pair] = ()
-    books: Sequence[BookText] = ()
-    passages: Sequence[retrieval.Passage] = ()
-    found: Sequence[retrieval.Retrieved] = ()
+    store: Store
     memory_run: MemoryRun | None = None
-    memories: Mapping[str, Sequence[str]] | None = None
-    between: Sequence[str] = ()
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -130,11 +123,9 @@ class Prepared:
         Raises:
             BadInput: The prompt or reading does not exist, or the set lacks the text of an excerpt or a book.
         """
-        evaluation = self.evaluation
-        reading = evaluation.reading if reading is None else reading
-        store = Store(self.books, self.passages, self.found, reading, self.memories, self.between)
-        if memory is None and self.memories is not None:
-            pairs = [pair for pair in pairs if pair.id in self.memories]
+        evaluation, store = self.evaluation, self.store if reading is None else replace(self.store, reading=reading)
+        if memory is None and store.memories is not None:
+            pairs = [pair for pair in pairs if pair.id in store.memories]
         number = self._prompt if prompt is None else prompt
         return requests_for(
             memory or evaluation.memory, pairs, evaluation.pack, number, store=store, max_tokens=self._max_tokens
@@ -165,8 +156,8 @@ class Prepared:
                 identity |= {"memory_tokens": evaluation.remembering.tokens}
         if evaluation.between:
             identity |= {"between": evaluation.between}
-        if self.books:
-            identity |= {"texts": fingerprint(self.books)}
+        if self.store.books:
+            identity |= {"texts": fingerprint(self.store.books)}
         if self.held_out:
             identity |= {"held_out": fingerprint(self.held_out)}
         if isinstance(own := evaluation.model, OwnAnswers):
@@ -241,7 +232,7 @@ def run(prepared: Prepared, out: Path, *, progress: Progress = no_progress) -> E
     if isinstance(evaluation.model, OwnAnswers) and evaluation.model.n_people:
         about |= {"people": evaluation.model.n_people}
     with open_run(out, identity, about | engine_of(evaluation.model) | variant_of(evaluation.model)) as folder:
-        retrieval.record(folder, prepared.found, prepared.passages)
+        retrieval.record(folder, prepared.store.found, prepared.store.passages)
         if prepared.memory_run:
             prepared = _remember(prepared, prepared.memory_run, folder, progress)
         # 3. The prompt, chosen on pairs that are held out.
@@ -264,7 +255,8 @@ def _remember(prepared: Prepared, memory: MemoryRun, folder: Path, progress: Pro
     query, limits = evaluation.pack.queries[evaluation.query], evaluation.remembering.limits
     budget = Budget(evaluation.model, evaluation.remembering.tokens)
     found = memory.remember(folder, asked, query, limits, progress, budget).found
-    prepared = replace(prepared, memories={id_: one.memories for id_, one in found.items()})
+    store = replace(prepared.store, memories={id_: one.memories for id_, one in found.items()})
+    prepared = replace(prepared, store=store)
     if prepared.requests:
         _check_window(prepared)
     return prepared
@@ -300,22 +292,21 @@ def _load(evaluation: Evaluation) -> Prepared:
     between = unrelated(evaluation.between, evaluation.model, segments)
     memory_run = None
     if evaluation.memory not in MEMORIES:
-        told = Told(asked, books, evaluation.remembering.words)
-        found = evaluation.remembering.of(evaluation.memory, told, asked, query, evaluation.k)
-        memory_run = replace(found, between=between)
+        told, remembering = Told(asked, books, evaluation.remembering.words), evaluation.remembering
+        gold = {retrieval.query_for(pair, query): told.needed(pair) for pair in asked}
+        system = load_memory(evaluation.memory, gold, limits=remembering.limits, **remembering.options)
+        memory_run = MemoryRun(system, told, evaluation.k, between)
     if evaluation.both_orders:  # a prompt is still chosen on pairs that are asked once, as they stand in the dataset
-        pairs, retrieved = both_orders(pairs), retrieval.found_for_both(retrieved)
+        pairs = both_orders(pairs)
+        retrieved = [order for hit in retrieved for order in (hit, replace(hit, id=hit.id + SWAPPED))]
+    memories = memory_run.stand_in([*pairs, *held_out]) if memory_run else None
     return Prepared(
         evaluation=evaluation,
         everything=everything,
         pairs=pairs,
         held_out=held_out,
-        books=books,
-        passages=passages,
-        found=retrieved,
+        store=Store(books, passages, retrieved, evaluation.reading, memories, between),
         memory_run=memory_run,
-        between=between,
-        memories=memory_run.stand_in([*pairs, *held_out]) if memory_run else None,
     )
 
 

@@ -49,10 +49,8 @@ class Tried:
 
     number: int  # number of the prompt or reading
     n: int  # number of answered questions
-    # Number of questions without an answer, or with a truncated one. They count as neither right nor wrong.
-    failed: int
-    # Accuracy over the answered questions, from 0 to 1. An answer other than A or B is wrong.
-    accuracy: float
+    failed: int  # number of questions without an answer, or with a truncated one, which are neither right nor wrong
+    accuracy: float  # accuracy over the answered questions, from 0 to 1; an answer other than A or B is wrong
     share_a: float | None  # share of A among the answers that are A or B; None if there are none
 
 

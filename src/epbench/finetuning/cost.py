@@ -39,8 +39,6 @@ class Parameters:
     """How many parameters a model has, and what they are for. Those that two parts share are counted once."""
 
     total: int  # all of them
-    # Those that are looked up by token or position, and not multiplied unless they are the LM head as well.
-    embedding: int
     # Those that every token is multiplied with, the weights of linear layers and of the LM head; if the head is the
     # embedding, they are counted both here and there.
     multiplied: int
@@ -84,7 +82,6 @@ def _count(config: str) -> Parameters:
             f"({reason_of(error, 200)})"
         ) from None
     head = model.get_output_embeddings()
-    tables = {part.weight for part in model.modules() if isinstance(part, nn.Embedding)}
     linear = [part.weight for part in model.modules() if isinstance(part, nn.Linear | Conv1D) and part is not head]
     layers = [
         sum(weight.numel() for weight in layer.parameters())
@@ -94,7 +91,6 @@ def _count(config: str) -> Parameters:
     ]
     return Parameters(
         total=sum(weight.numel() for weight in model.parameters()),
-        embedding=sum(weight.numel() for weight in tables),
         multiplied=sum(weight.numel() for weight in [*linear, head.weight]),
         head=head.weight.numel(),
         layer=max(layers),

@@ -7,11 +7,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.finetuning.ranks import Ranks
 from epbench.finetuning.recipe import Recipe
+
+if TYPE_CHECKING:
+    from epbench.models.hf.model import TransformersModel
 
 
 @contextmanager
@@ -88,8 +91,10 @@ def check_cost(recipe: Recipe, base: str, ranks: Ranks, out: Path) -> list[str]:
     alternatives = {}
     if not recipe.activation_checkpointing:
         alternatives["--activation_checkpointing true"] = takes(checkpointing=True)
-    if cuda and (n := memory.fewest_devices(available, lambda n: takes(world=n, sharded=True))) and not sharded:
-        alternatives[f"finetune/configs/fsdp2.yaml on {n} GPUs like this"] = takes(world=n, sharded=True)
+    if cuda and not sharded:
+        over = {n: takes(world=n, sharded=True) for n in range(1, 65)}
+        if n := next((n for n, split in over.items() if split.total <= available), None):
+            alternatives[f"finetune/configs/fsdp2.yaml on {n} GPUs like this"] = over[n]
     if not recipe.lora_r:
         alternatives["--lora_r 16"] = takes(lora_rank=16)
     memory.check_memory(estimate, available, alternatives)
@@ -105,3 +110,10 @@ def device() -> str:
     import torch
 
     return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if torch.cuda.is_available() else "cpu"
+
+
+def model_of(base: str) -> TransformersModel:
+    """Return the model in a folder, as the evaluation scripts ask it; its weights are loaded when they are first needed."""
+    from epbench.models.hf.model import TransformersModel
+
+    return TransformersModel(base, device=device())

@@ -16,7 +16,7 @@ MALLOC_MMAP_THRESHOLD_=131072 in its environment a process takes what is estimat
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -95,8 +95,8 @@ def estimate_memory(
     parameters = parameters_of(config)
     trained = parameters.lora(lora_rank) if lora_rank else parameters.total
     present = parameters.total + (trained if lora_rank else 0)
-    row = _row(config, parameters, row_tokens, checkpointing, autocast, sharded, masked)
-    moments = _moments_sharded(parameters, row, world) if sharded else _moments(parameters, row, adapters=lora_rank > 0)
+    how = {"checkpointing": checkpointing, "autocast": autocast, "sharded": sharded, "masked": masked}
+    moments = _moments(config, parameters, row_tokens, world=world, adapters=lora_rank > 0, **how)
     copies, activations, logits = max(moments, key=sum)
     share = world if sharded else 1
     return MemoryEstimate(
@@ -110,35 +110,25 @@ def estimate_memory(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """What one row takes, in bytes unless a comment says otherwise."""
-
-    checkpointing: bool  # whether layers are computed again
-    number: int  # bytes of a number in the products of matrices: 2 in bfloat16, 4 in float32
-    layers: int
-    kept: int  # at the end of the forward pass, without what the loss makes of logits, and without autocast's copies
-    cast: int  # these copies, of all weights that tokens are multiplied with
-    cast_head: int  # the one of the LM head
-    layer: int  # what the backward pass of a layer needs in passing; if it is computed again, first what it keeps
-    logits: int  # the number of logits
-
-
-def _row(
+def _moments(
     config: PreTrainedConfig,
     parameters: Parameters,
     n_tokens: int,
+    *,
     checkpointing: bool,
     autocast: bool,
     sharded: bool,
     masked: bool,
-) -> _Row:
-    """Sum what one row takes."""
+    world: int,
+    adapters: bool,
+) -> list[tuple[int, int, int]]:
+    """Bytes of copies, activations and logits at the moments that may be the peak of training on one row."""
     described = config.to_json_string(use_diff=False)
-    number, layers, hidden = 2 if autocast else 4, config.num_hidden_layers, config.hidden_size
+    layers, hidden = config.num_hidden_layers, config.hidden_size
+    number = 2 if autocast else 4  # bytes of a number in the products of matrices
     stream = 2 if autocast and sharded else 4  # autocast leaves sums, and so what goes from layer to layer, in float32
-    cast = 2 * parameters.multiplied if autocast and not sharded else 0
-    cast_head = 2 * parameters.head if autocast and not sharded else 0
+    # Autocast's copies of the weights that tokens are multiplied with, and of the LM head alone.
+    cast, cast_head = (2 * n if autocast and not sharded else 0 for n in (parameters.multiplied, parameters.head))
     checkpointed = _kept(described, n_tokens, autocast, sharded, True) - cast_head
     full = _kept(described, n_tokens, autocast, sharded, False) - cast
     if not masked:  # no mask in each layer, and keys and values once for all query heads that share them
@@ -146,20 +136,34 @@ def _row(
         width = getattr(config, "head_dim", None) or hidden // heads
         full -= layers * number * n_tokens * (n_tokens + 2 * width * (heads - (shared or heads)))
     logits = n_tokens * config.vocab_size
-    computed_again = (full - checkpointed) // layers + n_tokens * stream * hidden if checkpointing else 0
-    # The gradients of the two halves of the feed-forward layer, and of what goes into it and past it.
+    # At the end of the forward pass, without what the loss makes of logits.
+    kept = (checkpointed if checkpointing else full) - 4 * logits + (n_tokens * n_tokens if masked else 0)
+    # What the backward pass of a layer needs in passing: the gradients of the two halves of the feed-forward layer, and of
+    # what goes into it and past it; and first what the layer keeps, if it is computed again.
     inner = getattr(config, "intermediate_size", None) or 4 * hidden
-    gradients = n_tokens * (2 * number * inner + 2 * stream * hidden)
-    return _Row(
-        checkpointing=checkpointing,
-        number=number,
-        layers=layers,
-        kept=(checkpointed if checkpointing else full) - 4 * logits + (n_tokens * n_tokens if masked else 0),
-        cast=cast,
-        cast_head=cast_head,
-        layer=computed_again + gradients,
-        logits=logits,
-    )
+    passing = n_tokens * (2 * number * inner + 2 * stream * hidden)
+    if checkpointing:
+        passing += (full - checkpointed) // layers + n_tokens * stream * hidden
+    if sharded:  # what is in no layer (embedding, last norm, head) is gathered all along
+        layer, rest = parameters.layer, parameters.total - layers * parameters.layer
+        return [
+            (number * (rest + layer), kept, 12 * logits),
+            (number * (rest + parameters.head + 3 * layer) + 4 * layer, kept + passing, 0),
+            ((2 * number + 4) * rest + 4 * rest // world, 0, 0),
+        ]
+    backward = cast_head if checkpointing else cast
+    cast_layer = (cast - cast_head) // layers if checkpointing else cast
+    # A new gradient, of the head or of a layer's largest matrix (by and large a third of it), before it is added to the sum;
+    # under autocast it is first in bfloat16.
+    new = 0 if adapters else 6 if cast else 4
+    return [
+        # the logits as they are computed
+        (cast_head if checkpointing and adapters else cast, kept, number * logits),
+        # their logarithms, the gradients of these, and the gradients of the logits, all in float32
+        (backward, kept, 12 * logits),
+        (backward + new * parameters.head, kept, number * logits),
+        (cast_layer + new * parameters.layer // 3, kept + passing, 0),
+    ]
 
 
 @lru_cache(maxsize=64)
@@ -201,40 +205,6 @@ def _unknown(model_type: str | None, reason: str) -> BadInput:
     return BadInput(f"model of type {model_type}: how much memory training takes is not known before ({reason})")
 
 
-def _moments(parameters: Parameters, row: _Row, *, adapters: bool) -> list[tuple[int, int, int]]:
-    """Bytes of copies, activations and logits at the moments that may be the peak, with all weights on each device."""
-    forward = row.cast_head if row.checkpointing and adapters else row.cast
-    backward = row.cast_head if row.checkpointing else row.cast
-    cast_layer = (row.cast - row.cast_head) // row.layers if row.checkpointing else row.cast
-    # A new gradient, of the head or of a layer's largest matrix (by and large a third of it), before it is added to the sum;
-    # under autocast it is first in bfloat16.
-    new = 0 if adapters else 6 if row.cast else 4
-    return [
-        # the logits as they are computed
-        (forward, row.kept, row.number * row.logits),
-        # their logarithms, the gradients of these, and the gradients of the logits, all in float32
-        (backward, row.kept, 12 * row.logits),
-        (backward + new * parameters.head, row.kept, row.number * row.logits),
-        (cast_layer + new * parameters.layer // 3, row.kept + row.layer, 0),
-    ]
-
-
-def _moments_sharded(parameters: Parameters, row: _Row, world: int) -> list[tuple[int, int, int]]:
-    """The same with weights split over the devices; what is in no layer (embedding, last norm, head) is gathered all along."""
-    number, layer = row.number, parameters.layer
-    rest = parameters.total - row.layers * layer
-    return [
-        (number * (rest + layer), row.kept, 12 * row.logits),
-        (number * (rest + parameters.head + 3 * layer) + 4 * layer, row.kept + row.layer, 0),
-        ((2 * number + 4) * rest + 4 * rest // world, 0, 0),
-    ]
-
-
-def fewest_devices(available: int, estimate: Callable[[int], MemoryEstimate]) -> int | None:
-    """Return the smallest number of devices, up to 64, over which training can be sharded so that it fits, or None."""
-    return next((n for n in range(1, 65) if estimate(n).total <= available), None)
-
-
 def check_memory(estimate: MemoryEstimate, available: int, alternatives: Mapping[str, MemoryEstimate]) -> None:
     """Refuse training that does not fit in memory, and say what would, of alternatives by the words that the user knows.
 
@@ -243,14 +213,9 @@ def check_memory(estimate: MemoryEstimate, available: int, alternatives: Mapping
     """
     if estimate.total <= available:
         return
-    fit = [f"{words} ({_gb(other.total)})" for words, other in alternatives.items() if other.total <= available]
-    tried = [f"{words} ({_gb(other.total)})" for words, other in alternatives.items() if other.total > available]
-    if fit:
-        advice = f"; it would fit with {', or with '.join(fit)}"
-    elif tried:
-        advice = f"; it would not fit either with {', or with '.join(tried)}"
-    else:
-        advice = ""
+    fit = {words: other for words, other in alternatives.items() if other.total <= available}
+    listed = ", or with ".join(f"{words} ({_gb(other.total)})" for words, other in (fit or alternatives).items())
+    advice = f"; it would {'fit' if fit else 'not fit either'} with {listed}" if listed else ""
     raise BadInput(
         f"memory: training takes about {_gb(estimate.total)} on each device ({_sum_of(estimate)}), "
         f"but {_gb(available)} are available{advice}"

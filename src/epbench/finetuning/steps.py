@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from transformers import DataCollatorWithFlattening
 
-from epbench.finetuning.packing import Row, Sample, Schedule, Step
+from epbench.finetuning.packing import Row, Sample, Schedule
 
 _IGNORED = -100
 # The first token of a sample has no label, since nothing comes before it.
@@ -54,17 +54,14 @@ class StepLoader:
         return -(-len(self._schedule.order(0)) // self._batch_size)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for step in self.steps(self._epoch):
+        shape = self._batch_size, self._row_tokens, self._n_ranks
+        for step in self._schedule.steps(self._epoch, self._lengths, *shape):
             yield {
                 "rows": [row_tensors(self.dataset, row) for row in step.rows[self._rank]],
                 "n_learned": sum(self._learned[i] for i in step.samples),
                 "n_tokens": sum(self._lengths[i] for i in step.samples),
                 "lengths": [self._lengths[i] for i in step.samples],
             }
-
-    def steps(self, epoch: int) -> list[Step]:
-        """Return the steps of an epoch."""
-        return self._schedule.steps(epoch, self._lengths, self._batch_size, self._row_tokens, self._n_ranks)
 
 
 def row_tensors(samples: Sequence[Sample], row: Row) -> dict[str, torch.Tensor]:
@@ -74,16 +71,14 @@ def row_tensors(samples: Sequence[Sample], row: Row) -> dict[str, torch.Tensor]:
     another one. There is no attention mask for the same reason. A token that is not learned has the label -100; labels
     are not shifted. An empty row has two tokens of which none is learned.
     """
-    empty = Sample("", "text", [0, 0], [False, False])
-    tensors: dict[str, torch.Tensor] = _FLATTENED(
-        [_features(sample) for sample in [samples[i] for i in row] or [empty]]
-    )
+    chosen = [samples[i] for i in row] or [Sample("", "text", [0, 0], [False, False])]
+    features = [{"input_ids": list(one.ids), "labels": _labels(one)} for one in chosen]
+    tensors: dict[str, torch.Tensor] = _FLATTENED(features)
     return tensors
 
 
-def _features(sample: Sample) -> dict[str, list[int]]:
-    labels = [id_ if learned else _IGNORED for id_, learned in zip(sample.ids, sample.learned, strict=True)]
-    return {"input_ids": list(sample.ids), "labels": labels}
+def _labels(sample: Sample) -> list[int]:
+    return [id_ if learned else _IGNORED for id_, learned in zip(sample.ids, sample.learned, strict=True)]
 
 
 def accumulate(

@@ -53,9 +53,8 @@ def epoch_folder(out: Path, epoch: int) -> Path:
 
 def last_state(out: Path) -> tuple[int, Path] | None:
     """Return the last complete state, with the number of its last step; None if there is none."""
-    states = _states(out)
-    complete = [step for step, path in states.items() if (path / _COMPLETE).is_file()]
-    return (max(complete), states[max(complete)]) if complete else None
+    complete = {step: path for step, path in _states(out).items() if (path / _COMPLETE).is_file()}
+    return max(complete.items(), default=None)
 
 
 def remove_others(out: Path) -> None:
@@ -308,7 +307,15 @@ class _Epochs(TrainerCallback):  # type: ignore[misc]
         epoch = state.global_step // self._steps_per_epoch
         if epoch not in self._training.recipe.kept_epochs:
             return
-        self._write(epoch)
+        trainer, training = self._trainer, self._training
+        weights = trainer.accelerator.get_state_dict(trainer.model_wrapped)
+        if training.ranks.main:
+            model = trainer.accelerator.unwrap_model(trainer.model_wrapped)
+            if training.recipe.lora_r:
+                model = merged(training.base, model, weights)
+                weights = model.state_dict()
+            write_weights(epoch_folder(training.out, epoch), model, weights, training.tokenizer)
+        training.ranks.wait()
         control.should_save = True
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **more: Any) -> None:
@@ -320,14 +327,3 @@ class _Epochs(TrainerCallback):  # type: ignore[misc]
         epoch = state.global_step // self._steps_per_epoch
         self._training.after_epoch(epoch, epoch_folder(self._training.out, epoch))
         ranks.wait()
-
-    def _write(self, epoch: int) -> None:
-        trainer, training = self._trainer, self._training
-        state = trainer.accelerator.get_state_dict(trainer.model_wrapped)
-        if training.ranks.main:
-            model = trainer.accelerator.unwrap_model(trainer.model_wrapped)
-            if training.recipe.lora_r:
-                model = merged(training.base, model, state)
-                state = model.state_dict()
-            write_weights(epoch_folder(training.out, epoch), model, state, training.tokenizer)
-        training.ranks.wait()

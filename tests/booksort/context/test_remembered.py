@@ -57,15 +57,12 @@ RARITY = rarity_of([FIRST, SECOND, OTHER, "The dog of the baker slept in the gra
         ([FIRST, SECOND], True, True, True),
         ([SECOND, FIRST], True, False, True),
         ([f"{OTHER} {FIRST.upper()} {OTHER} {SECOND}"], True, True, True),
-        ([f"{SECOND} {FIRST}"], True, False, True),
         ([FIRST[:55], SECOND, FIRST[55:]], True, True, True),  # where the larger part stands
-        ([FIRST, OTHER], False, False, False),
         ([FIRST[:30], SECOND], False, False, False),
         ([], False, False, False),
         (["Seven coins of copper: the miller's daughter hid them under the granary's floor.", SECOND], True, True, False),
         (["Someone in a torn green coat, a stranger, wanted passage from the ferryman.", FIRST], True, False, False),
         (["The daughter of a miller has money.", "Someone wants to cross."], False, False, False),
-        ([OTHER, "The dog of the baker slept in the granary."], False, False, False),
     ],
 )  # fmt: skip
 def test_segments_are_found_word_for_word_or_by_their_rare_words(memories, both, in_order, verbatim):

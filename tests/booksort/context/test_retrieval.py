@@ -72,16 +72,11 @@ def test_passages_are_those_of_the_splitter_of_the_paper(lengths):
     assert split_books([BookText(3, "A book", text)]) == expected
 
 
-def test_segments_are_found_in_their_books(pairs, books):
-    texts = {book.book_idx: spaced(book.text) for book in books}
-    positions = SegmentPositions(books)
+def test_segments_are_found_in_their_books_and_another_text_is_one_line(pairs, books):
+    texts, positions = {book.book_idx: spaced(book.text) for book in books}, SegmentPositions(books)
     for pair in pairs:
         spans = positions.of(pair)
         assert tuple(texts[pair.book_idx][start:end] for start, end in spans) == pair.segments
-        assert spans[0] < spans[1]
-
-
-def test_an_excerpt_that_is_not_in_its_book_is_one_line(pairs, books):
     positions = SegmentPositions([BookText(book.book_idx, book.title, "Another text.") for book in books])
     with pytest.raises(BadInput, match="field 'excerpt_text': expected an excerpt of book 101 of config 'books'"):
         positions.of(pairs[0])
@@ -93,12 +88,6 @@ def test_a_passage_holds_what_it_has_half_of(start, length, begin, size):
     shared = len(set(range(start, start + length)) & set(range(begin, begin + size)))
     assert passage.holds(1, begin, begin + size) == (shared >= size / 2)
     assert not passage.holds(2, begin, begin + size)
-
-
-@given(st.integers(1, 200), st.integers(0, 300), st.integers(1, 50))
-def test_of_two_neighbours_one_holds_what_the_cut_goes_through(cut, begin, size):
-    first, second = Passage(1, 0, "x" * cut), Passage(1, cut, "x" * 500)
-    assert first.holds(1, begin, begin + size) or second.holds(1, begin, begin + size)
 
 
 def test_both_segments_are_found_and_shown_best_first(pairs, books, passages, tmp_path):
@@ -146,7 +135,7 @@ def test_rank_order_and_recall_by_hand(pairs, books, passages):
 
 @pytest.mark.parametrize("number", range(10))
 def test_every_query_and_reading_is_filled(pairs, books, passages, number):
-    some = pairs[:4]
+    some = pairs[:2]
     found = retrieve(some, books, passages, Bm25, query=PACK.queries[number], top_k=3)
     store = Store(books, passages, found, number)
     for request, one, pair in zip(requests_for("rag", some, PACK, 3, store=store), found, some, strict=True):
@@ -157,9 +146,7 @@ def test_every_query_and_reading_is_filled(pairs, books, passages, number):
         assert "{" not in request.user
 
 
-def test_numbers_out_of_range_are_refused(pairs, books, passages):
-    with pytest.raises(BadInput, match="top_k: expected at least 1, got 0"):
-        retrieve(pairs[:1], books, passages, Bm25, query="{segments}", top_k=0)
+def test_a_number_out_of_range_is_refused(pairs):
     with pytest.raises(BadInput, match="reading: expected a number from 0 to 9, got 10"):
         requests_for("rag", pairs[:1], PACK, 3, store=Store(books, passages, [], 10))
 

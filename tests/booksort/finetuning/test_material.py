@@ -7,11 +7,13 @@ import pytest
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_books, load_pairs
-from epbench.booksort.finetuning.material import TrainingText, books_of_set, raw_books, reading_messages, summaries
+from epbench.booksort.finetuning.material import TrainingText, books_of_set, chunks_of_texts, raw_books, summaries
 from epbench.booksort.texts.books import books_from
 from epbench.booksort.texts.gutenberg import published_books
 from epbench.errors import BadInput
+from epbench.finetuning.texts.tokens import SampleTokens
 from tests.booksort.sort_set import BOOKS, book_text
+from tests.finetuning.texts.tiny_tokenizers import tokenizer_with
 
 RAW = (
     "The Project Gutenberg eBook of A Lamp\n\nTitle: A Lamp\n\n*** START OF THE PROJECT GUTENBERG EBOOK A LAMP ***\n\n"
@@ -32,8 +34,7 @@ def test_books_of_a_set_are_those_that_its_pairs_are_about(dataset):
     texts = books_of_set(dataset)
     assert [(text.id, text.title) for text in texts] == [(str(book), title) for book, title in BOOKS.items()]
     for text, book in zip(texts, load_books(dataset), strict=True):
-        assert "\n\n".join(text.paragraphs) == book.text == book_text(book.book_idx) and text.words == book.text.split()
-        assert text.starts == list(range(0, len(text.words), 7))  # its sentences have seven words
+        assert "\n\n".join(text.paragraphs) == book.text == book_text(book.book_idx)
     titles = {str(pair.book_idx): pair.title for pair in load_pairs(dataset)}
     assert titles == {text.id: text.title for text in texts}
 
@@ -45,7 +46,6 @@ def test_raw_books_lose_the_licence_alone(tmp_path):
     assert river == TrainingText("0", "a_river", ["A river.", "It ran. It dried."])
     paragraphs = ["CHAPTER I", "The lamp went out. Nobody came.", "[Illustration]", "It rained, said Mr. Day. He left."]
     assert lamp == TrainingText("1", "A Lamp", paragraphs)
-    assert [lamp.words[i] for i in lamp.starts] == ["CHAPTER", "The", "Nobody", "[Illustration]", "It", "He"]
     assert [(text.id, text.title) for text in (river, lamp)] == [(str(b.index), b.title) for b in books_from(folder)]
 
 
@@ -54,7 +54,8 @@ def test_raw_published_books_have_the_numbers_and_titles_of_the_prompts(nine_tex
     texts = raw_books(nine_texts)
     assert [(int(text.id), text.title) for text in texts] == [(id_, book.title) for id_, book in nine_books.items()]
     for text, book in zip(texts, nine_books.values(), strict=True):
-        assert "PROJECT GUTENBERG EBOOK" not in " ".join(text.words).upper() and len(text.words) > len(book.words)
+        assert "PROJECT GUTENBERG EBOOK" not in " ".join(text.paragraphs).upper()
+        assert len(" ".join(text.paragraphs).split()) > len(book.words)
     headed = raw_books(nine_texts)[0]
     assert any(paragraph.startswith("CHAPTER") for paragraph in headed.paragraphs)
 
@@ -103,8 +104,6 @@ def test_summaries_are_named_by_number_or_title(dataset, tmp_path):
             "103.txt: expected the number or title of one of 2 books as its name",
         ),
         ({"101": "A.", BOOKS[101]: "A.", "102": "B."}, "expected one summary of book 101, got 101.txt and The Lamp"),
-        ({"101": "\n", "102": "B."}, "101.txt: expected a text, got no words"),
-        ({"101": b"\xe9", "102": "B."}, "101.txt: expected UTF-8"),
     ],
 )
 def test_summaries_that_do_not_match_the_books_are_refused(dataset, tmp_path, files, message):
@@ -113,10 +112,14 @@ def test_summaries_that_do_not_match_the_books_are_refused(dataset, tmp_path, fi
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("number", [1, 3, 12])
-def test_a_text_is_read_as_an_excerpt_is_in_context(dataset, number):
-    pack, pair = load_prompts(), load_pairs(dataset)[0]
-    (request,) = requests_for("in-context", [pair], pack, number)
-    assert reading_messages(pair.excerpt, pair.title, pack, number) == (request.system, request.context)
+def test_a_text_is_read_as_an_excerpt_is_in_context(dataset):
+    pack, pair, tokens = load_prompts(), load_pairs(dataset)[0], SampleTokens(tokenizer_with("chatml"))
+    (request,) = requests_for("in-context", [pair], pack, 12)
+    texts = [TrainingText("101", pair.title, [pair.excerpt])]
+    (sample,) = chunks_of_texts(texts, pack, 12, tokens)
+    shown = tokens.tokenizer.decode(sample.ids)
+    assert sample.id == "101/0" and request.system in shown and request.context in shown and "Segment A" not in shown
     with pytest.raises(BadInput, match="prompt: expected one of 1, 2"):
-        reading_messages(pair.excerpt, pair.title, pack, 13)
+        chunks_of_texts(texts, pack, 13, tokens)
+    with pytest.raises(BadInput, match=r"sample 101/0: found [\d,]+ tokens, expected at most 400"):
+        chunks_of_texts(texts, pack, 12, SampleTokens(tokens.tokenizer, 400))

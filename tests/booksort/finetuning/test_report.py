@@ -1,7 +1,5 @@
 """What a training on books shows: what was trained, and nothing that is said of the books if they were not."""
 
-import pytest
-
 from epbench.booksort.finetuning.report import html_report, scores_of, tables_of
 
 STEP = {"step": 1, "epoch": 1, "seconds": 1.0, "tokens": 10, "learned": 5, "loss": 2.0}
@@ -39,13 +37,12 @@ def test_the_first_epoch_is_episodic_and_the_method_is_named():
     assert "Only after epoch 1 (dashed line)" in texts[1]
 
 
-@pytest.mark.parametrize("control", ["instructions", "summaries"])
-def test_of_a_control_it_is_not_said_that_the_books_were_read(control):
-    scores, texts = shown(control)
-    assert scores["control"] == control
+def test_of_a_control_it_is_not_said_that_the_books_were_read():
+    scores, texts = shown("summaries")
+    assert scores["control"] == "summaries"
     for text in texts:
         assert "episodic" not in text
-        assert f"This is a control ({control}): the books were never trained." in text
+        assert "This is a control (summaries): the books were never trained." in text
         assert "Instructions are of a kind that is trained." in text
         assert "Segments, books and the held-out text were never trained." in text
 
@@ -56,14 +53,11 @@ def test_instructions_are_mentioned_only_where_there_are_any():
             assert note in text and "nstructions" not in text
 
 
-@pytest.mark.parametrize("mass", [0.0, 0.2])
-def test_a_small_label_mass_is_warned_of(mass):
-    one = scores_of([record(0, mass), record(1)], [STEP], None, "all weights")
+def test_a_small_label_mass_and_questions_without_an_answer_are_warned_of():
+    one = scores_of([record(0, 0.0), record(1)], [STEP], None, "all weights")
     assert [warning.split(":")[0] for warning in one["warnings"]] == ["epoch 0"]
-    both = scores_of([record(0, mass), record(1, mass)], [STEP], None, "all weights")
+    both = scores_of([record(0, 0.2), record(1, 0.2)], [STEP], None, "all weights")
     assert both["warnings"][0].startswith("epochs 0, 1: A and B together have less than half")
 
-
-def test_questions_without_an_answer_are_counted_with_and_without_context():
     found = scores_of([record(0), record(1, failed=(2, 1))], [STEP], None, "all weights")
     assert found["warnings"] == ["epoch 1: 3 questions have no answer, so that accuracies are unknown"]

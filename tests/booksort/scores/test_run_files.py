@@ -46,11 +46,6 @@ def test_each_question_is_a_row_with_what_its_journal_says(tmp_path, dataset):
         assert row["retrieved_both"] is None and row["retrieved_order"] is None
 
 
-def test_the_same_answers_give_the_same_bytes(tmp_path, dataset):
-    one, two = (make_run(tmp_path / name, dataset, some_failed) for name in "ab")
-    assert (one / QUESTIONS).read_bytes() == (two / QUESTIONS).read_bytes()
-
-
 def test_what_was_retrieved_stands_beside_each_question(tmp_path, dataset):
     found = lambda pair: (pair.distance_bin > 100, pair.distance_bin > 200)  # noqa: E731
     rows = read_questions(make_run(tmp_path / "r", dataset, mostly_right(0.5), memory="rag", retrieved=found))

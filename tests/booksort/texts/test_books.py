@@ -26,18 +26,16 @@ def test_kept_and_removed_words_agree_with_table_3(nine_texts, nine_table, nine_
     difference = DIFFERENCE if nine_texts.name == "gutenberg" else {}
     assert len(book.words) + removed - book.published_words == difference.get(index, 0)
     assert book.published_words == published_books()[index].words
-
-
-@pytest.mark.parametrize("index", sorted(published_books()))
-def test_the_kept_text_is_in_the_file_word_for_word(nine_texts, nine_books, index):
     raw = (nine_texts / f"{index}-0.txt").read_text("utf-8-sig")
-    plain = " ".join(re.sub(r"\[\d+\]", "", raw).replace("_", "").split())
-    at = 0
-    for paragraph in nine_books[index].paragraphs:
+    plain, at = " ".join(re.sub(r"\[\d+\]", "", raw).replace("_", "").split()), 0
+    for paragraph in book.paragraphs:  # what is kept is in the file word for word
         assert (at := plain.find(paragraph, at)) >= 0, paragraph[:80]
 
 
 def test_no_heading_licence_mark_or_number_remains(nine_books):
+    money = nine_books[72972].words  # of which the published set has damaged some
+    assert "Rudge-in-the-Vale" in " ".join(money) and "ery" not in money and "Very" in money
+    assert not {"Line.When", "seems.Reality"} & set(nine_books[72963].words)
     for book in nine_books.values():
         assert not re.search(r"gutenberg|transcriber|\[illustration|the end$", book.text, re.I), book.title
         assert not re.search(r"[_*]|\[\d+\]|\bCHAPTER\b", book.text), book.title
@@ -57,12 +55,6 @@ def test_removed_headings_by_book(nine_books):
     assert len(headings(72963)) == 16 and len(headings(72963, "sub-heading")) == 83
     assert (len(headings(69087)), len(headings(72578)), len(headings(72869)), len(headings(72958))) == (54, 25, 40, 48)
     assert len(headings(72600)) == 18 and headings(73017) == []
-
-
-def test_words_that_the_published_set_damaged_are_whole(nine_books):
-    money = nine_books[72972].words
-    assert "Rudge-in-the-Vale" in " ".join(money) and "ery" not in money and "Very" in money
-    assert not {"Line.When", "seems.Reality"} & set(nine_books[72963].words)
 
 
 def test_sentences_of_the_nine_books(nine_books):
@@ -107,7 +99,6 @@ def test_your_own_texts_are_numbered_by_name_and_titled_by_header_or_name(tmp_pa
     [
         ({}, "expected the texts of the books, got no .txt files"),
         ({"a.txt": "word " * 500}, r"a\.txt: expected prose .*, got no end of a sentence in 500 words"),
-        ({"a.txt": ""}, r"a\.txt: expected prose .*, got no end of a sentence in 0 words"),
         (
             {"a.txt": "One day.", "b.txt": "One  day.\n"},
             r"b\.txt: expected each text once, got the same text as a\.txt",
@@ -120,11 +111,6 @@ def test_a_folder_that_cannot_be_used_is_one_line(tmp_path, files, message):
         (tmp_path / name).write_text(text)
     with pytest.raises(BadInput, match=message):
         books_from(tmp_path)
-
-
-def test_a_missing_folder_is_one_line(tmp_path):
-    with pytest.raises(BadInput, match="expected a folder of .txt files"):
-        books_from(tmp_path / "none")
 
 
 def test_the_nine_must_be_whole_and_unchanged(nine_texts, nine_table, tmp_path):

@@ -16,7 +16,6 @@ from epbench.finetuning.texts.instructions import (
     examples_of,
     find_source,
     load_instructions,
-    made_instructions,
 )
 from epbench.finetuning.texts.tokens import SampleTokens
 from epbench.finetuning.toy_model import toy_instructions
@@ -42,27 +41,19 @@ def ids_of(chosen):
 def by_the_rule(contents, seed):
     """Ids of all rows in the order in which they are taken."""
     roles = {"human": "user", "gpt": "assistant"}
-    numbers = [
-        hashlib.sha256(
-            json.dumps(
-                [seed, [{"role": roles[turn["from"]], "content": turn["value"]} for turn in content["conversations"]]]
-            ).encode()
-        ).hexdigest()
+    talks = [
+        [{"role": roles[turn["from"]], "content": turn["value"]} for turn in content["conversations"]]
         for content in contents
     ]
+    numbers = [hashlib.sha256(json.dumps([seed, talk]).encode()).hexdigest() for talk in talks]
     return [f"instruction/{number[:16]}" for number in sorted(numbers)]
 
 
-def test_rows_are_taken_in_the_order_of_their_numbers_and_the_next_are_held_out(tmp_path, tokens):
-    chosen = load(write_rows(tmp_path / "rows.parquet", rows(40)), tokens)
-    order = by_the_rule(rows(40), 27)
-    assert ids_of(chosen) == (order[:10], order[10:14])
-    assert {sample.kind for sample in [*chosen.samples, *chosen.held_out]} == {"instruction"}
-    assert all(sample.n_learned > 0 for sample in chosen.samples)
-
-
-def test_neither_the_order_nor_the_format_matters_but_the_seed_does(tmp_path, tokens):
+def test_rows_are_taken_in_the_order_of_their_numbers_whatever_their_order_and_format(tmp_path, tokens):
     one = load(write_rows(tmp_path / "rows.parquet", rows(40)), tokens)
+    order = by_the_rule(rows(40), 27)
+    assert ids_of(one) == (order[:10], order[10:14])  # the next are held out
+    assert all(sample.kind == "instruction" and sample.n_learned for sample in [*one.samples, *one.held_out])
     shuffled = random.Random(1).sample(rows(40), 40)
     other = load(write_rows(tmp_path / "rows.json", shuffled), tokens)
     write_rows(tmp_path / "folder" / "train-0.jsonl", shuffled[:9])
@@ -109,56 +100,25 @@ def test_what_is_too_long_or_spells_a_special_token_is_passed_over_and_the_sourc
     assert load(tmp_path / "rows.jsonl", unlimited).facts["too_long"] == 0
 
 
-def test_the_same_rows_are_chosen_whatever_is_learned(tmp_path, tokens):
-    path = write_rows(tmp_path / "rows.jsonl", rows(30))
-    assert ids_of(load(path, tokens, learn="all")) == ids_of(load(path, tokens, learn="text"))
-
-
 def test_too_few_examples_are_refused_with_numbers(tmp_path, tokens):
     path = write_rows(tmp_path / "rows.jsonl", [*rows(12), row("joke", "a", "joke"), row("bad", "</s>")])
+    bad = by_the_rule([row("bad", "</s>")], 27)[0]
     with pytest.raises(BadInput) as error:
         load(path, tokens)
     assert str(error.value) == (
         f"instructions '{path}': expected 10 examples and 4 to hold out, found 12 in all (rows 14, "
         "categories_left_out {'joke': 1}, without_answer 0, repeated 0, too_long 0, not_written 1; "
-        f"sample {next(id_ for id_ in by_the_rule([row('bad', '</s>')], 27))}: message 1 (assistant), character 0: expected "
-        "plain text, found '</s>', which is a special token of this model)"
+        f"sample {bad}: message 1 (assistant), character 0: expected plain text, found '</s>', which is a special token of "
+        "this model)"
     )
+    with pytest.raises(BadInput, match="too_long 12, not_written 1; an example may have 4 tokens"):
+        load(path, SampleTokens(tokens.tokenizer, 4))
 
 
-def test_it_is_said_how_long_an_example_may_be(tmp_path):
-    path = write_rows(tmp_path / "rows.jsonl", rows(14))
-    with pytest.raises(BadInput, match="too_long 14, not_written 0; an example may have 4 tokens"):
-        load(path, SampleTokens(tokenizer_with("llama"), 4))
-
-
-def test_progress_is_shown(tmp_path, tokens):
-    shown = []
-
-    def progress(items, what, total):
-        shown.append((what, total))
-        return items
-
-    load(write_rows(tmp_path / "rows.parquet", rows(40)), tokens, progress=progress)
-    load(write_rows(tmp_path / "rows.jsonl", rows(40)), tokens, progress=progress)
-    assert shown == [
-        ("rows of instructions", 40),
-        ("instructions", 28),
-        ("parts of instructions", 1),
-        ("instructions", 28),
-    ]
-
-
-def test_examples_made_by_rules_need_no_source(tokens):
-    chosen = made_instructions(20, seed=3, tokens=tokens, learn="text", n_held_out=5)
+def test_made_examples_differ_and_their_answers_are_right(tokens):
+    chosen = load_instructions(None, 20, seed=3, tokens=tokens, learn="text", n_held_out=5)
     assert (len(chosen.samples), len(chosen.held_out), chosen.facts["source"]) == (20, 5, "made by rules")
-    assert not set(ids_of(chosen)[0]) & set(ids_of(chosen)[1])
-    assert chosen.facts["rows"] == 25
-    assert made_instructions(20, seed=3, tokens=tokens, learn="text", n_held_out=5) == chosen
-    assert ids_of(made_instructions(20, seed=4, tokens=tokens, learn="text", n_held_out=5)) != ids_of(chosen)
-
-
-def test_made_examples_differ_and_their_answers_are_right():
+    assert not set(ids_of(chosen)[0]) & set(ids_of(chosen)[1]) and chosen.facts["rows"] == 25
     made = toy_instructions(500, 1)
     assert len({str(messages) for messages in made}) == 500 and made[:100] == toy_instructions(100, 1)
     assert {len(messages) for messages in made} == {2, 3, 4, 5}
@@ -185,7 +145,7 @@ SYSTEM = {"role": "system", "content": "Be good."}
 
 
 def read(path):
-    return list(examples_of(find_source(str(path)).files, no_progress))
+    return list(examples_of(find_source(str(path))[0], no_progress))
 
 
 def turns(*pairs):
@@ -197,7 +157,6 @@ def turns(*pairs):
     [
         (row("Why?", "So."), Example("general", ASKED)),
         (row("Why?", "So.", None, system_prompt="Be good."), Example("", [SYSTEM, *ASKED])),
-        (row("Why?", "So.", None, system_prompt=" "), Example("", ASKED)),
         ({"messages": ASKED}, Example("", ASKED)),
         ({"messages": [SYSTEM, *ASKED], "conversations": None}, Example("", [SYSTEM, *ASKED])),
         (
@@ -205,28 +164,12 @@ def turns(*pairs):
             Example("", [SYSTEM, *ASKED]),
         ),
         (turns(("system", "\n"), ("human", "Why?"), ("gpt", "So."), ("human", "And?")), Example("", ASKED)),
-        (turns(("human", "Why?")), Example("", [])),
         (turns(("human", "Why?"), ("gpt", "So."), ("human", "And?"), ("gpt", " ")), Example("", [])),
         (turns(), Example("", [])),
     ],
 )
 def test_a_row_is_a_conversation_up_to_its_last_answer(tmp_path, content, example):
     assert read(write_rows(tmp_path / "rows.jsonl", [content])) == [example]
-
-
-@pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl", "rows.json"])
-def test_every_format_has_the_same_rows(tmp_path, name):
-    expected = [
-        Example(one["category"] or "", [{"role": "user", "content": q["value"]}, {"role": "assistant", "content": a["value"]}])
-        for one in rows(50)
-        for q, a in [one["conversations"]]
-    ]  # fmt: skip
-    assert read(write_rows(tmp_path / name, rows(50))) == expected
-
-
-def test_half_a_surrogate_pair_is_replaced(tmp_path):
-    (tmp_path / "rows.jsonl").write_text(json.dumps(row("a\ud83d", "b\ud83d")))
-    assert [message["content"] for message in read(tmp_path / "rows.jsonl")[0].messages] == ["a\ufffd", "b\ufffd"]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +179,6 @@ def test_half_a_surrogate_pair_is_replaced(tmp_path):
         (row("a", None), "field 'conversations[1].value': expected a text, found None"),
         (turns(("tool", "a")), "field 'conversations[0].from': expected system, human, user, gpt, assistant, found 'tool'"),
         ({"messages": [{"role": "user"}]}, "field 'messages[0].content': expected a text, found nothing"),
-        ({"messages": "a"}, "field 'messages': expected a list, found 'a'"),
         (row("a", "b", 3), "field 'category': expected a text or null, found 3"),
     ],
 )  # fmt: skip
@@ -274,21 +216,16 @@ def test_a_bad_file_is_named(tmp_path, name, content, message):
 
 
 def test_of_a_folder_the_training_files_of_the_first_format_are_read(tmp_path):
-    for name in (
-        "data/train-1.parquet",
-        "data/train-0.parquet",
-        "data/test-0.parquet",
-        "more.jsonl",
-        ".cache/train.parquet",
-    ):
+    parts = ("data/train-1.parquet", "data/train-0.parquet", "data/test-0.parquet", ".cache/train.parquet")
+    for name in (*parts, "more.jsonl"):
         write_rows(tmp_path / name, rows(1))
     (tmp_path / "dataset_info.json").write_text("{}")
-    names = [str(path.relative_to(tmp_path)) for path in find_source(str(tmp_path)).files]
+    names = [str(path.relative_to(tmp_path)) for path in find_source(str(tmp_path))[0]]
     assert names == ["data/train-0.parquet", "data/train-1.parquet"]
-    assert [path.name for path in find_source(str(tmp_path / "data")).files] == ["train-0.parquet", "train-1.parquet"]
+    assert [path.name for path in find_source(str(tmp_path / "data"))[0]] == ["train-0.parquet", "train-1.parquet"]
     for path in tmp_path.rglob("*.parquet"):
         path.unlink()
-    assert [path.name for path in find_source(str(tmp_path)).files] == ["more.jsonl"]
+    assert [path.name for path in find_source(str(tmp_path))[0]] == ["more.jsonl"]
     (tmp_path / "more.jsonl").unlink()
     with pytest.raises(BadInput, match="found none$"):
         find_source(str(tmp_path))
@@ -307,21 +244,15 @@ def test_a_dataset_of_the_hub_is_downloaded_once_and_then_found_offline(tmp_path
     code = """
 from epbench.finetuning.texts.instructions import *
 from epbench.progress import no_progress
-source = find_source("lab/talk")
-print([path.name for path in source.files], source.revision, len(list(examples_of(source.files, no_progress))))
+files, revision = find_source("lab/talk")
+print([path.name for path in files], revision, len(list(examples_of(files, no_progress))))
 """
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGING"))}
     own = {"HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1", "NO_PROXY": "127.0.0.1"}
 
     def run(**env):
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env=clean | own | env,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        command, env = [sys.executable, "-c", code], clean | own | env
+        done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

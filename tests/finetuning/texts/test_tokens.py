@@ -45,17 +45,10 @@ def end_of(template):
 @pytest.mark.parametrize(
     ("template", "text"),
     [
-        (
-            "llama",
-            "<s><|start_header_id|>system<|end_header_id|>\n\nBe good.<|eot_id|>"
-            f"<|start_header_id|>user<|end_header_id|>\n\n{USER}<|eot_id|>",
-        ),
         ("chatml", f"<|im_start|>system\nBe good.<|im_end|>\n<|im_start|>user\n{USER}<|im_end|>\n"),
         ("mistral", f"<s>[INST] Be good.\n\n{USER} [/INST]</s>"),
         ("gemma", f"<s><start_of_turn>user\nBe good.\n\n{USER}<end_of_turn>\n"),
-        ("late-system", f"<s>[INST]Be good.\n\n{USER}[/INST]</s>"),
         ("unended", f"system: Be good.\nuser: {USER}\n</s>"),
-        ("leaves-out", f"<|im_start|>user\nBe good.\n\n{USER}<|im_end|>\n"),
         ("channels", f"<|start|>system<|message|>Be good.<|im_end|><|start|>user<|message|>{USER}<|im_end|></s>"),
         ("none", f"<s>Be good.\n\n{USER}</s>"),
     ],
@@ -70,28 +63,13 @@ def test_a_reading_is_the_system_and_user_message_with_one_beginning_and_an_end(
 
 @of_every_kind
 @every
-def test_a_reading_begins_as_the_prompt_with_these_messages(template, kind):
-    tokens = tokens_with(template, kind)
-    sample = tokens.reading("1", "text", "Be good.", USER, CHUNK, "all")
-    prompt = tokens.prompts.ids(Request("1", "Be good.", "", USER))
-    n = common_prefix([sample.ids, prompt])
-    assert CHUNK[:-1] in tokens.tokenizer.decode(sample.ids[:n])
-    assert len(sample.ids) - n <= (9 if kind == "characters" else 4)
-
-
-@of_every_kind
-@every
 def test_the_text_of_a_reading_is_learned_with_the_token_at_the_end(template, kind):
     tokens = tokens_with(template, kind)
     sample = tokens.reading("1", "text", "Be good.", USER, f"\n{CHUNK} ", "text")
+    prompt = tokens.prompts.ids(Request("1", "Be good.", "", USER))
+    assert CHUNK[:-1] in tokens.tokenizer.decode(sample.ids[: common_prefix([sample.ids, prompt])])
     end = "</s>" if template == "channels" else end_of(template)
     assert learned(tokens, sample).split() == [*CHUNK.split()[:-1], CHUNK.split()[-1] + end]
-
-
-def test_the_last_of_equal_texts_is_the_books_own():
-    tokens = tokens_with("llama", "characters")
-    sample = tokens.reading("1", "text", "", "dawn: dawn", "dawn", "text")
-    assert [i for i, flag in enumerate(sample.learned) if flag] == list(range(len(sample.ids) - 5, len(sample.ids)))
 
 
 @of_every_kind
@@ -103,20 +81,6 @@ def test_answers_are_learned_each_with_the_token_that_ends_it(template, kind):
     assert "".join(learned(tokens, sample).split()) == f"user{first}Thekeeper,whosaidso.{end_of(template)}"
     assert tokens.dialogue("1", TALK, "all").ids == sample.ids
     assert tokens.dialogue("1", TALK, "all").learned == [False] + [True] * (len(sample.ids) - 1)
-
-
-def test_the_answer_and_not_the_same_word_elsewhere_is_learned():
-    """The role, the question and the answer are one word."""
-    tokens = tokens_with("chatml", "characters")
-    sample = tokens.dialogue("1", TALK[1:3], "text")
-    before = tokens.prompts.ids(Request("1", "", "", "user"))
-    assert sample.learned.index(True) == len(before)
-
-
-def test_a_conversation_without_a_template_goes_on_as_its_prompt_does():
-    tokens = tokens_with(None)
-    text = "<s>Be good.\n\nuser\nAnswer: user</s>\n\nThe keeper or the ferry?\nAnswer: The keeper, who said so.</s>"
-    assert written(tokens, tokens.dialogue("1", TALK, "all")) == text
 
 
 @of_every_kind
@@ -139,17 +103,6 @@ def test_a_question_is_the_prompt_and_what_the_model_has_to_write(request_, temp
     assert written(tokens, sample) == text + lead + spaced + answer + end_of(template)
 
 
-@of_every_kind
-@pytest.mark.parametrize("template", [name for name in TEMPLATES if name not in ("open-reasoning", "unended")])
-def test_a_question_is_a_conversation_up_to_the_end_of_its_answer(template, kind):
-    tokens = tokens_with(template, kind)
-    turns = [{"role": "user", "content": QUESTION.question}, {"role": "assistant", "content": "The keeper did."}]
-    sample = tokens.answer("1", Request("1", "Be good.", "", QUESTION.question), "The keeper did.")
-    whole = tokens.dialogue("1", [TALK[0], *turns], "all")
-    assert whole.ids[: len(sample.ids)] == sample.ids
-    assert not tokens.tokenizer.decode(whole.ids[len(sample.ids) :]).strip()
-
-
 def test_an_answer_that_would_merge_with_the_prompt_stands_by_itself():
     """The prompt ends in `lamp.`, which one token holds together with the blank, or with what comes next."""
     template = "{{ messages[0].content }}{% if messages[1:] %}{{ messages[1].content }}{{ eos_token }}{% endif %}"
@@ -158,16 +111,6 @@ def test_an_answer_that_would_merge_with_the_prompt_stands_by_itself():
     prompt = tokens.prompts.ids(Request("1", "", "", "the har"))
     assert sample.ids[: len(prompt)] == prompt and written(tokens, sample) == "the harbour</s>"
     assert tokens.tokenizer("the harbour</s>", add_special_tokens=False)["input_ids"] != sample.ids
-
-
-@every
-def test_an_end_that_also_pads_is_learned(template):
-    tokenizer = tokenizer_with(template)
-    tokenizer.pad_token = end_of(template)
-    tokens = SampleTokens(tokenizer)
-    for sample in (tokens.dialogue("1", TALK, "all"), tokens.answer("1", QUESTION, "The keeper.")):
-        last = max(i for i, id_ in enumerate(sample.ids) if id_ == tokenizer.pad_token_id)
-        assert sample.learned[last] and not tokenizer.decode(sample.ids[last + 1 :]).strip()
 
 
 @every
@@ -211,12 +154,6 @@ def test_a_special_token_in_a_message_is_refused_with_its_place(template, mark):
         tokens.answer("1", QUESTION, text)
 
 
-def test_marks_that_a_template_does_not_write_and_that_are_not_special_are_text():
-    tokens = tokens_with("chatml")
-    text = "He wrote [INST] and <end_of_turn>."
-    assert learned(tokens, tokens.reading("1", "text", "", text, text, "text")) == f"{text}<|im_end|>"
-
-
 @pytest.mark.parametrize(
     ("template", "message"),
     [
@@ -236,7 +173,6 @@ def test_a_template_that_fails_or_changes_messages_is_refused(template, message)
     ("talk", "message"),
     [
         (TALK[:2], "expected the roles user, assistant, …, assistant, perhaps after system, found system, user"),
-        (TALK[2:3], "expected the roles user, assistant, …, assistant, perhaps after system, found assistant"),
         ([], "expected the roles user, assistant, …, assistant, perhaps after system, found nothing"),
         ([TALK[1], {"role": "assistant", "content": " "}], "message 1: expected an answer, found ' '"),
     ],

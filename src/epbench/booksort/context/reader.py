@@ -36,19 +36,13 @@ class Oracle(RuleBasedReader):
 
     def answer_to(self, request: Request) -> str:
         """Answer with the label of the segment that comes first in the context."""
-        first, second = self._positions(request)
-        both_present = first >= 0 and second >= 0
-        earlier = first < second if both_present else RandomStream("oracle", request.id).unit() < 0.5
-        return "A" if earlier else "B"
-
-    def _positions(self, request: Request) -> tuple[int, int]:
-        """Where the segments, of equally many words, begin in the context, -1 for none; a question does not show the end."""
-        shown = self._segments.search(request.question)
-        if not shown:
-            return -1, -1
-        first, second = shown["first"].split(), shown["second"].split()
-        context = _spaced(request.context)
-        return context.find(f" {' '.join(first)} "), context.find(f" {' '.join(second[: len(first)])} ")
+        if shown := self._segments.search(request.question):
+            words = [shown[name].split() for name in ("first", "second")]
+            context, n = _spaced(request.context), len(words[0])  # segments have equally many words; the last may go on
+            places = [context.find(f" {' '.join(segment[:n])} ") for segment in words]
+            if min(places) >= 0:
+                return "A" if places[0] < places[1] else "B"
+        return "A" if RandomStream("oracle", request.id).unit() < 0.5 else "B"
 
 
 READ_ONCE = "read-once"

@@ -23,7 +23,6 @@ from epbench.booksort.texts.sentences import sentence_starts
 from epbench.errors import BadInput
 from epbench.memories.between import told_after
 from epbench.memories.guard import Limits
-from epbench.memories.load import load_memory
 from epbench.memories.price import Budget, check_budget, fit, shown_of
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import read_recall
@@ -57,15 +56,6 @@ class Remembering:
 
     def __post_init__(self) -> None:
         check_budget(self.tokens)
-
-    def of(self, name: str, told: Told, pairs: Sequence[Pair], query: str, k: int) -> MemoryRun:
-        """Find the memory system of this name, with the conversations of each pair as its gold memories.
-
-        Raises:
-            BadInput: There is no such system, or an option or a limit cannot be used.
-        """
-        gold = {query_for(pair, query): told.needed(pair) for pair in pairs}
-        return MemoryRun(load_memory(name, gold, limits=self.limits, **self.options), told, k)
 
 
 def conversation_starts(text: str, words: int) -> list[int]:

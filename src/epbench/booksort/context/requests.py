@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from epbench.booksort.context.prompts import SEARCH_RESULTS, Pack, Prompt
 from epbench.booksort.context.retrieval import Passage, Retrieved
-from epbench.booksort.dataset.load import BookText, Pair, excerpt_of
+from epbench.booksort.dataset.load import BookText, Pair, excerpt_of, group_of
 from epbench.errors import BadInput
 from epbench.memories.between import read_after
 from epbench.models.protocol import Request, Sampling, by_context
@@ -57,14 +57,13 @@ def requests_for(
             pair.id,
             prompt.system,
             context,
-            prompt.task.format(
-                title=pair.title, segments=pack.segments.format(first=pair.shown[0], second=pair.shown[1])
-            ),
+            prompt.task.format(title=pair.title, segments=segments),
             Sampling(max_tokens),
             labels=LABELS,
             answer_start=prompt.answer_start,
         )
         for pair, context in zip(pairs, contexts, strict=True)
+        for segments in [pack.segments.format(first=pair.shown[0], second=pair.shown[1])]
     ]
     return [request for group in by_context(requests) for request in group]
 
@@ -82,12 +81,11 @@ def reading_of(prompt: Prompt, title: str, excerpt: str) -> str:
 
 
 def _excerpts(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
-    contexts: dict[tuple[str, int, int], str] = {}
+    first: dict[str, Pair] = {}  # the pairs of an excerpt share one string
     for pair in pairs:
-        key = pair.config, pair.book_idx, pair.excerpt_idx
-        if key not in contexts:
-            contexts[key] = reading_of(prompt, pair.title, excerpt_of(pair))
-    return [contexts[pair.config, pair.book_idx, pair.excerpt_idx] for pair in pairs]
+        first.setdefault(group_of(pair), pair)
+    contexts = {group: reading_of(prompt, pair.title, excerpt_of(pair)) for group, pair in first.items()}
+    return [contexts[group_of(pair)] for pair in pairs]
 
 
 def _books(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
@@ -100,44 +98,27 @@ def _books(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> l
     return [contexts[pair.book_idx] for pair in pairs]
 
 
-def _passages(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
-    frame, found = _frame(store, pack), {one.id: one.passages for one in store.found}
-    return [_framed(frame, pair, [store.passages[i].text for i in found[pair.id]]) for pair in pairs]
-
-
-def _memories(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
+def _retrieved(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
     """Memories are shown as passages are; where nothing came back, the model is shown no text."""
-    frame, found = _frame(store, pack), store.memories or {}
-    return [_framed(frame, pair, found[pair.id]) if found[pair.id] else "" for pair in pairs]
-
-
-def _frame(store: Store, pack: Pack) -> str:
     if not 0 <= store.reading < len(pack.passage_readings):
         raise BadInput(f"reading: expected a number from 0 to {len(pack.passage_readings) - 1}, got {store.reading}")
-    return pack.passage_readings[store.reading]
-
-
-def _framed(frame: str, pair: Pair, texts: Sequence[str]) -> str:
-    return frame.format(title=pair.title, passages="\n\n".join(texts))
+    frame, found = pack.passage_readings[store.reading], store.memories
+    if found is None:
+        found = {one.id: [store.passages[i].text for i in one.passages] for one in store.found}
+    joined = {pair.id: "\n\n".join(found[pair.id]) for pair in pairs}
+    return [frame.format(title=pair.title, passages=joined[pair.id]) if found[pair.id] else "" for pair in pairs]
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a memory shows a model, and what it needs for this.
+    """What a memory shows a model, and what it needs for this."""
 
-    Attributes:
-        contexts: Returns the context of each pair, from the pairs, the store, the pack and the prompt.
-        excerpts: Whether it shows the excerpt of each pair, which becomes shorter with another config.
-        books: Whether it needs the texts of the whole books.
-        passages: Whether it needs the books split into passages, and those that a search finds for each pair.
-        searched: Whether it shows what was retrieved for the segments of a pair: passages, or memories of a system.
-    """
-
+    # Returns the context of each pair, from the pairs, the store, the pack and the prompt.
     contexts: Callable[[Sequence[Pair], Store, Pack, Prompt], list[str]]
-    excerpts: bool = False
-    books: bool = False
-    passages: bool = False
-    searched: bool = False
+    excerpts: bool = False  # whether it shows the excerpt of each pair, which becomes shorter with another config
+    books: bool = False  # whether it needs the texts of the whole books
+    passages: bool = False  # whether it needs the books split into passages, and those that a search finds
+    searched: bool = False  # whether it shows what was retrieved for the segments: passages, or memories of a system
 
     @property
     def whole_text(self) -> bool:
@@ -153,7 +134,7 @@ class Memory:
 MEMORIES: Mapping[str, Memory] = {
     "none": Memory(lambda pairs, store, pack, prompt: [""] * len(pairs)),
     "in-context": Memory(_excerpts, excerpts=True),
-    "rag": Memory(_passages, books=True, passages=True, searched=True),
+    "rag": Memory(_retrieved, books=True, passages=True, searched=True),
     "full-book": Memory(_books, books=True),
 }
 """The memories that a model can be given, beside memory systems."""
@@ -161,4 +142,4 @@ MEMORIES: Mapping[str, Memory] = {
 
 def memory_named(name: str) -> Memory:
     """Return the memory of this name in `MEMORIES`; any other name is that of a memory system."""
-    return MEMORIES.get(name, Memory(_memories, searched=True))
+    return MEMORIES.get(name, Memory(_retrieved, searched=True))

@@ -6,14 +6,14 @@ Paper: Section 3.2 (LangChain's recursive splitter, about 1,024 characters, no o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from epbench.booksort.dataset.load import SWAPPED, BookText, Pair, is_whole_book
+from epbench.booksort.dataset.load import BookText, Pair, is_whole_book
 from epbench.errors import BadInput
 from epbench.journals.answers import fingerprint_of
 from epbench.journals.journal import Journal
@@ -147,10 +147,8 @@ def retrieve(
     most similar first, or with `keep_order` in the order of the books.
 
     Raises:
-        BadInput: `top_k` is below 1, a pair's excerpt is not in its book, or the index cannot be made.
+        BadInput: A pair's excerpt is not in its book, or the index cannot be made.
     """
-    if top_k < 1:
-        raise BadInput(f"top_k: expected at least 1, got {top_k}")
     queries = [query_for(pair, query) for pair in pairs]
     positions = SegmentPositions(books)
     index = search([passage.text for passage in passages])
@@ -197,8 +195,3 @@ def record(folder: Path, found: Sequence[Retrieved], passages: Sequence[Passage]
                 key, id=hit.id, query=hit.query, passages=shown, ranks=hit.ranks, both=hit.both, in_order=hit.in_order
             )
     journal.close()
-
-
-def found_for_both(found: Iterable[Retrieved]) -> list[Retrieved]:
-    """Return the passages of each pair for both orders, which differ in nothing else."""
-    return [copy for hit in found for copy in (hit, replace(hit, id=hit.id + SWAPPED))]

@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
 from epbench.booksort.texts.gutenberg import published_books
 from epbench.errors import BadInput
 from epbench.files.csv_tables import read_csv
 from epbench.files.text import shown
 
 NAME = "memari/booksort"
-CONFIGS = tuple(f"e{excerpt}_s{segment}" for excerpt in (250, 1000, 2500, 10000, 20000) for segment in (20, 50))
+CONFIGS = tuple(f"e{excerpt}_s{segment}" for excerpt in EXCERPT_WORDS for segment in SEGMENT_WORDS)
 _FIRST_HELD_OUT = 100
 _FILE = re.compile(r"segments_(\d+)-s(\d+)-n\d+\.csv")
 _NUMBERS = ("book_idx", "excerpt_idx", "seg1_pos", "seg2_pos", "distance_bin", "present_seg1_first")
@@ -92,15 +93,14 @@ def _table(path: Path | None, numbers: Collection[str]) -> Iterator[Row]:
     if path is None:
         return
     for number, row in enumerate(read_csv(path, numbers)):
-        where = f"{path}, row {number}, field"
-        yield row | {field: _number(f"{where} {field!r}", row[field]) for field in numbers}
-
-
-def _number(where: str, value: str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        raise BadInput(f"{where}: expected an integer, got {shown(value)}") from None
+        values: Row = dict(row)
+        for field in numbers:
+            try:
+                values[field] = int(row[field])
+            except ValueError:
+                found = shown(row[field])
+                raise BadInput(f"{path}, row {number}, field {field!r}: expected an integer, got {found}") from None
+        yield values
 
 
 def _unmarked(text: str | None) -> str | None:

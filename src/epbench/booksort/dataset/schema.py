@@ -92,7 +92,7 @@ def make_configs(
         for drawn in draw_pairs(cell, book):
             rows.setdefault((cell.config, drawn.split), []).append((cell, book, drawn))
     pairs = [Config(name, split, _pair_features(), _pair_columns(rows_)) for (name, split), rows_ in rows.items()]
-    return [*pairs, Config("books", "test", _book_features(), _book_columns(books))]
+    return [*pairs, _book_config(books)]
 
 
 def _pair_columns(rows: Sequence[tuple[Cell, Book, PairDraw]]) -> Mapping[str, Sequence[Any]]:
@@ -144,16 +144,6 @@ def _values(cell: Cell, book: Book, drawn: PairDraw) -> dict[str, Any]:
     }
 
 
-def _book_columns(books: Sequence[Book]) -> Mapping[str, Sequence[Any]]:
-    return {
-        "book_idx": [book.index for book in books],
-        "book_title": [book.title for book in books],
-        "text": [book.text for book in books],
-        "n_words": [len(book.words) for book in books],
-        "sha256": [book.sha256 for book in books],
-    }
-
-
 _PAIR_COLUMNS = """
     id book_idx excerpt_idx segment_idx excerpt_text excerpt_length segment_1 segment_2 segment_length
     seg1_pos seg2_pos present_seg1_first distance_bin excerpt_pos book_title num_words distance answer
@@ -170,11 +160,19 @@ def _pair_features() -> Features:
     return Features(columns | {"excerpt_text": long_text, "excerpt_pos": share, "choices": List(text)})
 
 
-def _book_features() -> Features:
+def _book_config(books: Sequence[Book]) -> Config:
     from datasets import Features, Value
 
     text, number, long_text = Value("string"), Value("int32"), Value("large_string")
-    return Features({"book_idx": number, "book_title": text, "text": long_text, "n_words": number, "sha256": text})
+    features = {"book_idx": number, "book_title": text, "text": long_text, "n_words": number, "sha256": text}
+    columns: dict[str, Sequence[Any]] = {
+        "book_idx": [book.index for book in books],
+        "book_title": [book.title for book in books],
+        "text": [book.text for book in books],
+        "n_words": [len(book.words) for book in books],
+        "sha256": [book.sha256 for book in books],
+    }
+    return Config("books", "test", Features(features), columns)
 
 
 def manifest(books: Sequence[Book], recipe: Recipe, configs: Sequence[Config]) -> str:

@@ -4,41 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from epbench.booksort.context.prompts import Pack
 from epbench.booksort.context.requests import prompt_of, reading_of
 from epbench.booksort.dataset.load import load_books
+from epbench.booksort.texts.books import all_published, text_files
 from epbench.booksort.texts.cleaning import gutenberg_title, split_at_markers
-from epbench.booksort.texts.gutenberg import Published, check_published, published_books, read_text
+from epbench.booksort.texts.gutenberg import Published, check_published, read_text
 from epbench.booksort.texts.sentences import sentence_starts
 from epbench.errors import BadInput
 from epbench.finetuning.packing import Kind, Sample
 from epbench.finetuning.texts.chunks import chunk_texts
 from epbench.finetuning.texts.tokens import Learn, SampleTokens
 
+_WANTED = ".txt files, got none"
 _BLANK_LINES = re.compile(r"\n\s*\n")
 
 
-@dataclass(frozen=True)
-class TrainingText:
+class TrainingText(NamedTuple):
     """A text to be trained on."""
 
     id: str  # the book's number in the Book-SORT set
     title: str  # the book's title, as prompts give it
     paragraphs: Sequence[str]  # the paragraphs, with single blanks between words
-
-    @cached_property
-    def words(self) -> list[str]:
-        """The words of all paragraphs."""
-        return " ".join(self.paragraphs).split()
-
-    @cached_property
-    def starts(self) -> list[int]:
-        """The indices of the words that begin a sentence, in ascending order."""
-        return sentence_starts(self.paragraphs)
 
 
 def books_of_set(dataset: str) -> list[TrainingText]:
@@ -61,12 +51,9 @@ def raw_books(folder: Path) -> list[TrainingText]:
         BadInput: There is no such folder or no text in it, a text is in another encoding or has no words, or one of the
             published books is there twice or was changed.
     """
-    files = _files(folder)
-    known = published_books()
-    named = [re.fullmatch(r"(?:pg)?(\d+)(?:-0)?", path.stem) for path in files]
-    published = [known.get(int(match[1])) if match else None for match in named]
-    if all(published):
-        return _published(folder, {path: book for path, book in zip(files, published, strict=True) if book})
+    files = text_files(folder, _WANTED)
+    if published := all_published(files):
+        return _published(folder, published)
     texts = []
     for number, path in enumerate(files):
         raw = read_text(path)
@@ -83,7 +70,7 @@ def summaries(folder: Path, books: Sequence[TrainingText]) -> list[TrainingText]
     """
     files: dict[str, Path] = {}
     known = {name: book.id for book in books for name in (book.title, book.id)}
-    for path in _files(folder):
+    for path in text_files(folder, _WANTED):
         if path.stem not in known:
             raise BadInput(
                 f"{path}: expected the number or title of one of {len(books)} books as its name, such as {_names(books[0])}"
@@ -99,12 +86,6 @@ def summaries(folder: Path, books: Sequence[TrainingText]) -> list[TrainingText]
     return [_text(book.id, book.title, read_text(files[book.id]), str(files[book.id])) for book in books]
 
 
-def reading_messages(text: str, title: str, pack: Pack, prompt: int) -> tuple[str, str]:
-    """Return the system and the user message that show a model a text, exactly as SORT shows an excerpt in context."""
-    chosen = prompt_of(pack, prompt)
-    return chosen.system, reading_of(chosen, title, text)
-
-
 def chunks_of_texts(
     texts: Sequence[TrainingText],
     pack: Pack,
@@ -115,37 +96,30 @@ def chunks_of_texts(
     learn: Learn = "all",
     kind: Kind = "text",
 ) -> list[Sample]:
-    """Return the chunks of texts, of about `n_words` words, as samples, each a chat message that shows it; no word is lost.
+    """Return the chunks of texts, of about `n_words` words, as samples, each shown as SORT shows an excerpt in context.
+
+    No word is lost.
 
     Raises:
         BadInput: A chunk has more tokens than a sample may have, or cannot be written; the message names it.
     """
-    samples = []
+    samples, chosen = [], prompt_of(pack, prompt)
     for text in texts:
-        for number, chunk in enumerate(chunk_texts(text.paragraphs, text.starts, n_words)):
-            system, user = reading_messages(chunk, text.title, pack, prompt)
-            samples.append(tokens.reading(f"{text.id}/{number}", kind, system, user, chunk, learn))
+        for number, chunk in enumerate(chunk_texts(text.paragraphs, sentence_starts(text.paragraphs), n_words)):
+            user = reading_of(chosen, text.title, chunk)
+            samples.append(tokens.reading(f"{text.id}/{number}", kind, chosen.system, user, chunk, learn))
     return samples
 
 
-def _published(folder: Path, books: dict[Path, Published]) -> list[TrainingText]:
+def _published(folder: Path, files: Sequence[tuple[Path, Published]]) -> list[TrainingText]:
     texts: dict[int, TrainingText] = {}
-    for path, book in sorted(books.items(), key=lambda item: item[1].id):
+    for path, book in files:
         if book.id in texts:
             raise BadInput(f"{folder}: expected {book.title!r} once, got {path.name} as well as another file of it")
         raw = read_text(path)
         check_published(raw, book, str(path))
         texts[book.id] = _text(str(book.id), book.title, split_at_markers(raw)[1], str(path))
     return list(texts.values())
-
-
-def _files(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        raise BadInput(f"{folder}: expected a folder of .txt files, but there is no such folder")
-    files = sorted((path for path in folder.glob("*.txt") if path.is_file()), key=lambda path: path.name)
-    if not files:
-        raise BadInput(f"{folder}: expected .txt files, got none")
-    return files
 
 
 def _text(id_: str, title: str, text: str, where: str) -> TrainingText:

@@ -17,7 +17,6 @@ from epbench.booksort.dataset.load import Pair, group_of
 from epbench.booksort.evaluate import Prepared
 from epbench.booksort.scores.results import finish
 from epbench.booksort.scores.run_files import read_questions
-from epbench.errors import BadInput
 from epbench.finetuning.measuring import ask_together, check_texts, text_perplexity
 from epbench.finetuning.packing import Sample
 from epbench.finetuning.ranks import Ranks
@@ -28,14 +27,11 @@ from epbench.runs.folder import open_run
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from epbench.models.hf.likelihood import SpanLikelihood
     from epbench.models.hf.model import TransformersModel
 
 SEGMENTS = "segments"
-"""The name of the perplexity of the segments; no text may have it."""
+"""The name of the perplexity of the segments."""
 
 T = TypeVar("T")
 
@@ -66,8 +62,6 @@ class SortPlan:
         """
         for memory in self.memories.values():
             check_window(self.prepared(memory, model).requests, model, {})
-        if SEGMENTS in self.texts:
-            raise BadInput(f"text {SEGMENTS!r}: expected another name, as this is the one of the pairs' segments")
         check_texts(self.texts, model)
 
 
@@ -114,8 +108,10 @@ def measure(
     model.reader.forget()  # the last context is not needed again
 
     with _timed(seconds, "perplexity"):
-        asked = share_of_pairs(model, plan, ranks)
-        segments = _likelihoods(model, asked, ranks)
+        asked = _share_of_pairs(model, plan, ranks)
+        rows, spans = [ids for ids, _ in asked.values()], [{SEGMENTS: places} for _, places in asked.values()]
+        likelihoods = model.likelihoods.of_spans(rows, spans)
+        segments = _gathered(asked, [likelihood[SEGMENTS] for likelihood in likelihoods], ranks)
         texts = {name: text_perplexity(model, samples, ranks) for name, samples in plan.texts.items()}
         perplexities = {SEGMENTS: perplexity(segments.values()), **texts}
     with _timed(seconds, "readout"):
@@ -133,7 +129,7 @@ def _sort_run(
     memory: str,
     ranks: Ranks,
     about: Mapping[str, Any],
-    progress: Progress = no_progress,
+    progress: Progress,
 ) -> dict[str, Any] | None:
     """Ask the questions of a plan in every process, as an ordinary run; the main process returns `summary_of` it."""
     run, label = plan.prepared(memory, model), f"{memory}, {about.get('label', model.name)}"
@@ -187,69 +183,44 @@ def correlation(segments: Mapping[str, SpanLikelihood], folder: Path) -> dict[st
 
 
 def _readout(
-    model: TransformersModel, pairs: Sequence[Pair], asked: Sequence[AskedPair], ranks: Ranks
+    model: TransformersModel, pairs: Sequence[Pair], asked: Mapping[str, AskedPair], ranks: Ranks
 ) -> dict[str, Any] | None:
-    """Collect the states of all pairs, and read out of them; None in the other processes, and if nothing can be tested."""
+    """Collect the last hidden states of all pairs, and read out of them; None in the other processes, and without a test."""
+    import numpy as np
+
     from epbench.statistics.readout import cross_validated_readout
 
     for book in {pair.book_idx for pair in pairs}:
         if len({pair.answer for pair in pairs if pair.book_idx != book}) < 2:  # no other book, or only one answer there
             return None
-    features = states_before_answers(model, asked, pairs, ranks)
+    states = _gathered(asked, model.likelihoods.last_states([ids for ids, _ in asked.values()]), ranks)
     if not ranks.main:
         return None
+    features = np.stack([states[pair.id] for pair in pairs])
     readout = cross_validated_readout(features, [pair.answer for pair in pairs], [pair.book_idx for pair in pairs])
     by_group = {str(book): accuracy for book, accuracy in readout.by_group.items()}
     return {**asdict(readout), "interval": list(readout.interval), "by_group": by_group}
 
 
-@dataclass(frozen=True, slots=True)
-class AskedPair:
-    """A pair in its prompt without context."""
-
-    id: str  # the id of the pair
-    ids: Sequence[int]  # the token ids of the prompt
-    segments: Sequence[int]  # the positions of the tokens of both segments
+AskedPair = tuple[Sequence[int], Sequence[int]]
+"""A pair in its prompt without context: the token ids of the prompt, and the positions of the tokens of both segments."""
 
 
-def share_of_pairs(model: TransformersModel, plan: SortPlan, ranks: Ranks) -> list[AskedPair]:
-    """Return the pairs that this process reads, in their prompts without context."""
+def _share_of_pairs(model: TransformersModel, plan: SortPlan, ranks: Ranks) -> dict[str, AskedPair]:
+    """The pairs that this process reads, by their ids."""
     pairs = {pair.id: pair for pair in plan.run.pairs}
-    asked = []
+    order = [name for _, name, _, _ in string.Formatter().parse(plan.run.evaluation.pack.segments) if name]
+    asked: dict[str, AskedPair] = {}
     for request in ranks.share(plan.prepared("none", model).requests):
-        ids, spans = model.prompts.located(request, _segments(pairs[request.id], plan.run.evaluation.pack.segments))
-        asked.append(AskedPair(request.id, ids, sorted(set().union(*spans))))
+        shown = dict(zip(("first", "second"), pairs[request.id].shown, strict=True))
+        ids, spans = model.prompts.located(request, [shown[name] for name in order])
+        asked[request.id] = ids, sorted(set().union(*spans))
     return asked
 
 
-def _likelihoods(model: TransformersModel, pairs: Sequence[AskedPair], ranks: Ranks) -> dict[str, SpanLikelihood]:
-    """How probable the tokens of both segments of each pair are, by the id of the pair; in every process."""
-    rows, spans = [pair.ids for pair in pairs], [{"segments": pair.segments} for pair in pairs]
-    likelihoods = model.likelihoods.of_spans(rows, spans)
-    return _gathered({pair.id: found["segments"] for pair, found in zip(pairs, likelihoods, strict=True)}, ranks)
-
-
-def states_before_answers(
-    model: TransformersModel, asked: Sequence[AskedPair], pairs: Sequence[Pair], ranks: Ranks
-) -> NDArray[np.float32]:
-    """Return the last hidden state of each pair's prompt without context, of shape (pairs, hidden size), in every process."""
-    import numpy as np
-
-    states = model.likelihoods.last_states([pair.ids for pair in asked])
-    of_pair = _gathered({pair.id: state for pair, state in zip(asked, states, strict=True)}, ranks)
-    return np.stack([of_pair[pair.id] for pair in pairs])
-
-
-def _gathered(of_process: Mapping[str, T], ranks: Ranks) -> dict[str, T]:
-    """Return what all processes have found."""
-    return {id_: value for part in ranks.gather(dict(of_process)) for id_, value in part.items()}
-
-
-def _segments(pair: Pair, frame: str) -> list[str]:
-    """Return the segments of a pair in the order in which the frame of the prompt pack shows them."""
-    shown = dict(zip(("first", "second"), pair.shown, strict=True))
-    fields: Iterable[str | None] = (field for _, field, _, _ in string.Formatter().parse(frame))
-    return [shown[field] for field in fields if field]
+def _gathered(ids: Iterable[str], values: Iterable[T], ranks: Ranks) -> dict[str, T]:
+    """What all processes have found, by the ids of the pairs."""
+    return {id_: value for part in ranks.gather(list(zip(ids, values, strict=True))) for id_, value in part}
 
 
 @contextmanager

@@ -96,10 +96,10 @@ def html_report(title: str, run: Record, scores: Record, comparison: Comparison 
     if comparison:
         compared = f"<h2>Epochs compared, question by question</h2>{comparison_html(comparison)}"
     tables = "".join(table.html() for table in tables_of(scores))
-    return training_page(title, run, scores, f"{figure(scores)}{tables}{compared}")
+    return training_page(title, run, scores, f"{_figure(scores)}{tables}{compared}")
 
 
-def figure(scores: Record) -> str:
+def _figure(scores: Record) -> str:
     """Draw what is remembered and what is forgotten, by epoch."""
     records = scores["epochs"]
     lines = [("SORT, no context", "sort"), ("SORT, in-context", "sort_in_context"), ("read-out", "readout")]

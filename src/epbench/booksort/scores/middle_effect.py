@@ -56,18 +56,13 @@ def middle_effect(rows: pd.DataFrame) -> dict[str, Any]:
 def _confound(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
     """The share of pairs in the middle by relative distance, and the correlation of both."""
     import numpy as np
+    import pandas as pd
 
     inside, distance = middle.to_numpy(float), (rows["distance"] / rows["excerpt_length"]).to_numpy(float)
     varies = len(rows) > 1 and inside.std() > 0 and distance.std() > 0
-    shares = {}
-    for name, low, high in (
-        ("up to 1/4", 0, 1 / 4),
-        ("to 1/3", 1 / 4, 1 / 3),
-        ("to 1/2", 1 / 3, 1 / 2),
-        ("more", 1 / 2, 1),
-    ):
-        within = (distance > low) & (distance <= high)
-        shares[name] = float(inside[within].mean()) if within.any() else None
+    parts = pd.cut(pd.Series(distance), [0, 1 / 4, 1 / 3, 1 / 2, 1], labels=["up to 1/4", "to 1/3", "to 1/2", "more"])
+    means = pd.Series(inside).groupby(parts, observed=False).mean()
+    shares = {name: None if math.isnan(mean) else float(mean) for name, mean in means.items()}
     correlation = float(np.corrcoef(inside, distance)[0, 1]) if varies else None
     return {"share_in_middle_by_distance": shares, "correlation_with_distance": correlation}
 

@@ -195,8 +195,7 @@ def _by_distance(runs: Runs) -> str:
     for number, (label, scores) in enumerate(runs.items()):
         parts = scores["distances"]
         _line(axes, [part["mean"] for part in parts], parts, label, colour_of(number))
-    _number_axis(axes)
-    _frame(axes, "distance of the segments in words, from start to start")
+    _frame(axes, "distance of the segments in words, from start to start", ())
     if len(runs) > 1:
         figure.legend(loc="outside upper center", ncols=3, frameon=False)
     return figure_html(figure, _DISTANCE)
@@ -213,8 +212,7 @@ def _by_length(runs: Runs) -> str:
                 if group.endswith(f" x {words}")
             }
             _line(axes, list(by_length), list(by_length.values()), f"{label}, {words} words", colour_of(number), style)
-    _number_axis(axes, [int(group) for group in groups(runs, "excerpt_length")])
-    _frame(axes, "words of the excerpt")
+    _frame(axes, "words of the excerpt", [int(group) for group in groups(runs, "excerpt_length")])
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     return figure_html(figure, _LENGTH)
 
@@ -260,15 +258,13 @@ def _ends(part: Mapping[str, Any]) -> tuple[float, float]:
     return (part["accuracy"],) * 2 if part["ci_low"] is None else (part["ci_low"], part["ci_high"])
 
 
-def _number_axis(axes: Axes, ticks: Sequence[int] | None = None) -> None:
-    """A logarithmic axis with plain numbers."""
-    axes.set_xscale("log")
-    plain_numbers(axes.xaxis, "{x:,.0f}")
-    if ticks:
-        axes.set_xticks(ticks)
-
-
-def _frame(axes: Axes, label: str) -> None:
+def _frame(axes: Axes, label: str, ticks: Sequence[int] | None = None) -> None:
+    """Name the axes, and draw chance and people; with `ticks`, which may be empty, the axis of words is logarithmic."""
+    if ticks is not None:
+        axes.set_xscale("log")
+        plain_numbers(axes.xaxis, "{x:,.0f}")
+        if ticks:
+            axes.set_xticks(ticks)
     axes.axhline(0.5, color="#888", linestyle=":", linewidth=1)
     for name, share in HUMANS.items():
         axes.axhline(share, color="#bbb", linestyle=(0, (6, 4)), linewidth=1)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -107,33 +107,35 @@ def cards_of(
     return [_card(pair, row, retrieved, excerpts, swapped) for pair, row in zip(pairs, rows, strict=True)]
 
 
-@dataclass
 class Excerpts:
-    """The texts of excerpts, each once, and where their words are."""
+    """The texts of excerpts, each once."""
 
-    texts: list[str] = field(default_factory=list)
-    numbers: dict[str, int] = field(default_factory=dict)
-    words: list[list[tuple[int, int]]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._words: dict[str, tuple[int, list[tuple[int, int]]]] = {}
+        """By excerpt, the number of its text, and where the words of that are."""
 
-    def number_of(self, pair: Pair) -> int | None:
-        """The number of the text of a pair's excerpt; None if the set does not have it."""
-        if pair.excerpt is None:
-            return None
-        group = group_of(pair)
-        if group not in self.numbers:
-            self.numbers[group] = len(self.texts)
-            self.texts.append(pair.excerpt)
-            self.words.append([match.span() for match in re.finditer(r"\S+", pair.excerpt)])
-        return self.numbers[group]
-
-    def span_of(self, number: int, segment: str, position: int) -> tuple[int, int] | None:
-        """The characters of a segment: at its position in words, or else where its text is found; None if nowhere."""
-        wanted, words, text = segment.split(), self.words[number], self.texts[number]
-        here = words[position : position + len(wanted)]
-        if [text[start:end] for start, end in here] == wanted and here:
-            return here[0][0], here[-1][1]
-        start = text.find(segment) if wanted else -1
-        return None if start < 0 else (start, start + len(segment))
+    def evidence(self, pair: Pair) -> list[Evidence]:
+        """The excerpt of a pair with its segments marked: at their places in words, or else where their texts are found."""
+        text, group = pair.excerpt, group_of(pair)
+        if text is None:
+            return []
+        if group not in self._words:
+            self._words[group] = len(self.texts), [match.span() for match in re.finditer(r"\S+", text)]
+            self.texts.append(text)
+        (number, words), marks = self._words[group], []
+        for label, segment in zip("AB", pair.shown, strict=True):
+            earlier, wanted = label == pair.answer, segment.split()
+            position = pair.positions[0 if earlier else 1]
+            here = words[position : position + len(wanted)]
+            if here and [text[first:end] for first, end in here] == wanted:
+                span = here[0][0], here[-1][1]
+            elif wanted and (start := text.find(segment)) >= 0:
+                span = start, start + len(segment)
+            else:
+                continue
+            marks.append(Mark(span, f"{label}, {'first' if earlier else 'second'} in the book"))
+        return [Evidence(f"Excerpt {pair.excerpt_idx} of {pair.title}", number, marks)]
 
 
 def _card(pair: Pair, row: Record, retrieved: Mapping[str, Record], excerpts: Excerpts, swapped: bool) -> QuestionCard:
@@ -158,7 +160,7 @@ def _card(pair: Pair, row: Record, retrieved: Mapping[str, Record], excerpts: Ex
         answer=None if row["outcome"] == "failed" else row["greedy"] or row["predicted"],
         verdict=_verdict(pair, row),
         reason=row["failure"] or "",
-        evidence=list(_evidence(pair, excerpts)),
+        evidence=excerpts.evidence(pair),
         retrieved=_passages(retrieved.get(pair.id)) if retrieved else None,
     )
 
@@ -174,18 +176,6 @@ def _verdict(pair: Pair, row: Record) -> str:
             f"probability of A {cell(row['p_a'])}, of B {cell(row['p_b'])}, of either {cell(row['label_mass'])}"
         )
     return "\n".join(lines)
-
-
-def _evidence(pair: Pair, excerpts: Excerpts) -> Iterable[Evidence]:
-    number = excerpts.number_of(pair)
-    if number is not None:
-        marks = []
-        for label, segment in zip("AB", pair.shown, strict=True):
-            earlier = label == pair.answer
-            span = excerpts.span_of(number, segment, pair.positions[0 if earlier else 1])
-            if span:
-                marks.append(Mark(span, f"{label}, {'first' if earlier else 'second'} in the book"))
-        yield Evidence(f"Excerpt {pair.excerpt_idx} of {pair.title}", number, marks)
 
 
 def _passages(record: Record | None) -> list[str]:

@@ -89,16 +89,10 @@ is none, and written the label that it names. retrieved_both and retrieved_order
 retrieved.
 """
 
-_SAME = """
-    id book_idx excerpt_idx distance distance_bin excerpt_length segment_length seg1_pos seg2_pos answer p_a p_b
-    label_mass retrieved_both retrieved_order failure
-""".split()
-"""The columns that hold what the fields of `ScoredPair` of that name hold."""
-
 
 def record_of(row: ScoredPair) -> dict[str, Any]:
     """The row of questions.parquet about one question, with the fields of `COLUMNS`."""
-    return {name: getattr(row, name) for name in _SAME} | {
+    return {name: getattr(row, name, None) for name in COLUMNS} | {
         "predicted": None if row.failed else row.predicted,
         "outcome": "failed" if row.failed else "right" if row.correct else "wrong",
         "greedy": row.greedy or None,
@@ -133,6 +127,11 @@ def read_questions(folder: Path) -> pd.DataFrame:
 def about_whole_books(questions: pd.DataFrame) -> pd.Series[bool]:
     """Return whether each question is of a config such as `book_s50`, which its id names."""
     return questions["id"].str.contains("-book_s", regex=False)
+
+
+def share(values: pd.Series[Any]) -> float | None:
+    """Return the share of True values, 0 to 1; None without any value."""
+    return int(values.sum()) / len(values) if len(values) else None
 
 
 def _measured(table: pd.DataFrame) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.pairs.bins import WHOLE_BOOK_EDGES
 from epbench.booksort.scores.middle_effect import middle_effect
-from epbench.booksort.scores.run_files import APART, LONG_EXCERPT, about_whole_books
+from epbench.booksort.scores.run_files import APART, LONG_EXCERPT, about_whole_books, share
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.runs.usage import commonest
@@ -82,7 +82,7 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
         in_order = retrieved[retrieved["retrieved_order"].astype(bool)]
         scores["retrieval"] = {
             "n": len(retrieved),
-            "both_found": int(retrieved["retrieved_both"].astype(bool).sum()) / len(retrieved),
+            "both_found": share(retrieved["retrieved_both"].astype(bool)),
             "in_order": len(in_order) / len(retrieved),
             "where_in_order": summary(in_order) if len(in_order) else None,
         }
@@ -99,12 +99,11 @@ def memory_scores(rows: pd.DataFrame, n_verbatim: int) -> dict[str, Any]:
     """
     known = rows[rows["retrieved_both"].notna()]
     found = known["retrieved_both"].astype(bool)
-    n_found, n_in_order = int(found.sum()), int(known["retrieved_order"].astype(bool).sum())
+    parts = {"where_both_found": known[found], "where_not_found": known[~found]}
     return {
         "both_verbatim": n_verbatim / len(known),
-        "order_kept": n_in_order / n_found if n_found else None,
-        "where_both_found": summary(known[found]) if n_found else None,
-        "where_not_found": summary(known[~found]) if n_found < len(known) else None,
+        "order_kept": share(known[found]["retrieved_order"].astype(bool)),
+        **{name: summary(part) if len(part) else None for name, part in parts.items()},
     }
 
 
@@ -177,12 +176,11 @@ def by_distance(rows: pd.DataFrame, parts: int = DISTANCE_QUANTILES) -> list[Sum
     distances = rows["distance"].to_numpy()
     edges = np.unique(np.quantile(distances, np.linspace(0, 1, parts + 1)[1:-1], method="higher"))
     part_of_row = np.searchsorted(edges, distances, side="left")
-    curve = []
-    for part in np.unique(part_of_row):
-        far = distances[part_of_row == part]
-        about = {"from": int(far.min()), "to": int(far.max()), "mean": int(far.sum()) / len(far)}
-        curve.append(about | summary(rows[part_of_row == part]))
-    return curve
+    return [
+        {"from": int(far.min()), "to": int(far.max()), "mean": int(far.sum()) / len(far), **summary(part)}
+        for _, part in rows.groupby(part_of_row)
+        for far in [part["distance"]]
+    ]
 
 
 GROUPINGS: dict[str, Sequence[str]] = {
@@ -222,17 +220,14 @@ def both_orders_scores(rows: pd.DataFrame) -> dict[str, Any]:
     """
     pairs = _pairs_of(rows)
     n, shares = len(pairs), pairs["share"] + pairs["share_again"]
-    always = {
-        label: int(((pairs["predicted"] == label) & (pairs["predicted_again"] == label)).sum()) / n if n else None
-        for label in "AB"
-    }
+    first, again = pairs["predicted"], pairs["predicted_again"]
     return {
-        "consistency": int(pairs["same"].sum()) / n if n else None,
+        "consistency": share(pairs["same"]),
         "n_pairs": n,
         "n_incomplete": rows["pair"].nunique() - n,
-        "always_a": always["A"],
-        "always_b": always["B"],
-        "pair_accuracy": int((shares > 1).sum()) / n if n and shares.notna().all() else None,
+        "always_a": share((first == "A") & (again == "A")),
+        "always_b": share((first == "B") & (again == "B")),
+        "pair_accuracy": share(shares > 1) if shares.notna().all() else None,
     }
 
 
@@ -263,14 +258,13 @@ def label_scores(answered: pd.DataFrame) -> dict[str, Any]:
         probabilities are known. low_mass: the share of these below `LOW_MASS`. Both are None if no probabilities are
         known. Endpoints list only their most probable tokens, so their label mass is a lower bound.
     """
-    n = len(answered)
-    masses = [float(mass) for mass in answered["label_mass"].dropna()]
+    masses = answered["label_mass"].dropna().astype("float64")
     return {
-        "greedy_accuracy": int((answered["written"] == answered["answer"]).sum()) / n if n else None,
-        "greedy_invalid": int((answered["written"] == "X").sum()) / n if n else None,
-        "label_mass": sum(masses) / len(masses) if masses else None,
+        "greedy_accuracy": share(answered["written"] == answered["answer"]),
+        "greedy_invalid": share(answered["written"] == "X"),
+        "label_mass": sum(masses.tolist()) / len(masses) if len(masses) else None,
         "n_label_mass": len(masses),
-        "low_mass": sum(mass < LOW_MASS for mass in masses) / len(masses) if masses else None,
+        "low_mass": share(masses < LOW_MASS),
     }
 
 

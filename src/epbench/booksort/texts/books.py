@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -107,37 +107,51 @@ def books_from(folder: Path, progress: Progress = iter) -> list[Book]:
         BadInput: The folder or its texts do not exist, one of the nine books is missing or changed, or a text has another
             encoding, has no sentences, or is there twice.
     """
-    if not folder.is_dir():
-        raise BadInput(f"{folder}: expected a folder of .txt files, but there is no such folder")
-    files = sorted((path for path in folder.glob("*.txt") if path.is_file()), key=lambda path: path.name)
-    if not files:
-        raise BadInput(f"{folder}: expected the texts of the books, got no .txt files")
-    nine = published_books()
-    ids = {path: int(named[1]) for path in files if (named := re.fullmatch(r"(?:pg)?(\d+)(?:-0)?", path.stem))}
-    if len(ids) == len(files) and set(ids.values()) <= set(nine):
-        return _all_nine(folder, ids, progress)
+    files = text_files(folder, "the texts of the books, got no .txt files")
+    if published := all_published(files):
+        return _all_nine(folder, published, progress)
     books: list[Book] = []
-    for path in progress(files):
+    for path in progress(list(files)):
         raw = read_text(path)
         book = _book(path, raw, len(books), gutenberg_title(raw) or path.stem, Rules(), None)
-        twin = next((files[other.index].name for other in books if other.sha256 == book.sha256), None)
+        twin = next((Path(other.file).name for other in books if other.sha256 == book.sha256), None)
         if twin:
             raise BadInput(f"{path}: expected each text once, got the same text as {twin}")
         books.append(book)
     return books
 
 
-def _all_nine(folder: Path, ids: dict[Path, int], progress: Progress) -> list[Book]:
-    nine = published_books()
-    for id_, book in nine.items():
-        files = [path.name for path, named in ids.items() if named == id_]
-        if len(files) != 1:
-            names = " and ".join(files) or f"no {id_}-0.txt"
+def text_files(folder: Path, wanted: str) -> dict[Path, Published | None]:
+    """Return the `.txt` files of a folder in name order, each with the published book that it is named like, if it is one.
+
+    BadInput if there is no such folder, or no such file; the message says what was `wanted`.
+    """
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: expected a folder of .txt files, but there is no such folder")
+    files = sorted((path for path in folder.glob("*.txt") if path.is_file()), key=lambda path: path.name)
+    if not files:
+        raise BadInput(f"{folder}: expected {wanted}")
+    named = {path: re.fullmatch(r"(?:pg)?(\d+)(?:-0)?", path.stem) for path in files}
+    return {path: published_books().get(int(match[1])) if match else None for path, match in named.items()}
+
+
+def all_published(files: Mapping[Path, Published | None]) -> list[tuple[Path, Published]]:
+    """Return the files and their books in the order of the books, if all are published ones, else nothing."""
+    found = [(path, book) for path, book in files.items() if book]
+    return sorted(found, key=lambda item: item[1].id) if len(found) == len(files) else []
+
+
+def _all_nine(folder: Path, files: Sequence[tuple[Path, Published]], progress: Progress) -> list[Book]:
+    for id_, book in published_books().items():
+        found = [path.name for path, named in files if named.id == id_]
+        if len(found) != 1:
+            names = " and ".join(found) or f"no {id_}-0.txt"
             raise BadInput(
                 f"{folder}: expected each of the nine books once, got {names} for {book.title!r} (for a set of your own, "
                 "give the files names that are not their numbers)"
             )
-    return [_published(path, nine[ids[path]]) for path in progress(sorted(ids, key=ids.__getitem__))]
+    books = dict(files)
+    return [_published(path, books[path]) for path in progress(list(books))]
 
 
 def _published(path: Path, book: Published) -> Book:

@@ -98,15 +98,11 @@ def clean(raw: str, rules: Rules, where: str) -> Cleaned:
     paragraphs: list[str] = []
     headings = re.compile("|".join(f"(?:{pattern})" for pattern in rules.headings))
     labels = re.compile("|".join(rules.labels) or r"(?!)")
+    kinds = {"scene break": _BREAK.fullmatch, "footnote": _FOOTNOTE.match}
+    kinds |= {"heading": headings.fullmatch, "illustration": labels.fullmatch}
     for block in _blocks(text):
-        if _BREAK.fullmatch(block):
-            removed.append(Removed("scene break", block))
-        elif _FOOTNOTE.match(block):
-            removed.append(Removed("footnote", block))
-        elif headings.fullmatch(block):
-            removed.append(Removed("heading", block))
-        elif labels.fullmatch(block):
-            removed.append(Removed("illustration", block))
+        if kind := next((kind for kind, is_one in kinds.items() if is_one(block)), None):
+            removed.append(Removed(kind, block))
         elif paragraph := _plain(block, removed):
             if paragraphs and _continues(paragraphs[-1], paragraph, page_breaks=rules.page_breaks):
                 paragraphs[-1] += f" {paragraph}"

@@ -45,17 +45,13 @@ def _starts_in(words: Sequence[str]) -> list[int]:
     ended = True  # whether the previous sentence has ended
     for i, word in enumerate(words):
         if ended and any(map(str.isalnum, word)):
-            if _can_begin(word):
+            if not word.lstrip(_OPENING + _ENDS)[:1].islower():
                 starts.append(i)
             ended = False
         core = word.rstrip(_CLOSING)
         if core and core[-1] in _ENDS and not (core[-1] == "." and _shortened(core, words, i, starts[-1:] == [i])):
             ended = not _speaker_follows(core, word, words, i)
     return starts
-
-
-def _can_begin(word: str) -> bool:
-    return not word.lstrip(_OPENING + _ENDS)[:1].islower()
 
 
 def _shortened(core: str, words: Sequence[str], i: int, begins: bool) -> bool:

@@ -6,8 +6,10 @@ import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from pathlib import Path
 
 from epbench.errors import BadInput
+from epbench.files.text import read_text
 
 _log = logging.getLogger(__name__)
 
@@ -56,3 +58,11 @@ def chunk_texts(paragraphs: Sequence[str], starts: Sequence[int], n_words: int =
         parts = pairwise([chunk.start, *inner, chunk.stop])
         texts.append("\n\n".join(" ".join(words[first:end]) for first, end in parts if first < end))
     return texts
+
+
+def paragraphs_of(path: Path) -> list[str]:
+    """Return the paragraphs of a text that is never trained, with single blanks between words; BadInput without words."""
+    paragraphs = [" ".join(part.split()) for part in read_text(path).split("\n\n") if part.strip()]
+    if not paragraphs:
+        raise BadInput(f"{path}: expected a text, found no words")
+    return paragraphs

@@ -11,7 +11,7 @@ import hashlib
 import heapq
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -52,15 +52,8 @@ class Example(NamedTuple):
     messages: list[Message]
 
 
-class Source(NamedTuple):
-    """The files of a source, and its revision on the Hub; empty for what lies here."""
-
-    files: Sequence[Path]
-    revision: str
-
-
-def find_source(source: str) -> Source:
-    """Find the files with the rows of a source.
+def find_source(source: str) -> tuple[list[Path], str]:
+    """Find the files with the rows of a source, and its revision on the Hub, which is empty for what lies here.
 
     That is a file of JSON Lines, Parquet, or JSON with one array; a folder with such files; or the name of a dataset on
     the Hub, whose files are downloaded unless they are in the Hub's cache. Of a folder or dataset, all Parquet files are
@@ -72,7 +65,7 @@ def find_source(source: str) -> Source:
     """
     path, revision = Path(source).expanduser(), ""
     if not path.is_dir() and path.suffix.lower() in SUFFIXES:
-        return Source([path], "")
+        return [path], ""
     if path.is_file():
         raise BadInput(f"{source}: expected a file of examples (*{', *'.join(SUFFIXES)}), found another kind of file")
     if not path.is_dir():
@@ -85,7 +78,7 @@ def find_source(source: str) -> Source:
         ]
         if files:
             train = [file for file in files if any(part.startswith("train") for part in parts[file])]
-            return Source(train or files, revision)
+            return train or files, revision
     raise BadInput(f"{source}: expected files of examples (*{', *'.join(SUFFIXES)}), found none")
 
 
@@ -169,8 +162,6 @@ def _from_hub(name: str) -> Path:
 LEFT_OUT = ("experience", "stylized response", "joke", "trivia", "roleplay", "riddle", "greeting")
 """The categories of OpenHermes-2.5 that are left out, as in the paper."""
 
-_MADE = "made by rules"
-
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
@@ -182,7 +173,7 @@ class Instructions:
 
 
 def load_instructions(
-    source: str,
+    source: str | None,
     n: int = 3500,
     *,
     seed: int,
@@ -192,6 +183,8 @@ def load_instructions(
     progress: Progress = no_progress,
 ) -> Instructions:
     """Choose `n` examples of a source to train on, and others to hold out; see `find_source` and `examples_of`.
+
+    Without a source, as many as are needed are made by rules (`toy_instructions`), for runs that download nothing.
 
     Rows of the categories in `LEFT_OUT` (in any case, with `_` as a blank) and rows without an answer are left out. Each
     of the others has a number: the SHA-256 of the JSON text of `[seed, messages]`, a list of objects with `role` and
@@ -206,19 +199,37 @@ def load_instructions(
     Raises:
         BadInput: The source cannot be had or read, a row is not an example, or there are fewer than `n + n_held_out`.
     """
-    files, revision = find_source(source)
+    wanted = n + n_held_out
+    held = (
+        2 * wanted
+    )  # only some more than are wanted are held, and the source is read again if too many are passed over
+    made, files, revision = list[Example](), list[Path](), ""
+    if source is None:
+        made, progress = [Example("", messages) for messages in toy_instructions(wanted, seed)], no_progress
+        source = "made by rules"
+    else:
+        files, revision = find_source(source)
     facts: dict[str, Any] = {"source": source} | ({"revision": revision} if revision else {})
-    return _choose(facts, lambda: examples_of(files, progress), n, seed, tokens, learn, n_held_out, progress)
-
-
-def made_instructions(n: int, *, seed: int, tokens: SampleTokens, learn: Learn, n_held_out: int) -> Instructions:
-    """Make examples by rules (`toy_instructions`), for runs that download nothing; see `load_instructions`.
-
-    Raises:
-        BadInput: Examples are longer than `tokens.max_length`, or cannot be written with the chat template.
-    """
-    examples = [Example("", messages) for messages in toy_instructions(n + n_held_out, seed)]
-    return _choose({"source": _MADE}, lambda: examples, n, seed, tokens, learn, n_held_out, no_progress)
+    while True:
+        counts = _Counts()
+        examples = _numbered(made or examples_of(files, progress), seed, counts)
+        first = heapq.nsmallest(held, examples, key=itemgetter(0))
+        samples = _samples(first, wanted, tokens, learn, counts, progress)
+        if len(samples) == wanted:
+            break
+        if len(first) < held:
+            counted = ", ".join(f"{name} {value}" for name, value in counts.facts().items())
+            why = f"; {counts.reason}" if counts.reason else ""
+            if counts.too_long:
+                why = f"; an example may have {tokens.max_length:,} tokens{why}"
+            raise BadInput(
+                f"instructions {source!r}: expected {n:,} examples and {n_held_out:,} to hold out, found "
+                f"{len(samples):,} in all ({counted}{why})"
+            )
+        held *= 4
+    facts |= {"n": n, "held_out": n_held_out, "seed": seed} | counts.facts()
+    facts["fingerprint"] = fingerprint_of([sample.id for sample in samples])
+    return Instructions(samples[:n], samples[n:], facts)
 
 
 @dataclass
@@ -236,40 +247,6 @@ class _Counts:
     def facts(self) -> dict[str, Any]:
         counts = {name: value for name, value in vars(self).items() if name != "reason"}
         return counts | {"categories_left_out": dict(sorted(self.categories_left_out.items()))}
-
-
-def _choose(
-    facts: dict[str, Any],
-    examples: Callable[[], Iterable[Example]],
-    n: int,
-    seed: int,
-    tokens: SampleTokens,
-    learn: Learn,
-    n_held_out: int,
-    progress: Progress,
-) -> Instructions:
-    """Choose examples; only some more than are wanted are held, and the source is read again if too many are passed over."""
-    wanted = n + n_held_out
-    held = 2 * wanted
-    while True:
-        counts = _Counts()
-        first = heapq.nsmallest(held, _numbered(examples(), seed, counts), key=itemgetter(0))
-        samples = _samples(first, wanted, tokens, learn, counts, progress)
-        if len(samples) == wanted:
-            break
-        if len(first) < held:
-            counted = ", ".join(f"{name} {value}" for name, value in counts.facts().items())
-            why = f"; {counts.reason}" if counts.reason else ""
-            if counts.too_long:
-                why = f"; an example may have {tokens.max_length:,} tokens{why}"
-            raise BadInput(
-                f"instructions {facts['source']!r}: expected {n:,} examples and {n_held_out:,} to hold out, found "
-                f"{len(samples):,} in all ({counted}{why})"
-            )
-        held *= 4
-    facts |= {"n": n, "held_out": n_held_out, "seed": seed} | counts.facts()
-    facts["fingerprint"] = fingerprint_of([sample.id for sample in samples])
-    return Instructions(samples[:n], samples[n:], facts)
 
 
 def _numbered(examples: Iterable[Example], seed: int, counts: _Counts) -> Iterator[tuple[bytes, list[Message]]]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from epbench.errors import BadInput
 from epbench.files.text import shown
@@ -29,18 +29,6 @@ Span = tuple[int, int]
 """The index of a first character, and the index after the last one."""
 
 _PLACE = re.compile("\ue000(\\d+)\ue001")  # stands for a message; a template treats it like any other word
-
-
-def check_turns(messages: Sequence[Message]) -> None:
-    """Check that a conversation begins with the user, perhaps after the system, and ends with an answer; none may be blank."""
-    roles = [message["role"] for message in messages]
-    turns = roles[roles[:1] == ["system"] :]
-    if not set(turns) <= {"user", "assistant"} or turns[:1] != ["user"] or turns[-1] != "assistant":
-        listed = ", ".join(roles[:8]) or "nothing"
-        raise BadInput(f"expected the roles user, assistant, …, assistant, perhaps after system, found {listed}")
-    for number, message in enumerate(messages):
-        if message["role"] == "assistant" and not message["content"].strip():
-            raise BadInput(f"message {number}: expected an answer, found {shown(message['content'])}")
 
 
 def written_turns(prompts: PromptTokens, messages: Sequence[Message]) -> tuple[str, list[Span]]:
@@ -110,17 +98,6 @@ def tokenised(tokenizer: Any, text: str) -> Tokens:
     return Tokens(text, list(encoded["input_ids"]), starts, ends, tokenizer.added_tokens_decoder)
 
 
-def marks_of(tokenizer: Any, written: Iterable[int]) -> re.Pattern[str]:
-    """Return a pattern of the marks that a tokenizer reads as one token each, wherever they stand.
-
-    `written` are the ids of a conversation: some templates write marks that the tokenizer does not call special.
-    """
-    added, ids = tokenizer.added_tokens_decoder, set(written)
-    marks = {token.content for id_, token in added.items() if token.special or id_ in ids}
-    longest_first = sorted(filter(str.strip, marks), key=lambda mark: (-len(mark), mark))
-    return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
-
-
 def check_spelling(marks: re.Pattern[str], messages: Sequence[Message]) -> None:
     """Refuse a message that spells a mark: as a token it would end the turn or the text, whatever was meant by it."""
     for number, message in enumerate(messages):
@@ -170,14 +147,11 @@ class SampleTokens:
         messages = [{"role": "system", "content": system}] if system else []
         messages.append({"role": "user", "content": user})
         with _naming(id):
-            check_spelling(self._marks, messages)
-            written, spans = written_turns(self.prompts, messages)
+            tokens, spans, ids, last = self._written(messages)
             passage = whole(text).strip()
-            at = written.rfind(passage, *spans[-1])
+            at = tokens.text.rfind(passage, *spans[-1])
             if at < 0 or not passage:
                 raise BadInput(f"expected the text as a part of the user message, found {shown(text)}")
-            tokens = tokenised(self.tokenizer, written)
-            ids, last = self._ended(tokens)
             learned = {*tokens.within((at, at + len(passage))), last}
             sample = _sample(id, kind, self.prompts.begin, ids, learned if learn == "text" else range(len(ids)))
             self._check_length(sample)
@@ -193,11 +167,17 @@ class SampleTokens:
                 or changes a message, or no token ends a text.
         """
         with _naming(id):
-            check_turns(messages)
-            check_spelling(self._marks, messages)
-            written, spans = written_turns(self.prompts, messages)
-            tokens = tokenised(self.tokenizer, written)
-            ids, last = self._ended(tokens)
+            roles = [message["role"] for message in messages]
+            turns = roles[roles[:1] == ["system"] :]
+            if not set(turns) <= {"user", "assistant"} or turns[:1] != ["user"] or turns[-1] != "assistant":
+                listed = ", ".join(roles[:8]) or "nothing"
+                raise BadInput(
+                    f"expected the roles user, assistant, …, assistant, perhaps after system, found {listed}"
+                )
+            for number, message in enumerate(messages):
+                if message["role"] == "assistant" and not message["content"].strip():
+                    raise BadInput(f"message {number}: expected an answer, found {shown(message['content'])}")
+            tokens, spans, ids, last = self._written(messages)
         learned: set[int] = set()
         for message, span in zip(messages, spans, strict=True):
             if message["role"] == "assistant":
@@ -250,12 +230,15 @@ class SampleTokens:
                 "or allow longer samples if the model's window is larger"
             )
 
-    def _ended(self, tokens: Tokens) -> tuple[list[int], int]:
-        """Return the ids with a token that ends the text, and its position; white space may follow it."""
+    def _written(self, messages: Sequence[Message]) -> tuple[Tokens, list[Span], list[int], int]:
+        """The tokens of a conversation, where its messages are; and its ids up to an end, and the position of that."""
+        check_spelling(self._marks, messages)
+        written, spans = written_turns(self.prompts, messages)
+        tokens = tokenised(self.tokenizer, written)
         last = tokens.last()
         if last is not None and tokens.ids[last] in (self.tokenizer.eos_token_id, self._turn.end_id):
-            return tokens.ids, last
-        return [*tokens.ids, self._eos], len(tokens.ids)
+            return tokens, spans, tokens.ids, last  # white space may follow it
+        return tokens, spans, [*tokens.ids, self._eos], len(tokens.ids)
 
     @cached_property
     def _eos(self) -> int:
@@ -265,7 +248,11 @@ class SampleTokens:
 
     @cached_property
     def _marks(self) -> re.Pattern[str]:
-        return marks_of(self.tokenizer, tokenised(self.tokenizer, self._example[0]).ids)
+        """The marks that are read as one token each; some templates write those that the tokenizer does not call special."""
+        added, ids = self.tokenizer.added_tokens_decoder, set(tokenised(self.tokenizer, self._example[0]).ids)
+        marks = {token.content for id_, token in added.items() if token.special or id_ in ids}
+        longest_first = sorted(filter(str.strip, marks), key=lambda mark: (-len(mark), mark))
+        return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
 
     @cached_property
     def _example(self) -> tuple[str, list[Span]]:
@@ -293,8 +280,7 @@ def load_sample_tokens(base: str, max_length: int) -> SampleTokens:
     return SampleTokens(tokenizer, min(max_length, read_window(base, tokenizer) or max_length))
 
 
-@dataclass(frozen=True)
-class _Turn:
+class _Turn(NamedTuple):
     """What stands before the last answer of a conversation and behind it, up to the token that ends it, and its id."""
 
     lead: str

@@ -30,13 +30,17 @@ STAND_INS = {
 }
 
 
+def stand_in(path, lines):
+    path.write_text(f"#!/bin/bash\n{lines}\n")
+    path.chmod(0o755)
+
+
 @pytest.fixture
 def slurm(tmp_path):
     """The variables of a job of two nodes, and of a machine on which Slurm's commands exist."""
     (tmp_path / "stand-ins").mkdir()
     for name, lines in STAND_INS.items():
-        (tmp_path / "stand-ins" / name).write_text(f"#!/bin/bash\n{lines}\n")
-        (tmp_path / "stand-ins" / name).chmod(0o755)
+        stand_in(tmp_path / "stand-ins" / name, lines)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -69,12 +73,12 @@ def test_the_slurm_script_answers_on_two_nodes_and_leaves_nothing_behind(slurm, 
         port.connect(("127.0.0.1", int(slurm["RAY_PORT"])))
 
 
-@pytest.mark.slow
 def test_the_exit_status_of_a_job_is_that_of_its_run(slurm, tmp_path):
-    done = submitted(
-        "slurm.sbatch", slurm, *SORT, "--dataset", tmp_path / "none", "--model", "oracle", "--out", tmp_path / "r"
-    )
-    assert done.returncode == 2 and "error: " in done.stderr
+    for name, lines in {"ray": "exit 0", "python": "exit 0", "epbench": "echo error: no >&2; exit 2"}.items():
+        stand_in(tmp_path / "stand-ins" / name, lines)
+    done = submitted("slurm.sbatch", slurm | {"EPBENCH_BIN": str(tmp_path / "stand-ins")}, *SORT)
+    assert (done.returncode, done.stderr) == (2, "error: no\n")
+    assert not list((tmp_path / "home/.ray").iterdir()), "the token of the job is still there"
 
 
 @pytest.mark.slow

@@ -433,7 +433,10 @@ def test_one_command_converts_all_books_of_an_archive(script, released, tmp_path
     "name",
     [
         "short",
-        *(pytest.param(n, marks=pytest.mark.slow) for n in ("news-long", "scifi-short", "long-ordered", "long-l4")),
+        *(
+            pytest.param(name, marks=[pytest.mark.slow, pytest.mark.nightly])
+            for name in ("news-long", "scifi-short", "long-ordered", "long-l4")
+        ),
     ],
 )
 def test_the_committed_cards_are_those_of_the_builder(script, tmp_path, name):

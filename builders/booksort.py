@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     texts: Path | None = argument("folder of the nine books, or of your own texts", metavar="DIR")
     template_books: int | None = argument("N books by the template writer, without a network", metavar="N")
     excerpt_words: list[int] | None = argument("words per excerpt (default: 250 1000 2500 10000 20000)", metavar="N")

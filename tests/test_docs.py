@@ -104,7 +104,9 @@ def test_our_commands_name_flags_that_exist(monkeypatch):
         kind = words[:2] if words[0] in ("build", "eval", "export") else words[:1]
         if kind not in helps and kind != ("path",):
             path = scripts[kind[:1] if kind[0] == "export" else kind]
-            helps[kind] = script(str(path), *(kind[1:] if kind[0] == "export" else ()), "--help").stdout
+            helps[kind] = script(
+                str(path.relative_to(ROOT)), *(kind[1:] if kind[0] == "export" else ()), "--help"
+            ).stdout
         flags = {word.split("=")[0] for word in words if word.startswith("--")}
         unknown[str(command)] = flags - set(re.findall(r"--[a-z][a-z-]*", helps.get(kind, "")))
     assert not any(unknown.values()), {name: flags for name, flags in unknown.items() if flags}

@@ -19,6 +19,7 @@ from epbench.hub.dataset_folder import CANARY
 from epbench.metric_folders import metric_names, metrics_root
 from tests.conftest import NINE_TEXTS
 from tests.hub.test_dataset_folder import CONFIGS
+from tests.scripts.in_process import ran
 
 ROOT = Path(__file__).parents[2]
 CARDS = sorted((ROOT / "dataset_cards").glob("*/README.md"))
@@ -100,23 +101,22 @@ def test_the_text_is_well_formed_markdown_with_paper_and_canary(card: Path):
 
 
 @pytest.mark.slow
-def test_the_cards_are_those_that_the_code_writes(script, tmp_path):
+def test_the_cards_are_those_that_the_code_writes(tmp_path):
     texts = NINE_TEXTS.get(
         "gutenberg"
     )  # what Book-SORT's card says of made-up texts is compared by tests of its builder
-    done = script("builders/cards.py", *(["--texts", texts] if texts else []), "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
+    ran("builders/cards.py", *(["--texts", texts] if texts else []), "--out", tmp_path)
     written = {path.parent.name: without_bytes(path) for path in tmp_path.glob("*/README.md")}
     kept = {name_of(card): without_bytes(card) for card in MADE if texts or name_of(card) != "booksort"}
     assert written == kept, "run `make cards`, with TEXTS=DIR for the card of Book-SORT"
 
 
 @pytest.fixture(scope="module", params=["short", "memfail"])
-def built(request: pytest.FixtureRequest, script, short_book, tmp_path_factory) -> Path:
+def built(request: pytest.FixtureRequest, short_book, tmp_path_factory) -> Path:
     if request.param == "short":
         return short_book
     out = tmp_path_factory.mktemp("built")
-    assert script("builders/memfail.py", "--out", out).returncode == 0
+    ran("builders/memfail.py", "--out", out)
     return out / "memfail"
 
 

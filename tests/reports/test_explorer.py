@@ -242,7 +242,7 @@ def test_what_a_screen_reader_is_told(opened):
     assert focus == "solid"
 
 
-@pytest.mark.parametrize("n", [4_000, pytest.param(35_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [4_000, pytest.param(35_000, marks=[pytest.mark.slow, pytest.mark.nightly])])
 def test_many_questions(browser, tmp_path, n):
     path = tmp_path / "many.html"
     path.write_text(page("many", explorer_html(cards(n), TEXTS)), "utf-8")

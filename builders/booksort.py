@@ -81,10 +81,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     # 3. The folder, written as a whole, with a card and the hashes of everything.
     card = booksort_card(made_by(args, books, recipe), books, recipe, configs)
-    more = {
-        "manifest.json": manifest(books, recipe, configs),
-        BENCHMARK_FILE: benchmark_yaml(configs),
-    }
+    more = {"manifest.json": manifest(books, recipe, configs), BENCHMARK_FILE: benchmark_yaml(configs)}
     write_dataset(folder, configs, card.reworded(command.translated), more)
     show(configs, len(books), folder)
 

@@ -106,7 +106,7 @@ import json, multiprocessing, os, sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from epbench import command
-from epbench.errors import BadInput, RunFailed
+from epbench.errors import BadInput
 from epbench.starting import command_line
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def main(argv=None):
         assert os.getpid() not in [pid for _, pid in found]
         print(json.dumps([[number.value for number, _ in found], command_line.words()]))
     elif word != "ok":
-        raise {"bad": BadInput, "failed": RunFailed, "stopped": KeyboardInterrupt, "bug": ZeroDivisionError}[word]("x")
+        raise {"bad": BadInput, "bug": ZeroDivisionError}[word]("x")
 
 if __name__ == "__main__":
     command.run(main)
@@ -158,7 +158,7 @@ def test_functions_of_a_script_can_be_sent_to_processes_that_are_spawned(start):
     assert json.loads(done.stdout) == [[4, 9], ["epbench", "probe", "pool"]]
 
 
-@pytest.mark.parametrize(("word", "status"), [("ok", 0), ("bad", 2), ("failed", 1), ("stopped", 130), ("bug", 1)])
+@pytest.mark.parametrize(("word", "status"), [("ok", 0), ("bad", 2), ("bug", 1)])
 def test_the_exit_status_is_that_of_the_script(start, word, status):
     done = start(word)
     assert done.returncode == status

@@ -64,8 +64,7 @@ def wheel(tmp_path_factory):
 
 
 @pytest.fixture(
-    scope="module",
-    params=[OURS, *(pytest.param(name, marks=pytest.mark.nightly) for name in VERSIONS if name != OURS)],
+    scope="module", params=[OURS, *(pytest.param(name, marks=pytest.mark.nightly) for name in VERSIONS if name != OURS)]
 )
 def installed(request, wheel, tmp_path_factory):
     """Run a command of the installed package in an empty folder: `installed("epbench", "--version")`."""

@@ -9,7 +9,6 @@ import pytest
 from epbench.arguments import options
 from epbench.arguments.declaring import argument, included, parse, parse_given, parse_subcommand, parser_of
 from epbench.errors import BadInput
-from epbench.starting import scripts
 from tests.scripts.in_process import script
 
 
@@ -168,14 +167,6 @@ def test_help_is_shown_before_anything_is_missing(words, capsys):
         read(*words)
     assert not left.value.code
     assert "--out OUT" in capsys.readouterr().out.partition("\n\n")[0]
-
-
-def test_the_help_from_a_wheel_names_scripts_where_they_lie(monkeypatch, capsys):
-    monkeypatch.setattr(scripts, "_IN_WHEEL", scripts.scripts_root())
-    with pytest.raises(SystemExit):
-        parse(Training, "accelerate launch finetune/sort_lm.py\n\nThen eval_scripts/merge.py", ["--help"])
-    shown = capsys.readouterr().out
-    assert 'accelerate launch "$(epbench path finetune/sort_lm.py)"\n' in shown and "Then epbench merge" in shown
 
 
 @pytest.mark.parametrize("name", ["sort_lm", "tulving_qa"])

@@ -1,5 +1,4 @@
 import random
-import weakref
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,7 +8,7 @@ from datasets import Features, Value, load_dataset
 
 from epbench import BadInput
 from epbench.hub.card import CANARY, card, default_config
-from epbench.hub.dataset_folder import Column, Config, parquet_files, write_dataset, write_tables
+from epbench.hub.dataset_folder import Config, parquet_files, write_dataset, write_tables
 from epbench.hub.install import install_dataset, install_metric
 from epbench.hub.rows import stored_rows
 
@@ -128,21 +127,6 @@ def test_a_whole_book_in_one_row_has_no_statistics(tmp_path):
         write_dataset(tmp_path / "set", [Config("books", "test", features, {"text": rows})], "card")
         assert pq.ParquetFile(file).metadata.row_group(0).column(0).is_stats_set == (len(rows) > 1)
         assert pq.read_table(file).column("text").to_pylist() == rows
-
-
-def test_values_that_are_computed_for_a_block_are_let_go_when_it_is_in_arrow():
-    class Text(str):
-        pass
-
-    alive = weakref.WeakSet()
-
-    def text(row):
-        alive.add(made := Text(row))
-        return made
-
-    features = Features({"text": Value("string")})
-    tables = Config("all", "test", features, {"text": Column(["a", "b"], text)}).tables()
-    assert next(tables).num_rows == 2 and not alive
 
 
 def test_a_dictionary_is_written_as_it_is_and_read_as_texts(tmp_path):

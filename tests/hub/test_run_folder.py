@@ -10,7 +10,7 @@ import yaml
 
 from epbench.errors import BadInput
 from epbench.hub.run_folder import run_name, write_run_folder
-from tests.hub.conftest import PUBLISH, Python
+from tests.hub.conftest import Python
 from tests.hub.hub_double import HubDouble
 from tests.scripts.in_process import ran
 
@@ -57,9 +57,9 @@ def test_a_run_that_has_not_ended_and_one_on_rows_of_others_are_refused(run, tmp
 
 
 @pytest.mark.slow
-def test_what_was_published_can_be_loaded_and_verified(run, tmp_path, hub: HubDouble, python: Python):
+def test_what_was_published_can_be_loaded_and_verified(run, tmp_path, hub: HubDouble, python: Python, upload: Python):
     for said in ("uploaded", "unchanged"):
-        done = python(PUBLISH, run, "--to", "hub", "--namespace", "lab")
+        done = upload(run)
         assert done.returncode == 0 and said in done.stdout, done.stderr
     name = run_name(run)
     loaded = python("-c", LOAD.format(name=name))

@@ -29,9 +29,9 @@ def confuses_persons(row, draws):
     return "- Somebody Else" if confused else plain(row, draws)
 
 
-def confuses_the_last_third(row, draws, share=0.3):
+def confuses_the_last_third(row, draws):
     late = row["n_chapters"] == 1 and row["chapters"][0] > N_CHAPTERS * 2 / 3
-    return "- Somebody Else" if late and random.Random(f"late {row['id']}").random() < share else plain(row, draws)
+    return "- Somebody Else" if late and random.Random(f"late {row['id']}").random() < 0.3 else plain(row, draws)
 
 
 def backwards(row, draws):
@@ -77,13 +77,6 @@ def test_a_planted_weakness_moves_its_dimension_and_no_other(short_book, base, t
     for name, estimate in after.items():
         if name != moved:
             assert before[name].low - 1e-9 <= estimate.mean <= before[name].high + 1e-9, name
-
-
-def test_a_reader_without_the_last_third_has_no_late_events_and_keeps_the_others(short_book, base, tmp_path):
-    """It loses some of every other recall too, as all of it reads the same book, but of none as much."""
-    after = scores(short_book, tmp_path / "weak", lambda row, draws: confuses_the_last_third(row, draws, share=1.0))
-    assert after.pop("late events").mean == 0
-    assert all(estimate.mean > 0.55 * base[name].mean for name, estimate in after.items())
 
 
 def test_always_abstaining_and_never_abstaining_are_at_the_floor(short_book, tmp_path):

@@ -3,7 +3,8 @@
 # `make real MODEL=qwen2.5-coder-1.5b` asks a larger one less; `epbench models` lists them.
 # test: the tests that take seconds, with everything that they use. Both share one environment, .venv.
 # test-slow: the tests that take longer than a second or two each, in the same environment, with the two real models.
-# test-nightly: those that repeat a promise of the others with more seeds, rows or processes, or on all pages of the docs.
+# test-nightly: those that repeat a promise of the others with more seeds, rows, processes or versions of Python, or on all pages
+# of the docs.
 # `make test-vllm NIGHTLY=1` has those of its own.
 # test-newest: the fast tests with the newest version of every library, in an environment of its own, .venv-newest.
 # test-systems: memory systems that people install, each in its own environment in the user's cache, with scripted replies.

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     texts: Path | None = argument("folder of the nine books, or of your own texts", metavar="DIR")
     template_books: int | None = argument("N books by the template writer, without a network", metavar="N")
     excerpt_words: list[int] | None = argument("words per excerpt (default: 250 1000 2500 10000 20000)", metavar="N")
@@ -83,10 +81,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     # 3. The folder, written as a whole, with a card and the hashes of everything.
     card = booksort_card(made_by(args, books, recipe), books, recipe, configs)
-    more = {
-        "manifest.json": manifest(books, recipe, configs),
-        BENCHMARK_FILE: benchmark_yaml(configs),
-    }
+    more = {"manifest.json": manifest(books, recipe, configs), BENCHMARK_FILE: benchmark_yaml(configs)}
     write_dataset(folder, configs, card.reworded(command.translated), more)
     show(configs, len(books), folder)
 

@@ -34,8 +34,6 @@ MEMFAIL_ROWS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     out: Path = argument("folder of the cards (dataset_cards)", default=Path("dataset_cards"))
     texts: Path | None = argument("folder with the nine books of Book-SORT", metavar="DIR")
 

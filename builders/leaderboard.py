@@ -35,8 +35,6 @@ that they published. Rows are ranked among those that answered the same question
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     results: Path = argument("folder of measured rows (results)", default=Path("results"))
     out: Path = argument("the page (docs/leaderboard.md)", default=Path("docs/leaderboard.md"))
 

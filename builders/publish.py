@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     datasets: list[Path] = argument("dataset folders, as the builders write them, or runs", default=[], positional=True)
     metrics: bool = argument("all metrics too")
     to: Literal["cache", "hub"] = argument("this machine's caches, or the Hub")

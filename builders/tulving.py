@@ -79,8 +79,6 @@ DEFAULT_WRITER = "template"
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     book: str = argument("short (20 events), long (200) or very-long (2000); all, with --released")
     universe: str = argument(
         "default (New York), family, news, scifi, software, ward, or a folder of yours",

@@ -29,8 +29,6 @@ from epbench.arguments.declaring import argument, count, included, parse
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     source: str = argument(f"model that proposes the universe: {options.MODELS}", metavar="MODEL")
     theme: str = argument("what it is about, in one line")
     name: str = argument("name of its folder, and of the datasets that are made of it")

@@ -71,8 +71,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     datasets: list[str] = argument(
         "epbench/booksort, memari/booksort, or a folder of either; may be several",
         flags=["--dataset"],

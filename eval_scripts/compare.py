@@ -66,10 +66,8 @@ class Arguments:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    _compare(parse(Arguments, __doc__, argv))
+    args = parse(Arguments, __doc__, argv)
 
-
-def _compare(args: Arguments) -> None:
     from epbench.errors import BadInput
     from epbench.runs.benchmark import benchmark_named
     from epbench.runs.several import by_benchmark, change_notes, measured_runs, names_of

@@ -30,8 +30,6 @@ Row = tuple[str, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     model: str | None = argument(f"{options.MODELS}; it is asked seven short questions")
     backend: options.Backend = included("how the model is reached")
 

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     benchmark: Literal["tulving", "memfail"] = argument("what the judge will judge (tulving)", default="tulving")
     judge: str = argument(f"{options.TULVING_JUDGES}, {options.MODELS}")
     out: Path = argument("the check's folder")

@@ -49,8 +49,6 @@ OF_SORT = {"rag-chapter": "rag", "rag-paragraph": "rag"}
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     model: str = argument("who answers, as for epbench eval", positional=True, default="", metavar="MODEL")
     memory: str = argument(
         "with which memory books and excerpts are read (in-context)", default="in-context", metavar="M"

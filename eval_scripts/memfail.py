@@ -86,8 +86,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     datasets: list[str] = argument(
         "epbench/memfail, or a folder made by builders/memfail.py; may be several",
         flags=["--dataset"],

@@ -20,8 +20,6 @@ from epbench.arguments.declaring import argument, parse
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     runs: list[Path] = argument("folders of the shards", positional=True)
     dataset: str | None = argument("where the dataset is on this machine, if not where the shards found it")
     limit: int | None = argument("questions of the whole run, if not the --limit of the shards")
@@ -32,10 +30,8 @@ class Arguments:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    _merge(parse(Arguments, __doc__, argv))
+    args = parse(Arguments, __doc__, argv)
 
-
-def _merge(args: Arguments) -> None:
     from epbench.errors import BadInput
     from epbench.runs.benchmark import find_benchmark
     from epbench.runs.merge import merge

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     names: list[str] = argument("models of the list", positional=True, metavar="NAME", default=[])
     file: bool = argument("print the files of their weights instead of the commands")
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     dataset: str | None = argument("what is asked: a Book-SORT dataset or a Tulving book", either=True)
     label: Path | None = argument("a run whose judge is checked", metavar="RUN", either=True)
     returned: list[Path] | None = argument("files that people sent back", metavar="FILE", either=True)

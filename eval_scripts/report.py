@@ -32,8 +32,6 @@ from epbench.arguments.declaring import argument, parse
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     runs: list[Path] = argument("folders of runs; those of one benchmark are on the same dataset", positional=True)
     reported: list[Path] = argument(
         "MemFail: `paper`, or JSON of reported success rates or errors by stage, to show beside the runs",
@@ -46,10 +44,8 @@ class Arguments:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    _report(parse(Arguments, __doc__, argv))
+    args = parse(Arguments, __doc__, argv)
 
-
-def _report(args: Arguments) -> None:
     from epbench.errors import BadInput
     from epbench.files.writing import write_text
     from epbench.reports.page import joined

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from epbench import command
 from epbench.arguments.declaring import argument, parse
@@ -34,8 +34,6 @@ Found = tuple[str, str, list["Standing"]]
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     runs: list[Path] = argument("folders of runs", positional=True, metavar="RUN")
     by: str = argument("who measured it, as the leaderboard is to name them", metavar="NAME")
     note: str = argument("what else readers should know", default="", metavar="TEXT")
@@ -62,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _result(folder: Path, args: Arguments) -> Result:
     from epbench.reports.results import result_of
+    from epbench.runs.folder import read_run
     from epbench.runs.several import benchmark_of, runs_in
     from epbench.runs.verification import verify
 
@@ -80,7 +79,7 @@ def _result(folder: Path, args: Arguments) -> Result:
     dataset, fingerprint, standings = _FIND[benchmark](folder, parts)
     held = sum(check.held is True for check in checks)
     counts = {"hold": held, "not_made": len(checks) - held}
-    n_people = sum(_run(part).get("people", 0) for part in parts.values())
+    n_people = sum(read_run(part).get("people", 0) for part in parts.values())
     note = "; ".join(filter(None, [f"answered by people: {n_people}" if n_people else "", args.note]))
     return result_of(parts, standings, dataset, fingerprint, checks=counts, by=args.by, note=note)
 
@@ -102,12 +101,16 @@ def _check_whole(folder: Path) -> None:
 
 
 def _tulving(folder: Path, parts: Mapping[str, Path]) -> Found:
+    from epbench.runs.folder import read_run
     from epbench.tulving.paper.inputs import read_runs
     from epbench.tulving.paper.leaderboard import standing
     from epbench.tulving.scores.tables import judge_names
 
-    (run,) = read_runs([_single(folder, parts)])
-    chapters = _identity(folder).get("chapters")
+    if len(parts) > 1:
+        raise BadInput(f"{folder}: expected one run, found {len(parts)}; give each of them")
+    (part,) = parts.values()
+    (run,) = read_runs([part])
+    chapters = read_run(part)["identity"].get("chapters")
     judge = judge_names({run.label: run.scores})[run.label]
     return run.book, "-".join(filter(None, [run.fingerprint, chapters])), [standing(run, judge)]
 
@@ -125,32 +128,15 @@ def _booksort(folder: Path, parts: Mapping[str, Path]) -> Found:
 def _memfail(folder: Path, parts: Mapping[str, Path]) -> Found:
     from epbench.memfail.paper.inputs import Inputs, read_runs
     from epbench.memfail.paper.leaderboard import standings
+    from epbench.runs.folder import read_run
 
     runs = read_runs([folder])
-    dataset = Path(str(_run(next(iter(parts.values())))["dataset"])).name
+    dataset = Path(str(read_run(next(iter(parts.values())))["dataset"])).name
     rows = json.dumps({run.config: run.fingerprint for run in runs}, sort_keys=True)
     return dataset, hashlib.sha256(rows.encode()).hexdigest()[:16], standings(Inputs(runs))
 
 
 _FIND = {"tulving": _tulving, "booksort": _booksort, "memfail": _memfail}
-
-
-def _single(folder: Path, parts: Mapping[str, Path]) -> Path:
-    if len(parts) > 1:
-        raise BadInput(f"{folder}: expected one run, found {len(parts)}; give each of them")
-    return next(iter(parts.values()))
-
-
-def _run(folder: Path) -> dict[str, Any]:
-    from epbench.runs.folder import read_run
-
-    return read_run(folder)
-
-
-def _identity(folder: Path) -> dict[str, Any]:
-    from epbench.runs.several import runs_in
-
-    return dict(_run(runs_in(folder)[0])["identity"])
 
 
 def _pull_request(result: Result, out: Path) -> list[str]:

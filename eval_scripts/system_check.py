@@ -51,8 +51,6 @@ class System(options.System):
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     system: str = argument(
         "mem0, a-mem, …, module:Class, path/to/file.py:Class, http://HOST:PORT, mcp:COMMAND or mcp:URL", positional=True
     )

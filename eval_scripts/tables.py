@@ -41,8 +41,6 @@ PAPER = "paper"
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     runs: list[Path] = argument("folders of runs, of any benchmarks", default=[], positional=True, metavar="RUN")
     released: Path | None = argument("the published archive of Tulving books, or its folder", metavar="ZIP")
     datasets: list[str] = argument(
@@ -66,11 +64,8 @@ class Arguments:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    _make(parse(Arguments, __doc__, argv))
+    args = parse(Arguments, __doc__, argv)
 
-
-def _make(args: Arguments) -> None:
-    """Read what was given, benchmark by benchmark, and write a folder for each."""
     from epbench.reports.exhibit import write_exhibits
     from epbench.runs.several import change_notes
 

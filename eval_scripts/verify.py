@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     runs: list[Path] = argument("folders of runs", positional=True, metavar="RUN")
     dataset: str | None = argument("where the dataset is now, if not where the run found it", metavar="D")
     released: Path | None = argument("the archive that a published run was scored from", metavar="ZIP")

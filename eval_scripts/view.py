@@ -37,8 +37,6 @@ _NAMES_OF_THIS_MACHINE = ("127.0.0.1", "localhost")
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     folder: Path = argument("folder of runs (runs)", positional=True, default=Path("runs"), metavar="FOLDER")
     port: int = argument("port on this machine; 0 takes a free one", default=0, metavar="N")
     bundle: Path | None = argument("write files there instead of serving", metavar="DIR")

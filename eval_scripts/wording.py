@@ -24,8 +24,6 @@ from epbench.errors import BadInput
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The command line."""
-
     benchmark: str = argument("tulving, booksort or memfail", positional=True, default="", metavar="BENCHMARK")
 
 

@@ -127,9 +127,10 @@ def hf_home() -> Path:
 def process() -> Script:
     """Run one of our scripts in a process of its own: `process("builders/tulving.py", "--book", "short", …)`."""
 
-    def run(name: str, *args: object, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
+    def run(line: str, *args: object, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
+        name, *words = line.split()
         return subprocess.run(
-            [sys.executable, str(ROOT / name), *map(str, args)],
+            [sys.executable, str(ROOT / name), *words, *map(str, args)],
             cwd=cwd,
             env=os.environ | {"COLUMNS": "100"} | env,
             capture_output=True,

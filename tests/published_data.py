@@ -19,10 +19,7 @@ OURS_EXPECTED = _HERE / "ours_n20.json"
 # Archive, the scores that the code of the paper gives to its runs.
 ARCHIVES = [
     (archive, expected)
-    for archive, expected in (
-        (OURS, OURS_EXPECTED),
-        (_BESIDE / "released_n20.zip", _BESIDE / "expected_n20.json"),
-    )
+    for archive, expected in ((OURS, OURS_EXPECTED), (_BESIDE / "released_n20.zip", _BESIDE / "expected_n20.json"))
     if archive.exists() and expected.exists()
 ]
 # Archive, length of its book, numbers of questions with an answer, for fine-tuning, and selected.

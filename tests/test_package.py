@@ -57,14 +57,6 @@ def test_unknown_metric_is_refused_with_the_names():
         metric_path("f1")
 
 
-@pytest.mark.slow
-def test_every_script_has_help_with_examples():
-    for script in [*ROOT.glob("builders/*.py"), *ROOT.glob("eval_scripts/*.py")]:
-        shown = subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True, cwd=ROOT)
-        assert shown.returncode == 0, shown.stderr
-        assert re.search(rf"python \w+/{script.name} ", shown.stdout), script
-
-
 def test_the_error_tree_is_drawn_as_it_is():
     """Every public error stands in errors.py, in the drawing of its docstring, below its base."""
     errors = import_module("epbench.errors")

@@ -11,7 +11,7 @@ from epbench.arguments.config_file import split_off
 from epbench.arguments.declaring import argument, parse, parse_given, parser_of
 from epbench.errors import BadInput
 from epbench.starting import command_line
-from tests.scripts.in_process import ROOT, refused, script
+from tests.scripts.in_process import ROOT, ran, refused, script
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,24 +132,18 @@ def test_the_file_is_found_among_the_words(words, own, rest, path):
     ("text", "message"),
     [
         ("dataste: x", "line 1, key 'dataste': there is no such argument; did you mean 'dataset'?"),
-        ("help: true", "line 1, key 'help': there is no such argument"),
         ("config: other.yaml", "line 1, key 'config': there is no such argument"),
         ("out: a\ntop-k: many", "line 2, key 'top-k': expected a whole number, got 'many'"),
-        ("share: nan", "key 'share': expected a finite number, got 'nan'"),
         (f"top_k: {10**30}", "key 'top_k': expected a whole number below 2 to the power of 63, got '1000"),
         (f"dataset: {'x' * 1_000_001}", "expected a file of at most 1 MB, found one of 1.0 MB"),
         ("share: [1]", "key 'share': expected one value, got ['1']"),
-        ("share: x", "key 'share': expected a number, got 'x'"),
         ("top_k: 1\ntop-k: 2", "line 2, key 'top-k': this argument is given twice, first in "),
-        ("top_k: 1.5", "expected a whole number, got '1.5'"),
         ("k: []", "key 'k': expected at least one value"),
         ("k: {a: 1}", "key 'k': expected a list of values, got a mapping"),
-        ("k: [[1]]", "key 'k': expected a list of values, got a list"),
         ("keep-order: 1", "key 'keep-order': expected true or false, got '1'"),
         ("order: random", "key 'order': expected one of narrative, chronological, got 'random'"),
         ("- a list", "expected a mapping of arguments to values, such as `limit: 20`, found a list"),
         ("", "found nothing"),
-        ("word", "found one value"),
         ("a: b: c", "expected YAML (mapping values are not allowed here"),
         ("dataset: d\nreleased: z", "not allowed together with --"),
     ],
@@ -194,8 +188,7 @@ def test_what_neither_gives_is_still_required(file):
 def test_the_example_runs(short_book, tmp_path):
     example = ROOT / "eval_scripts/configs/tulving.yaml"
     out = tmp_path / "run"
-    done = script("eval_scripts/tulving.py", "--config", example, "--dataset", short_book, "--out", out, "--limit", 9)
-    assert done.returncode == 0, done.stderr
+    ran("eval_scripts/tulving.py", "--config", example, "--dataset", short_book, "--out", out, "--limit", 9)
     noted = shlex.split((out / "run.json").read_text("utf-8").split('"command": "')[1].split('"')[0])
     assert {"--memory=rag-chapter", "--top-k=5"} <= {*noted} and "--config" not in noted
 
@@ -207,26 +200,3 @@ def test_every_script_says_so_and_refuses_an_unknown_key(file):
         asked = ["inspect"] if name.endswith("export.py") else []
         assert "YAML file of arguments" in " ".join(script(name, *asked, "--help").stdout.split()), name
         refused(script(name, *asked, "--config", path), f"{path}, line 1, key 'no-such-key': there is no such argument")
-
-
-def test_names_of_configs_stay_beside_a_file(file, tmp_path):
-    path = file(f"rows: 5\nout: {tmp_path / 'out'}\n")
-    done = script("builders/memfail.py", "--config", "long_hop", path)
-    assert done.returncode == 0, done.stderr
-    assert sorted(p.name for p in (tmp_path / "out/memfail").iterdir() if p.is_dir()) == ["long_hop"]
-
-
-@pytest.mark.slow
-def test_runs_for_a_report_come_from_a_file(short_book, file, tmp_path):
-    runs = [tmp_path / "none", tmp_path / "in-context"]
-    for run in runs:
-        done = script(
-            "eval_scripts/tulving.py", "--dataset", short_book, "--memory", run.name, "--limit", 5, "--out", run
-        )
-        assert done.returncode == 0, done.stderr
-    path = file(f"runs: [{', '.join(map(str, runs))}]\nout: {tmp_path / 'report'}\n")
-    for name in ("report", "compare"):
-        done = script(f"eval_scripts/{name}.py", "--config", path)
-        assert done.returncode == 0, done.stderr
-    done = script("eval_scripts/verify.py", "--config", file(f"run: {runs[0]}\ndataset: {short_book}\n"))
-    assert done.returncode == 0, done.stderr

@@ -9,8 +9,7 @@ import pytest
 from epbench.arguments import options
 from epbench.arguments.declaring import argument, included, parse, parse_given, parse_subcommand, parser_of
 from epbench.errors import BadInput
-from epbench.starting import scripts
-from tests.scripts.in_process import ROOT, script
+from tests.scripts.in_process import script
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +31,8 @@ def test_a_declaration_gives_flag_type_default_and_group():
     args = read("--out", "a_b", "--n=4", "--system-env", "X", "--system-env", "Y", "--in-process")
     assert (args.out, args.share, args.n, args.keep_order_of_books) == (Path("a_b"), None, 4, False)
     assert (args.systems.system_env, args.systems.isolation, args.backend.engine) == (["X", "Y"], "none", "local")
-    assert (args.passages.top_k, args.passages.keep_order, read("--out", "o", "--top_k", "5").passages.top_k) == (
-        2,
-        False,
-        5,
-    )
+    assert (args.passages.top_k, args.passages.keep_order) == (2, False)
+    assert read("--out", "o", "--top_k", "5").passages.top_k == 5
     assert read("--out", "o").systems.system_env == [], "a list of one command line is not that of the next"
     shown = parser_of(Arguments, "Doc.").format_help()
     places = [
@@ -66,13 +62,10 @@ def test_flags_are_written_with_hyphens_or_underscores(words):
     ("words", "message"),
     [
         (["--share", "nan"], "argument --share: expected a finite number, got 'nan'"),
-        (["--share", "inf"], "argument --share: expected a finite number, got 'inf'"),
         (["--share", "x"], "argument --share: expected a number, got 'x'"),
         (["--n", str(10**30)], f"argument --n: expected a whole number below 2 to the power of 63, got '{10**30}'"),
         (["--n", "1.5"], "argument --n: expected a whole number, got '1.5'"),
         (["--window", "0"], "argument --window: expected at least 1, got 0"),
-        (["--window", "-1"], "argument --window: expected at least 1, got -1"),
-        (["--tensor-parallel", "0"], "argument --tensor-parallel: expected at least 1, got 0"),
         (["--engine", "x"], "argument --engine: invalid choice: 'x' (choose from "),
         ([], "the following arguments are required: --out"),
     ],
@@ -176,18 +169,10 @@ def test_help_is_shown_before_anything_is_missing(words, capsys):
     assert "--out OUT" in capsys.readouterr().out.partition("\n\n")[0]
 
 
-def test_the_help_from_a_wheel_names_scripts_where_they_lie(monkeypatch, capsys):
-    monkeypatch.setattr(scripts, "_IN_WHEEL", scripts.scripts_root())
-    with pytest.raises(SystemExit):
-        parse(Training, "accelerate launch finetune/sort_lm.py\n\nThen eval_scripts/merge.py", ["--help"])
-    shown = capsys.readouterr().out
-    assert 'accelerate launch "$(epbench path finetune/sort_lm.py)"\n' in shown and "Then epbench merge" in shown
-
-
 @pytest.mark.parametrize("name", ["sort_lm", "tulving_qa"])
 def test_the_trainings_show_each_flag_with_its_words(name, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    shown = script(ROOT / f"finetune/{name}.py", "--help").stdout
+    shown = script(f"finetune/{name}.py --help").stdout
     shown = " ".join(shown.split())
     for words in (
         "--learning_rate LEARNING_RATE learning rate of the first step; it falls to 0 along a cosine, without a warm-up",

@@ -13,6 +13,7 @@ import pytest
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import Config, write_dataset
 from tests.hub.hub_double import HubDouble
+from tests.scripts.in_process import script
 
 PUBLISH = Path(__file__).parents[2] / "builders" / "publish.py"
 
@@ -62,6 +63,15 @@ def python(hub: HubDouble, tmp_path: Path) -> Python:
 
 
 @pytest.fixture
-def upload(python: Python) -> Python:
-    """Publish folders of datasets on the double: `upload(FOLDER, "--force", HF_TOKEN=…)`."""
-    return lambda *args, **env: python(PUBLISH, *args, "--to", "hub", "--namespace", "lab", **env)
+def upload(hub: HubDouble, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Python:
+    """Publish folders of datasets on the double, in this process: `upload(FOLDER, "--force")`."""
+    from huggingface_hub import close_session, constants
+    from huggingface_hub.utils import disable_progress_bars
+
+    for name, value in hub.environment(tmp_path / "home").items():
+        monkeypatch.setenv(name, value)
+    for name, of in {"ENDPOINT": hub.url, "HF_HUB_OFFLINE": False, "HF_HUB_DISABLE_XET": True}.items():
+        monkeypatch.setattr(constants, name, of)
+    close_session()  # which knows other proxies
+    disable_progress_bars()
+    return lambda *args: script("builders/publish.py --to hub --namespace lab", *args)

@@ -1,8 +1,4 @@
-import os
 import random
-import subprocess
-import sys
-import weakref
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,7 +8,7 @@ from datasets import Features, Value, load_dataset
 
 from epbench import BadInput
 from epbench.hub.card import CANARY, card, default_config
-from epbench.hub.dataset_folder import Column, Config, columns_of, parquet_files, write_dataset, write_tables
+from epbench.hub.dataset_folder import Config, parquet_files, write_dataset, write_tables
 from epbench.hub.install import install_dataset, install_metric
 from epbench.hub.rows import stored_rows
 
@@ -77,14 +73,6 @@ def test_the_card_has_what_the_viewer_needs(tmp_path):
     assert {path.name for path in (tmp_path / "name").iterdir() if path.is_file()} == {"README.md", "manifest.json"}
 
 
-def test_bytes_are_the_same_each_time(folder, tmp_path):
-    write_dataset(tmp_path / "again/name", CONFIGS, CARD)
-    for config, paths in parquet_files(folder).items():
-        assert [p.read_bytes() for p in paths] == [
-            p.read_bytes() for p in parquet_files(tmp_path / "again/name")[config]
-        ]
-
-
 def test_nothing_half_written_remains(folder, tmp_path):
     broken = Config("third", "test", FEATURES, {"id": ["a"], "n": ["no number"]})
     before = sorted(p.name for p in tmp_path.rglob("*"))
@@ -102,37 +90,6 @@ def test_other_folders_are_not_overwritten(tmp_path):
         write_dataset(tmp_path / "name", CONFIGS, CARD)
     with pytest.raises(BadInput, match="not a dataset folder"):
         parquet_files(tmp_path / "name")
-
-
-def test_no_rows_have_their_columns():
-    assert {name: column[:] for name, column in columns_of([], ["a", "b"]).items()} == {"a": [], "b": []}
-
-
-@pytest.mark.slow
-def test_an_installed_dataset_loads_by_name_from_anywhere_again_and_again(folder, tmp_path):
-    def python(code):
-        env = os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    install = f"install_dataset(Path({str(folder)!r}))"
-    python(
-        f"from pathlib import Path; from epbench.hub.install import *; {install}; {install}; "
-        "[install_metric(n) for n in ('episodic_f1', 'episodic_kendall_tau')]"
-    )
-    shown = python(
-        "from datasets import load_dataset\n"
-        "print(load_dataset('epbench/name')['test']['n'][:])\n"
-        "print(load_dataset('epbench/name', 'first')['train'].map(lambda r: {'n': 9})['n'][:])\n"
-        "print(load_dataset('epbench/name')['test'].features['n'].dtype)\n"
-        "import evaluate\n"
-        "for name in ('episodic_f1', 'epbench/episodic_f1', 'episodic_kendall_tau'):\n"
-        "    print(sorted(evaluate.load(name).compute(predictions=[['a']], references=[['a']])))\n"
-    )
-    lines = shown.splitlines()
-    assert lines[:3] == ["[1, 2]", "[9]", "int32"]
-    assert lines[3] == lines[4] == "['f1', 'per_question', 'precision', 'recall']"
 
 
 def test_a_folder_without_default_is_refused(folder):
@@ -170,29 +127,6 @@ def test_a_whole_book_in_one_row_has_no_statistics(tmp_path):
         write_dataset(tmp_path / "set", [Config("books", "test", features, {"text": rows})], "card")
         assert pq.ParquetFile(file).metadata.row_group(0).column(0).is_stats_set == (len(rows) > 1)
         assert pq.read_table(file).column("text").to_pylist() == rows
-
-
-def test_values_that_are_computed_for_a_block_are_let_go_when_it_is_in_arrow():
-    class Text(str):
-        pass
-
-    alive = weakref.WeakSet()
-
-    def text(row):
-        alive.add(made := Text(row))
-        return made
-
-    features = Features({"text": Value("string")})
-    tables = Config("all", "test", features, {"text": Column(["a", "b"], text)}).tables()
-    assert next(tables).num_rows == 2 and not alive
-
-
-def test_a_long_text_that_many_rows_share_is_stored_once(tmp_path):
-    texts = [random.Random(seed).randbytes(50_000).hex() for seed in range(40)]  # 50 kB each, if compressed perfectly
-    column = pa.DictionaryArray.from_arrays(pa.array([i for i in range(40) for _ in range(4)]), pa.array(texts))
-    config = Config("first", "test", FEATURES, {"id": column, "n": [0] * 160})
-    write_tables([config.table], tmp_path / "shared.parquet")
-    assert (tmp_path / "shared.parquet").stat().st_size < 1.3 * 40 * 50_000
 
 
 def test_a_dictionary_is_written_as_it_is_and_read_as_texts(tmp_path):

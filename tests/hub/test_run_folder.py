@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 import yaml
@@ -13,7 +12,7 @@ from epbench.errors import BadInput
 from epbench.hub.run_folder import run_name, write_run_folder
 from tests.hub.conftest import Python
 from tests.hub.hub_double import HubDouble
-from tests.scripts.in_process import script
+from tests.scripts.in_process import ran
 
 LOAD = """
 import json
@@ -27,21 +26,8 @@ print(json.dumps([rows.num_rows, rows.column_names]))
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     out = tmp_path_factory.mktemp("run")
-    for name, *args in (
-        ("builders/tulving.py", "--book", "short", "--events", 6, "--out", out),
-        (
-            "eval_scripts/tulving.py",
-            "--dataset",
-            out / "short",
-            "--memory",
-            "none",
-            "--limit",
-            12,
-            "--out",
-            out / "run",
-        ),
-    ):
-        assert script(name, *args).returncode == 0
+    ran(f"builders/tulving.py --book short --events 6 --out {out}")
+    ran(f"eval_scripts/tulving.py --dataset {out / 'short'} --memory none --limit 12 --out {out / 'run'}")
     return out / "run"
 
 
@@ -71,11 +57,9 @@ def test_a_run_that_has_not_ended_and_one_on_rows_of_others_are_refused(run, tmp
 
 
 @pytest.mark.slow
-def test_what_was_published_can_be_loaded_and_verified(run, tmp_path, hub: HubDouble, python: Python):
-    publish = Path(__file__).parents[2] / "builders" / "publish.py"
-    words = (str(publish), str(run), "--to", "hub", "--namespace", "lab")
+def test_what_was_published_can_be_loaded_and_verified(run, tmp_path, hub: HubDouble, python: Python, upload: Python):
     for said in ("uploaded", "unchanged"):
-        done = python(*words)
+        done = upload(run)
         assert done.returncode == 0 and said in done.stdout, done.stderr
     name = run_name(run)
     loaded = python("-c", LOAD.format(name=name))
@@ -85,5 +69,4 @@ def test_what_was_published_can_be_loaded_and_verified(run, tmp_path, hub: HubDo
     there.mkdir()
     for path, content in hub.repos["datasets", f"lab/{name}"].files.items():
         (there / path).write_bytes(content)
-    done = script("eval_scripts/verify.py", there, "--dataset", run.parent / "short")
-    assert done.returncode == 0 and "0 do not" in done.stdout, done.stdout
+    assert "0 do not" in ran("eval_scripts/verify.py", there, "--dataset", run.parent / "short")

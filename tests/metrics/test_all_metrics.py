@@ -79,7 +79,7 @@ def test_folder_is_complete(name):
     folder = metric_path(name)
     assert {"README.md", "index.html", "requirements.txt"} <= {path.name for path in folder.iterdir()}
     card = (folder / "README.md").read_text("utf-8")
-    assert card.startswith("---\ntitle: ") and "sdk: static" in card
+    assert card.startswith("---\ntitle: ") and "sdk: static" in card and "app_file: index.html" in card
     assert [section for section in CARD_SECTIONS if not re.search(rf"^##+ {section}", card, re.MULTILINE)] == []
 
 

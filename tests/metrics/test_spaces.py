@@ -56,9 +56,8 @@ def test_the_requirements_are_what_the_metric_imports(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["episodic_f1", *(pytest.param(n, marks=pytest.mark.nightly) for n in metric_names() if n != "episodic_f1")]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", metric_names())
 def test_a_copy_of_the_folder_computes_with_its_requirements_alone(name, tmp_path):
     """As for somebody who follows the page: an environment with the file's requirements, and nothing of ours."""
     space = tmp_path / name

@@ -8,18 +8,11 @@ import pytest
 
 from epbench.profile.dimensions import DIMENSIONS, measured
 from epbench.tulving.dataset.load import load_book
-from tests.scripts.in_process import script
+from tests.scripts.in_process import ran
 
 N_CHAPTERS = 20
 FORGETS = 0.25
 """How often the reader that others are compared with forgets an item, so that there are intervals."""
-
-
-@pytest.fixture(scope="module")
-def book(tmp_path_factory):
-    out = tmp_path_factory.mktemp("book")
-    assert script("builders/tulving.py", "--book", "short", "--out", out).returncode == 0
-    return out / "short"
 
 
 def plain(row, draws):
@@ -36,9 +29,9 @@ def confuses_persons(row, draws):
     return "- Somebody Else" if confused else plain(row, draws)
 
 
-def confuses_the_last_third(row, draws, share=0.3):
+def confuses_the_last_third(row, draws):
     late = row["n_chapters"] == 1 and row["chapters"][0] > N_CHAPTERS * 2 / 3
-    return "- Somebody Else" if late and random.Random(f"late {row['id']}").random() < share else plain(row, draws)
+    return "- Somebody Else" if late and random.Random(f"late {row['id']}").random() < 0.3 else plain(row, draws)
 
 
 def backwards(row, draws):
@@ -51,20 +44,20 @@ def forwards(row, draws):
     return "\n".join(f"- {item}" for item in row["answer"]) if row["get"] == "chronological" else plain(row, draws)
 
 
-def scores(book, folder: Path, reader):
+def scores(short_book, folder: Path, reader):
     """The dimensions that the book measures, of a reader whose slips are the same every time."""
-    lines = [{"id": row["id"], "answer": reader(row, random.Random(row["id"]))} for row in load_book(str(book)).rows]
+    rows = load_book(str(short_book)).rows
+    lines = [{"id": row["id"], "answer": reader(row, random.Random(row["id"]))} for row in rows]
     folder.mkdir(parents=True)
     (folder / "answers.in").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     run = folder / "tulving-1"
-    done = script("eval_scripts/tulving.py", "--dataset", book, "--answers", folder / "answers.in", "--out", run)
-    assert done.returncode == 0, done.stderr
+    ran(f"eval_scripts/tulving.py --dataset {short_book} --answers {folder / 'answers.in'} --out {run}")
     return {one.dimension.name: one.estimate for one in measured({"tulving-1": run}, folder)}
 
 
 @pytest.fixture(scope="module")
-def base(book, tmp_path_factory):
-    return scores(book, tmp_path_factory.mktemp("base") / "plain", plain)
+def base(short_book, tmp_path_factory):
+    return scores(short_book, tmp_path_factory.mktemp("base") / "plain", plain)
 
 
 @pytest.mark.parametrize(
@@ -76,9 +69,9 @@ def base(book, tmp_path_factory):
         (backwards, "order over a book", forwards),
     ],
 )
-def test_a_planted_weakness_moves_its_dimension_and_no_other(book, base, tmp_path, reader, moved, against):
-    before = base if against is plain else scores(book, tmp_path / "against", against)
-    after = scores(book, tmp_path / "weak", reader)
+def test_a_planted_weakness_moves_its_dimension_and_no_other(short_book, base, tmp_path, reader, moved, against):
+    before = base if against is plain else scores(short_book, tmp_path / "against", against)
+    after = scores(short_book, tmp_path / "weak", reader)
     assert set(before) == set(after) == {one.name for one in DIMENSIONS if one.part == "tulving-1"}
     assert after[moved].mean < before[moved].low
     for name, estimate in after.items():
@@ -86,16 +79,9 @@ def test_a_planted_weakness_moves_its_dimension_and_no_other(book, base, tmp_pat
             assert before[name].low - 1e-9 <= estimate.mean <= before[name].high + 1e-9, name
 
 
-def test_a_reader_without_the_last_third_has_no_late_events_and_keeps_the_others(book, base, tmp_path):
-    """It loses some of every other recall too, as all of it reads the same book, but of none as much."""
-    after = scores(book, tmp_path / "weak", lambda row, draws: confuses_the_last_third(row, draws, share=1.0))
-    assert after.pop("late events").mean == 0
-    assert all(estimate.mean > 0.55 * base[name].mean for name, estimate in after.items())
-
-
-def test_always_abstaining_and_never_abstaining_are_at_the_floor(book, tmp_path):
-    silent = scores(book, tmp_path / "silent", lambda row, draws: "I do not know.")
-    talking = scores(book, tmp_path / "talking", lambda row, draws: "- Ada Moss")
+def test_always_abstaining_and_never_abstaining_are_at_the_floor(short_book, tmp_path):
+    silent = scores(short_book, tmp_path / "silent", lambda row, draws: "I do not know.")
+    talking = scores(short_book, tmp_path / "talking", lambda row, draws: "- Ada Moss")
     for found in (silent, talking):
         assert found["what never happened"].mean == pytest.approx(0.5)
     assert silent["single events"].mean == 0

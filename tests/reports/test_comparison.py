@@ -67,13 +67,10 @@ def test_the_page_shows_any_two_runs_symmetrically():
     assert "log ratio" not in html and "trust the interval" in html
 
 
-def test_runs_without_right_and_wrong_answers_have_their_own_test():
-    found = with_holm([pair("a", "b", [A, B], outcomes=False)])
-    shown = figures(comparison_page("x", Comparison("F1", found)))
+def test_other_scores_have_their_own_test_and_several_settings_no_figures():
+    f1 = with_holm([pair("a", "b", [A, B], outcomes=False)])
+    shown = figures(comparison_page("x", Comparison("F1", f1)))
     assert len(shown) == 2 and "Wilcoxon" in shown[0] and "chi-square" not in "".join(shown)
-
-
-def test_several_settings_have_no_figures_and_what_is_left_out_is_told():
     found = [one | {"config": "easy", "k": k} for k in (2, 5) for one in compared().pairs[:1]]
     html = comparison_page("x", Comparison("success", found, left_out=["only a has <k>"]))
     assert not figures(html) and "only a has &lt;k&gt;" in html and "easy, 5" in html
@@ -120,20 +117,12 @@ def test_cells_are_in_their_rows_and_columns():
     assert [element.text for element in rows] == names  # from top to bottom, below the names of the columns
 
 
-def test_marks_need_no_colour():
+def test_marks_need_no_colour_and_missing_values_are_dashes():
     names = ["a", "b"]
-    marked, plain = (
-        next(element for element in drawn(p_matrix(names, [[None, p], [p, None]], "")) if element.text not in names)
-        for p in (0.0499, 0.05)
-    )
-    assert marked.text == "0.050*" and "700" in marked.get("style")
-    assert plain.text == "0.050" and "700" not in plain.get("style")
-
-
-def test_values_that_are_missing_are_dashes():
-    names = ["a", "b"]
+    for p, text, bold in ((0.0499, "0.050*", True), (0.05, "0.050", False)):
+        (cell, *_) = [one for one in drawn(p_matrix(names, [[None, p], [p, None]], "")) if one.text not in names]
+        assert cell.text == text and ("700" in cell.get("style")) == bold
     assert cells_by_place(p_matrix(names, [[None, None], [0.5, None]], ""), names) == [["–"], ["0.50"]]
-    assert cells_by_place(p_matrix(names, [[None, None], [None, None]], ""), names) == [["–"], ["–"]]
 
 
 def test_many_runs_and_long_names_do_not_overlap():
@@ -149,18 +138,14 @@ def test_many_runs_and_long_names_do_not_overlap():
     assert all(0 <= x <= width and 0 <= y <= height for x, y in map(place_of, drawn(html)))
 
 
-def test_a_matrix_is_the_same_each_time_and_has_a_place_for_each_name():
-    p = [[None, 0.5], [0.5, None]]
-    assert p_matrix(["a", "b"], p, "x") == p_matrix(["a", "b"], p, "x")
-    for wrong in ([[None, 0.5]], [[None], [0.5]], []):
-        with pytest.raises(ValueError, match="expected 2 rows and columns"):
-            p_matrix(["a", "b"], wrong, "x")
-
-
-def test_corrected_p_values_decide_which_cells_are_marked():
+def test_a_matrix_is_the_same_each_time_and_corrected_values_decide_what_is_marked():
     plain, corrected = [[None, 0.01], [0.04, None]], [[None, 0.02], [0.08, None]]
+    assert p_matrix(["a", "b"], plain, "x") == p_matrix(["a", "b"], plain, "x")
     with drawing():
         picture = svg(p_matrix_figure(["a", "b"], plain, corrected=corrected))
     assert ">0.010*<" in picture and ">0.040<" in picture
+    for wrong in ([[None, 0.5]], [[None], [0.5]], []):
+        with pytest.raises(ValueError, match="expected 2 rows and columns"):
+            p_matrix(["a", "b"], wrong, "x")
     with pytest.raises(ValueError, match="expected 2 rows and columns"):
         p_matrix_figure(["a", "b"], plain, corrected=[[None]])

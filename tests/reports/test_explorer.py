@@ -72,14 +72,19 @@ def test_any_json_comes_back_from_its_script():
     assert json.loads(text) == value and not set(text) & set("<>&\u2028\u2029")
 
 
-def test_texts_that_are_too_large_are_left_out_and_the_page_says_so(monkeypatch):
+def test_what_a_page_leaves_out_it_says(monkeypatch):
+    assert explorer_html([]) == ""
+    html = explorer_html(cards(3), TEXTS, n_questions=12_000)
+    assert len(data_of(html)["questions"]) == 3
+    assert "Of 12,000 questions the first 3 are here; questions.parquet has all." in html
+    assert "are here" not in explorer_html(cards(3), TEXTS)
+    long = QuestionCard("q", {}, "wrong", "Who?", ["Anna"], "a" * 1_000_000, reason="b" * 100_000)
+    html = explorer_html([long])
+    assert f'"{"a" * 100_000} … (900,000 more characters are not shown)"' in html and f'"{"b" * 100_000}"' in html
+    assert len(html) < 210_000
     monkeypatch.setattr(explorer, "MOST_BYTES", 50)
     html = explorer_html(cards(3), TEXTS)
     assert "are left out: they have 0 MB" in html and all(question[8] == [] for question in data_of(html)["questions"])
-
-
-def test_no_questions_make_nothing():
-    assert explorer_html([]) == ""
 
 
 def test_a_page_without_an_explorer_runs_no_script():
@@ -184,7 +189,7 @@ def test_the_keyboard_goes_through_the_list(opened):
     assert opened.complaints() == []
 
 
-def test_texts_are_never_markup(opened):
+def test_texts_are_never_markup_and_the_policy_stops_what_got_in(opened):
     before = opened.js("document.querySelectorAll('script').length")
     opened.write("onerror")
     assert opened.text(".status") == "1 of 700 questions"
@@ -193,9 +198,6 @@ def test_texts_are_never_markup(opened):
     assert opened.js("document.querySelectorAll('img, .question b').length") == 0
     assert opened.js("document.querySelectorAll('script').length") == before == 2
     assert opened.js("typeof window.stolen") == "undefined" and opened.complaints() == []
-
-
-def test_the_policy_stops_what_got_in(opened):
     opened.js("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.stolen = 1\">')")
     opened.drawn()
     assert opened.js("typeof window.stolen") == "undefined"
@@ -242,7 +244,7 @@ def test_what_a_screen_reader_is_told(opened):
     assert focus == "solid"
 
 
-@pytest.mark.parametrize("n", [4_000, pytest.param(35_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [4_000, pytest.param(35_000, marks=[pytest.mark.slow, pytest.mark.nightly])])
 def test_many_questions(browser, tmp_path, n):
     path = tmp_path / "many.html"
     path.write_text(page("many", explorer_html(cards(n), TEXTS)), "utf-8")
@@ -262,20 +264,6 @@ def test_two_explorers_on_one_page(browser, tmp_path):
     assert statuses == ["5 of 5 questions", "9 of 9 questions"]
     ids = browser.js("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(ids) == len(set(ids)) and browser.complaints() == []
-
-
-def test_a_page_with_the_first_questions_alone_says_how_many_there_are():
-    html = explorer_html(cards(3), TEXTS, n_questions=12_000)
-    assert len(data_of(html)["questions"]) == 3
-    assert "Of 12,000 questions the first 3 are here; questions.parquet has all." in html
-    assert "are here" not in explorer_html(cards(3), TEXTS)
-
-
-def test_a_page_shows_the_beginning_of_an_answer_that_is_far_too_long():
-    card = QuestionCard("q", {}, "wrong", "Who?", ["Anna"], "a" * 1_000_000, reason="b" * 100_000)
-    html = explorer_html([card])
-    assert f'"{"a" * 100_000} … (900,000 more characters are not shown)"' in html and f'"{"b" * 100_000}"' in html
-    assert len(html) < 210_000
 
 
 def test_chapters_of_a_question_share_its_marks():

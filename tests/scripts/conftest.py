@@ -2,12 +2,7 @@
 
 import pytest
 
-from tests.scripts.in_process import script
-
-
-def _ran(name, *args):
-    done = script(name, *args)
-    assert done.returncode == 0, done.stderr
+from tests.scripts.in_process import ran
 
 
 @pytest.fixture(scope="session")
@@ -15,12 +10,10 @@ def small_sets(once):
     """The datasets `short` (six events), `booksort` (two books of templates) and `memfail` (ten rows of long hop)."""
 
     def build(out):
-        _ran("builders/tulving.py", "--book", "short", "--events", 6, "--out", out)
-        _ran("builders/memfail.py", "--config", "long_hop", "--rows", 10, "--out", out)
-        _ran(
-            "builders/booksort.py", "--template-books", 2, "--excerpt-words", 250, "--segment-words", 20, "--excerpts", 5,
-            "--out", out,
-        )  # fmt: skip
+        ran(f"builders/tulving.py --book short --events 6 --out {out}")
+        ran(f"builders/memfail.py --config long_hop --rows 10 --out {out}")
+        pairs = "--template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 5"
+        ran(f"builders/booksort.py {pairs} --out {out}")
 
     return once("small-sets", build)
 
@@ -28,21 +21,13 @@ def small_sets(once):
 @pytest.fixture(scope="session")
 def small_runs(once, small_sets):
     """Runs on them: `tulving` and `tulving-none` on 40 questions, `booksort`, `memfail` and `memfail-none`."""
+    book, pairs, rows = (small_sets / name for name in ("short", "booksort", "memfail"))
 
     def run(out):
         for name, memory in (("tulving", "rag-chapter"), ("tulving-none", "none")):
-            _ran(
-                "eval_scripts/tulving.py", "--dataset", small_sets / "short", "--memory", memory, "--limit", 40,
-                "--out", out / name,
-            )  # fmt: skip
+            ran(f"eval_scripts/tulving.py --dataset {book} --memory {memory} --limit 40 --out {out / name}")
         for name, system in (("memfail", "verbatim-bm25"), ("memfail-none", "none")):
-            _ran(
-                "eval_scripts/memfail.py", "--dataset", small_sets / "memfail", "--config", "long_hop", "--system", system,
-                "--out", out / name,
-            )  # fmt: skip
-        _ran(
-            "eval_scripts/booksort.py", "--dataset", small_sets / "booksort", "--memory", "in-context", "--model", "oracle",
-            "--out", out / "booksort",
-        )  # fmt: skip
+            ran(f"eval_scripts/memfail.py --dataset {rows} --config long_hop --system {system} --out {out / name}")
+        ran(f"eval_scripts/booksort.py --dataset {pairs} --memory in-context --model oracle --out {out / 'booksort'}")
 
     return once("small-runs", run)

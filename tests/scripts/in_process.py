@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from unittest.mock import patch
@@ -16,26 +19,48 @@ from epbench import command
 ROOT = Path(__file__).parents[2]
 
 
-def script(name: str, *args: object) -> subprocess.CompletedProcess[str]:
-    """Run a script's main as its last line does, and catch what it prints and its exit status."""
+def script(line: str, *args: object) -> subprocess.CompletedProcess[str]:
+    """Run a script's main as its last line does, and catch what it prints and its exit status.
+
+    The line has the name of the script, and arguments without blanks; further arguments follow.
+    """
+    name, *words = line.split()
     spec = spec_from_file_location(f"script_{Path(name).stem}", ROOT / name)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[module.__name__] = module  # where dataclasses look up the types of their fields
     spec.loader.exec_module(module)
+    return called(partial(command.run, module.main), name, *words, *args)
+
+
+def called(main: Callable[[Sequence[str]], object], name: str, *args: object) -> subprocess.CompletedProcess[str]:
+    """Call what takes the words of a command line and leaves the process."""
     argv = list(map(str, args))
     out, err = io.StringIO(), io.StringIO()
     log = logging.getLogger("epbench")
     handlers, level, status = log.handlers[:], log.level, 0
-    with redirect_stdout(out), redirect_stderr(err), patch.object(sys, "argv", [name, *argv]):
+    width = {"COLUMNS": os.environ.get("COLUMNS", "100")}
+    with (
+        redirect_stdout(out),
+        redirect_stderr(err),
+        patch.object(sys, "argv", [name, *argv]),
+        patch.dict(os.environ, width),
+    ):
         try:
-            command.run(module.main, argv)
+            main(argv)
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 1
         finally:
             log.handlers[:] = handlers
             log.setLevel(level)  # not `log.level = …`: loggers below remember what was enabled
     return subprocess.CompletedProcess([name, *argv], status, out.getvalue(), err.getvalue())
+
+
+def ran(line: str, *args: object) -> str:
+    """Run a script that ends well; return what it prints."""
+    done = script(line, *args)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def refused(done: subprocess.CompletedProcess[str], message: str) -> None:

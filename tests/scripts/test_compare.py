@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from tests.models.loopback_endpoint import LoopbackEndpoint
-from tests.scripts.in_process import refused, script
+from tests.scripts.in_process import ran, refused, script
 from tests.tulving.scripted_judge import honest, zealous
 
 COMPARE, EVALUATE = "eval_scripts/compare.py", "eval_scripts/tulving.py"
@@ -16,21 +16,19 @@ COMPARE, EVALUATE = "eval_scripts/compare.py", "eval_scripts/tulving.py"
 def runs(short_book, tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
     for memory in ("in-context", "rag-paragraph", "none"):
-        done = script(EVALUATE, "--dataset", short_book, "--memory", memory, "--limit", 150, "--out", out / memory)
-        assert done.returncode == 0, done.stderr
+        ran(EVALUATE, "--dataset", short_book, "--memory", memory, "--limit", 150, "--out", out / memory)
     return out
 
 
 @pytest.mark.slow
 def test_two_judges_of_one_run(short_book, tmp_path):
     run = tmp_path / "r"
-    assert script(EVALUATE, "--dataset", short_book, "--memory", "none", "--limit", 40, "--out", run).returncode == 0
+    ran(EVALUATE, "--dataset", short_book, "--memory", "none", "--limit", 40, "--out", run)
     refused(script(COMPARE, run), "expected verdicts by at least two judges, judged by lexical")
     with LoopbackEndpoint(zealous) as endpoint:
         judge = ["--judge", "openai:tiny", "--judge-url", endpoint.url]
-        assert script(EVALUATE, "--dataset", short_book, "--rejudge", *judge, "--out", run).returncode == 0
-    done = script(COMPARE, run, "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
+        ran(EVALUATE, "--dataset", short_book, "--rejudge", *judge, "--out", run)
+    said = ran(COMPARE, run, "--out", tmp_path / "out")
     (pair,) = json.loads((tmp_path / "out/agreement.json").read_text())["pairs"]
     assert pair["judges"] == ["lexical", "openai:tiny"] and pair["n_questions"] == 40
     # Nothing was remembered: the rules find nothing, the zealot all there is.
@@ -39,13 +37,12 @@ def test_two_judges_of_one_run(short_book, tmp_path):
     assert pair["disagreements"][0]["second"]["reason"] == "read off"
     table = (tmp_path / "out/agreement.md").read_text()
     assert "| questions on |" in table and "1.000 apart in a score" in table
-    assert "1.000 apart in a score" in done.stdout and "read off" in done.stdout
+    assert "1.000 apart in a score" in said and "read off" in said
 
 
 def test_runs_are_compared_question_by_question(runs, tmp_path):
     folders = [runs / name for name in ("in-context", "rag-paragraph", "none")]
-    done = script(COMPARE, *folders, "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
+    ran(COMPARE, *folders, "--out", tmp_path)
     content = json.loads((tmp_path / "comparison.json").read_text())
     pairs = {tuple(pair["runs"]): pair for pair in content["pairs"]}
     assert content["judge"] == "lexical" and len(pairs) == 3
@@ -58,7 +55,7 @@ def test_runs_are_compared_question_by_question(runs, tmp_path):
     assert "p (Holm)" in (tmp_path / "comparison.md").read_text()
     page = (tmp_path / "comparison.html").read_text()
     assert "Tulving book: 3 runs compared" in page and page.count("<svg") == 2 and "Wilcoxon" in page
-    done = script(COMPARE, *folders[:2], "--out", tmp_path / "two")
+    ran(COMPARE, *folders[:2], "--out", tmp_path / "two")
     (two,) = json.loads((tmp_path / "two/comparison.json").read_text())["pairs"]
     assert two["p_holm"] == two["p"] and two["interval"] == pairs["in-context", "rag-paragraph"]["interval"]
     assert "Holm" not in (tmp_path / "two/comparison.md").read_text()
@@ -70,8 +67,7 @@ def test_a_training_on_a_book_stands_for_its_runs_on_it(runs, tmp_path):
     (books / "run.json").write_text('{"identity": {"benchmark": "finetuning"}}')
     for epoch, name in enumerate(("none", "rag-paragraph")):
         shutil.copytree(runs / name, books / f"measures/epoch-{epoch}/tulving")
-    done = script(COMPARE, books, runs / "in-context", "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
+    ran(COMPARE, books, runs / "in-context", "--out", tmp_path / "out")
     pairs = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
     assert [pair["runs"] for pair in pairs][:2] == [
         ["books, epoch 0", "books, epoch 1"],
@@ -84,11 +80,10 @@ def test_a_training_on_a_book_stands_for_its_runs_on_it(runs, tmp_path):
 
 def test_a_report_of_runs_of_different_size_counts_the_questions_of_both(short_book, runs, tmp_path):
     small = tmp_path / "small"
-    assert script(EVALUATE, "--dataset", short_book, "--memory", "none", "--limit", 4, "--out", small).returncode == 0
+    ran(EVALUATE, "--dataset", short_book, "--memory", "none", "--limit", 4, "--out", small)
     n, more = (json.loads((run / "scores.json").read_text())["n_by_bin"] for run in (small, runs / "none"))
     assert len(n) < len(more)  # a bin that the first run does not have
-    done = script("eval_scripts/report.py", small, runs / "none", "--out", tmp_path / "report")
-    assert done.returncode == 0, done.stderr
+    ran("eval_scripts/report.py", small, runs / "none", "--out", tmp_path / "report")
     table = (tmp_path / "report/table.md").read_text()
     for bin_ in more:
         assert f"| {bin_} ({n.get(bin_, 0)}–{more[bin_]}) |" in table
@@ -96,9 +91,7 @@ def test_a_report_of_runs_of_different_size_counts_the_questions_of_both(short_b
 
 
 def test_questions_that_one_run_lacks_are_left_out_and_counted(short_book, runs, tmp_path):
-    assert script(
-        EVALUATE, "--dataset", short_book, "--memory", "none", "--limit", 100, "--out", tmp_path / "r"
-    ).returncode == 0  # fmt: skip
+    ran(f"{EVALUATE} --dataset {short_book} --memory none --limit 100 --out {tmp_path / 'r'}")
     done = script(COMPARE, runs / "none", tmp_path / "r", "--out", tmp_path / "out")
     (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
     assert (pair["n"], pair["n_one_sided"], pair["ties"], pair["p"]) == (100, 50, 100, 1)
@@ -120,7 +113,7 @@ def test_what_cannot_be_compared_is_named(short_book, runs, tmp_path):
         (copy / path.name).write_bytes(path.read_bytes())
     with LoopbackEndpoint(honest) as endpoint:
         judge = ["--judge", "openai:tiny", "--judge-url", endpoint.url]
-        assert script(EVALUATE, "--dataset", short_book, "--rejudge", *judge, "--out", copy).returncode == 0
+        ran(EVALUATE, "--dataset", short_book, "--rejudge", *judge, "--out", copy)
     refused(script(COMPARE, runs / "in-context", copy), "the runs have different judges")
     run = json.loads((copy / "run.json").read_text())
     run["identity"]["fingerprint"] = "another"
@@ -131,26 +124,23 @@ def test_what_cannot_be_compared_is_named(short_book, runs, tmp_path):
 @pytest.mark.slow
 def test_a_published_run_and_its_judge(released, tmp_path):
     archive = released
-    assert script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path).returncode == 0
-    assert script(EVALUATE, "--released", archive, "--out", tmp_path / "published").returncode == 0
+    ran("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path)
+    ran(EVALUATE, "--released", archive, "--out", tmp_path / "published")
     one, two, *_ = (path.parent for path in sorted((tmp_path / "published").glob("*/*/scores.json")))
-    assert script(COMPARE, one, two).returncode == 0  # their tables are all that it takes
+    ran(COMPARE, one, two)  # their tables are all that it takes
     refused(script(COMPARE, one), "a released run names no dataset; give its book as the dataset")
     own = tmp_path / "own"
-    assert script(EVALUATE, "--dataset", tmp_path / "short", "--memory", "none", "--out", own).returncode == 0
+    ran(EVALUATE, "--dataset", tmp_path / "short", "--memory", "none", "--out", own)
     refused(script(COMPARE, one, own), "the runs have different judges")  # the book is that of the own run
-    done = script(COMPARE, one, two, "--dataset", tmp_path / "short", "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
+    ran(COMPARE, one, two, "--dataset", tmp_path / "short", "--out", tmp_path / "out")
     (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
     scores = [json.loads((folder / "scores.json").read_text()) for folder in (one, two)]
     assert pair["n"] == scores[0]["n_questions"] and pair["means"][0] != pair["means"][1]
-    assert script(EVALUATE, "--dataset", tmp_path / "short", "--rejudge", "--out", one).returncode == 0
-    done = script(COMPARE, one, "--out", tmp_path / "judges")
-    assert done.returncode == 0, done.stderr
+    ran(EVALUATE, "--dataset", tmp_path / "short", "--rejudge", "--out", one)
+    ran(COMPARE, one, "--out", tmp_path / "judges")
     (pair,) = json.loads((tmp_path / "judges/agreement.json").read_text())["pairs"]
     assert pair["judges"][1] == "lexical" and pair["n_questions"] == scores[0]["n_questions"]
     assert 0.6 < pair["kappa"] < 1
-    done = script(COMPARE, one, own, "--out", tmp_path / "mixed")
-    assert done.returncode == 0, done.stderr
+    ran(COMPARE, one, own, "--out", tmp_path / "mixed")
     (pair,) = json.loads((tmp_path / "mixed/comparison.json").read_text())["pairs"]
     assert pair["n"] == scores[0]["n_questions"] and pair["difference"] > 0

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench import load_book
-from tests.scripts.in_process import refused, script
+from tests.scripts.in_process import ran, refused, script
 
 EVALUATE = "eval_scripts/tulving.py"
 
@@ -48,8 +48,7 @@ def other_chapters(small_sets, tmp_path_factory):
 @pytest.fixture(scope="module")
 def other_run(other_chapters, tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "other"
-    done = script(EVALUATE, "--dataset", other_chapters, "--memory", "rag-chapter", "--limit", 40, "--out", out)
-    assert done.returncode == 0, done.stderr
+    ran(EVALUATE, "--dataset", other_chapters, "--memory", "rag-chapter", "--limit", 40, "--out", out)
     return out
 
 
@@ -70,8 +69,7 @@ def test_a_run_on_other_chapters_is_another_run(small_sets, small_runs, other_ch
     refused(script("eval_scripts/merge.py", mine, other_run, "--out", tmp_path / "whole"), "its chapters is")
     done = script("eval_scripts/verify.py", mine, "--dataset", other_chapters)
     assert done.returncode == 1 and "chapters: found fingerprint" in done.stdout
-    boards = script("eval_scripts/tables.py", mine, other_run, "--out", tmp_path / "tables")
-    assert boards.returncode == 0, boards.stderr
+    ran("eval_scripts/tables.py", mine, other_run, "--out", tmp_path / "tables")
     assert (tmp_path / "tables/LEADERBOARD.md").read_text().count(
         "Simple recall and chronological awareness on short"
     ) == 2
@@ -80,8 +78,8 @@ def test_a_run_on_other_chapters_is_another_run(small_sets, small_runs, other_ch
 def test_a_run_without_a_fingerprint_of_chapters_goes_on_and_says_so(small_sets, small_runs, tmp_path, monkeypatch):
     old = without_chapters(small_runs / "tulving", tmp_path / "old")
     answers = (old / "answers.jsonl").read_bytes()
-    done = script(EVALUATE, "--dataset", small_sets / "short", "--memory", "rag-chapter", "--limit", 40, "--out", old)
-    assert done.returncode == 0 and (old / "answers.jsonl").read_bytes() == answers
+    ran(EVALUATE, "--dataset", small_sets / "short", "--memory", "rag-chapter", "--limit", 40, "--out", old)
+    assert (old / "answers.jsonl").read_bytes() == answers
     assert "chapters" not in json.loads((old / "run.json").read_text())["identity"]
     done = script("eval_scripts/verify.py", old)
     assert done.returncode == 0, done.stdout
@@ -91,8 +89,7 @@ def test_a_run_without_a_fingerprint_of_chapters_goes_on_and_says_so(small_sets,
         assert done.returncode == 0, done.stderr
         assert "did not note the text of the chapters" in " ".join(done.stdout.split())
     assert "did not note the text" in (tmp_path / "report/report.html").read_text()
-    done = script("eval_scripts/merge.py", old, small_runs / "tulving", "--out", tmp_path / "whole")
-    assert done.returncode == 0, done.stderr
+    ran("eval_scripts/merge.py", old, small_runs / "tulving", "--out", tmp_path / "whole")
     assert "chapters" not in json.loads((tmp_path / "whole/run.json").read_text())["identity"]
 
 
@@ -103,5 +100,5 @@ def test_a_prompt_that_is_chosen_depends_on_the_pairs_that_it_is_chosen_on(small
         "validation-*.parquet",
     )  # fmt: skip
     run = ["--memory", "none", "--model", "oracle", "--select-prompt", "--limit", 4, "--out", tmp_path / "run"]
-    assert script("eval_scripts/booksort.py", "--dataset", small_sets / "booksort", *run).returncode == 0
+    ran("eval_scripts/booksort.py", "--dataset", small_sets / "booksort", *run)
     refused(script("eval_scripts/booksort.py", "--dataset", other, *run), "its held_out is")

@@ -53,7 +53,7 @@ def test_help_names_everything_that_a_flag_takes(name, monkeypatch):
     monkeypatch.setenv("COLUMNS", "1000")  # so that no name is broken at a hyphen
     shown = script(name, "--help").stdout
     flags = flags_of(shown)
-    assert "--help" in flags
+    assert "--help" in flags and f"python {name} " in shown
     assert {flag for of, flag in OF_SCRIPTS if of == name} <= flags
     for flag in sorted(flags):
         for expected in [*OF_FLAGS.get(flag, ()), *OF_SCRIPTS.get((name, flag), ())]:

@@ -4,19 +4,18 @@ import json
 import shutil
 
 from epbench.tulving.events.universe import load_universe
-from tests.scripts.in_process import refused
+from tests.scripts.in_process import ran, refused
 from tests.tulving.own_universe import EVENTS, PLACES, toml, write_universe
 
 BUILD = "builders/tulving.py"
 
 
-def test_a_short_book_from_an_own_universe_is_a_dataset_like_any_other(script, tmp_path):
+def test_a_short_book_from_an_own_universe_is_a_dataset_like_any_other(tmp_path):
     from datasets import load_dataset
 
     folder, out = write_universe(tmp_path / "harbour"), tmp_path / "out"
     options = ["--book", "short", "--universe", folder, "--universe-size", 12]
-    done = script(BUILD, *options, "--out", out)
-    assert done.returncode == 0, done.stderr
+    ran(BUILD, *options, "--out", out)
     assert [path.name for path in out.iterdir()] == ["harbour-short"]
     chapters = load_dataset(str(out / "harbour-short"), "chapters", split="test")
     assert len(chapters) == 20 and set(chapters["location"]) <= set(PLACES) and set(chapters["content"]) <= set(EVENTS)
@@ -28,21 +27,18 @@ def test_a_short_book_from_an_own_universe_is_a_dataset_like_any_other(script, t
     assert f"the user's own universe `harbour` (hash of its files: `{digest}`)" in card and "license: unknown" in card
     assert "--book short --universe harbour --universe-size 12`" in card and str(tmp_path) not in card
 
-    ordered = script(BUILD, *options, "--order", "chronological", "--out", out)
-    assert ordered.returncode == 0 and (out / "harbour-short-ordered/qa").is_dir()
-    run = script(
-        "eval_scripts/tulving.py", "--dataset", out / "harbour-short", "--memory", "in-context", "--out", tmp_path / "r"
-    )
-    assert run.returncode == 0, run.stderr
+    ran(BUILD, *options, "--order", "chronological", "--out", out)
+    assert (out / "harbour-short-ordered/qa").is_dir()
+    ran(f"eval_scripts/tulving.py --dataset {out / 'harbour-short'} --memory in-context --out {tmp_path / 'r'}")
     assert json.loads((tmp_path / "r/scores.json").read_text())["simple_recall_score"] > 0.5
 
 
-def test_the_same_files_under_another_path_write_the_same_bytes(script, tmp_path):
+def test_the_same_files_under_another_path_write_the_same_bytes(tmp_path):
     folder = write_universe(tmp_path / "one/harbour")
     shutil.copytree(folder, tmp_path / "two/harbour")
     for place in ("one", "two"):
         options = ["--book", "short", "--events", 5, "--universe", tmp_path / place / "harbour", "--universe-size", 12]
-        assert script(BUILD, *options, "--out", tmp_path / place).returncode == 0
+        ran(BUILD, *options, "--out", tmp_path / place)
     one, two = (tmp_path / place / "harbour-short" for place in ("one", "two"))
     files = [path.relative_to(one) for path in one.rglob("*") if path.is_file()]
     assert len(files) == 10 and all((one / file).read_bytes() == (two / file).read_bytes() for file in files)

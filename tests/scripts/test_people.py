@@ -5,12 +5,10 @@ import time
 
 import pytest
 
-from tests.scripts.in_process import refused, script
+from tests.scripts.in_process import ran, refused, script
 
-PEOPLE, HOSTILE = (
-    "eval_scripts/people.py",
-    "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>",
-)
+PEOPLE, SORT = "eval_scripts/people.py", "eval_scripts/booksort.py"
+HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
 FILL = """(() => {
   for (const box of document.querySelectorAll("form input[type=checkbox]")) box.checked = true;
   for (const day of document.querySelectorAll("form input[type=date]"))
@@ -25,24 +23,16 @@ FILL = """(() => {
 })()"""
 
 
-def ran(name, *args):
-    done = script(name, *args)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def answered(study, out, person, answer):
     """The file of somebody who answers everything, by a function of the id of the item."""
     key = json.loads((study / "study.json").read_text("utf-8"))
-    rows = [
-        {
-            "study": key["study"],
-            "session": person,
-            "started": "2026-03-31T10:00:00Z",
-            "about": {"finished": "2026-03-30"},
-        }
-    ]
-    rows += [{"id": id_, "answer": answer(id_, item)} for id_, item in key["items"].items()]
+    head = {
+        "study": key["study"],
+        "session": person,
+        "started": "2026-03-31T10:00:00Z",
+        "about": {"finished": "2026-03-30"},
+    }
+    rows = [head, *({"id": id_, "answer": answer(id_, item)} for id_, item in key["items"].items())]
     rows += [{"id": id_, "answer": right} for id_, right in key["checks"].items()]
     path = out / f"{person}.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -56,33 +46,11 @@ def people_run(small_sets, tmp_path_factory):
 
     out = tmp_path_factory.mktemp("people")
     right = {pair.id: pair.answer for pair in load_pairs(str(small_sets / "booksort"))}
-    ran(
-        PEOPLE,
-        "--dataset",
-        small_sets / "booksort",
-        "--book",
-        0,
-        "--n",
-        100,
-        "--per-person",
-        4,
-        "--within-days",
-        30,
-        "--out",
-        out,
-    )
+    ran(f"{PEOPLE} --dataset {small_sets / 'booksort'} --book 0 --n 100 --per-person 4 --within-days 30 --out {out}")
     files = [answered(out, out, "ann", lambda id_, _: right[id_]), answered(out, out, "ben", lambda *_: "A")]
     printed = ran(PEOPLE, "--returned", *files, "--out", out)
     assert "included: 2 of 2 people" in printed and "epbench eval booksort" in printed
-    ran(
-        "eval_scripts/booksort.py",
-        "--dataset",
-        small_sets / "booksort",
-        "--answers",
-        out / "answers.jsonl",
-        "--out",
-        out / "run",
-    )
+    ran(f"{SORT} --dataset {small_sets / 'booksort'} --answers {out / 'answers.jsonl'} --out {out / 'run'}")
     return out / "run", right
 
 
@@ -116,10 +84,8 @@ def test_answers_of_a_person_about_a_book_are_scored(small_sets, tmp_path):
     ran(PEOPLE, "--dataset", small_sets / "short", "--n", 5, "--out", tmp_path)
     file = answered(tmp_path, tmp_path, "ann", lambda *_: "nothing of that kind happened")
     assert "--limit 5" in ran(PEOPLE, "--returned", file, "--out", tmp_path)
-    ran(
-        "eval_scripts/tulving.py", "--dataset", small_sets / "short", "--limit", 5, "--answers", tmp_path / "answers-1.jsonl",
-        "--out", tmp_path / "run",
-    )  # fmt: skip
+    own = f"--limit 5 --answers {tmp_path / 'answers-1.jsonl'} --out {tmp_path / 'run'}"
+    ran(f"eval_scripts/tulving.py --dataset {small_sets / 'short'} {own}")
     run = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
     assert (run["identity"]["model"], run["identity"]["memory"], run["people"]) == ("people", "read-once", 1)
     assert json.loads((tmp_path / "run" / "scores.json").read_text("utf-8"))["n_questions"] == 5
@@ -138,19 +104,8 @@ def test_labels_of_people_enter_the_passport_of_the_judge(benchmark, small_runs,
     file = answered(tmp_path, tmp_path, "ann", lambda id_, of: other[of["judge"]] if id_ == first else of["judge"])
     if benchmark == "memfail":
         refused(script(PEOPLE, "--returned", file, "--out", tmp_path), "epbench judge-check")
-        ran(
-            "eval_scripts/judge_check.py",
-            "--benchmark",
-            "memfail",
-            "--judge",
-            "lexical",
-            "--n",
-            20,
-            "--rows",
-            20,
-            "--out",
-            tmp_path / "check",
-        )
+        check = "eval_scripts/judge_check.py --benchmark memfail --judge lexical --n 20 --rows 20"
+        ran(check, "--out", tmp_path / "check")
     assert "people agree on" in ran(PEOPLE, "--returned", file, "--out", tmp_path)
     (path,) = (tmp_path / "cache" / "passports").glob("*.json")
     said = json.loads(path.read_text("utf-8"))["people"]
@@ -166,10 +121,7 @@ def test_what_cannot_be_asked_or_scored_is_refused(small_sets, small_runs, tmp_p
     refused(script(PEOPLE, "--dataset", small_sets / "short", "--within-days", 3, "--out", tmp_path), "--book")
     refused(script(PEOPLE, "--dataset", small_sets / "short", "--n", 0, "--out", tmp_path), "--n")
     refused(script(PEOPLE, "--returned", tmp_path / "none.jsonl", "--out", tmp_path), "study.json")
-    mine, booksort = (
-        tmp_path / "mine.jsonl",
-        ("eval_scripts/booksort.py", "--dataset", small_sets / "booksort", "--out", tmp_path / "run"),
-    )
+    mine, booksort = tmp_path / "mine.jsonl", (SORT, "--dataset", small_sets / "booksort", "--out", tmp_path / "run")
     mine.write_text('{"id": "x", "answer": "A"}\n', "utf-8")
     refused(script(*booksort, "--answers", mine), "mine.jsonl, row 0, field 'id'")
     refused(script(*booksort, "--answers", mine, "--limit", 3), "--answers")
@@ -183,15 +135,7 @@ def test_what_cannot_be_asked_or_scored_is_refused(small_sets, small_runs, tmp_p
 
 def test_answers_of_code_are_not_called_answers_of_people(small_sets, tmp_path):
     (tmp_path / "mine.jsonl").write_text('{"id": "0-e250_s20-0-62", "answer": "Segment B"}\n', "utf-8")
-    ran(
-        "eval_scripts/booksort.py",
-        "--dataset",
-        small_sets / "booksort",
-        "--answers",
-        tmp_path / "mine.jsonl",
-        "--out",
-        tmp_path / "run",
-    )
+    ran(f"{SORT} --dataset {small_sets / 'booksort'} --answers {tmp_path / 'mine.jsonl'} --out {tmp_path / 'run'}")
     run = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
     assert (run["identity"]["model"], run["identity"]["memory"]) == ("mine.jsonl", "answers") and "people" not in run
 
@@ -252,21 +196,17 @@ def test_people_see_an_order_of_their_own_and_texts_stay_texts(tmp_path, browser
         for i in range(9)
     ]
     texts = read_texts(None) | {"check": [], "about": [], "title": HOSTILE}
-    write_study(
-        tmp_path, texts, [Part("", HOSTILE, pairs)], kind="sort", about={"dataset": HOSTILE}, per_person=9, within_days=None, pass_share=0,
-    )  # fmt: skip
+    how = {"about": {"dataset": HOSTILE}, "per_person": 9, "within_days": None, "pass_share": 0}
+    write_study(tmp_path, texts, [Part("", HOSTILE, pairs)], kind="sort", **how)
     orders = []
     for number in range(2):
         browser.open(tmp_path / "page.html")
         while browser.js("document.querySelector('a.download') === null"):
             browser.js(FILL)
-        rows = [
-            json.loads(line) for line in downloaded(browser, tmp_path / f"{number}").read_text("utf-8").splitlines()
-        ][3:]
-        assert {row["answer"] for row in rows} == {"A"} and {tuple(row["order"]) for row in rows} == {
-            ("A", "B"),
-            ("B", "A"),
-        }
+        lines = downloaded(browser, tmp_path / f"{number}").read_text("utf-8").splitlines()
+        rows = [json.loads(line) for line in lines[3:]]
+        assert {row["answer"] for row in rows} == {"A"}
+        assert {tuple(row["order"]) for row in rows} == {("A", "B"), ("B", "A")}
         orders.append([row["id"] for row in rows])
         assert browser.js("window.stolen") is None and browser.complaints() == []
         browser.js("localStorage.clear()")

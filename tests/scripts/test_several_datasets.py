@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from epbench.models.hf.model import TransformersModel
-from tests.scripts.in_process import refused, script
+from tests.scripts.in_process import ran, refused, script
 from tests.tiny_model import make_tiny_model
 
 TEXT = "Segment A: the ferry. Segment B: the lamp. Answer: Segment A. On May 07, 2024 Zoe Brown sang. " * 60
@@ -40,19 +40,17 @@ def loaded(monkeypatch):
 def test_weights_are_loaded_once_for_all(two, tmp_path, loaded, benchmark):
     tiny = make_tiny_model(tmp_path / "tiny", TEXT, ends=True)
     command = [*COMMANDS[benchmark], "--model", f"hf:{tiny}", "--out", tmp_path / "r", "--dataset", *two[benchmark]]
-    done = script(*command)
-    assert done.returncode == 0, done.stderr
+    ran(*command)
     assert loaded == [f"hf:{tiny}"]
     names = [path.name for path in two[benchmark]]
     scores = [json.loads((tmp_path / "r" / name / "scores.json").read_text()) for name in names]
     assert scores[0] == scores[1]  # the rows are the same
     assert all(str(path) in (tmp_path / "r/table.md").read_text() for path in two[benchmark])
-    one = script(*command[:-4], tmp_path / "one", "--dataset", two[benchmark][0])
-    assert one.returncode == 0, one.stderr
+    ran(*command[:-4], tmp_path / "one", "--dataset", two[benchmark][0])
     assert json.loads((tmp_path / "one/scores.json").read_text()) == scores[0]
 
     journals = {path: path.read_bytes() for path in (tmp_path / "r").glob("*/*.jsonl")}
-    assert script(*command).returncode == 0  # resumed: nothing is asked again
+    ran(*command)  # resumed: nothing is asked again
     assert {path: path.read_bytes() for path in (tmp_path / "r").glob("*/*.jsonl")} == journals
     assert len(loaded) == 2
 
@@ -67,8 +65,7 @@ def test_what_cannot_be_is_refused(two, small_sets, tmp_path, benchmark):
     refused(script(*command, "--dataset", first, namesake), f"two datasets are called '{first.name}'")
     refused(script(*command, "--dataset", first, tmp_path / "missing"), "missing")
     assert not (tmp_path / "r").exists()  # the first was not run before the second was looked at
-    done = script(*command, "--dataset", first)
-    assert done.returncode == 0, done.stderr
+    ran(*command, "--dataset", first)
     refused(script(*command, "--dataset", *two[benchmark]), "holds the run on one dataset")
 
 
@@ -83,12 +80,11 @@ def test_windows_are_checked_for_all_before_weights_are_loaded(two, tmp_path, lo
 @pytest.mark.parametrize("benchmark", list(COMMANDS))
 def test_a_plan_covers_all(two, tmp_path, benchmark):
     tiny = make_tiny_model(tmp_path / "tiny", TEXT, ends=True)
-    done = script(
+    said = ran(
         *COMMANDS[benchmark], "--model", f"hf:{tiny}", "--out", tmp_path / "r", "--plan", "--dataset", *two[benchmark]
     )
-    assert done.returncode == 0, done.stderr
-    assert all(f"{path}:" in "".join(done.stdout.split("\n")) for path in two[benchmark])
-    assert done.stdout.count("prompt tokens") >= 2 and not (tmp_path / "r").exists()
+    assert all(f"{path}:" in "".join(said.split("\n")) for path in two[benchmark])
+    assert said.count("prompt tokens") >= 2 and not (tmp_path / "r").exists()
 
 
 def test_one_dataset_is_judged_again(two, tmp_path):

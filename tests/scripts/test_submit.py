@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from epbench.reports.results import read_results
-from tests.scripts.in_process import refused, script
+from tests.scripts.in_process import ran, refused, script
 
 ROOT = Path(__file__).parents[2]
 SUBMIT, BOARD = "eval_scripts/submit.py", "builders/leaderboard.py"
@@ -17,12 +17,11 @@ RUNS = ("tulving", "tulving-none", "booksort", "memfail", "memfail-none")
 @pytest.fixture(scope="module")
 def submitted(small_runs, tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
-    done = script(SUBMIT, *(small_runs / name for name in RUNS), "--by", "Ada", "--note", "in a test", "--out", out)
-    assert done.returncode == 0, done.stderr
-    return out, done.stdout
+    runs = (small_runs / name for name in RUNS)
+    return out, ran(SUBMIT, *runs, "--by", "Ada", "--note", "in a test", "--out", out)
 
 
-def test_every_run_has_a_small_row_without_answers_or_paths(submitted, small_runs):
+def test_every_run_has_a_small_row_with_its_scores_and_without_answers_or_paths(submitted, small_runs):
     out, printed = submitted
     results = read_results(out)
     assert len(results) == len(RUNS) and {result.by for result in results} == {"Ada"}
@@ -31,11 +30,8 @@ def test_every_run_has_a_small_row_without_answers_or_paths(submitted, small_run
         assert len(text) < 20_000 and str(small_runs) not in text and "/tmp" not in text
         assert result.checks["hold"] > 3 and result.checksum in printed
         assert result.benchmark in result.command and f"Command: `{result.command}`" in printed
-
-
-def test_the_rows_have_the_scores_of_the_runs(submitted, small_runs):
     scores = json.loads((small_runs / "tulving" / "scores.json").read_text("utf-8"))
-    (result,) = [of for of in read_results(submitted[0]) if of.standings[0].memory == "rag-chapter"]
+    (result,) = [of for of in results if of.standings[0].memory == "rag-chapter"]
     found = result.standings[0].scores["simple_recall_score"]
     assert found.mean == scores["simple_recall_score"]
     assert [found.low, found.high] == scores["intervals"]["simple_recall_score"]

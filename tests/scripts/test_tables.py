@@ -6,15 +6,10 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from tests.scripts.in_process import refused, script
+from tests.scripts.in_process import ran, refused, script
 
+pytestmark = pytest.mark.slow
 TABLES = "eval_scripts/tables.py"
-
-
-def made(*args):
-    done = script(TABLES, *args)
-    assert done.returncode == 0, done.stderr
-    return done
 
 
 def rows_of(path):
@@ -26,10 +21,9 @@ def rows_of(path):
 def everything(small_runs, tmp_path_factory):
     out = tmp_path_factory.mktemp("tables")
     runs = [small_runs / name for name in ("tulving", "tulving-none", "booksort", "memfail", "memfail-none")]
-    return out, made(*runs, "--reported", "paper", "--by", "origin", "--out", out)
+    return out, ran(TABLES, *runs, "--reported", "paper", "--by", "origin", "--out", out)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", ["tulving", "booksort", "memfail"])
 def test_each_benchmark_has_a_folder_with_a_leaderboard_a_page_and_three_files_for_each_exhibit(everything, benchmark):
     out = everything[0] / benchmark
@@ -44,58 +38,45 @@ def test_each_benchmark_has_a_folder_with_a_leaderboard_a_page_and_three_files_f
     assert page.index("Leaderboard") < page.index("Table 2") and "Not made" in page
 
 
-@pytest.mark.slow
-def test_own_and_reported_rows_stand_in_one_table(everything):
-    rows = rows_of(everything[0] / "tulving/table-13.csv")
-    assert {row["source"] for row in rows} == {"own", "reported"}
-    board = rows_of(next((everything[0] / "tulving").glob("leaderboard*.csv")))
-    assert {row["source"] for row in board} == {"own", "reported"} and all(
-        row["judge"] and row["origin"] for row in board
-    )
-
-
-@pytest.mark.slow
-def test_a_leaderboard_repeats_the_scores_of_the_runs(everything, small_runs):
-    board = {row["label"]: row for row in rows_of(next((everything[0] / "tulving").glob("leaderboard*.csv")))}
-    for name in ("tulving", "tulving-none"):
-        scores = json.loads((small_runs / name / "scores.json").read_text("utf-8"))
-        assert float(board[name]["simple_recall_score_mean"]) == scores["simple_recall_score"]
-    (row,) = rows_of(next((everything[0] / "booksort").glob("leaderboard*.csv")))[:1]
-    assert row["accuracy_mean"] == "1.0"
-    success = {
-        row["label"]: row for row in rows_of(next((everything[0] / "memfail").glob("leaderboard*.csv")))
-    }  # with one config, the rank is by it
-    scores = json.loads((small_runs / "memfail/scores.json").read_text("utf-8"))
-    of_run = next(row for label, row in success.items() if "bm25" in label)
-    assert float(of_run["long_hop_mean"]) == scores["by_k"]["5"]["success_rate"]
-
-
-@pytest.mark.slow
-def test_questions_are_grouped_by_any_column(everything):
-    (path,) = (everything[0] / "tulving").glob("*origin*.csv")
+def test_own_and_reported_rows_stand_in_one_table_and_any_column_groups(everything):
+    out = everything[0] / "tulving"
+    board = rows_of(next(out.glob("leaderboard*.csv")))
+    for rows in (rows_of(out / "table-13.csv"), board):
+        assert {row["source"] for row in rows} == {"own", "reported"}
+    assert all(row["judge"] and row["origin"] for row in board)
+    (path,) = out.glob("*origin*.csv")
     assert {row["origin"] for row in rows_of(path)} == {"book", "inner", "outer"}
 
 
-@pytest.mark.slow
+def test_a_leaderboard_repeats_the_scores_of_the_runs(everything, small_runs):
+    def board(benchmark):
+        return {row["label"]: row for row in rows_of(next((everything[0] / benchmark).glob("leaderboard*.csv")))}
+
+    for name in ("tulving", "tulving-none"):
+        scores = json.loads((small_runs / name / "scores.json").read_text("utf-8"))
+        assert float(board("tulving")[name]["simple_recall_score_mean"]) == scores["simple_recall_score"]
+    assert next(iter(board("booksort").values()))["accuracy_mean"] == "1.0"
+    scores = json.loads((small_runs / "memfail/scores.json").read_text("utf-8"))
+    (of_run,) = [row for label, row in board("memfail").items() if "bm25" in label and row["source"] == "own"]
+    assert float(of_run["long_hop_mean"]) == scores["by_k"]["5"]["success_rate"]  # with one config, the rank is by it
+
+
 def test_a_released_archive_needs_no_run(released, tmp_path):
-    made("--released", released, "--reported", "paper", "--out", tmp_path)
+    ran(TABLES, "--released", released, "--reported", "paper", "--out", tmp_path)
     board = rows_of(next(tmp_path.glob("leaderboard*.csv")))
     assert {row["source"] for row in board} == {"released", "reported"} and (tmp_path / "LEADERBOARD.md").is_file()
     assert len([row for row in board if row["source"] == "released"]) == 3
     assert (tmp_path / "table-07.csv").is_file() and (tmp_path / "figure-07.svg").is_file()
 
 
-@pytest.mark.slow
 def test_the_same_command_gives_the_same_bytes(everything, small_runs, tmp_path):
-    made(
-        small_runs / "tulving", small_runs / "tulving-none", "--reported", "paper", "--by", "origin", "--out", tmp_path
-    )
+    runs = (small_runs / "tulving", small_runs / "tulving-none")
+    ran(TABLES, *runs, "--reported", "paper", "--by", "origin", "--out", tmp_path)
     for path in (everything[0] / "tulving").iterdir():
         if path.is_file():
             assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
 
-@pytest.mark.slow
 def test_what_cannot_be_used_is_refused_with_one_line(small_runs, tmp_path):
     run = small_runs / "tulving"
     refused(script(TABLES, run, "--by", "weather", "--out", tmp_path), "weather")

@@ -1,41 +1,25 @@
 """The scripts as a user runs them: build, install, ask, score, and every way in which that can go wrong."""
 
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 import zipfile
-from collections import Counter
-from pathlib import Path
 
 import pytest
+from datasets import load_dataset
 
 from epbench.hub.dataset_folder import CANARY
+from tests.scripts.in_process import ROOT, ran, refused, script
 
-ROOT = Path(__file__).parents[2]
-
-
-def refused(done, message):
-    """Exit status 2, one line that begins with `error:`, no traceback."""
-    assert done.returncode == 2, (done.returncode, done.stderr)
-    assert "Traceback" not in done.stderr
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    assert len(lines) == 1 and lines[0].startswith("error: "), done.stderr
-    assert message in lines[0], lines[0]
+BUILD, EVALUATE = "builders/tulving.py", "eval_scripts/tulving.py"
 
 
 @pytest.fixture(scope="module")
-def runs(script, short_book, tmp_path_factory):
+def runs(short_book, tmp_path_factory):
     """One run per memory on the short book."""
     out = tmp_path_factory.mktemp("runs")
     for memory in ("in-context", "rag-paragraph", "rag-chapter", "none"):
-        done = script("eval_scripts/tulving.py", "--dataset", short_book, "--memory", memory, "--out", out / memory)
-        assert done.returncode == 0, done.stderr
-        assert "simple recall" in done.stdout
+        assert "simple recall" in ran(f"{EVALUATE} --dataset {short_book} --memory {memory} --out {out / memory}")
     return out
 
 
@@ -43,16 +27,28 @@ def scores_of(folder):
     return json.loads((folder / "scores.json").read_text())
 
 
-def test_a_built_book_loads_with_all_its_configs(short_book):
-    from datasets import load_dataset
+def answers_of(run):
+    return [json.loads(line) for line in (run / "answers.jsonl").read_text().splitlines()]
 
+
+@pytest.fixture
+def answers(short_book, tmp_path):
+    """The words of a command that scores these answers, which it finds in a file."""
+
+    def written(name, records):
+        (tmp_path / name).write_text("".join(json.dumps(record) + "\n" for record in records))
+        return f"{EVALUATE} --dataset {short_book} --answers {tmp_path / name} --out {tmp_path / 'r'}"
+
+    return written
+
+
+def test_a_built_book_loads_with_all_its_configs(short_book):
     for config, split, columns in (
         ("qa", "test", 16), ("all_questions", "test", 16), ("finetune", "train", 3), ("chapters", "test", 11), ("book", "test", 3),
     ):  # fmt: skip
         rows = load_dataset(str(short_book), config, split=split)
         assert len(rows.column_names) == columns and len(rows) > 0
-    qa = load_dataset(str(short_book), split="test")
-    assert list(qa[0]) == [
+    assert load_dataset(str(short_book), split="test").column_names == [
         "id", "template", "cue", "time", "space", "entity", "content", "trace", "get", "question", "answer", "chapters",
         "n_chapters", "bin", "origin", "canary",
     ]  # fmt: skip
@@ -61,8 +57,8 @@ def test_a_built_book_loads_with_all_its_configs(short_book):
         assert not any(CANARY in turn["content"] for turn in message)
 
 
-def test_the_same_command_writes_the_same_bytes(script, short_book, tmp_path):
-    assert script("builders/tulving.py", "--book", "short", "--out", tmp_path).returncode == 0
+def test_the_same_command_writes_the_same_bytes(short_book, tmp_path):
+    ran(f"{BUILD} --book short --out {tmp_path}")
     files = sorted(p.relative_to(short_book) for p in short_book.rglob("*") if p.is_file())
     assert len(files) == 10
     assert all((tmp_path / "short" / f).read_bytes() == (short_book / f).read_bytes() for f in files)
@@ -71,24 +67,19 @@ def test_the_same_command_writes_the_same_bytes(script, short_book, tmp_path):
 @pytest.mark.parametrize(
     ("args", "name"),
     [
-        pytest.param(["--book", "short", "--universe", "news"], "news-short", marks=pytest.mark.slow),
-        (["--book", "short", "--universe", "scifi", "--order", "chronological"], "scifi-short-ordered"),
-        (["--book", "long", "--events", "8", "--seed", "5", "--selection", "alphabetical"], "long"),
+        ("--book short --universe scifi --order chronological", "scifi-short-ordered"),
+        ("--book long --events 8 --seed 5 --selection alphabetical", "long"),
     ],
 )
-def test_variants_have_names_of_their_own(script, tmp_path, args, name):
-    done = script("builders/tulving.py", *args, "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
+def test_variants_have_names_of_their_own(tmp_path, args, name):
+    ran(f"{BUILD} {args} --out {tmp_path}")
     assert [p.name for p in tmp_path.iterdir()] == [name]
-    assert " ".join(args) in (tmp_path / name / "README.md").read_text()
+    assert args in (tmp_path / name / "README.md").read_text()
 
 
-def test_without_memory_only_abstentions_are_right(runs):
-    assert scores_of(runs / "none")["f1_by_bin"] == {"0": 1.0, "1": 0.0, "2": 0.0, "3-5": 0.0}
-
-
-def test_the_whole_book_beats_its_passages(runs):
-    scores = {memory: scores_of(runs / memory) for memory in ("in-context", "rag-paragraph", "rag-chapter")}
+def test_memories_differ_as_they_should(runs):
+    scores = {memory: scores_of(runs / memory) for memory in ("in-context", "rag-paragraph", "rag-chapter", "none")}
+    assert scores["none"]["f1_by_bin"] == {"0": 1.0, "1": 0.0, "2": 0.0, "3-5": 0.0}  # abstentions alone are right
     assert scores["in-context"]["simple_recall_score"] > 0.9
     for bin_ in ("2", "3-5"):
         assert scores["in-context"]["f1_by_bin"][bin_] > scores["rag-paragraph"]["f1_by_bin"][bin_] + 0.15
@@ -96,12 +87,10 @@ def test_the_whole_book_beats_its_passages(runs):
 
 
 @pytest.mark.slow
-def test_the_built_in_memory_systems_read_a_book(script, short_book, runs, tmp_path):
+def test_the_built_in_memory_systems_read_a_book(short_book, runs, tmp_path):
     scores = {}
     for memory in ("oracle", "verbatim-bm25"):
-        command = ["eval_scripts/tulving.py", "--dataset", short_book, "--memory", memory, "--out", tmp_path / memory]
-        done = script(*command)
-        assert done.returncode == 0, done.stderr
+        ran(f"{EVALUATE} --dataset {short_book} --memory {memory} --out {tmp_path / memory}")
         scores[memory] = scores_of(tmp_path / memory)
         assert scores[memory]["n_failed"] == 0
         assert json.loads((tmp_path / memory / "run.json").read_text())["identity"]["memory"] == memory
@@ -109,17 +98,11 @@ def test_the_built_in_memory_systems_read_a_book(script, short_book, runs, tmp_p
     assert scores["oracle"]["simple_recall_score"] >= scores["verbatim-bm25"]["simple_recall_score"]
     assert scores["verbatim-bm25"]["simple_recall_score"] > none["simple_recall_score"]
     assert all(scores["oracle"]["f1_by_bin"][bin_] >= f1 for bin_, f1 in none["f1_by_bin"].items())
-    rows = {row["id"]: row["chapters"] for row in _qa(short_book)}
+    rows = {row["id"]: row["chapters"] for row in load_dataset(str(short_book), split="test")}
     for line in (tmp_path / "oracle" / "retrieved.jsonl").read_text().splitlines():
         record = json.loads(line)
         found = [int(memory.split("\n")[0].removeprefix("Chapter ")) for memory in record["memories"]]
         assert set(found) >= set(rows[record["question"]]) and found == sorted(found)
-
-
-def _qa(folder):
-    from datasets import load_dataset
-
-    return load_dataset(str(folder), split="test")
 
 
 def test_a_run_folder_has_its_files(runs):
@@ -136,144 +119,76 @@ def test_a_run_folder_has_its_files(runs):
     assert scores["n_failed"] == 0 and set(scores["intervals"]) >= {"simple_recall_score", "latest", "f1_by_bin.1"}
 
 
-def test_a_second_start_asks_nothing_twice_and_scores_the_same(script, short_book, runs):
+def test_a_second_start_asks_nothing_twice_and_scores_the_same(short_book, runs):
     folder = runs / "rag-chapter"
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
-    done = script("eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-chapter", "--out", folder)
-    assert done.returncode == 0
+    ran(f"{EVALUATE} --dataset {short_book} --memory rag-chapter --out {folder}")
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("after", [300, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 700))])
-def test_a_killed_run_goes_on_where_it_was(short_book, runs, tmp_path, hf_home, after):
-    """Kill -9 after so many records; the next start answers the rest once, and the scores are those of a whole run."""
-    command = [sys.executable, ROOT / "eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-paragraph"]
-    env = os.environ | {"HF_HOME": str(hf_home)}
-    journals = [tmp_path / "r" / name for name in ("answers.jsonl", "judgements.jsonl")]
-    process = subprocess.Popen(
-        [*command, "--out", tmp_path / "r"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    while process.poll() is None and sum(p.read_bytes().count(b"\n") for p in journals if p.exists()) < after:
-        time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    killed = sum(p.read_bytes().count(b"\n") for p in journals if p.exists())
-    assert killed >= after
-    done = subprocess.run([*command, "--out", tmp_path / "r"], env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert scores_of(tmp_path / "r") == scores_of(runs / "rag-paragraph")
-    for path in journals:
-        keys = Counter(json.loads(line)["key"] for line in path.read_bytes().splitlines())
-        assert set(keys.values()) == {1}
-        whole = (runs / "rag-paragraph" / path.name).read_bytes().splitlines()
-        assert keys.keys() == {json.loads(line)["key"] for line in whole}
-
-
-def test_limit_asks_a_part_that_grows(script, short_book, tmp_path):
+def test_limit_asks_a_part_that_grows(short_book, tmp_path):
     ids = []
     for limit in (10, 25):
-        done = script(
-            "eval_scripts/tulving.py",
-            "--dataset",
-            short_book,
-            "--memory",
-            "none",
-            "--limit",
-            limit,
-            "--out",
-            tmp_path / "r",
-        )
-        assert done.returncode == 0, done.stderr
-        ids.append({json.loads(line)["id"] for line in (tmp_path / "r/answers.jsonl").read_text().splitlines()})
+        ran(f"{EVALUATE} --dataset {short_book} --memory none --limit {limit} --out {tmp_path / 'r'}")
+        ids.append({answer["id"] for answer in answers_of(tmp_path / "r")})
     assert len(ids[0]) == 10 and len(ids[1]) == 25 and ids[0] < ids[1]
 
 
-def test_own_answers_are_scored(script, short_book, runs, tmp_path):
-    (tmp_path / "mine.jsonl").write_bytes((runs / "in-context/answers.jsonl").read_bytes())
-    done = script(
-        "eval_scripts/tulving.py",
-        "--dataset",
-        short_book,
-        "--answers",
-        tmp_path / "mine.jsonl",
-        "--out",
-        tmp_path / "r",
-    )
-    assert done.returncode == 0, done.stderr
-    mine, whole = scores_of(tmp_path / "r"), scores_of(runs / "in-context")
-    assert mine == whole
+def test_own_answers_are_scored(answers, runs, tmp_path):
+    ran(answers("mine.jsonl", answers_of(runs / "in-context")))
+    assert scores_of(tmp_path / "r") == scores_of(runs / "in-context")
 
 
 @pytest.mark.slow
-def test_missing_answers_are_wrong_and_coverage_stands_beside_the_scores(script, short_book, runs, tmp_path):
-    lines = (runs / "in-context/answers.jsonl").read_text().splitlines()
-    (tmp_path / "part.jsonl").write_text("\n".join(lines[:3]))
-    command = ["eval_scripts/tulving.py", "--dataset", short_book, "--answers", tmp_path / "part.jsonl"]
-    done = script(*command, "--out", tmp_path / "r")
-    out = " ".join(done.stdout.split())
-    assert done.returncode == 0, done.stderr
+def test_missing_answers_are_wrong_and_coverage_stands_beside_the_scores(answers, runs, tmp_path):
+    out = " ".join(ran(answers("part.jsonl", answers_of(runs / "in-context")[:3])).split())
     assert "part.jsonl answers 3 of 450 questions" in out and "447 missing ones count as wrong" in out
     assert "447 of 450 questions have no answer in the file, which counts as wrong." in out and "3 of 450" in out
     scores = scores_of(tmp_path / "r")
     assert scores["coverage"] == {"questions": 450, "asked": 450, "answered": 3, "missing": 447, "failed": 0}
     assert scores["n_failed"] == 0 and not scores["incomplete"] and 0 <= scores["simple_recall_score"] < 0.02
-    for name, (low, high) in scores["possible"].items():
-        value = scores["f1_by_bin"][name.split(".")[1]] if "." in name else scores[name]
-        assert value is None or low - 1e-9 <= value <= high + 1e-9, name
+    assert_within(scores["possible"], scores)
     assert scores["possible"]["simple_recall_score"][1] > 0.98
     table = (tmp_path / "r/table.md").read_text()
     assert "| answered | possible |" in table and "3 of 450" in table
     assert "lowest possible" in (tmp_path / "r/report.html").read_text()
-    verified = script("eval_scripts/verify.py", tmp_path / "r")
-    assert verified.returncode == 0, verified.stdout + verified.stderr
+    ran("eval_scripts/verify.py", tmp_path / "r")
 
 
-def test_a_recorded_failure_is_neither_right_nor_wrong(script, short_book, runs, tmp_path):
-    lines = (runs / "in-context/answers.jsonl").read_text().splitlines()
-    failed = [json.dumps({"id": json.loads(line)["id"], "failure": "out of credit"}) for line in lines[-4:]]
-    failed += [json.dumps({"id": json.loads(line)["id"], "answer": None}) for line in lines[-7:-4]]
-    (tmp_path / "part.jsonl").write_text("\n".join([*lines[:-7], *failed]))
-    command = ["eval_scripts/tulving.py", "--dataset", short_book, "--answers", tmp_path / "part.jsonl"]
-    done = script(*command, "--out", tmp_path / "r")
-    assert done.returncode == 0 and scores_of(tmp_path / "r")["n_failed"] == 7
-    assert "7 of 450 questions have no answer or no verdict" in " ".join(done.stdout.split())
-    assert "failed 4 times: out of credit" in done.stdout
-    scores, whole = scores_of(tmp_path / "r"), scores_of(runs / "in-context")
+def assert_within(ranges, scores):
+    for name, (low, high) in ranges.items():
+        value = scores["f1_by_bin"][name.split(".")[1]] if "." in name else scores[name]
+        assert value is None or low - 1e-9 <= value <= high + 1e-9, name
+
+
+def test_a_recorded_failure_is_neither_right_nor_wrong(answers, runs, tmp_path):
+    found = answers_of(runs / "in-context")
+    failed = [{"id": answer["id"], "failure": "out of credit"} for answer in found[-4:]]
+    failed += [{"id": answer["id"], "answer": None} for answer in found[-7:-4]]
+    out = ran(answers("part.jsonl", [*found[:-7], *failed]))
+    assert "7 of 450 questions have no answer or no verdict" in " ".join(out.split())
+    assert "failed 4 times: out of credit" in out and "An incomplete score is a range" in out
+    scores = scores_of(tmp_path / "r")
     assert scores["coverage"] == {"questions": 450, "asked": 450, "answered": 443, "missing": 0, "failed": 7}
     assert scores["incomplete"] == scores["possible"] and sum(scores["failed_by_bin"].values()) <= 7
-    for name, (low, high) in scores["incomplete"].items():
-        value = whole["f1_by_bin"][name.split(".")[1]] if "." in name else whole[name]
-        assert low - 1e-9 <= value <= high + 1e-9, name
-    assert not scores["incomplete"].keys() & scores["intervals"].keys()
-    assert "An incomplete score is a range" in done.stdout and "(incomplete)" in (tmp_path / "r/table.md").read_text()
+    assert_within(scores["incomplete"], scores_of(runs / "in-context"))
+    assert not scores["incomplete"].keys() & scores["intervals"].keys() and scores["n_failed"] == 7
+    assert "(incomplete)" in (tmp_path / "r/table.md").read_text()
 
 
 @pytest.mark.slow
-def test_empty_answers_are_none_and_no_abstentions(script, short_book, runs, tmp_path):
+def test_empty_answers_are_none_and_no_abstentions(answers, runs, tmp_path):
     """Nothing said of what never happened is not right: someone who is asked in vain has abstained from nothing."""
-    answers = [json.loads(line) for line in (runs / "in-context/answers.jsonl").read_text().splitlines()]
-    silent = "".join(
-        json.dumps({"id": a["id"], "answer": "" if i % 2 else " \n"}) + "\n" for i, a in enumerate(answers)
-    )
-    (tmp_path / "silent.jsonl").write_text(silent)
-    base = ["eval_scripts/tulving.py", "--dataset", short_book, "--answers"]
-    done = script(*base, tmp_path / "silent.jsonl", "--out", tmp_path / "r")
-    assert done.returncode == 0, done.stderr
+    found = answers_of(runs / "in-context")
+    ran(answers("silent.jsonl", [{"id": a["id"], "answer": "" if i % 2 else " \n"} for i, a in enumerate(found)]))
     scores = scores_of(tmp_path / "r")
     assert scores["simple_recall_score"] == 0 and set(scores["f1_by_bin"].values()) == {0}
-    answers[0]["answer"] = ""
-    (tmp_path / "one.jsonl").write_text("".join(json.dumps(a) + "\n" for a in answers))
-    done = script(*base, tmp_path / "one.jsonl", "--out", tmp_path / "one")
-    assert done.returncode == 0 and scores_of(tmp_path / "one")["coverage"]["missing"] == 1
-    nothing = "".join(json.dumps({"id": a["id"], "failure": "refused"}) + "\n" for a in answers)
-    (tmp_path / "failed.jsonl").write_text(nothing)
-    done = script(*base, tmp_path / "failed.jsonl", "--out", tmp_path / "f")
+    assert scores["coverage"]["missing"] == 450
+    done = script(answers("failed.jsonl", [{"id": a["id"], "failure": "refused"} for a in found]) + "f")
     assert done.returncode == 1 and "nothing to score: all 450 questions failed" in done.stderr
-    assert (
-        "judge" not in json.loads((tmp_path / "f/run.json").read_text()) and not (tmp_path / "f/scores.json").exists()
-    )
-    refused(script(*base, tmp_path / "one.jsonl", "--repeats", "2", "--out", tmp_path / "x"), "--repeats 2")
+    assert "judge" not in json.loads((tmp_path / "rf/run.json").read_text())
+    assert not (tmp_path / "rf/scores.json").exists()
+    refused(script(answers("silent.jsonl", found) + "x --repeats 2"), "--repeats 2")
 
 
 @pytest.mark.parametrize(
@@ -287,142 +202,110 @@ def test_empty_answers_are_none_and_no_abstentions(script, short_book, runs, tmp
         (None, "no such file"),
     ],
 )
-def test_bad_answers_are_named(script, short_book, tmp_path, content, message):
+def test_bad_answers_are_named(short_book, tmp_path, content, message):
     if content is not None:
         (tmp_path / "a.jsonl").write_text(content)
-    done = script(
-        "eval_scripts/tulving.py", "--dataset", short_book, "--answers", tmp_path / "a.jsonl", "--out", tmp_path / "r"
-    )
-    refused(done, message)
+    base = f"{EVALUATE} --dataset {short_book} --answers {tmp_path / 'a.jsonl'}"
+    refused(script(base, "--out", tmp_path / "r"), message)
     assert not (tmp_path / "r").exists()
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--book", "medium"], "unknown book 'medium'; there are: short, long, very-long"),
+        ("--book medium", "unknown book 'medium'; there are: short, long, very-long"),
         (
-            ["--book", "short", "--universe", "mars"],
+            "--book short --universe mars",
             "unknown universe 'mars': expected default, family, news, scifi, software, ward, or a folder with universe.toml",
         ),
-        (["--book", "short", "--events", "20000"], "20000 events do not fit into a universe of 100"),
-        (["--book", "short", "--events", "0"], "expected at least 1 event, found 0"),
-        (["--book", "short", "--universe-size", "5000"], "a universe of 5000 needs 5000 days"),
-        (["--book", "short", "--writer", "shakespeare"], "unknown writer 'shakespeare'"),
-        (["--book", "short", "--released", "nowhere.zip"], "nowhere.zip: no such folder or zip"),
+        ("--book short --events 20000", "20000 events do not fit into a universe of 100"),
+        ("--book short --events 0", "expected at least 1 event, found 0"),
+        ("--book short --universe-size 5000", "a universe of 5000 needs 5000 days"),
+        ("--book short --writer shakespeare", "unknown writer 'shakespeare'"),
+        ("--book short --released nowhere.zip", "nowhere.zip: no such folder or zip"),
     ],
 )
-def test_bad_recipes_leave_nothing(script, tmp_path, args, message):
-    refused(script("builders/tulving.py", *args, "--out", tmp_path / "out"), message)
+def test_bad_recipes_leave_nothing(tmp_path, args, message):
+    refused(script(f"{BUILD} {args}", "--out", tmp_path / "out"), message)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_bad_evaluations_are_named(script, short_book, runs, tmp_path):
-    evaluate = "eval_scripts/tulving.py"
-    base = ["--dataset", short_book, "--out", tmp_path / "r"]
-    refused(script(evaluate, *base), "either --memory to ask a reader, or --answers")
-    refused(script(evaluate, *base, "--memory", "human"), "unknown memory 'human'")
-    refused(script(evaluate, *base, "--memory", "none", "--model", "gpt"), "unknown model 'gpt'")
-    refused(script(evaluate, *base, "--memory", "none", "--judge", "gpt"), "judge: unknown model 'gpt'")
-    refused(
-        script(evaluate, *base, "--memory", "none", "--shard", "3/2"),
-        "shard: expected i/n with 1 ≤ i ≤ n, such as 2/4, got '3/2'",
-    )
-    refused(script(evaluate, *base, "--memory", "rag-chapter", "--top-k", "0"), "top-k: expected at least 1")
-    refused(script(evaluate, *base, "--memory", "none", "--limit", "0"), "limit: expected at least 1, got 0")
-    refused(
-        script(evaluate, "--dataset", tmp_path, "--memory", "none", "--out", tmp_path / "r"),
-        "expected the rows of a dataset in qa/test-*.parquet",
-    )
-    refused(
-        script(evaluate, "--dataset", "epbench/nothing", "--memory", "none", "--out", tmp_path / "r"), "epbench/nothing"
-    )
-    refused(script(evaluate, "--released", tmp_path / "no.zip", "--out", tmp_path / "r"), "no such folder or zip")
+def test_bad_evaluations_are_named(short_book, runs, tmp_path):
+    for args, message in (
+        ("", "either --memory to ask a reader, or --answers"),
+        ("--memory human", "unknown memory 'human'"),
+        ("--memory none --model gpt", "unknown model 'gpt'"),
+        ("--memory none --judge gpt", "judge: unknown model 'gpt'"),
+        ("--memory none --shard 3/2", "shard: expected i/n with 1 ≤ i ≤ n, such as 2/4, got '3/2'"),
+        ("--memory rag-chapter --top-k 0", "top-k: expected at least 1"),
+        ("--memory none --limit 0", "limit: expected at least 1, got 0"),
+        (f"--memory none --dataset {tmp_path}", "expected the rows of a dataset in qa/test-*.parquet"),
+        ("--memory none --dataset epbench/nothing", "epbench/nothing"),
+    ):
+        refused(script(f"{EVALUATE} --dataset {short_book} --out {tmp_path / 'r'} {args}"), message)
+    refused(script(f"{EVALUATE} --released no.zip --out {tmp_path / 'r'}"), "no such folder or zip")
     assert not (tmp_path / "r").exists()
-    other = script(evaluate, "--dataset", short_book, "--memory", "none", "--out", runs / "in-context")
+    other = script(f"{EVALUATE} --dataset {short_book} --memory none --out {runs / 'in-context'}")
     refused(other, "this folder holds another run: its memory is 'in-context', expected 'none'")
-
-
-def test_a_run_folder_of_another_dataset_is_refused(script, runs, tmp_path):
-    assert script("builders/tulving.py", "--book", "short", "--seed", "9", "--out", tmp_path).returncode == 0
-    done = script(
-        "eval_scripts/tulving.py", "--dataset", tmp_path / "short", "--memory", "none", "--out", runs / "none"
-    )
-    refused(done, "its fingerprint is")
+    ran(f"{BUILD} --book short --seed 9 --out {tmp_path}")
+    other = script(f"{EVALUATE} --dataset {tmp_path / 'short'} --memory none --out {runs / 'none'}")
+    refused(other, "its fingerprint is")
 
 
 @pytest.mark.slow
-def test_publishing_makes_names_work_and_refuses_other_folders(script, short_book, tmp_path):
-    done = script("builders/publish.py", short_book, "--metrics", "--to", "cache", HF_HOME=str(tmp_path / "hf"))
+def test_publishing_makes_names_work_and_refuses_other_folders(process, short_book, tmp_path):
+    home = {"HF_HOME": str(tmp_path / "hf")}
+    done = process(f"builders/publish.py {short_book} --metrics --to cache", **home)
     assert done.returncode == 0 and 'load_dataset("epbench/short")' in done.stdout
-    run = script(
-        "eval_scripts/tulving.py", "--dataset", "epbench/short", "--memory", "none", "--out", tmp_path / "r",
-        cwd=tmp_path, HF_HOME=str(tmp_path / "hf"),
-    )  # fmt: skip
+    run = process(f"{EVALUATE} --dataset epbench/short --memory none --out {tmp_path / 'r'}", cwd=tmp_path, **home)
     assert run.returncode == 0, run.stderr
-    dry = script("builders/publish.py", short_book, "--to", "cache", "--dry-run", HF_HOME=str(tmp_path / "hf"))
-    assert (
-        dry.returncode == 0
-        and dry.stdout.count("unchanged") == 5
-        and "changed " not in dry.stdout.replace("unchanged", "")
-    )
-    refused(script("builders/publish.py", tmp_path, "--to", "cache"), "is not a dataset folder")
-    refused(script("builders/publish.py", "--to", "cache"), "nothing to publish")
+    dry = process(f"builders/publish.py {short_book} --to cache --dry-run", **home)
+    assert dry.returncode == 0 and dry.stdout.count("unchanged") == 5
+    assert "changed " not in dry.stdout.replace("unchanged", "")
+    refused(script(f"builders/publish.py {tmp_path} --to cache"), "is not a dataset folder")
+    refused(script("builders/publish.py --to cache"), "nothing to publish")
 
 
-def test_a_report_puts_runs_side_by_side(script, runs, tmp_path):
-    done = script("eval_scripts/report.py", runs / "in-context", runs / "none", "--out", tmp_path / "report")
-    assert done.returncode == 0, done.stderr
+def test_a_report_puts_runs_side_by_side(runs, tmp_path):
+    ran("eval_scripts/report.py", runs / "in-context", runs / "none", "--out", tmp_path / "report")
     assert "| in-context |" in (tmp_path / "report/table.md").read_text()
     assert "<svg" in (tmp_path / "report/report.html").read_text()
     refused(script("eval_scripts/report.py", tmp_path, "--out", tmp_path / "x"), "no run.json in it")
 
 
 @pytest.mark.slow
-def test_a_run_that_lost_questions_stands_last_in_a_report(script, short_book, runs, tmp_path):
-    lines = (runs / "in-context/answers.jsonl").read_text().splitlines()
-    failed = [json.dumps({"id": json.loads(line)["id"], "failure": "lost"}) for line in lines]
-    (tmp_path / "best.jsonl").write_text("\n".join(line if i % 9 else failed[i] for i, line in enumerate(lines)))
-    command = ["eval_scripts/tulving.py", "--dataset", short_book, "--answers", tmp_path / "best.jsonl"]
-    assert script(*command, "--out", tmp_path / "part").returncode == 0
-    done = script("eval_scripts/report.py", tmp_path / "part", runs / "none", "--out", tmp_path / "report")
-    assert done.returncode == 0, done.stderr
+def test_a_run_that_lost_questions_stands_last_in_a_report(answers, runs, tmp_path):
+    found = answers_of(runs / "in-context")
+    lost = [answer if i % 9 else {"id": answer["id"], "failure": "lost"} for i, answer in enumerate(found)]
+    ran(answers("best.jsonl", lost))
+    ran("eval_scripts/report.py", tmp_path / "r", runs / "none", "--out", tmp_path / "report")
     table = (tmp_path / "report/table.md").read_text()
-    assert table.index("| none |") < table.index("| part |") and "- part: 50 of 450 questions have no answer" in table
+    assert table.index("| none |") < table.index("| r |") and "- r: 50 of 450 questions have no answer" in table
     assert "all wrong to all right" in (tmp_path / "report/report.html").read_text()
-    old = {key: value for key, value in scores_of(tmp_path / "part").items() if key != "incomplete"}
-    (tmp_path / "part/scores.json").write_text(json.dumps(old))
-    refused(
-        script("eval_scripts/report.py", tmp_path / "part", "--out", tmp_path / "x"),
-        "scores.json: expected a field 'incomplete'",
-    )
+    old = {key: value for key, value in scores_of(tmp_path / "r").items() if key != "incomplete"}
+    (tmp_path / "r/scores.json").write_text(json.dumps(old))
+    done = script("eval_scripts/report.py", tmp_path / "r", "--out", tmp_path / "x")
+    refused(done, "scores.json: expected a field 'incomplete'")
 
 
 @pytest.mark.slow
-def test_the_reader_passes_half_on_the_published_book_with_its_wording(script, released, tmp_path):
-    archive = released
-    done = script("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    done = script(
-        "eval_scripts/tulving.py", "--dataset", tmp_path / "short", "--memory", "in-context", "--out", tmp_path / "r"
-    )
-    assert done.returncode == 0, done.stderr
+def test_the_reader_passes_half_on_the_published_book_with_its_wording(released, tmp_path):
+    ran(f"{BUILD} --released {released} --book short --out {tmp_path}")
+    ran(f"{EVALUATE} --dataset {tmp_path / 'short'} --memory in-context --out {tmp_path / 'r'}")
     assert scores_of(tmp_path / "r")["simple_recall_score"] >= 0.5
-    again = script("eval_scripts/tulving.py", "--released", archive, "--out", tmp_path / "published")
-    assert again.returncode == 0, again.stderr
+    ran(f"{EVALUATE} --released {released} --out {tmp_path / 'published'}")
     assert len(list((tmp_path / "published").glob("*/*/scores.json"))) == 3
 
 
-def test_one_command_converts_all_books_of_an_archive(script, released, tmp_path):
+def test_one_command_converts_all_books_of_an_archive(released, tmp_path):
     with zipfile.ZipFile(released) as archive:
         archive.extractall(tmp_path / "data")
     books = tmp_path / "data/Udefault_Sdefault_seed0/books"
     (book,) = books.iterdir()
     shutil.copytree(book, books / book.name.replace("model_made_", "model_written-by-me_"))
-    command = ["builders/tulving.py", "--released", tmp_path / "data", "--book", "all", "--out", tmp_path / "out"]
-    refused(script(*command, "--generator", "made"), "--book all converts the books of every model")
-    done = script(*command, "--empty", "published")
-    assert done.returncode == 0, done.stderr
+    command = f"{BUILD} --released {tmp_path / 'data'} --book all --out {tmp_path / 'out'}"
+    refused(script(f"{command} --generator made"), "--book all converts the books of every model")
+    ran(f"{command} --empty published")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"short", "short-written-by-me"}
     card = (tmp_path / "out/short-written-by-me/README.md").read_text()
     assert "| questions, answerable and empty | 564 and 437 |" in card and "--released … --empty published`" in card
@@ -433,14 +316,16 @@ def test_one_command_converts_all_books_of_an_archive(script, released, tmp_path
     "name",
     [
         "short",
-        *(pytest.param(n, marks=pytest.mark.slow) for n in ("news-long", "scifi-short", "long-ordered", "long-l4")),
+        *(
+            pytest.param(name, marks=[pytest.mark.slow, pytest.mark.nightly])
+            for name in ("news-long", "scifi-short", "long-ordered", "long-l4")
+        ),
     ],
 )
-def test_the_committed_cards_are_those_of_the_builder(script, tmp_path, name):
+def test_the_committed_cards_are_those_of_the_builder(tmp_path, name):
     committed = ROOT / "dataset_cards" / name / "README.md"
     command = re.search(r"By `python builders/tulving.py (.*?)`", committed.read_text())
-    done = script("builders/tulving.py", *command[1].split(), "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
+    ran(f"{BUILD} {command[1]} --out {tmp_path}")
     made, kept = (
         re.sub(r"num_bytes: \d+", "", path.read_text()) for path in (tmp_path / name / "README.md", committed)
     )
@@ -448,28 +333,21 @@ def test_the_committed_cards_are_those_of_the_builder(script, tmp_path, name):
 
 
 @pytest.mark.slow
-def test_shards_merge_into_the_whole_run(script, short_book, runs, tmp_path):
-    base = ["eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-paragraph"]
-    for i in (1, 2, 3):
-        done = script(*base, "--shard", f"{i}/3", "--out", tmp_path / f"part{i}")
-        assert done.returncode == 0, done.stderr
+def test_shards_merge_into_the_whole_run(short_book, runs, tmp_path):
     parts = [tmp_path / f"part{i}" for i in (1, 2, 3)]
-    done = script("eval_scripts/merge.py", *parts, "--out", tmp_path / "whole")
-    assert done.returncode == 0, done.stderr
+    for i, part in enumerate(parts, 1):
+        ran(f"{EVALUATE} --dataset {short_book} --memory rag-paragraph --shard {i}/3 --out {part}")
+    ran("eval_scripts/merge.py", *parts, "--out", tmp_path / "whole")
     assert scores_of(tmp_path / "whole") == scores_of(runs / "rag-paragraph")
-    done = script("eval_scripts/merge.py", *parts[:2], "--out", tmp_path / "two")
+    out = ran("eval_scripts/merge.py", *parts[:2], "--out", tmp_path / "two")
     two = scores_of(tmp_path / "two")
     assert two["n_failed"] > 100 and two["n_questions"] == 450 and two["simple_recall_score"] is None
     low, high = two["incomplete"]["simple_recall_score"]
-    assert (
-        low < scores_of(tmp_path / "whole")["simple_recall_score"] < high
-        and "An incomplete score is a range" in done.stdout
-    )
+    assert low < scores_of(tmp_path / "whole")["simple_recall_score"] < high
+    assert "An incomplete score is a range" in out
     refused(script("eval_scripts/merge.py", parts[0], runs / "none", "--out", tmp_path / "x"), "its memory is 'none'")
 
 
-def test_a_plan_stops_before_anything_is_done(script, short_book, tmp_path):
-    done = script(
-        "eval_scripts/tulving.py", "--dataset", short_book, "--memory", "in-context", "--plan", "--out", tmp_path / "r"
-    )
-    assert done.returncode == 0 and "450 requests over 1 contexts" in done.stdout and not (tmp_path / "r").exists()
+def test_a_plan_stops_before_anything_is_done(short_book, tmp_path):
+    out = ran(f"{EVALUATE} --dataset {short_book} --memory in-context --plan --out {tmp_path / 'r'}")
+    assert "450 requests over 1 contexts" in out and not (tmp_path / "r").exists()

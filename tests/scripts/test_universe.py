@@ -14,7 +14,7 @@ import pytest
 
 from epbench.tulving.events.universe import load_universe
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
-from tests.scripts.in_process import refused
+from tests.scripts.in_process import ran, refused
 from tests.tulving.own_universe import EVENTS, PLACES
 from tests.tulving.proposing.scripted_universe import SIZE, THEME, ScriptedUniverse, sentence
 
@@ -30,6 +30,10 @@ def words(endpoint, out, *more):
 
 def with_part(part, change):
     return lambda reply: {**reply, part: change(reply[part])}
+
+
+def never(*task):
+    return {task: [lambda reply: "I would rather not."] * 4}
 
 
 def too_few(reply):
@@ -66,8 +70,8 @@ def made(script, tmp_path_factory):
         done = script(*words(endpoint, out), OPENAI_API_KEY="secret-of-mine")
         assert done.returncode == 0, done.stderr
         first = scripted.asked.copy()
-        again = script(*words(endpoint, out))
-        assert again.returncode == 0 and scripted.asked == first, again.stderr  # nothing is asked twice
+        ran(*words(endpoint, out))
+        assert scripted.asked == first  # nothing is asked twice
     return out, done.stdout, scripted
 
 
@@ -101,16 +105,14 @@ def test_what_was_refused_is_told_with_its_reason_and_asked_again(made):
     assert "field 'contents': expected a list, found 'Gull Count'" in scripted.prompts["contents", ""][2]
 
 
-@pytest.mark.parametrize("level", [1, pytest.param(3, marks=pytest.mark.slow), 5])
-def test_a_book_is_made_of_it(script, made, tmp_path, level):
+@pytest.mark.parametrize("level", [1, 5])
+def test_a_book_is_made_of_it(made, tmp_path, level):
     options = ["--universe", made[0] / "harbour", "--universe-size", SIZE, "--events", 8, "--level", level]
-    done = script("builders/tulving.py", "--book", "short", *options, "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
+    ran("builders/tulving.py", "--book", "short", *options, "--out", tmp_path)
     (folder,) = tmp_path.iterdir()
     assert folder.name == ("harbour-short" if level == 1 else f"harbour-short-l{level}")
     options = ["--dataset", folder, "--memory", "in-context", "--limit", 40, "--out", tmp_path / "run"]
-    done = script("eval_scripts/tulving.py", *options)
-    assert done.returncode == 0, done.stderr
+    ran("eval_scripts/tulving.py", *options)
     assert json.loads((tmp_path / "run/scores.json").read_text())["n_questions"] == 40
 
 
@@ -127,38 +129,31 @@ def test_a_universe_without_scenes_is_for_level_1(script, tmp_path):
         assert sum(task == "scene" for task, _ in scripted.prompts) == (SIZE if faults else 0)
 
 
-def test_a_plan_asks_and_writes_nothing(script, tmp_path):
+def test_a_plan_asks_and_writes_nothing(tmp_path):
     scripted = ScriptedUniverse()
     with ScriptedEndpoint(scripted) as endpoint:
-        done = script(*words(endpoint, tmp_path, "--plan"))
-        assert done.returncode == 0 and not scripted.asked and not any(tmp_path.iterdir())
-        planned = int(re.search(r"  (\d+) requests over", done.stdout)[1])
-        assert script(*words(endpoint, tmp_path)).returncode == 0
+        said = ran(*words(endpoint, tmp_path, "--plan"))
+        assert not scripted.asked and not any(tmp_path.iterdir())
+        planned = int(re.search(r"  (\d+) requests over", said)[1])
+        ran(*words(endpoint, tmp_path))
     # The plan has six kinds of location, and the script three.
     assert planned == scripted.asked.total() + 3
 
 
 @pytest.mark.parametrize(
-    ("task", "message"),
+    ("faults", "message"),
     [
-        ("settings", "0 of 1 settings (first_day) passed the checks; most often (4): no JSON object"),
-        ("contents", "0 of 6 contents passed the checks; most often (4): no JSON object with contents"),
-        ("names", "0 of 4 names (first) passed the checks"),
+        (never("settings", ""), "0 of 1 settings (first_day) passed the checks; most often (4): no JSON object"),
+        (never("contents", ""), "0 of 6 contents passed the checks; most often (4): no JSON object with contents"),
+        (never("names", ""), "0 of 4 names (first) passed the checks"),
+        ({("details", event): [too_few] * 4 for event in EVENTS}, "0 of 6 contents with enough details passed the checks"),
     ],
 )  # fmt: skip
-def test_a_model_that_never_gives_a_list_is_one_line(script, tmp_path, task, message):
-    scripted = ScriptedUniverse({(task, ""): [lambda reply: "I would rather not."] * 4})
-    with ScriptedEndpoint(scripted) as endpoint:
+def test_a_model_that_never_gives_a_list_is_one_line(script, tmp_path, faults, message):
+    with ScriptedEndpoint(ScriptedUniverse(faults)) as endpoint:
         done = script(*words(endpoint, tmp_path))
     assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith(f"error: openai:scripted: {message}")
     assert not (tmp_path / "harbour").exists() and (tmp_path / KEPT / "replies.jsonl").is_file()
-
-
-def test_too_few_details_everywhere_are_one_line(script, tmp_path):
-    with ScriptedEndpoint(ScriptedUniverse({("details", event): [too_few] * 4 for event in EVENTS})) as endpoint:
-        done = script(*words(endpoint, tmp_path))
-    assert done.returncode == 2
-    assert "0 of 6 contents with enough details passed the checks" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -192,9 +187,9 @@ def lines_of(path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after", [3, pytest.param(12, marks=pytest.mark.nightly), 20])
+@pytest.mark.parametrize("after", [12, *(pytest.param(n, marks=pytest.mark.nightly) for n in (3, 20))])
 def test_a_killed_command_goes_on_where_it_was(made, tmp_path, hf_home, after):
-    """Kill -9 after so many replies: among the places, among the details, among the scenes."""
+    """Kill -9 after so many replies: among the details, among the places, among the scenes."""
     whole, _, asked = made
     scripted = ScriptedUniverse(FAULTS)
 

@@ -14,7 +14,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 import pytest
 from filelock import FileLock
 
-from tests.scripts.in_process import ROOT, refused, script
+from tests.scripts.in_process import ROOT, ran, refused, script
 
 VIEW = "eval_scripts/view.py"
 HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
@@ -86,8 +86,7 @@ def test_a_run_that_is_being_made_is_told_from_one_that_stopped(view, small_runs
 
 
 def test_a_bundle_needs_no_server(small_runs, tmp_path):
-    done = script(VIEW, small_runs, "--bundle", tmp_path / "site")
-    assert done.returncode == 0, done.stderr
+    ran(VIEW, small_runs, "--bundle", tmp_path / "site")
     files = {path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*.html")}
     assert "index.html" in files and len([name for name in files if name.startswith("runs/")]) >= 5
     assert len([name for name in files if name.startswith("together/")]) == 2  # the books and MemFail
@@ -103,7 +102,7 @@ def test_profiles_are_listed_with_the_pages_that_they_lead_to(view, small_runs, 
         assert "simple recall" in got(f"{address}/profile/mine/runs/tulving-1/report.html")
         for path in ("mine/runs/tulving-1/run.json", "mine/..%2F..%2Fetc", "../runs/mine/profile.html%00"):
             assert refusal(f"{address}/profile/{path}")[0] == 404
-    assert script(VIEW, runs, "--bundle", tmp_path / "site").returncode == 0
+    ran(VIEW, runs, "--bundle", tmp_path / "site")
     assert (tmp_path / "site/profiles/0/profile.html").read_text("utf-8") == "a profile"
     assert (tmp_path / "site/profiles/0/runs/tulving-1/report.html").is_file()
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from epbench.hub.rows import stored_rows
-from tests.scripts.in_process import refused, script
+from tests.scripts.in_process import ran, refused, script
 
 
 @pytest.mark.parametrize("benchmark", ["tulving", "booksort", "memfail"])
 def test_what_is_printed_is_taken_and_is_ours(benchmark, small_sets, tmp_path):
-    printed = script("eval_scripts/wording.py", benchmark)
-    assert printed.returncode == 0 and printed.stdout.startswith("[reader]\n")
-    (tmp_path / "mine.toml").write_text(printed.stdout)
+    said = ran("eval_scripts/wording.py", benchmark)
+    assert said.startswith("[reader]\n")
+    (tmp_path / "mine.toml").write_text(said)
     dataset = {"tulving": "short", "booksort": "booksort", "memfail": "memfail"}[benchmark]
     args = {
         "tulving": ("--memory", "none"),
@@ -43,15 +43,12 @@ def test_a_book_is_asked_about_in_other_words(tmp_path):
     other = [row for row, old in zip(mine, ours, strict=True) if row["question"] != old["question"]]
     assert other and all(row["question"] == f"Where, on {row['time']}?" for row in other)
     assert "--wording mine.toml" in (tmp_path / "mine/short/README.md").read_text("utf-8")
-    done = script(
-        "builders/tulving.py", "--book", "short", "--wording", tmp_path / "none.toml", "--out", tmp_path / "none"
-    )
+    done = script(f"builders/tulving.py --book short --wording {tmp_path / 'none.toml'} --out {tmp_path / 'none'}")
     refused(done, "none.toml: no such file")
 
 
 def test_a_run_of_memfail_in_other_words_is_verified(small_sets, tmp_path):
     (tmp_path / "mine.toml").write_text('[reader]\nempty = "(nothing)"\n')
     args = ("--dataset", small_sets / "memfail", "--config", "long_hop", "--system", "verbatim-bm25", "--limit", 3)
-    done = script("eval_scripts/memfail.py", *args, "--wording", tmp_path / "mine.toml", "--out", tmp_path / "run")
-    assert done.returncode == 0, done.stderr
-    assert script("eval_scripts/verify.py", tmp_path / "run", "--prompts", tmp_path / "mine.toml").returncode == 0
+    ran("eval_scripts/memfail.py", *args, "--wording", tmp_path / "mine.toml", "--out", tmp_path / "run")
+    ran("eval_scripts/verify.py", tmp_path / "run", "--prompts", tmp_path / "mine.toml")

@@ -86,23 +86,8 @@ def test_another_missing_module_is_a_bug():
     ("script", "args", "module", "extra"),
     [
         pytest.param("finetune/sort_lm.py", [], "accelerate", "finetune", marks=pytest.mark.slow),
-        pytest.param("finetune/tulving_qa.py", [], "transformers", "finetune", marks=pytest.mark.slow),
         ("eval_scripts/tulving.py", ["--model", "hf:x", "--memory", "in-context"], "torch", "models"),
         ("eval_scripts/tulving.py", ["--judge", "minilm", "--memory", "in-context"], "sentence_transformers", "models"),
-        pytest.param(
-            "eval_scripts/tulving.py",
-            ["--retriever", "st:x", "--memory", "rag-chapter"],
-            "sentence_transformers",
-            "models",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "eval_scripts/tulving.py",
-            ["--model", "hf:x.gguf", "--memory", "none"],
-            "torch",
-            "models",
-            marks=pytest.mark.slow,
-        ),
     ],
 )
 def test_scripts_without_a_library(short_book, tmp_path, script, args, module, extra):

@@ -161,6 +161,21 @@ def header_of(folder: Path) -> dict[str, Any]:
     return fields
 
 
+def licence_of(folder: Path, which: str, otherwise: str) -> str:
+    """Return the licence of a dataset; `which` rows it is about, and what holds without it (`otherwise`), are for messages.
+
+    Raises:
+        BadInput: The card names no licence, or says that it is unknown: the rows belong to others.
+    """
+    license = header_of(folder).get("license")
+    if license in (None, "unknown"):
+        raise BadInput(
+            f"{folder / 'README.md'}, field 'license': expected the licence under which {which} may be passed on, found "
+            f"{license or 'nothing'}; {otherwise}"
+        )
+    return str(license)
+
+
 def default_config(folder: Path) -> str:
     """Return the name of the config that `load_dataset` takes if none is named.
 

@@ -16,7 +16,7 @@ from typing import Literal
 from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import without_secrets
 from epbench.files.text import shown
-from epbench.hub.card import default_config, header_of
+from epbench.hub.card import default_config, header_of, licence_of
 from epbench.hub.dataset_folder import parquet_files
 from epbench.hub.differences import Difference, There, differences, is_changed
 from epbench.hub.run_folder import ROWS, is_run
@@ -92,12 +92,7 @@ def run_push(folder: Path, namespace: str) -> Push:
 def check_may_be_passed_on(folder: Path) -> None:
     """Refuse rows that belong to others: their card names no licence."""
     parquet_files(folder)
-    license = header_of(folder).get("license")
-    if license in (None, "unknown"):
-        raise BadInput(
-            f"{folder / 'README.md'}, field 'license': expected the licence under which these rows may be passed on, found "
-            f"{license or 'nothing'}; without a licence they are for your own use, in the local cache"
-        )
+    licence_of(folder, "these rows", "without a licence they are for your own use, in the local cache")
 
 
 def _tag_of(folder: Path) -> str | None:

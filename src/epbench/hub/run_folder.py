@@ -14,7 +14,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
-from epbench.hub.card import filled, header_of
+from epbench.hub.card import filled, licence_of
 
 ROWS = "questions.parquet"
 _NEEDED = ("run.json", "scores.json", "checksums.json", "table.md", "report.html", ROWS)
@@ -32,7 +32,7 @@ def run_name(folder: Path) -> str:
     """
     if absent := [name for name in _NEEDED if not (folder / name).is_file()]:
         raise BadInput(f"{folder} has no {absent[0]}; expected a run that has ended, or one config of it")
-    run = _run(folder)
+    run = read_json(folder / "run.json")
     identity = run["identity"]
     words = [run.get("book") or Path(str(run.get("dataset", ""))).name, identity.get("config")]
     words += [identity.get("memory") or identity.get("system"), identity.get("model")]
@@ -46,7 +46,7 @@ def write_run_folder(folder: Path, namespace: str, out: Path) -> Path:
 
     BadInput as for `run_name`, or if the run's dataset must not be passed on.
     """
-    name, run = run_name(folder), _run(folder)
+    name, run = run_name(folder), read_json(folder / "run.json")
     dataset = str(run.get("dataset", ""))
     license = _license(run)
     made = out / name
@@ -69,19 +69,9 @@ def write_run_folder(folder: Path, namespace: str, out: Path) -> Path:
     return made
 
 
-def _run(folder: Path) -> dict[str, Any]:
-    return read_json(folder / "run.json")
-
-
 def _license(run: Mapping[str, Any]) -> str:
     """The licence of the run's dataset, whose texts its questions have; `other` where the dataset is not at hand."""
     folder = Path(str(run.get("dataset_folder", "")))
     if not (folder / "README.md").is_file():
         return "other"
-    license = header_of(folder).get("license")
-    if license in (None, "unknown"):
-        raise BadInput(
-            f"{folder / 'README.md'}, field 'license': expected the licence under which its questions may be passed on, found "
-            f"{license or 'nothing'}; a run on these rows is for your own use"
-        )
-    return str(license)
+    return licence_of(folder, "its questions", "a run on these rows is for your own use")

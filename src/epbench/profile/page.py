@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -206,11 +206,3 @@ def differences(first: Profile, second: Profile) -> Table:
         "answered the same questions, which this test does not use: `epbench compare` of two runs is sharper."
     ]
     return Table(["dimension", first.name, second.name, "difference", "p, corrected"], rows, notes=notes)
-
-
-def as_dict(profile: Profile) -> dict[str, Any]:
-    """The profile as JSON values."""
-    from msgspec import to_builtins
-
-    found: dict[str, Any] = to_builtins(profile)
-    return found

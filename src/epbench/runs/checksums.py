@@ -63,13 +63,15 @@ def is_by_this_code(folder: Path) -> bool:
 
 def versions() -> dict[str, str]:
     """The versions of those of `LIBRARIES` that are installed."""
-    installed = {}
-    for library in LIBRARIES:
-        try:
-            installed[library] = version(library)
-        except PackageNotFoundError:
-            continue
-    return installed
+    return {library: found for library in LIBRARIES if (found := version_of(library))}
+
+
+def version_of(library: str) -> str | None:
+    """The version of a library; None if it is not installed."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
 
 
 @cache

@@ -23,18 +23,8 @@ def read_questions(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
         BadInput: The file is no Parquet file, or lacks one of the columns; or there is none and the journals do not give
             it.
     """
-    import pandas as pd
-
     path = folder / QUESTIONS
-    if not path.is_file():
-        return _computed(folder, columns)
-    try:
-        questions = pd.read_parquet(path)
-    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
-        raise BadInput(f"{path}: expected a Parquet file ({error})") from None
-    if absent := [column for column in columns if column not in questions.columns]:
-        raise BadInput(f"{path}: expected a column {absent[0]!r}, found {', '.join(questions.columns)}")
-    return questions
+    return _read(path, columns, "to_pandas") if path.is_file() else _computed(folder, columns)
 
 
 def read_records(folder: Path, columns: Iterable[str]) -> list[dict[str, Any]]:
@@ -43,19 +33,22 @@ def read_records(folder: Path, columns: Iterable[str]) -> list[dict[str, Any]]:
     Raises:
         BadInput: As in `read_questions`.
     """
+    path = folder / QUESTIONS
+    return _read(path, columns, "to_pylist") if path.is_file() else []
+
+
+def _read(path: Path, columns: Iterable[str], form: str) -> Any:
+    """The rows in a form to which a table of Arrow can be turned."""
     import pyarrow.parquet as pq
 
-    path = folder / QUESTIONS
-    if not path.is_file():
-        return []
     try:
         table = pq.read_table(path)
+        rows = getattr(table, form)()
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
         raise BadInput(f"{path}: expected a Parquet file ({error})") from None
     if absent := [column for column in columns if column not in table.column_names]:
         raise BadInput(f"{path}: expected a column {absent[0]!r}, found {', '.join(table.column_names)}")
-    records: list[dict[str, Any]] = table.to_pylist()
-    return records
+    return rows
 
 
 def _computed(folder: Path, columns: Iterable[str]) -> pd.DataFrame:

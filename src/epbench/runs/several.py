@@ -140,13 +140,10 @@ def labels_of(folders: Sequence[Path]) -> dict[str, Path]:
     Raises:
         BadInput: Two folders have the same name.
     """
-    labels: dict[str, Path] = {}
-    for folder in folders:
-        name = folder.resolve().name
-        if name in labels:
-            raise BadInput(f"two runs are called {name!r}; rename a folder, its name is the label")
-        labels[name] = folder
-    return labels
+    names = [folder.resolve().name for folder in folders]
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise BadInput(f"two runs are called {repeated[0]!r}; rename a folder, its name is the label")
+    return dict(zip(names, folders, strict=True))
 
 
 def check_same(

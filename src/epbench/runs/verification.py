@@ -7,7 +7,7 @@ import math
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, version
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from epbench.judges.protocol import JUDGE, JUDGEMENTS, identity_of, noted_judge
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import weights_of
 from epbench.runs.benchmark import Benchmark, Check, Described, benchmark_named, check_fingerprint
-from epbench.runs.checksums import CHECKSUMS, changed_since, is_by_this_code
+from epbench.runs.checksums import CHECKSUMS, changed_since, is_by_this_code, version_of
 from epbench.runs.folder import dataset_of, read_run
 from epbench.runs.results import QUESTIONS, RESULTS
 from epbench.runs.several import FINETUNING
@@ -160,19 +160,9 @@ def check_hashes(folder: Path) -> list[Check]:
 
 def check_versions(run: Mapping[str, Any]) -> Check:
     """Whether the libraries here are those of the run; another version is told, and is no fault."""
-    others = [
-        f"{name} {of_run}, here {_installed(name)}"
-        for name, of_run in run["versions"].items()
-        if _installed(name) != of_run
-    ]
+    here = {name: version_of(name) or "none" for name in run["versions"]}
+    others = [f"{name} {found}, here {here[name]}" for name, found in run["versions"].items() if here[name] != found]
     return Check("versions", None if others else True, "; ".join(others))
-
-
-def _installed(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return "none"
 
 
 def compare_results(folder: Path, again: Path, later: Collection[Collection[str]] = ()) -> list[Check]:
@@ -286,9 +276,7 @@ def _in_text(actual: str, expected: str) -> str:
     pair = zip(actual.splitlines(), expected.splitlines(), strict=False)
     for number, (line, other) in enumerate(pair, 1):
         if line != other:
-            at = next(
-                (i for i, (a, b) in enumerate(zip(line, other, strict=False)) if a != b), min(len(line), len(other))
-            )
+            at = len(list(takewhile(lambda both: both[0] == both[1], zip(line, other, strict=False))))
             near = slice(max(0, at - 20), at + 20)
             return f"line {number}: found …{shown(line[near])}, the journals give …{shown(other[near])}"
     return "one has more lines than the other"

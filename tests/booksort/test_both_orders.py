@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from epbench.booksort.context.prompts import load_prompts
@@ -104,3 +106,22 @@ def test_a_pair_is_decided_by_both_probabilities(rows):
     assert scores["accuracy"] == 0.5 and scores["consistency"] == 0.0 and scores["both_orders"]["pair_accuracy"] == 1.0
     made[0] = replace(made[0], p_a=None, p_b=None)
     assert score_run(table(made))["both_orders"]["pair_accuracy"] is None
+
+
+labels = st.sampled_from(["A", "B", "X"])
+
+
+@settings(deadline=None, max_examples=settings.default.max_examples // 6)
+@given(st.lists(st.tuples(labels, labels, labels.filter(lambda x: x != "X")), min_size=1, max_size=12))
+def test_consistent_pairs_and_preferences_make_up_the_valid_ones(rows, drawn):
+    made = []
+    for row, (first, second, answer) in zip(rows, drawn, strict=False):
+        asked = said(replace(row, answer=answer), first)
+        made += [asked, swapped(asked, second)]
+    scores = score_run(table(made))
+    valid = sum("X" not in (first, second) for first, second, _ in drawn)
+    found = scores["both_orders"]
+    n = found["n_pairs"]
+    assert n == len(drawn) and n * (scores["consistency"] + found["always_a"] + found["always_b"]) == pytest.approx(
+        valid
+    )

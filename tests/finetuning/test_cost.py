@@ -4,6 +4,8 @@ from copy import deepcopy
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from peft import LoraConfig, get_peft_model
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForCausalLM, Qwen2Config, T5Config
@@ -64,6 +66,14 @@ def test_samples_packed_into_a_row_attend_to_themselves_and_half_of_attention_is
     weights = 6 * parameters_of(LLAMA).multiplied
     assert training_flops(LLAMA, [10, 6]) == weights * 16 + 12 * 3 * 64 * (100 + 36)
     assert training_flops(LLAMA, [10, 6], causal=True) == weights * 16 + 6 * 3 * 64 * (100 + 36)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(1, 9000), min_size=1, max_size=20), st.booleans())
+def test_packing_samples_into_a_row_changes_no_operations(lengths, causal):
+    apart = sum(training_flops(LLAMA, [n], causal=causal) for n in lengths)
+    assert training_flops(LLAMA, lengths, causal=causal) == pytest.approx(apart)
+    assert training_flops(LLAMA, lengths, causal=causal) <= training_flops(LLAMA, [sum(lengths)], causal=causal) * 1.001
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,12 @@ def test_a_passage_holds_what_it_has_half_of(start, length, begin, size):
     assert not passage.holds(2, begin, begin + size)
 
 
+@given(st.integers(1, 200), st.integers(0, 300), st.integers(1, 50))
+def test_of_two_neighbours_one_holds_what_the_cut_goes_through(cut, begin, size):
+    first, second = Passage(1, 0, "x" * cut), Passage(1, cut, "x" * 500)
+    assert first.holds(1, begin, begin + size) or second.holds(1, begin, begin + size)
+
+
 def test_both_segments_are_found_and_shown_best_first(pairs, books, passages, tmp_path):
     found = retrieve(pairs, books, passages, Bm25, query=PACK.queries[ALONE])
     assert [one.id for one in found] == [pair.id for pair in pairs]

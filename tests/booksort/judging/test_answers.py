@@ -54,6 +54,11 @@ def test_without_either_letter_there_is_no_answer(text):
     assert parse_answer(text) is None
 
 
+@given(st.text(st.sampled_from("cdefg hij.,\n"), max_size=40))
+def test_words_around_the_named_segment_change_nothing(words):
+    assert parse_answer(f"{words} so Segment B") == "B"
+
+
 @pytest.mark.parametrize(
     ("answer", "probabilities", "expected"),
     [

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.booksort.pairs.bins import EXCERPT_WORDS, DistanceBin, Shelf, Starts, distance_bins, fill, whole_book_bins
-from epbench.booksort.pairs.sampling import Cell, draw_pairs
+from epbench.booksort.pairs.sampling import Cell, _unique_segments, draw_pairs
 from epbench.booksort.texts.books import Book
 from epbench.draws import RandomStream
 from tests.booksort.made_texts import made_book
@@ -161,3 +161,12 @@ def test_a_shelf_serves_as_many_excerpts_as_any_matching(starts, seed, least):
     assert len(set(shelf.held.values())) == len(chosen) and set(shelf.held) == set(chosen)
     for excerpt, pair in shelf.held.items():
         assert fits[words.tolist().index(excerpt), pairs.index(pair)]
+
+
+@given(st.lists(st.integers(1, 2), max_size=60), st.integers(1, 20), st.data())
+def test_segments_that_appear_once_are_found(codes, length, data):
+    starts = sorted(data.draw(st.sets(st.integers(0, max(0, len(codes) - 1))))) if codes else []
+    windows = Counter(tuple(codes[at : at + length]) for at in range(len(codes) - length + 1))
+    once = [at for at in starts if windows[tuple(codes[at : at + length])] == 1]
+    found = _unique_segments(np.array(codes, np.uint64), np.array(starts, np.int64), length)
+    assert found.tolist() == once

@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
 from epbench.booksort.scores.comparison import compare_log_ratios, compare_runs
@@ -53,6 +55,23 @@ def test_what_has_no_test():
     assert compare_log_ratios(outcomes([None, None, -0.1]), outcomes(values)) is None
     one_excerpt = compare_log_ratios(outcomes(values[:3]), outcomes([-0.1, -0.1, -0.4]))
     assert one_excerpt["interval"] is None and 0 < one_excerpt["p"] < 1
+
+
+log_ratios = st.integers(-300, 0).map(lambda n: n / 100)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(log_ratios, log_ratios), min_size=2, max_size=20))
+def test_the_directions_are_mirrors(values):
+    one, other = (outcomes(of_run) for of_run in zip(*values, strict=True))
+    there, back = compare_log_ratios(one, other), compare_log_ratios(other, one)
+    assert there["difference"] == pytest.approx(-back["difference"])
+    if there["p"] is None:
+        assert back["p"] is None and len({round(a - b, 6) for a, b in values}) == 1
+    else:
+        assert there["p"] == pytest.approx(back["p_less"]) and there["p"] + there["p_less"] == pytest.approx(1)
+    if there["interval"]:
+        assert there["interval"] == pytest.approx((-back["interval"][1], -back["interval"][0]))
 
 
 def run_of(seed, accuracy=0.6, surer=0.0, n=400):

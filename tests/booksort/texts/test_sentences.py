@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from epbench.booksort.texts.sentences import sentence_starts
 
@@ -39,3 +41,23 @@ def test_a_paragraph_begins_a_sentence_unless_it_goes_on_in_lower_case():
     assert sentence_starts(["It ran as follows—", "Dear Sir,", "With pain", "and grief. I go."]) == [0, 4, 6, 10]
     assert sentence_starts(["* * *", "Yes"]) == [3]
     assert sentence_starts([]) == []
+
+
+@given(st.lists(st.text(alphabet="abIVX.?!…;,’“”1 ", max_size=80), max_size=5))
+def test_starts_ascend_and_each_follows_an_end_or_a_paragraph(paragraphs):
+    words = [word for paragraph in paragraphs for word in paragraph.split()]
+    edges = {sum(len(p.split()) for p in paragraphs[:i]) for i in range(len(paragraphs))}
+    starts = sentence_starts(paragraphs)
+    assert starts == sorted(set(starts))
+    for start in starts:
+        assert any(map(str.isalnum, words[start]))
+        assert not words[start].lstrip("“.?!…")[:1].islower()
+        before = start - 1
+        while (
+            before >= 0
+            and before + 1 not in edges
+            and not any(map(str.isalnum, words[before]))
+            and not set(words[before]) & set(".?!…")
+        ):
+            before -= 1
+        assert before + 1 in edges or set(words[before]) & set(".?!…")

@@ -8,7 +8,7 @@ from epbench import BadInput, load_book
 from epbench.memories.load import load_memory
 from epbench.models.protocol import Sampling
 from epbench.progress import no_progress
-from epbench.tulving.context.requests import MEMORIES, Reading, load_prompts, published_top_k, requests_for
+from epbench.tulving.context.requests import MEMORIES, Reading, load_prompts, published_top_k
 from epbench.tulving.context.retrieved import (
     PASSAGES,
     chunks_of,
@@ -25,6 +25,10 @@ from tests.tulving.question_rows import asked
 TEXT = "Chapter 1\n\nred cat\n\nblue dog\n\n\nChapter 2\n\nred fox"
 BOOK = Book(TEXT, [(1, "red cat\n\nblue dog"), (2, "red fox")], "Animals")
 ASKED = [asked("a", "Where is the red fox?", 2), asked("b", "A blue dog?", 1), asked("c", "Zebra?", 0)]
+
+
+def requests_for(memory, book, rows, **options):
+    return Reading(memory=memory, **options).requests(Loaded("made", rows, book, "", ""), rows)
 
 
 def context(memory, **options):
@@ -150,22 +154,11 @@ def write(tmp_path, pack, name="pack.json"):
 
 def test_another_pack_shapes_the_requests_and_the_reader_understands_it(tmp_path):
     prompts = load_prompts(write(tmp_path, PACK))
-    request = next(
-        iter(
-            requests_for(
-                "rag-chapter", RAINY, [asked("1", "On which dates did it rain at High Line?", 1)], prompts=prompts
-            )
-        )
-    )
+    rows = [asked("1", "On which dates did it rain at High Line?", 1)]
+    (request,) = requests_for("rag-chapter", RAINY, rows, prompts=prompts)
     assert request.context == "['Chapter 1\n\nOn May 07, 2024 it rained at High Line.']"
     assert "{and}" in request.question and request.system == ""
-    whole = next(
-        iter(
-            requests_for(
-                "in-context", RAINY, [asked("1", "On which dates did it rain at High Line?", 1)], prompts=prompts
-            )
-        )
-    )
+    (whole,) = requests_for("in-context", RAINY, rows, prompts=prompts)
     assert "May 07, 2024" in next(iter(LexicalReader().answer([whole]))).text
 
 
@@ -227,7 +220,7 @@ def test_a_missing_key_or_file_is_named(tmp_path):
 
 
 def test_repeats_are_requests_of_their_own():
-    requests = list(requests_for("none", RAINY, [asked("1", "Who?", 1)], repeats=3))
+    requests = requests_for("none", RAINY, [asked("1", "Who?", 1)], repeats=3)
     assert [r.repeat for r in requests] == [0, 1, 2]
     assert len({r.key("m") for r in requests}) == 3
 
@@ -244,7 +237,7 @@ VIEWS = [asked("a", "Who met Bo Lind?", 1), asked("b", "Where did Cy Dunn come b
 @pytest.mark.parametrize("memory", ["rag-paragraph", "rag-chapter"])
 @pytest.mark.parametrize("keep_order", [True, False])
 def test_the_passages_are_those_in_the_prompt_in_their_order(tmp_path, memory, keep_order):
-    requests = list(requests_for(memory, SHOWN, VIEWS, top_k=3, keep_order=keep_order, repeats=2))
+    requests = requests_for(memory, SHOWN, VIEWS, top_k=3, keep_order=keep_order, repeats=2)
     note_passages(tmp_path, requests)
     found = read_passages(tmp_path, CHAPTERS)
     assert found.keys() == {"a", "b"}
@@ -255,7 +248,7 @@ def test_the_passages_are_those_in_the_prompt_in_their_order(tmp_path, memory, k
 
 
 def test_passages_are_noted_once_and_read_without_the_book_as_nothing(tmp_path):
-    requests = list(requests_for("rag-paragraph", SHOWN, VIEWS, top_k=2))
+    requests = requests_for("rag-paragraph", SHOWN, VIEWS, top_k=2)
     note_passages(tmp_path, requests)
     content = (tmp_path / PASSAGES).read_bytes()
     note_passages(tmp_path, requests)

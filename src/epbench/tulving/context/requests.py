@@ -186,13 +186,13 @@ class Reading:
         k = self._k(data, "rag-chapter")
         assert k
         budget = Budget(model, self.memory_tokens)
-        remembered = remember(folder, system, data.book, rows, k, progress, self.limits, budget, self.unrelated)
+        found, warnings = remember(folder, system, data.book, rows, k, progress, self.limits, budget, self.unrelated)
         requests = (
-            self._request(row, self._passages(remembered.found[row["id"]]), self._about_passages)
+            self._request(row, self._passages(found[row["id"]]), self._about_passages)
             for row in rows
-            if row["id"] in remembered.found
+            if row["id"] in found
         )
-        return repeated(requests, self.repeats), remembered.warnings
+        return repeated(requests, self.repeats), warnings
 
     def identity(self, data: Loaded) -> dict[str, Any]:
         """What tells readings of a book apart, under the names of run.json."""

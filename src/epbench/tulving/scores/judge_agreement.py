@@ -17,7 +17,7 @@ from epbench.journals.journal import read_journal
 from epbench.judges.protocol import JUDGEMENTS, PastJudge, noted_judge
 from epbench.reports.tables import Table, cell
 from epbench.runs.judge import judge_of_scores
-from epbench.tulving.judging.verdicts import ScoredAnswer, judged, judgement_records
+from epbench.tulving.judging.verdicts import ScoredAnswer, first_scores, judged, judgement_records
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
 from epbench.tulving.scores.scoring import f1_by_bin, mean, question_f1
@@ -47,8 +47,8 @@ class _Pair(NamedTuple):
     @property
     def scores(self) -> list[tuple[float, float]]:
         """The scores of each different true item."""
-        both = zip(self.first.reference, zip(self.first.scores, self.second.scores, strict=True), strict=True)
-        return list(dict(reversed(list(both))).values())
+        both = zip(self.first.scores, self.second.scores, strict=True)
+        return list(first_scores(self.first.reference, both).values())
 
 
 def _pairs(first: Sequence[ScoredAnswer], second: Sequence[ScoredAnswer]) -> list[_Pair]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -49,30 +49,23 @@ def markdown_table(runs: Runs) -> str:
 
 def scores_table(runs: Runs, names: Mapping[str, str]) -> Table:
     """A row for each run with some scores, by name with what they are called, and its judge where the judges differ."""
-    judges, coverage = judge_column(runs), coverage_columns(runs, next(iter(names)))
-    head = ["run", *(["judge"] if judges else []), *names.values(), *(COVERAGE if coverage else ())]
-    rows = [
-        [label, *judges.get(label, ()), *(score_cell(s, name) for name in names), *coverage.get(label, ())]
-        for label, s in runs.items()
-    ]
-    return Table(head, rows, notes=notes(runs), text_columns=2 if judges else 1)
+    return _scores_table(runs, "run", names, score_cell, notes(runs))
 
 
-def _first_tables(runs: Runs, shown: Cell) -> list[Table]:
-    return [_recall(runs, shown), _naming(runs), *_links(runs), *_repeats(runs)]
-
-
-def _recall(runs: Runs, shown: Cell) -> Table:
-    judges = judge_column(runs)
-    bins = [f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in BINS]
-    names = [*(f"f1_by_bin.{bin_}" for bin_ in BINS), "simple_recall_score"]
-    coverage = coverage_columns(runs, "simple_recall_score")
+def _scores_table(runs: Runs, title: str, names: Mapping[str, str], shown: Cell, notes: Sequence[str] = ()) -> Table:
+    judges, coverage = judge_column(runs), coverage_columns(runs)
+    head = [title, *(["judge"] if judges else []), *names.values(), *(COVERAGE if coverage else ())]
     rows = [
         [label, *judges.get(label, ()), *(shown(scores, name) for name in names), *coverage.get(label, ())]
         for label, scores in runs.items()
     ]
-    head = ["F1 by chapters", *(["judge"] if judges else []), *bins, "simple recall", *(COVERAGE if coverage else ())]
-    return Table(head, rows, text_columns=2 if judges else 1)
+    return Table(head, rows, notes=notes, text_columns=2 if judges else 1)
+
+
+def _first_tables(runs: Runs, shown: Cell) -> list[Table]:
+    bins = {f"f1_by_bin.{bin_}": f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in BINS}
+    recall = _scores_table(runs, "F1 by chapters", bins | {"simple_recall_score": "simple recall"}, shown)
+    return [recall, _naming(runs), *_links(runs), *_repeats(runs)]
 
 
 def _order(runs: Runs, shown: Cell, notes: list[str] | None = None) -> Table:
@@ -147,15 +140,15 @@ COVERAGE = ("answered", "possible")
 """The heads of `coverage_columns`."""
 
 
-def coverage_columns(runs: Runs, name: str) -> dict[str, list[str]]:
-    """How many questions each run has answers to, and the bounds of a score whatever the other answers would be.
+def coverage_columns(runs: Runs) -> dict[str, list[str]]:
+    """How many questions each run has answers to, and the bounds of its simple recall whatever the other answers would be.
 
     Returns:
         Two cells for each run, such as `3 of 450` and `0.007–0.998`; empty if every question of every run is answered.
     """
     if not any(scores.get("possible") for scores in runs.values()):
         return {}
-    cells = {}
+    cells, name = {}, "simple_recall_score"
     for label, scores in runs.items():
         counts, bounds = scores.get("coverage"), scores.get("possible", {}).get(name)
         answered = f"{counts['answered']:,} of {counts['asked']:,}" if counts else "–"

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 
 import pytest
 from hypothesis import given, settings
@@ -23,13 +22,11 @@ GOOD = json.dumps(verdict([(1, 1), (2, 0.5)], ["a", "b"]))
     "reply",
     [
         GOOD,
-        f"```json\n{GOOD}\n```",
         f"Let me see. {{a}} is in it, {{b}} in part.\n\n{GOOD}\n\nI hope this helps {{always}}!",
         f"First I thought {json.dumps(verdict([(1, 0), (2, 0)]))}, but: {GOOD}",  # the last one counts
         json.dumps(verdict([(2, 0.5), (1, 1)], ["a", "b"]) | {"more": {"items": [], "scores": []}}),
         json.dumps(verdict([("1", "1"), (" 2 ", " 0.5\n")], ["a", "b"])),  # numbers as text are numbers
         json.dumps(verdict([("1.0", "1.0"), (2.0, "+.5")], ["a", "b"])),
-        json.dumps(verdict([("2", "5e-1"), ("1", "1e0")], ["a", "b"])),
         f'First {{"items": ["x"], "items": [], "scores": []}}, or rather {GOOD}',  # only the last object counts
     ],
 )
@@ -41,32 +38,17 @@ def test_a_verdict_is_found_in_what_surrounds_it(reply):
     ("reply", "problem"),
     [
         ("", "no JSON object with items and scores"),
-        ("I cannot judge that.", "no JSON object with items and scores"),
-        ('{"items": ["a"', "no JSON object"),
         ('{"items": []}', "no JSON object with items and scores"),
         (json.dumps(verdict([(1, 1)])), "1 scores were found, 2 are expected"),
         (json.dumps(verdict([(1, 1), (2, 1), (3, 1)])), "a score is"),
         (json.dumps(verdict([(1, 1), (1, 0)])), "true item 1 has two scores"),
         (json.dumps(verdict([(1, 1), (2, "high")])), 'the score of true item 2 is "high", a number from 0 to 1'),
         (json.dumps(verdict([(1, 5), (2, 1)])), "the score of true item 1 is 5, a number from 0 to 1"),
-        (json.dumps(verdict([(1, 1), (2, "1.7")])), 'the score of true item 2 is "1.7", a number from 0 to 1'),
-        (json.dumps(verdict([(1, -1), (2, 1)])), "the score of true item 1 is -1, a number from 0 to 1"),
-        (json.dumps(verdict([(1, 1), (2, "1e999")])), 'the score of true item 2 is "1e999"'),
-        (json.dumps(verdict([(1, 1), (2, "true")])), 'the score of true item 2 is "true"'),
-        (json.dumps(verdict([(1, 1), (2, [0.5])])), "the score of true item 2 is [0.5]"),
         (json.dumps(verdict([("1.5", 1), (2, 0)])), "a score is"),
-        (json.dumps(verdict([("0", 1), (1, 0)])), "a score is"),
-        (json.dumps(verdict([(math.nan, 1), (2, 0)])), "a score is"),
-        (json.dumps(verdict([(1, 1), ("1", 0)])), "true item 1 has two scores"),
         (GOOD.replace('"scores"', '"scores": [], "scores"'), 'the object has "scores" more than once'),
-        (GOOD.replace('"items"', '"items": ["x"], "items"'), 'the object has "items" more than once'),
-        (GOOD.replace('"score": 1', '"score": 0, "score": 1'), 'the object has "score" more than once'),
         (GOOD.replace('"number": 1', '"number": 2, "number": 1'), 'the object has "number" more than once'),
         (json.dumps(verdict([(1, 1), (2, math.nan)])), "the score of true item 2 is NaN"),
-        (json.dumps(verdict([(1, 1), (2, math.inf)])), "the score of true item 2 is Infinity"),
-        (json.dumps(verdict([(1, 1), (2, None)])), "the score of true item 2 is null"),
         (json.dumps(verdict([(1, True), (2, 0)])), "the score of true item 1 is true"),
-        (json.dumps(verdict([(True, 1), (2, 0)])), "a score is"),
         ('{"items": [], "scores": [1, 0.5]}', "a score is 1, an object with the number of a true item"),
         ('{"items": [], "scores": {"1": 1}}', "scores is"),
         ('{"items": "a", "scores": []}', 'items is "a", a list is expected'),
@@ -101,17 +83,11 @@ def test_an_order_is_read_and_repeats_are_dropped(reply, order):
 
 @pytest.mark.parametrize(
     "order",
-    [[0, 1], [1, 4], [1, "4"], ["0"], ["-1"], [1.5], ["1.5"], ["one"], [""], [True], ["true"], [-1], [None],
-     [math.nan], ["NaN"], [math.inf], [10**400], [[1]], "12", {"1": 2}],
-)  # fmt: skip
+    [[0, 1], [1, "4"], ["-1"], [1.5], ["one"], [True], [None], [math.nan], [10**400], [[1]], "12", {"1": 2}],
+)
 def test_an_order_with_other_things_in_it_is_refused(order):
     with pytest.raises(UnusableReply, match=r"the order has|order is"):
         read_order(json.dumps({"order": order}), 3)
-
-
-def test_an_order_that_is_given_twice_is_refused():
-    with pytest.raises(UnusableReply, match='the object has "order" more than once'):
-        read_order('{"order": [1, 2], "order": [2, 1]}', 2)
 
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
@@ -134,39 +110,6 @@ def test_what_a_judge_means_is_read_whatever_stands_around_it_and_in_which_order
     found, given_scores, _ = read_verdict(reply, len(scores))
     assert found == [item.strip() for item in items if item.strip()]
     assert given_scores == scores
-
-
-blanks = st.sampled_from(["", " ", "\n", " \t"])
-
-
-@settings(deadline=None)
-@given(scores=st.lists(numbers, min_size=1, max_size=6), data=st.data())
-def test_numbers_as_text_mean_what_the_numbers_mean(scores, data):
-    def as_text(number):
-        before, after = data.draw(blanks), data.draw(blanks)
-        return f"{before}{number!r}{after}" if data.draw(st.booleans()) else number
-
-    plain = list(enumerate(scores, 1))
-    told = [(as_text(data.draw(st.sampled_from([number, float(number)]))), as_text(score)) for number, score in plain]
-    n = len(scores)
-    assert read_verdict(json.dumps(verdict(told)), n) == read_verdict(json.dumps(verdict(plain)), n)
-    order = data.draw(st.permutations(range(1, n + 1)))
-    assert read_order(json.dumps({"order": [as_text(place) for place in order]}), n) == [place - 1 for place in order]
-
-
-NO_NUMBERS = [*"one 1/2 nan NaN -Infinity inf -inf Infinity 1_0 \u0661 0x1 1e --1".split(), "", " ", "\x1c1", "\xa01"]
-
-
-@settings(deadline=None)
-@given(text=st.text(max_size=8) | st.sampled_from(NO_NUMBERS))
-def test_a_text_that_is_no_number_is_refused(text):
-    if re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", text, re.ASCII | re.IGNORECASE):
-        return
-    for scores in ([(1, text)], [(text, 1)]):
-        with pytest.raises(UnusableReply):
-            read_verdict(json.dumps(verdict(scores)), 1)
-    with pytest.raises(UnusableReply):
-        read_order(json.dumps({"order": [text]}), 1)
 
 
 @settings(deadline=None)

@@ -1,5 +1,7 @@
 """The numbers as the code of the paper prints them; whole runs of it are in test_released.py."""
 
+from dataclasses import replace
+
 import pytest
 
 from epbench.tulving.judging.verdicts import ScoredAnswer
@@ -27,6 +29,8 @@ def test_f1_is_that_of_the_reference_without_clipping():
         in_order = [first[name] for name in dict.fromkeys(name for name, _ in pairs)]
         items = evaluation["identified_items_in_AI_answer"]
         judged = ScoredAnswer("q", "all", "1", 1, (), truth, items, in_order, [])
+        repeated = replace(judged, items=[*items, *items])
+        assert unclipped_f1(repeated) == unclipped_f1(judged)  # a repeated item of an answer counts once
         if case["case"] != REPEATS:
             assert unclipped_f1(judged) == pytest.approx(case["output"]["f1_score_lenient"], abs=1e-12), case["case"]
             checked += 1

@@ -113,19 +113,6 @@ def test_what_a_system_retrieved_is_shown(tmp_path):
     assert shown == {"both": ["m 1", "m 2"], "one": [], "none": None, "lost": None}
 
 
-def test_the_page_of_a_run_in_a_browser(browser, tmp_path):
-    run(tmp_path / "r")
-    browser.open(tmp_path / "r/report.html")
-    assert browser.text(".status") == "4 of 4 questions" and browser.complaints() == []
-    text = browser.text(".question")
-    assert "Chapter 1" in text and "Ada Moss item found" in text.replace("Moss[", "Moss ").replace(
-        "Mossitem", "Moss item"
-    )
-    assert "<b>" in text and "The whole text" in text and "Nothing at all." not in text
-    browser.choose("bin", "0")
-    assert browser.text(".status") == "1 of 4 questions" and "nothing" in browser.text(".question")
-
-
 def test_the_same_run_has_the_same_page(tmp_path):
     every = ANSWERED | {("lost", 0): "Ada Moss"}  # what failed would be asked again, which takes time, as the page says
     first = run(tmp_path / "r", answered=every)

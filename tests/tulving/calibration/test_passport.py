@@ -51,6 +51,10 @@ def passport_of(change=lambda made, true: true, made=MADE):
     return make_passport(judge, made, {id_: v for id_, v in verdicts.items() if v is not None}, seed=0)
 
 
+def f1_of(value):
+    return {"f1_by_bin": {"0": value}, "failed_by_bin": {}}
+
+
 def rates(passport):
     return {kind["kind"]: kind["rate"] for kind in passport["kinds"]}
 
@@ -245,7 +249,7 @@ def test_reports_show_the_passport_beside_the_headline(monkeypatch, tmp_path):
 def test_a_passport_made_after_the_run_is_in_later_reports(monkeypatch, tmp_path):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
     judge = BiasedJudge(MADE, name="openai:judge-x")
-    before = {"f1_by_bin": {"0": 1.0}, "failed_by_bin": {}} | judge_scores(judge, {"0": 1.0})
+    before = f1_of(1.0) | judge_scores(judge, f1_of(1.0))
     assert with_passport(before) == before and before["corrected"] is before["judge"]["passport"] is None
     (line,) = judge_lines({"mine": before})
     assert "judge openai:judge-x has no passport" in line
@@ -264,9 +268,9 @@ def test_a_passport_made_after_the_run_is_in_later_reports(monkeypatch, tmp_path
 
 def test_runs_of_one_judge_share_a_line(monkeypatch, tmp_path):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
-    rules = judge_scores(LexicalJudge(), {"0": 1.0})
-    model = judge_scores(BiasedJudge(MADE, name="openai:x"), {"0": 1.0})
-    worse = judge_scores(LexicalJudge(), {"0": 0.25})
+    rules = judge_scores(LexicalJudge(), f1_of(1.0))
+    model = judge_scores(BiasedJudge(MADE, name="openai:x"), f1_of(1.0))
+    worse = judge_scores(LexicalJudge(), f1_of(0.25))
     (line,) = judge_lines({"a": rules, "c": worse})
     assert line.startswith("judge lexical: ") and line.endswith("simple recall corrected for it: a 1.000, c 0.250")
     assert judge_lines({"a": rules, "b": model, "c": worse}) == [f"a, c: {line}", f"b: {judge_lines({'b': model})[0]}"]

@@ -260,11 +260,12 @@ def corrected(f1_by_bin: Mapping[str, float], passport: Passport) -> dict[str, A
     return {"simple_recall_score": recall, "f1_by_bin": bins}
 
 
-def judge_scores(judge: JudgeIdentity, f1_by_bin: Mapping[str, float] | None) -> dict[str, Any]:
+def judge_scores(judge: JudgeIdentity, scores: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what scores.json says about the judge.
 
     Args:
-        f1_by_bin: Observed mean F1, in [0, 1]; None if the headline is incomplete, so that nothing is corrected.
+        scores: The content of scores.json, of which f1_by_bin is corrected unless a bin has lost questions; None if there
+            is nothing to correct.
 
     Returns:
         judge: name, prompt_hash, setup (not of rules), sensitivity, specificity, order and their intervals, and passport: the
@@ -279,7 +280,9 @@ def judge_scores(judge: JudgeIdentity, f1_by_bin: Mapping[str, float] | None) ->
     kept = [name for share in SHARES for name in (share, f"{share}_interval")]
     kept += [PEOPLE] if PEOPLE in passport else []
     about = {**about_judge(judge), "passport": about_set, **{name: passport[name] for name in kept}}
-    return {"judge": about, "corrected": None if f1_by_bin is None else corrected(f1_by_bin, passport)}
+    if scores is None or scores["failed_by_bin"]:
+        return {"judge": about, "corrected": None}
+    return {"judge": about, "corrected": corrected(scores["f1_by_bin"], passport)}
 
 
 def one_score(rows: Sequence[ScoredAnswer]) -> dict[str, Any] | None:
@@ -295,16 +298,10 @@ def one_score(rows: Sequence[ScoredAnswer]) -> dict[str, Any] | None:
     return {"score": int(distinct.pop()), "answers": len(score_lists)}
 
 
-def recall_to_correct(scores: Mapping[str, Any]) -> Mapping[str, float] | None:
-    """Return f1_by_bin of a run's scores; None if a bin has lost questions."""
-    f1_by_bin: Mapping[str, float] = scores["f1_by_bin"]
-    return None if scores["failed_by_bin"] else f1_by_bin
-
-
 def with_passport(scores: Mapping[str, Any]) -> dict[str, Any]:
     """Return a run's scores with what is known about its judge by now, or as they are if the cache has no passport."""
     judge = scores.get("judge")
     if judge is None or judge["prompt_hash"] is None:  # no judge, or a published one
         return dict(scores)
-    known = judge_scores(noted_judge(judge), recall_to_correct(scores))
+    known = judge_scores(noted_judge(judge), scores)
     return dict(scores) | (known if known["judge"]["passport"] else {})

@@ -155,10 +155,10 @@ class Layout:
 
 def draw_layouts(n: int, styles: Sequence[str], *, seed: int = 0) -> list[Layout]:
     """Draw the layouts of the first n chapters; each depends only on seed and number, so those of any longer list begin alike."""
-    return [_draw_layout(RandomStream("plan", seed, i), sorted(styles)) for i in range(n)]
-
-
-def _draw_layout(draws: RandomStream, styles: Sequence[str]) -> Layout:
-    k = draws.between(1, MOST_PARAGRAPHS)
-    space, time, entity, content = (draws.between(1, k) for _ in range(4))
-    return Layout(k, space, time, entity, content, draws.pick(styles))
+    layouts, styles = [], sorted(styles)
+    for i in range(n):
+        draws = RandomStream("plan", seed, i)
+        k = draws.between(1, MOST_PARAGRAPHS)
+        space, time, entity, content = (draws.between(1, k) for _ in range(4))
+        layouts.append(Layout(k, space, time, entity, content, draws.pick(styles)))
+    return layouts

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from random import Random
 from typing import Literal
@@ -59,8 +60,12 @@ def _by_the_paper(rows: Sequence[Values], pools: _Pools, seed: int) -> Iterator[
         event = []
         for value, pool in zip(row, pools[origin].values(), strict=True):
             replaced, unit = draws.unit() < 0.5, draws.unit()
-            event.append(_other(value, pool, lambda n, unit=unit: int(unit * n)) if replaced else value)  # type: ignore[misc]
+            event.append(_other(value, pool, partial(_number_below, unit)) if replaced else value)
         yield origin, tuple(event)
+
+
+def _number_below(unit: float, n: int) -> int:
+    return int(unit * n)
 
 
 def _as_published(rows: Sequence[Values], pools: _Pools, seed: int) -> Iterator[tuple[Origin, Values]]:

@@ -22,7 +22,7 @@ from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
 from epbench.reports.tables import cell
 from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import commonest, token_usage
-from epbench.tulving.calibration.passport import judge_scores, one_score, recall_to_correct
+from epbench.tulving.calibration.passport import judge_scores, one_score
 from epbench.tulving.context.retrieved import read_passages
 from epbench.tulving.judging.verdicts import (
     NO_ANSWER,
@@ -121,7 +121,7 @@ def scores_of(
     scores = score_run(rows, lost) | dict(more or {})
     if judge is None:
         return scores
-    about = judge_scores(judge, recall_to_correct(scores))
+    about = judge_scores(judge, scores)
     if about["judge"]["passport"] is None and (same := one_score(rows)):
         about["judge"]["one_score"] = same
     return scores | about

@@ -11,6 +11,7 @@ from epbench.judges.people import people_line
 from epbench.judges.protocol import noted_judge
 from epbench.models.protocol import name_of
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
+from epbench.tulving.calibration.passport import SHARES
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.scores.scoring import NAMING, OVER_REPEATS
 
@@ -127,8 +128,9 @@ def _repeats(runs: Runs) -> list[Table]:
     return [Table(head, rows)] if rows else []
 
 
-def _with_interval(value: float, interval: list[float] | None) -> str:
-    return f"{value:.3f} ({interval_cell(interval)})" if interval else f"{value:.3f}"
+def _with_interval(value: float | None, interval: list[float] | None) -> str:
+    """A rate with its interval, such as `0.912 (0.888–0.931)`."""
+    return f"{cell(value)} ({interval_cell(interval)})" if interval else cell(value)
 
 
 MANY = 1.5
@@ -276,7 +278,7 @@ def _about_judge(judge: Mapping[str, Any] | None) -> str:
         check = f"epbench judge-check --judge {name_of(judge['name'])} --out runs/judge"
         message = f"judge {judge['name']} has no passport; make one with the judge's options, and report again: {check}"
         return f"WARNING: {_one_score(judge['one_score'])}; {message}" if "one_score" in judge else message
-    shares = ", ".join(f"{name} {_share(judge, name)}" for name in ("sensitivity", "specificity", "order"))
+    shares = ", ".join(f"{name} {_with_interval(judge[name], judge[f'{name}_interval'])}" for name in SHARES)
     failed = f"; no verdict on {n} answers of the calibration set" if (n := judge["passport"].get("failed")) else ""
     said = f"; {line}" if (line := people_line(judge)) else ""
     return f"judge {judge['name']}: {shares}{failed}{said}"
@@ -300,9 +302,3 @@ def _corrected(recalls: Mapping[str, float | None], n_runs: int) -> str:
         return "; it tells right from wrong answers too rarely for scores to be corrected"
     values = [f"{name} {cell(recall)}" if n_runs > 1 else cell(recall) for name, recall in recalls.items()]
     return f"; simple recall corrected for it: {', '.join(values)}"
-
-
-def _share(about: Mapping[str, Any], name: str) -> str:
-    """A rate with its interval, such as `0.912 (0.888–0.931)`."""
-    interval = about[f"{name}_interval"]
-    return cell(about[name]) + (f" ({interval_cell(interval)})" if interval else "")

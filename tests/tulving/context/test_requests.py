@@ -95,17 +95,6 @@ def test_identities_tell_readings_apart(data):
     assert plain.identity(data) == Reading(memory="rag-chapter", request_timeout=1.0).identity(data)
 
 
-def test_a_memory_system_reads_the_book_and_its_memories_are_shown(data, tmp_path):
-    reading = Reading(memory="oracle")
-    system = reading.system(data)
-    assert system is not None and system.baseline
-    row = next(row for row in data.rows if row["n_chapters"] == 2)
-    requests, warnings = reading.requests_of_system(tmp_path, system, data, [row], no_progress, LexicalReader())
-    (request,) = requests
-    texts = dict(data.book.chapters)
-    assert all(texts[number] in request.context for number in row["chapters"]) and not warnings
-
-
 def test_a_budget_of_tokens_keeps_whole_chapters(data, tmp_path):
     row = next(row for row in data.rows if row["n_chapters"] == 2)
     plain, reading = Reading(memory="oracle"), Reading(memory="oracle", memory_tokens=500)
@@ -214,12 +203,6 @@ def test_a_missing_key_or_file_is_named(tmp_path):
         load_prompts(write(tmp_path, []))
 
 
-def test_repeats_are_requests_of_their_own():
-    requests = requests_for("none", RAINY, [asked("1", "Who?", 1)], repeats=3)
-    assert [r.repeat for r in requests] == [0, 1, 2]
-    assert len({r.key("m") for r in requests}) == 3
-
-
 CHAPTERS = [
     (1, "Rain fell on the quay.\n\nAda Moss met Bo Lind."),
     (2, "Nothing at all happened.\n\nCy Dunn came by.\n\nHe left."),
@@ -261,13 +244,6 @@ QUESTIONS = [
 DATA = Loaded("zoe", QUESTIONS, ZOE, "rows", "chapters")
 
 
-def test_the_gold_texts_are_the_matching_chapters_as_they_are_stored():
-    chapters = chunks_of(ZOE, "rag-chapter")
-    gold = gold_texts(ZOE, QUESTIONS)
-    assert gold == {"What did Zoe do?": [chapters[0], chapters[2]], "What did Bo do?": []}
-    assert chapters[2] == "Chapter 4\n\nZoe spoke at the Met."
-
-
 @pytest.mark.parametrize("name", ["oracle", "verbatim-bm25", "verbatim-dense", "full-context"])
 def test_a_built_in_system_remembers_a_book(tmp_path, name):
     system = load_memory(name, gold_texts(ZOE, QUESTIONS))
@@ -280,4 +256,5 @@ def test_a_built_in_system_remembers_a_book(tmp_path, name):
     reading = Reading(memory=name, top_k=1, repeats=2)
     requests, _ = reading.requests_of_system(tmp_path, system, DATA, QUESTIONS, no_progress, LexicalReader())
     assert [request.id for request in requests] == ["a", "a", "b", "b", "c", "c"]
+    assert all(memory in requests[0].context for memory in found["a"])
     assert stand_in(system) == ("in-context" if name == "full-context" else "rag-chapter")

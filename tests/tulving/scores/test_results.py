@@ -7,9 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench.errors import NothingToScore
-from epbench.journals.answers import ANSWERS, ask
 from epbench.judges.protocol import PUBLISHED, PastJudge
-from epbench.models.protocol import Reply, Request
 from epbench.progress import no_progress
 from epbench.reports.plots import FRONTIER
 from epbench.runs.folder import open_run
@@ -19,24 +17,8 @@ from epbench.tulving.judging.verdicts import judge_answers, judged, lost_questio
 from epbench.tulving.scores.report import comparison_report
 from epbench.tulving.scores.results import finish, scores_of
 from epbench.tulving.scores.tables import complete_first, markdown_table, naming_notes, notes, score_cell, screen_tables
+from tests.tulving.made_runs import FAILURE, Told, made_run
 from tests.tulving.question_rows import row
-
-
-class Shaky:
-    """Fails the given questions, answers the others with their id, and remembers what it was asked."""
-
-    name = identity = "shaky"
-
-    def __init__(self, fails=()):
-        self.fails, self.asked = set(fails), []
-
-    def answer(self, requests):
-        for request in requests:
-            self.asked.append(request.id)
-            if request.id in self.fails:
-                yield Reply(request.key(self.name), request.id, failure="429 too many requests")
-            else:
-                yield Reply(request.key(self.name), request.id, f"Person {request.id}")
 
 
 def person(id_):
@@ -51,8 +33,9 @@ def judged_run(path, rows, write, repeats=1):
         return verdicts, finish(folder, rows, LexicalJudge(), "mine", repeats=repeats)
 
 
-def asks(requests, model):
-    return lambda folder: ask(folder / ANSWERS, requests, model, no_progress)
+def telling(*ids, repeats=1):
+    """A reader that names the person of each of these questions, and fails on others."""
+    return Told({(id_, n): f"Person {id_}" for id_ in ids for n in range(repeats)})
 
 
 def lines_of(file):
@@ -61,28 +44,22 @@ def lines_of(file):
 
 def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
     rows = [person(f"{letter}x") for letter in "abcdefgh"]
-    requests = [Request(r["id"], "s", "c", r["question"]) for r in rows]
-
-    def start(model):
-        return judged_run(tmp_path / "r", rows, asks(requests, model))[1]
-
-    first = start(shaky := Shaky(fails=["bx", "dx"]))
+    ids = [row["id"] for row in rows]
+    first = made_run(tmp_path / "r", rows, shaky := telling(*ids[:1], *ids[2:3], *ids[4:]))
     assert (first["n_failed"], first["n_questions"], first["failed_by_bin"]) == (2, 8, {"1": 2})
     assert first["f1_by_bin"] == {} and first["incomplete"]["f1_by_bin.1"] == [0.75, 1.0]
-    assert len(shaky.asked) == 8
+    assert shaky.asked == ids
     reasons = [json.loads(line).get("failure") for line in lines_of(tmp_path / "r/answers.jsonl")]
-    assert reasons.count("429 too many requests") == 2
-    second = start(again := Shaky())
+    assert reasons.count(FAILURE) == 2
+    second = made_run(tmp_path / "r", rows, again := telling(*ids))
     assert again.asked == ["bx", "dx"]
     assert (second["n_failed"], second["n_questions"], second["f1_by_bin"]) == (0, 8, {"1": 1.0})
-    third = start(never := Shaky())
-    assert never.asked == [] and third == second
+    assert made_run(tmp_path / "r", rows, never := telling()) == second and never.asked == []
 
 
 def test_repeats_are_judged_each_and_the_usage_adds_up(tmp_path):
-    requests = [Request("ax", "s", "c", "Who?", repeat=i) for i in range(3)]
-    verdicts, _ = judged_run(tmp_path / "r", [person("ax")], asks(requests, Shaky()), repeats=3)
-    assert len(verdicts) == 3
+    scores = made_run(tmp_path / "r", [person("ax")], telling("ax", repeats=3), repeats=3)
+    assert scores["coverage"]["answered"] == 3
     assert len(lines_of(tmp_path / "r/judgements.jsonl")) == 1  # the same answer is judged once
     usage = json.loads((tmp_path / "r/usage.json").read_text())
     assert (usage["requests"], usage["failed"], usage["saved"]) == (3, {}, 0)
@@ -114,9 +91,8 @@ def test_an_empty_answer_is_a_failure_and_no_abstention(tmp_path):
 
 def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path, drawn_pictures):
     rows = [person(f"{letter}x") for letter in "abcd"]
-    requests = [Request(r["id"], "s", "c", "Who?") for r in rows]
-    verdicts, part = judged_run(tmp_path / "r", rows, asks(requests, Shaky(["bx"])))
-    whole = scores_of(verdicts, [], judge=LexicalJudge())
+    part = made_run(tmp_path / "r", rows, telling("ax", "cx", "dx"))
+    whole = scores_of([judged_row(id_) for id_ in ("ax", "cx", "dx")], [], judge=LexicalJudge())
     assert score_cell(part, "f1_by_bin.1") == score_cell(part, "simple_recall_score") == "0.750–1.000 (incomplete)"
     assert score_cell(whole, "f1_by_bin.1") == "1.000" and score_cell(whole, "f1_by_bin.2") == "–"
     older = {name: value for name, value in whole.items() if name != "kendall_tau"}

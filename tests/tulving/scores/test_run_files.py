@@ -1,16 +1,16 @@
 """questions.parquet against a plain recomputation from the journals, for every way in which a run gets results."""
 
 import json
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput
-from epbench.journals.answers import ANSWERS, ask
+from epbench.journals.answers import ANSWERS
 from epbench.judges.protocol import Judgement
 from epbench.metric_folders import metric_module
-from epbench.models.protocol import Reply, Request
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 from epbench.runs.merge import merge
@@ -26,6 +26,7 @@ from epbench.tulving.scores.results import NOT_ASKED, NOT_JUDGED, finish
 from epbench.tulving.scores.run_files import COLUMNS
 from epbench.tulving.scores.scoring import harsh_f1
 from tests.published_data import ARCHIVES
+from tests.tulving.made_runs import Told, made_run
 from tests.tulving.plain_questions import plain_questions
 
 MEASURES = ("f1", "precision", "recall", "harsh_f1", "tau")
@@ -61,22 +62,18 @@ def check(folder, rows, repeats=1):
     return found, len(failed)
 
 
-class Reader:
-    """Answers with true items in reverse and one that is not, sometimes with nothing; fails the given questions."""
+def told(rows, fails=(), repeats=1):
+    """A reader that answers with true items in reverse and one that is not, sometimes with nothing, or that fails."""
+    said = {}
+    for row, n in product(rows, range(repeats)):
+        told = [*row["answer"][n:][::-1], "Nobody Else"]
+        said[row["id"], n] = "I do not know." if row["id"][-1] in "05" else ", ".join(told)
+    return Told({key: text for key, text in said.items() if key[0] not in fails})
 
-    name = identity = "made"
 
-    def __init__(self, rows, fails=()):
-        self.rows, self.fails = {row["id"]: row for row in rows}, set(fails)
-
-    def answer(self, requests):
-        for request in requests:
-            key = request.key(self.identity)
-            if request.id in self.fails:
-                yield Reply(key, request.id, failure="429 too many requests")
-            else:
-                told = [*self.rows[request.id]["answer"][request.repeat :][::-1], "Nobody Else"]
-                yield Reply(key, request.id, "I do not know." if request.id[-1] in "05" else ", ".join(told))
+def run(folder, rows, reader=None, judge=None, repeats=1):
+    made_run(folder, rows, reader or told(rows), judge, repeats)
+    return folder
 
 
 class FailingJudge(LexicalJudge):
@@ -100,16 +97,8 @@ def rows(short_book):
     return [row for i, row in enumerate(load_book(str(short_book)).rows) if i % 6 == 0 or row["get"] != "all"]
 
 
-def asked(folder, rows, reader=None, judge=None, repeats=1):
-    requests = [Request(row["id"], "s", "c", row["question"], repeat=n) for row in rows for n in range(repeats)]
-    with open_run(folder, {"memory": "none", "repeats": repeats}, {"book": "short"}):
-        ask(folder / ANSWERS, requests, reader or Reader(rows), no_progress)
-        judge_and_score(folder, rows, judge or LexicalJudge(), "made", repeats=repeats)
-    return folder
-
-
 def test_every_column_of_every_question_is_that_of_the_journals(rows, tmp_path):
-    found, n_failed = check(asked(tmp_path / "r", rows), rows)
+    found, n_failed = check(run(tmp_path / "r", rows), rows)
     assert n_failed == 0 and {record["outcome"] for record in found} == {"right", "wrong"}
     assert {record["get"] for record in found} == {"all", "latest", "chronological"}
     assert {record["tau"] for record in found} >= {None, -1.0}
@@ -117,8 +106,8 @@ def test_every_column_of_every_question_is_that_of_the_journals(rows, tmp_path):
 
 
 def test_a_failed_question_says_why(rows, tmp_path):
-    reader, judge = Reader(rows, [rows[0]["id"], rows[3]["id"]]), FailingJudge([rows[1]["id"]])
-    found, n_failed = check(asked(tmp_path / "r", rows, reader, judge), rows)
+    reader, judge = told(rows, [rows[0]["id"], rows[3]["id"]]), FailingJudge([rows[1]["id"]])
+    found, n_failed = check(run(tmp_path / "r", rows, reader, judge), rows)
     assert n_failed == 3 and [record["failure"] for record in found[:4]] == [
         "429 too many requests", "no JSON in the reply", None, "429 too many requests",
     ]  # fmt: skip
@@ -144,7 +133,7 @@ def test_an_answer_to_an_older_prompt_is_no_reason(rows, tmp_path):
 
 
 def test_every_repeat_has_a_row_of_its_own(rows, tmp_path):
-    found, n_failed = check(asked(tmp_path / "r", rows, repeats=3), rows, repeats=3)
+    found, n_failed = check(run(tmp_path / "r", rows, told(rows, repeats=3), repeats=3), rows, repeats=3)
     assert n_failed == 0 and [record["repeat"] for record in found] == [0, 1, 2] * len(rows)
     assert any(one["answer"] != other["answer"] for one, other in zip(found[::3], found[1::3], strict=True))
 
@@ -166,7 +155,7 @@ def test_what_has_scores_has_its_questions(rows, tmp_path, monkeypatch):
 
     monkeypatch.setattr("epbench.tulving.scores.results.write_results", stopped)
     with pytest.raises(KeyboardInterrupt):
-        asked(tmp_path / "r", rows[:4])
+        run(tmp_path / "r", rows[:4])
     assert (tmp_path / "r" / QUESTIONS).exists() and not (tmp_path / "r" / "scores.json").exists()
 
 

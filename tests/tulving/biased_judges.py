@@ -9,6 +9,11 @@ from epbench.tulving.judging.verdicts import Verdict
 Change = Callable[[CalibrationAnswer, Verdict], Verdict | None]
 
 
+def n_false(answer: CalibrationAnswer) -> int:
+    """How many things the answer names that are not true."""
+    return answer.n_items - sum(score > 0 for score in answer.decisions.values())
+
+
 def truly(answer: CalibrationAnswer) -> Verdict:
     """The right verdict on an answer."""
     order = answer.order or [item for item, score in answer.decisions.items() if score]
@@ -56,4 +61,4 @@ def knows_no_half(answer, true):
 
 
 def lists_only_what_is_true(answer, true):
-    return Verdict(true.items[: len(true.items) - answer.n_false], true.scores, true.order, "")
+    return Verdict(true.items[: len(true.items) - n_false(answer)], true.scores, true.order, "")

@@ -16,6 +16,7 @@ from epbench.tulving.events.universe import load_universe, secondary_names
 from epbench.tulving.events.universe_files import read_universe_files
 from epbench.tulving.questions.generate import bin_of
 from epbench.tulving.questions.templates import TEMPLATES
+from tests.tulving.biased_judges import n_false
 
 UNIVERSES = ("default", "news", "scifi")
 WORLDS = [load_universe(name) for name in UNIVERSES]
@@ -79,7 +80,7 @@ def test_an_answer_names_what_its_scores_say(seed):
         items = named(made)
         assert made.n_items == len(set(items)), made
         assert made.decisions == {item: float(item in items) for item in made.judge_input.reference}, made
-        assert made.n_false == len(set(items) - set(made.judge_input.reference)), made
+        assert n_false(made) == len(set(items) - set(made.judge_input.reference)), made
         if made.order is not None:
             assert made.order == tuple(dict.fromkeys(item for item in items if item in made.judge_input.reference)), (
                 made
@@ -95,7 +96,7 @@ def test_every_calibration_question_is_one_that_the_benchmark_could_ask(seed):
         assert (given_.trace, given_.get) in shapes and set(made.scores) <= {0.0, 0.5, 1.0}
         assert len(made.scores) == len(given_.reference) and bin_of(len(made.decisions)) is not None
         assert given_.get != "latest" or len(given_.reference) <= 1
-        assert (made.kind in NOTHING_TRUE) <= (given_.reference == ()) and made.n_false >= 0
+        assert (made.kind in NOTHING_TRUE) <= (given_.reference == ()) and n_false(made) >= 0
         assert not re.search(r"\{(?!\")|\}\}", given_.answer) and given_.answer.strip() == given_.answer
         assert (made.order is not None) <= (given_.get == "chronological" and set(made.scores) == {1.0})
         if given_.trace == "times" and given_.get == "chronological":
@@ -107,9 +108,9 @@ def test_kinds_differ_in_what_they_do(many):
     by_kind = {kind: [made for made in many if made.kind == kind] for kind in KINDS}
     assert all(made.order == made.judge_input.reference[::-1] for made in by_kind["reversed"])
     assert all(made.n_items == 0 and made.judge_input.reference for made in by_kind["missed"])
-    assert all(made.n_false > 0 and set(made.scores) == {1.0} for made in by_kind["superset"])
-    assert all(made.scores.count(0.0) == 1 and made.n_false == 0 for made in by_kind["one missing"])
-    assert all(made.scores.count(0.0) == 1 and made.n_false == 1 for made in by_kind["one wrong"])
+    assert all(n_false(made) > 0 and set(made.scores) == {1.0} for made in by_kind["superset"])
+    assert all(made.scores.count(0.0) == 1 and n_false(made) == 0 for made in by_kind["one missing"])
+    assert all(made.scores.count(0.0) == 1 and n_false(made) == 1 for made in by_kind["one wrong"])
     for kind in ("wrong day", "month only", "first name only"):
         assert all(made.scores.count(0.5) == 1 and 0.0 not in made.scores for made in by_kind[kind])
     assert {len(made.judge_input.reference) > 0 for made in by_kind["guess"]} == {True, False}
@@ -118,7 +119,7 @@ def test_kinds_differ_in_what_they_do(many):
     assert {made.judge_input.trace for made in by_kind["exact"]} == set(ITEMS)
     for made in by_kind["denied"]:
         assert sum(item in made.judge_input.answer for item in made.judge_input.reference) == 1
-        assert set(made.scores) == {0.0} and made.n_items == made.n_false == 1
+        assert set(made.scores) == {0.0} and made.n_items == n_false(made) == 1
     assert set(TRAPS) < set(KINDS)
 
 

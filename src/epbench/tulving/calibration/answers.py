@@ -266,11 +266,6 @@ class CalibrationAnswer:
         """The score of each different true item."""
         return dict(zip(self.judge_input.reference, self.scores, strict=True))
 
-    @property
-    def n_false(self) -> int:
-        """Number of things that the answer names and that are not true."""
-        return self.n_items - sum(score > 0 for score in self.decisions.values())
-
 
 def make_calibration_set(n: int = USUAL, seed: int = 0) -> list[CalibrationAnswer]:
     """Make n answers of every kind, at least 20 as a rate over fewer says little; a larger n leaves the others as they are."""

@@ -94,6 +94,7 @@ TOML_FAULTS = {
     "no styles": (toml(styles={}), "key 'styles': expected at least one style, found none"),
     "styles of another type": (toml(styles=None).replace("[qual", 'styles = 3\n[qual'), "key 'styles': expected a table, found 3"),
     "a text for adjectives": (toml({"horror": "dark"}), "key 'styles.horror': expected a list of texts, found 'dark'"),
+    "a number for an adjective": (toml({"horror": ["x", "y", 3]}), "key 'styles.horror': expected a text, found 3"),
     "two adjectives": (toml({"horror": ["a", "b"]}), "key 'styles.horror': expected 3 adjectives, found 2"),
     "a qualifier twice": (toml(qualifiers=QUALIFIERS | {"spaces": ["Old", "old"]}), "'old' twice"),
 }  # fmt: skip

@@ -215,7 +215,11 @@ def test_a_run_that_cannot_be_scored_now_does_not_look_scored(archive, run, tmp_
 
 @pytest.mark.slow
 def test_the_journal_follows_the_archive(archive, run, tmp_path):
-    score(archive, tmp_path / "runs")
+    before = score(archive, tmp_path / "runs").scores
+    with next((tmp_path / "runs").glob(f"*/{RUNS[1]}/answers.jsonl")).open("a") as journal:
+        stale = {"key": "9999", "id": BOOK.selected[0].id, "repeat": 0, "answer": "from an archive that asked more"}
+        journal.write(json.dumps(stale) + "\n")
+    assert score(archive, tmp_path / "runs").scores == before
     items, pairs = pairs_of(run, MANY)
     write_verdict(run, MANY, items, [(name, 0.25) for name, _ in pairs])
     write_json(run / f"raw_answers/{MANY}.json", "another answer")
@@ -330,3 +334,7 @@ class TestOnTheCommandLine:
         assert done.returncode == 2 and scores_in(tmp_path / "runs") == {}
         (line,) = done.stderr.splitlines()
         assert "none of its 2 runs can be scored; short, prompting a: " in line and "raw_answers/3.json" in line
+        for path in archive.glob("*/answers/*/*/raw_answers"):
+            shutil.rmtree(path)
+        with pytest.raises(BadInput, match="found no published run"):
+            score(archive, tmp_path / "runs")

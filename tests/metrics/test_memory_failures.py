@@ -60,6 +60,14 @@ def test_counts_add_up_and_the_interval_is_that_of_wilson(labels):
         assert math.fsum(result["shares"].values()) == pytest.approx(1)
 
 
+@given(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from("ab")), min_size=1, max_size=40))
+def test_groups_add_up_to_the_whole(rows):
+    labels, groups = map(list, zip(*rows, strict=True))
+    result = metric._compute(labels, groups)
+    for label in LABELS:
+        assert sum(of["counts"][label] for of in result["by_group"].values()) == result["counts"][label]
+
+
 @pytest.mark.parametrize(
     ("given_", "message"),
     [

@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import epbench
 from epbench import BadInput
@@ -86,6 +88,48 @@ def test_rows_of_datasets_and_a_judge_are_taken_as_they_are(rows, short_book):
 def test_what_cannot_be_scored_is_refused(rows, change, said):
     with pytest.raises(BadInput, match=said):
         epbench.score(*change(rows))
+
+
+def value(scores, name):
+    return scores["f1_by_bin"][name.split(".")[1]] if "." in name else scores[name]
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), n_dropped=st.integers(0, 20), n_failed=st.integers(0, 20))
+def test_dropping_answers_never_raises_a_score_and_bounds_hold(rows, seed, n_dropped, n_failed):
+    stream = random.Random(seed)
+    asked = stream.sample(rows, 60)
+    answers = {id_: answer or "none" for id_, answer in varied_answers(rows).items() if id_ in {r["id"] for r in asked}}
+    whole = epbench.score(asked, answers).scores
+    dropped = stream.sample(sorted(answers), min(n_dropped, len(answers)))
+    part = epbench.score(asked, {id_: a for id_, a in answers.items() if id_ not in dropped}).scores
+    assert part["coverage"] == {**part["coverage"], "asked": 60, "failed": 0}
+    assert part["coverage"]["answered"] + part["coverage"]["missing"] == 60
+    for name in ("simple_recall_score", "latest", "all_matched", *(f"f1_by_bin.{bin_}" for bin_ in whole["f1_by_bin"])):
+        if value(whole, name) is not None:
+            assert value(part, name) <= value(whole, name) + 1e-9
+    for name, (low, high) in part["possible"].items():
+        for scores in (whole, part):
+            assert value(scores, name) is None or low - 1e-9 <= value(scores, name) <= high + 1e-9
+    failed = dict.fromkeys(stream.sample(sorted(answers), min(n_failed, len(answers) - 1)))
+    lost = epbench.score(asked, answers | failed).scores
+    assert lost["n_failed"] == len(failed)
+    for name, (low, high) in lost["possible"].items():
+        assert value(whole, name) is None or low - 1e-9 <= value(whole, name) <= high + 1e-9
+
+
+@pytest.mark.slow
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_order_does_not_matter(rows, seed):
+    stream = random.Random(seed)
+    answers = varied_answers(rows)
+    shuffled, items = stream.sample(rows, len(rows)), stream.sample(sorted(answers.items(), key=str), len(answers))
+    one, other = epbench.score(rows, answers), epbench.score(shuffled, dict(items))
+    assert {q.id: q for q in one.questions} == {q.id: q for q in other.questions}
+    for name in ("simple_recall_score", "latest", "kendall_tau"):
+        assert one.scores[name] == pytest.approx(other.scores[name], abs=1e-12)
 
 
 def test_a_judge_with_too_few_scores_is_refused_by_name(rows):

@@ -91,6 +91,43 @@ def test_an_order_with_other_things_in_it_is_refused(order):
 
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
+numbers = st.integers(0, 1) | st.floats(0, 1)
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(
+    items=st.lists(texts, max_size=5),
+    scores=st.lists(numbers, min_size=1, max_size=6),
+    before=texts.filter(lambda text: "{" not in text),
+    after=texts.filter(lambda text: "{" not in text),
+    draws=st.randoms(use_true_random=False),
+)
+def test_what_a_judge_means_is_read_whatever_stands_around_it_and_in_which_order(items, scores, before, after, draws):
+    entries = list(enumerate(scores, 1))
+    draws.shuffle(entries)
+    reply = before + json.dumps(verdict(entries, items)) + after
+    found, given_scores, _ = read_verdict(reply, len(scores))
+    assert found == [item.strip() for item in items if item.strip()]
+    assert given_scores == scores
+
+
+blanks = st.sampled_from(["", " ", "\n", " \t"])
+
+
+@settings(deadline=None)
+@given(scores=st.lists(numbers, min_size=1, max_size=6), data=st.data())
+def test_numbers_as_text_mean_what_the_numbers_mean(scores, data):
+    def as_text(number):
+        before, after = data.draw(blanks), data.draw(blanks)
+        return f"{before}{number!r}{after}" if data.draw(st.booleans()) else number
+
+    plain = list(enumerate(scores, 1))
+    told = [(as_text(data.draw(st.sampled_from([number, float(number)]))), as_text(score)) for number, score in plain]
+    n = len(scores)
+    assert read_verdict(json.dumps(verdict(told)), n) == read_verdict(json.dumps(verdict(plain)), n)
+    order = data.draw(st.permutations(range(1, n + 1)))
+    assert read_order(json.dumps({"order": [as_text(place) for place in order]}), n) == [place - 1 for place in order]
 
 
 @settings(deadline=None)

@@ -1,5 +1,7 @@
 """Invented items: which items they are, where each is from, by inventions that are planted; and dialogue that is made up."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -186,3 +188,10 @@ SPURIOUS = """Based on the information provided in the story, I do not see any m
 )
 def test_made_up_turns_are_counted(answer, turns):
     assert made_up_turns(answer) == turns
+
+
+@given(st.text(), st.integers(0, 4), st.sampled_from(["Human: {}", "## User: {}", "**Human**: {}", "> User: {}"]))
+def test_every_planted_turn_is_found(answer, n, form):
+    plain = re.sub(r"[:<\[#]", " ", answer)
+    assert made_up_turns(plain) == 0
+    assert made_up_turns("\n".join([plain, *[form.format("and then?")] * n])) == n

@@ -71,6 +71,15 @@ def test_what_only_one_has_judged_is_left_out():
         judge_agreement(FIRST[:1], SECOND[1:], texts(*FIRST))
 
 
+@given(st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=4), min_size=1, max_size=30))
+def test_a_judge_agrees_with_itself(scores):
+    rows = [verdict(f"q{i}-", given) for i, given in enumerate(scores)]
+    found = judge_agreement(rows, rows, texts(*rows))
+    assert found["item_agreement"] == 1 and found["score_difference"] == found["f1_difference"] == 0
+    assert found["kappa"] in (None, 1.0) and found["disagreements"] == []
+    assert found["f1_correlation"] is None or found["f1_correlation"] == pytest.approx(1)
+
+
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=2, max_size=40))
 def test_kappa_is_agreement_beyond_chance(pairs):
     first = [verdict(f"q{i}-", [one]) for i, (one, _) in enumerate(pairs)]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -128,6 +129,21 @@ def test_numbers_as_text_mean_what_the_numbers_mean(scores, data):
     assert read_verdict(json.dumps(verdict(told)), n) == read_verdict(json.dumps(verdict(plain)), n)
     order = data.draw(st.permutations(range(1, n + 1)))
     assert read_order(json.dumps({"order": [as_text(place) for place in order]}), n) == [place - 1 for place in order]
+
+
+NO_NUMBERS = [*"one 1/2 nan NaN -Infinity inf -inf Infinity 1_0 \u0661 0x1 1e --1".split(), "", " ", "\x1c1", "\xa01"]
+
+
+@settings(deadline=None)
+@given(text=st.text(max_size=8) | st.sampled_from(NO_NUMBERS))
+def test_a_text_that_is_no_number_is_refused(text):
+    if re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", text, re.ASCII | re.IGNORECASE):
+        return
+    for scores in ([(1, text)], [(text, 1)]):
+        with pytest.raises(UnusableReply):
+            read_verdict(json.dumps(verdict(scores)), 1)
+    with pytest.raises(UnusableReply):
+        read_order(json.dumps({"order": [text]}), 1)
 
 
 @settings(deadline=None)

@@ -135,6 +135,11 @@ def test_a_name_of_the_book_is_found_where_it_stands(name, number, given_element
         assert one.distance == min(abs(n - m) for n in ties for m in matching)
 
 
+@given(st.from_regex(r"Q[xz]{2,9} [xz]{3,9}", fullmatch=True))
+def test_what_stands_nowhere_is_from_nowhere(item):
+    assert traced(item)[0] == "nowhere"
+
+
 def judged(id_, answer, items, **more):
     scores = [float(item in items) for item in answer]
     about = {"time": "May 05, 2026", "space": None, "entity": None, "content": None, "question": "Who on May 05, 2026?"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from epbench import RunFailed
 from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.scores.scoring import awareness_of, score_run
+from epbench.tulving.scores.scoring import awareness_of, score_run, scores_or_bounds
 
 BASE = ScoredAnswer("q", "all", "1", 1, ("a", None, None, None), ["x"], ["x"], [1.0], [])
 ORDERED = replace(BASE, get="chronological", bin="2", n_chapters=2, reference=["x", "y"], scores=[1, 1])
@@ -159,6 +159,70 @@ def test_intervals_hold_their_scores():
     for name, (low, high) in scores["intervals"].items():
         value = scores["f1_by_bin"][name.split(".")[1]] if "." in name else scores[name]
         assert low - 1e-9 <= value <= high + 1e-9, name
+
+
+def any_rows():
+    """A few judged, missing and lost questions of every kind."""
+
+    def question(number, get, bin_, score, order):
+        reference = {"0": [], "1": ["x"]}.get(bin_, ["x", "y"])
+        return ScoredAnswer(
+            str(number), get, bin_, len(reference), (str(number), None, None, None), reference,
+            items=["x"] if score else [], scores=[score] * len(reference), order=order if score == 1 else [],
+        )  # fmt: skip
+
+    kinds = st.tuples(
+        st.sampled_from(["all", "latest", "chronological"]), st.sampled_from(["0", "1", "2"]),
+        st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([["x", "y"], ["y", "x"]]), st.sampled_from(["judged", "missing", "lost"]),
+    )  # fmt: skip
+    return st.lists(kinds, min_size=1, max_size=12).map(
+        lambda drawn: [(question(i, *kind[:4]), kind[4]) for i, kind in enumerate(drawn)]
+    )
+
+
+def scored(questions):
+    """Scores of questions with what became of each; a missing one has the verdict that no judge gives."""
+    rows = [
+        replace(row, items=[""], scores=[0.0] * len(row.reference), order=[], missing=True) if fate == "missing" else row
+        for row, fate in questions if fate != "lost"
+    ]  # fmt: skip
+    return scores_or_bounds(rows, [row for row, fate in questions if fate == "lost"])
+
+
+def limits(scores):
+    """[lowest, highest] of each score, if what failed is unknown and what is missing is wrong."""
+    single = {name: scores[name] for name in ("simple_recall_score", "latest", "all_matched", "kendall_tau",
+                                              "chronological_awareness")}  # fmt: skip
+    single |= {f"f1_by_bin.{bin_}": value for bin_, value in scores["f1_by_bin"].items()}
+    return {name: [value, value] for name, value in single.items() if value is not None} | scores["incomplete"]
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(any_rows(), st.data())
+def test_failing_widens_the_bounds_dropping_lowers_them_and_the_counts_add_up(questions, data):
+    before, number = scored(questions), data.draw(st.integers(0, len(questions) - 1))
+    row, _ = questions[number]
+    counts = before["coverage"]
+    assert counts["asked"] == counts["answered"] + counts["missing"] + counts["failed"] == len(questions)
+    for name, (low, high) in before["possible"].items():
+        if name not in limits(before):  # without a list that was found in full there is no tau
+            continue
+        inner = limits(before)[name]
+        assert low - 1e-12 <= inner[0] <= inner[1] + 1e-12 <= high + 2e-12, name
+    failed = limits(scored([*questions[:number], (row, "lost"), *questions[number + 1 :]]))
+    for name, (low, high) in limits(before).items():
+        assert failed[name][0] <= low + 1e-12 and high <= failed[name][1] + 1e-12, name
+    dropped = limits(scored([*questions[:number], (row, "missing"), *questions[number + 1 :]]))
+    # A list in the wrong order costs more than none, in the scores that count the order of what was found.
+    for name in {"simple_recall_score", "latest", "all_matched"} | {n for n in dropped if n.startswith("f1")}:
+        if name in dropped:
+            was = limits(before)[name]
+            assert dropped[name][0] <= was[0] + 1e-12 and dropped[name][1] <= was[1] + 1e-12, name
+    turned = scored(questions[::-1])
+    assert turned["coverage"] == counts and turned["n_by_bin"] == before["n_by_bin"]
+    for name, ends in limits(turned).items():
+        assert ends == pytest.approx(limits(before)[name], abs=1e-12), name
 
 
 def test_items_are_counted_over_the_answers_that_name_something_to_questions_with_true_items():

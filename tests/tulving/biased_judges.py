@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 
-from epbench.draws import RandomStream
 from epbench.judges.protocol import Judgement
 from epbench.tulving.calibration.answers import CalibrationAnswer
 from epbench.tulving.judging.verdicts import Verdict
 
 Change = Callable[[CalibrationAnswer, Verdict], Verdict | None]
+
+
+def n_false(answer: CalibrationAnswer) -> int:
+    """How many things the answer names that are not true."""
+    return answer.n_items - sum(score > 0 for score in answer.decisions.values())
 
 
 def truly(answer: CalibrationAnswer) -> Verdict:
@@ -57,22 +61,4 @@ def knows_no_half(answer, true):
 
 
 def lists_only_what_is_true(answer, true):
-    return Verdict(true.items[: len(true.items) - answer.n_false], true.scores, true.order, "")
-
-
-def errs(miss, pass_, seed=0):
-    """Misses what is named with one probability and credits what is not with another; an abstention counts as an item."""
-
-    def change(answer, true):
-        draws = RandomStream("errs", seed, answer.judge_input.question, answer.judge_input.answer)
-        if not answer.judge_input.reference:
-            credited = draws.unit() >= miss if answer.n_items == 0 else draws.unit() < pass_
-            return Verdict([] if credited else ["something"], [], [], "")
-        found = {
-            item: draws.unit() >= miss if score else draws.unit() < pass_ for item, score in answer.decisions.items()
-        }
-        return Verdict(
-            answer.judge_input.reference, [float(found[item]) for item in answer.judge_input.reference], true.order, ""
-        )
-
-    return change
+    return Verdict(true.items[: len(true.items) - n_false(answer)], true.scores, true.order, "")

@@ -11,10 +11,10 @@ from epbench.files.prompt_packs import own_wording
 from epbench.models.load import Options
 from epbench.retrieval.load import Bm25
 from epbench.tulving.chapters.prompts import load_writing_prompts
-from epbench.tulving.context.requests import load_prompts, requests_for
+from epbench.tulving.context.requests import Reading, load_prompts
 from epbench.tulving.context.retrieved import chunks_of
 from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
-from epbench.tulving.dataset.load import Book
+from epbench.tulving.dataset.load import Book, Loaded
 from epbench.tulving.judging.load import ModelJudge, load_judge, load_judge_prompts
 from epbench.tulving.judging.replies import read_indexes, read_named
 from epbench.tulving.judging.verdicts import judge_input
@@ -48,9 +48,10 @@ def rows(data):
 def test_readers_are_asked_in_the_words_of_the_code(copy, words, data, rows):
     text = "\n\n\n".join(f"Chapter {chapter.number}\n\n{chapter.text}" for chapter in data.chapters)
     book = Book(text, [(chapter.number, chapter.text) for chapter in data.chapters], data.title)
+    loaded = Loaded("made", rows, book, "", "")
     whole = functions(copy / f"{CODE}evaluation/prompts.py", "generate_episodic_memory_prompt")
     questions = {row["id"]: row["question"] for row in rows}
-    requests = list(requests_for("in-context", book, rows, prompts=words["reader"]))
+    requests = Reading(memory="in-context", prompts=words["reader"]).requests(loaded, rows)
     assert len(requests) > 10
     for request in requests:
         assert request.user == whole["generate_episodic_memory_prompt"](text, questions[request.id])
@@ -58,13 +59,13 @@ def test_readers_are_asked_in_the_words_of_the_code(copy, words, data, rows):
     found = functions(file, "query_message", "generate_episodic_memory_rag_prompt")
     chunks = chunks_of(book, "rag-chapter")
     hits = Bm25(chunks).search([row["question"] for row in rows], 3)
-    shown = requests_for("rag-chapter", book, rows, top_k=3, prompts=words["reader"])
+    shown = Reading(memory="rag-chapter", top_k=3, prompts=words["reader"]).requests(loaded, rows)
     for request, places in zip(shown, hits, strict=True):
         passages = [chunks[place] for place in places]
         found["strings_ranked_by_relatedness"] = lambda *_, passages=passages: (passages, [0.0] * len(passages))
         arguments = (passages, {}, "")[: found["query_message"].__code__.co_argcount - 1]
         assert request.user == found["query_message"](questions[request.id], *arguments)
-    (alone,) = requests_for("none", book, rows[:1], prompts=words["reader"])
+    (alone,) = Reading(memory="none", prompts=words["reader"]).requests(loaded, rows[:1])
     assert data.title in alone.user and alone.user.endswith(rows[0]["question"]) and "/n" in alone.user
 
 
@@ -170,21 +171,16 @@ def test_other_words_are_taken_to_the_letter_and_make_another_judge(tmp_path):
     ("text", "message"),
     [
         ("[readers]\n", "expected sections [reader], [judge], [writer], [questions], found 'readers'"),
-        ("reader = 1\n", "expected sections [reader], [judge], [writer], [questions], found 'reader'"),
         ('[reader]\nbok = ""\n', "section 'reader': found the unknown key 'bok'"),
-        ('[reader]\nbook = "no place"\n', "section 'reader', key 'book': expected the placeholders {book}, each once"),
         ('[reader]\nsystem = "{who}"\n', "section 'reader', key 'system': expected no placeholders, found {who}"),
-        ("[reader]\nsystem = 1\n", "section 'reader', key 'system': expected a text, found a whole number"),
         (
             '[judge]\ncase = "{truth}"\n',
             "section 'judge', key 'case': expected {truth} or {truth_array} or {truth_list} and {answer} or {plain_answer}, and",
         ),
-        ('[judge]\ncase = "{truth}{answer}{x}"\n', "section 'judge', key 'case': expected"),
         (
             '[judge.reply]\nitems = "a"\n',
             "section 'judge', key 'reply': expected items, scores, reason, order, found items",
         ),
-        ('[judge.reply]\nitem = "a"\n', "section 'judge', key 'reply'"),
         ('[judge.sorts]\ntimes = "a"\n', "section 'judge', key 'sorts': expected times, spaces"),
         ('[writer]\nchapter = "{date}"\n', "section 'writer', key 'chapter': expected {date} and {place}"),
         ('[writer.genres]\nwestern = "a"\n', "section 'writer', key 'genres.western': unknown, expected one of novel"),

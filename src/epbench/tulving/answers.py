@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, Literal
 
 from epbench.errors import BadInput
@@ -16,7 +17,14 @@ from epbench.runs.results import Scored
 from epbench.tulving.dataset.load import QA, check_bins
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.own_answers import UNKNOWN
-from epbench.tulving.judging.verdicts import Judge, judge_input, judged, lost_questions, missing_verdict
+from epbench.tulving.judging.verdicts import (
+    Judge,
+    ScoredAnswer,
+    judge_input,
+    judged,
+    lost_questions,
+    missing_verdict,
+)
 from epbench.tulving.scores.scoring import question_measures
 
 Outcome = Literal["right", "wrong", "failed"]
@@ -73,13 +81,9 @@ def score(
 
     questions = list(check_rows("rows", rows, QA))
     check_bins("rows", questions)
-    check_answers([row["id"] for row in questions], answers, (str,))
     chosen = _judge(judge)
-    pairs = list(zip(questions, _verdicts(questions, answers, chosen), strict=True))
-    scored = [judged(row, verdict) for row, verdict in pairs if "failure" not in verdict]
-    scores = scores_of(scored, lost_questions(questions, scored, 1), judge=chosen)
-    measured = dict(zip((answer.id for answer in scored), question_measures(scored), strict=True))
-    return Scored([_question(row, verdict, measured.get(row["id"])) for row, verdict in pairs], scores)
+    found, scored = _scored(questions, answers, chosen)
+    return Scored(found, scores_of(scored, lost_questions(questions, scored, 1), judge=chosen))
 
 
 def score_answer(row: Row, answer: str | None, judge: str | Judge = "lexical") -> ScoredQuestion:
@@ -94,11 +98,8 @@ def score_answer(row: Row, answer: str | None, judge: str | Judge = "lexical") -
         BadInput: The row lacks a column, or the answer is not a text or None.
     """
     (row,) = check_rows("row", [row], QA)
-    answers = {row["id"]: answer}
-    check_answers([row["id"]], answers, (str,))
-    (verdict,) = _verdicts([row], answers, _judge(judge))
-    measured = None if "failure" in verdict else question_measures([judged(row, verdict)])[0]
-    return _question(row, verdict, measured)
+    (found,), _ = _scored([row], {row["id"]: answer}, _judge(judge))
+    return found
 
 
 _loaded = lru_cache(maxsize=4)(load_judge)
@@ -106,6 +107,17 @@ _loaded = lru_cache(maxsize=4)(load_judge)
 
 def _judge(judge: str | Judge) -> Judge:
     return _loaded(judge) if isinstance(judge, str) else judge
+
+
+def _scored(
+    rows: Sequence[Row], answers: Mapping[str, str | None], judge: Judge
+) -> tuple[list[ScoredQuestion], list[ScoredAnswer]]:
+    """What each answer is worth, and those with a verdict as scores take them."""
+    check_answers([row["id"] for row in rows], answers, (str,))
+    pairs = list(zip(rows, _verdicts(rows, answers, judge), strict=True))
+    scored = [judged(row, verdict) for row, verdict in pairs if "failure" not in verdict]
+    measures = iter(question_measures(scored) if scored else ())
+    return [_question(row, verdict, measures) for row, verdict in pairs], scored
 
 
 def _verdicts(rows: Sequence[Row], answers: Mapping[str, str | None], judge: Judge) -> list[Record]:
@@ -141,11 +153,11 @@ def _verdicts(rows: Sequence[Row], answers: Mapping[str, str | None], judge: Jud
     return [verdicts[row["id"]] for row in rows]
 
 
-def _question(row: Row, verdict: Record, measured: Mapping[str, Any] | None) -> ScoredQuestion:
-    if measured is None:
+def _question(row: Row, verdict: Record, measures: Iterator[Mapping[str, Any]]) -> ScoredQuestion:
+    if "failure" in verdict:
         return ScoredQuestion(row["id"], "failed", None, None, None, (), (), (), verdict["failure"])
     items, scores, order = (tuple(verdict[name]) for name in ("items", "scores", "order"))
     items = () if verdict.get("missing", False) else items
-    f1, precision, recall = (measured[name] for name in ("f1", "precision", "recall"))
+    f1, precision, recall = itemgetter("f1", "precision", "recall")(next(measures))
     outcome: Outcome = "right" if f1 == 1 else "wrong"
     return ScoredQuestion(row["id"], outcome, f1, precision, recall, items, scores, order, verdict["reason"])

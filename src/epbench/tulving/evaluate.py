@@ -32,7 +32,7 @@ from epbench.reports.between import after_tokens
 from epbench.runs.folder import is_finished, open_run, read_scores
 from epbench.runs.judge import check_judge, judge_of_scores, note, note_judge
 from epbench.runs.usage import token_usage, usage_line
-from epbench.tulving.calibration.passport import judge_scores, recall_to_correct
+from epbench.tulving.calibration.passport import judge_scores
 from epbench.tulving.context.requests import MEMORIES, Reading, repeated
 from epbench.tulving.context.retrieved import note_passages, stand_in
 from epbench.tulving.dataset.load import Loaded, load_book
@@ -311,7 +311,7 @@ def _is_scored(folder: Path, identity: Mapping[str, Any], judge: Judge, **noted:
     if not is_finished(folder, identity, **noted) or judge_of_scores(folder) != identity_of(judge):
         return False
     scores = read_scores(folder)
-    about = judge_scores(judge, recall_to_correct(scores))
+    about = judge_scores(judge, scores)
     of_run = {name: value for name, value in scores["judge"].items() if name != "one_score"}
     return bool(about == {"judge": of_run, "corrected": scores["corrected"]})
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -28,15 +29,12 @@ from epbench.tulving.judging import load
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.own_answers import record_answers
 from epbench.tulving.judging.verdicts import ScoredAnswer, judge_answers
-from epbench.tulving.released.archive import open_archive
-from epbench.tulving.released.runs import score_published_runs
 from epbench.tulving.scores.results import finish
 from epbench.tulving.scores.tables import judge_lines
 from tests.tulving.biased_judges import (
     BiasedJudge,
     always_one,
     always_zero,
-    errs,
     ignores_order,
     knows_no_half,
     lists_only_what_is_true,
@@ -51,6 +49,10 @@ def passport_of(change=lambda made, true: true, made=MADE):
     judge = BiasedJudge(made, change)
     verdicts = {answer.judge_input.id: change(answer, truly(answer)) for answer in made}
     return make_passport(judge, made, {id_: v for id_, v in verdicts.items() if v is not None}, seed=0)
+
+
+def f1_of(value):
+    return {"f1_by_bin": {"0": value}, "failed_by_bin": {}}
 
 
 def rates(passport):
@@ -90,23 +92,16 @@ def test_a_judge_that_always_says_yes_is_exposed():
 
 def test_a_judge_that_always_says_no_is_exposed():
     passport = passport_of(always_zero)
-    for kind in ("exact", "paraphrase", "superset", "one missing", "invented", "month only"):
-        assert rates(passport)[kind] == 0.0, kind
-    for kind in ("abstention", "missed", "nonsense", "denied"):
-        assert rates(passport)[kind] == 1.0, kind
+    right = {kind for kind, rate in rates(passport).items() if rate == 1}
+    assert right == {"abstention", "missed", "nonsense", "denied"}
     assert passport["order"] is None and passport["order_interval"] is None
-    assert corrected({"0": 1.0, "1": 0.0}, passport)["f1_by_bin"] == {"0": None, "1": None}
 
 
-def test_a_judge_that_ignores_the_order_is_exposed_by_it_alone():
+def test_a_judge_that_ignores_the_order_or_knows_no_half_is_exposed_by_it_alone():
     passport = passport_of(ignores_order)
-    assert wrong_kinds(passport) == {"reversed"} and rates(passport)["reversed"] == 0.0
-    assert passport["sensitivity"] == passport["specificity"] == 1.0
+    assert wrong_kinds(passport) == {"reversed"} and passport["sensitivity"] == passport["specificity"] == 1.0
     complete = [made for made in MADE if made.order is not None]
     assert passport["order"] == pytest.approx(sum(made.kind != "reversed" for made in complete) / len(complete))
-
-
-def test_a_judge_that_knows_no_half_is_exposed_by_parts_alone():
     assert wrong_kinds(passport_of(knows_no_half)) == {"wrong day", "month only", "first name only"}
 
 
@@ -127,14 +122,12 @@ def test_failures_are_neither_right_nor_wrong():
     assert (exact["n"], exact["right"], exact["rate"], exact["low"], exact["failed"]) == (0, 0, None, None, 20)
 
 
-@pytest.mark.parametrize("shift", [-0.25, -0.1, 0.2, 0.25])
-def test_a_score_near_the_true_one_is_the_same_decision(shift):
+def test_a_score_near_the_true_one_is_the_same_decision():
     made = next(made for made in MADE if made.kind == "wrong day")
     true = truly(made)
-    near = [score + shift if score == 0.5 else score for score in true.scores]
-    far = [score + 0.3 if score == 0.5 else score for score in true.scores]
-    assert is_right(made, type(true)(true.items, near, true.order, ""))
-    assert not is_right(made, type(true)(true.items, far, true.order, ""))
+    for shift in (-0.25, 0.25, 0.3):
+        scores = [score + shift if score == 0.5 else score for score in true.scores]
+        assert is_right(made, replace(true, scores=scores)) == (shift <= 0.25)
 
 
 @given(st.floats(0, 1), st.floats(0, 0.4), st.floats(0.5, 1), st.floats(0, 0.4), st.floats(0.5, 1))
@@ -149,26 +142,6 @@ def test_a_linear_error_is_taken_back(f1, wrong, right, wrong_0, right_0):
     assert back["simple_recall_score"] == pytest.approx(f1, abs=1e-9)
     outside = corrected({"0": 0.0, "2": 1.0}, passport)["f1_by_bin"]
     assert outside == {"0": 0.0, "2": 1.0}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("bin_", "right", "wrong"),
-    [("0", ("abstention",), ("invented",)), ("2", ("exact", "superset", "other date format"), ("nonsense", "missed"))],
-)
-def test_the_score_of_a_judge_that_errs_is_brought_back_to_the_truth(bin_, right, wrong):
-    """What the passport says of some answers repairs the score of others: three in four are right."""
-    change = errs(miss=0.3, pass_=0.1)
-    passport = passport_of(change, make_calibration_set(200, 7))
-    others = make_calibration_set(400, 8)
-    answers = [made for made in others if made.kind in right]
-    answers += [made for made in others if made.kind in wrong][: len(answers) // 3]
-    verdicts = [change(made, truly(made)) for made in answers]
-    # This judge lists as many items as are true, so that F1 is the share of what it credits.
-    f1 = [sum(v.scores) / len(v.scores) if v.scores else float(not v.items) for v in verdicts]
-    seen, true = sum(f1) / len(f1), 0.75
-    repaired = corrected({bin_: seen}, passport)["f1_by_bin"][bin_]
-    assert abs(seen - true) > 0.15 and abs(repaired - true) < 0.06, (seen, repaired)
 
 
 def test_the_passport_of_the_rules_is_made_on_the_fly_within_a_second(monkeypatch, tmp_path):
@@ -236,18 +209,7 @@ def test_one_score_for_everything_is_told_and_anything_else_is_not():
     assert one_score([scored(0.5)] * 30) is None
 
 
-def test_a_stored_passport_of_the_rules_goes_before_a_new_one(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
-    judge = LexicalJudge()
-    made = make_calibration_set(25, 9)
-    larger = make_passport(
-        judge, made, {answer.judge_input.id: judge.verdict(answer.judge_input) for answer in made}, 9
-    )
-    store_passport(judge, larger)
-    assert find_passport(judge) == larger
-
-
-@pytest.mark.parametrize("content", ["{", "[]", '{"judge": "made", "prompt_hash": "p1"}', '{"judge": "other"}'])
+@pytest.mark.parametrize("content", ["{", '{"judge": "made", "prompt_hash": "p1"}'])
 def test_a_damaged_passport_is_ignored_with_a_warning(monkeypatch, tmp_path, caplog, content):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
     judge = BiasedJudge(MADE)
@@ -284,52 +246,31 @@ def test_reports_show_the_passport_beside_the_headline(monkeypatch, tmp_path):
     assert json.loads((tmp_path / "r/scores.json").read_text()) == scores
 
 
-def test_a_judge_without_a_passport_is_told_how_to_get_one(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
-    judge = BiasedJudge(MADE, name="openai:judge-x")
-    scores = judge_scores(judge, {"0": 1.0})
-    assert scores["corrected"] is None and scores["judge"]["passport"] is None
-    (line,) = judge_lines({"mine": scores})
-    assert "judge openai:judge-x has no passport" in line
-    assert "epbench judge-check --judge openai:judge-x --out runs/judge" in line
-
-
 def test_a_passport_made_after_the_run_is_in_later_reports(monkeypatch, tmp_path):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
-    judge = BiasedJudge(MADE)
-    before = {"f1_by_bin": {"0": 1.0}, "failed_by_bin": {}} | judge_scores(judge, {"0": 1.0})
-    assert with_passport(before) == before and before["corrected"] is None
-    store_passport(judge, passport_of() | {"failed": 7})
+    judge = BiasedJudge(MADE, name="openai:judge-x")
+    before = f1_of(1.0) | judge_scores(judge, f1_of(1.0))
+    assert with_passport(before) == before and before["corrected"] is before["judge"]["passport"] is None
+    (line,) = judge_lines({"mine": before})
+    assert "judge openai:judge-x has no passport" in line
+    assert "epbench judge-check --judge openai:judge-x --out runs/judge" in line
+    store_passport(judge, passport_of() | {"judge": judge.name, "failed": 7})
     after = with_passport(before)
     assert after["judge"]["passport"]["failed"] == 7 and after["corrected"]["simple_recall_score"] == 1.0
     assert "; no verdict on 7 answers of the calibration set" in judge_lines({"mine": after})[0]
+    store_passport(judge, passport_of(always_one) | {"judge": judge.name})
+    assert "tells right from wrong answers too rarely" in judge_lines({"mine": with_passport(before)})[0]
     passport_path(judge).unlink()  # a report on a machine that does not have it
     assert with_passport(after) == after
     for others in ({"f1_by_bin": {}}, {"judge": {"name": "x", "prompt_hash": None, "passport": None}}):
         assert with_passport(others) == others
 
 
-def test_a_judge_that_tells_nothing_corrects_nothing(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
-    store_passport(BiasedJudge(MADE), passport_of(always_one))
-    scores = judge_scores(BiasedJudge(MADE), {"0": 0.0, "1": 1.0})
-    assert scores["corrected"]["simple_recall_score"] is None
-    assert "tells right from wrong answers too rarely for scores to be corrected" in judge_lines({"mine": scores})[0]
-
-
 def test_runs_of_one_judge_share_a_line(monkeypatch, tmp_path):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
-    rules = judge_scores(LexicalJudge(), {"0": 1.0})
-    model = judge_scores(BiasedJudge(MADE, name="openai:x"), {"0": 1.0})
-    worse = judge_scores(LexicalJudge(), {"0": 0.25})
+    rules = judge_scores(LexicalJudge(), f1_of(1.0))
+    model = judge_scores(BiasedJudge(MADE, name="openai:x"), f1_of(1.0))
+    worse = judge_scores(LexicalJudge(), f1_of(0.25))
     (line,) = judge_lines({"a": rules, "c": worse})
     assert line.startswith("judge lexical: ") and line.endswith("simple recall corrected for it: a 1.000, c 0.250")
     assert judge_lines({"a": rules, "b": model, "c": worse}) == [f"a, c: {line}", f"b: {judge_lines({'b': model})[0]}"]
-
-
-@pytest.mark.slow
-def test_published_runs_say_that_their_judge_has_none(released, tmp_path):
-    scores = score_published_runs(open_archive(released), tmp_path, no_progress).scores
-    (line,) = judge_lines(scores)
-    assert line.startswith("judge made, as released")
-    assert all(line in path.read_text() for path in tmp_path.glob("*/*/table.md"))

@@ -8,7 +8,7 @@ from epbench import BadInput, load_book
 from epbench.memories.load import load_memory
 from epbench.models.protocol import Sampling
 from epbench.progress import no_progress
-from epbench.tulving.context.requests import MEMORIES, Reading, load_prompts, published_top_k, requests_for
+from epbench.tulving.context.requests import MEMORIES, Reading, load_prompts, published_top_k
 from epbench.tulving.context.retrieved import (
     PASSAGES,
     chunks_of,
@@ -25,6 +25,10 @@ from tests.tulving.question_rows import asked
 TEXT = "Chapter 1\n\nred cat\n\nblue dog\n\n\nChapter 2\n\nred fox"
 BOOK = Book(TEXT, [(1, "red cat\n\nblue dog"), (2, "red fox")], "Animals")
 ASKED = [asked("a", "Where is the red fox?", 2), asked("b", "A blue dog?", 1), asked("c", "Zebra?", 0)]
+
+
+def requests_for(memory, book, rows, **options):
+    return Reading(memory=memory, **options).requests(Loaded("made", rows, book, "", ""), rows)
 
 
 def context(memory, **options):
@@ -91,17 +95,6 @@ def test_identities_tell_readings_apart(data):
     assert plain.identity(data) == Reading(memory="rag-chapter", request_timeout=1.0).identity(data)
 
 
-def test_a_memory_system_reads_the_book_and_its_memories_are_shown(data, tmp_path):
-    reading = Reading(memory="oracle")
-    system = reading.system(data)
-    assert system is not None and system.baseline
-    row = next(row for row in data.rows if row["n_chapters"] == 2)
-    requests, warnings = reading.requests_of_system(tmp_path, system, data, [row], no_progress, LexicalReader())
-    (request,) = requests
-    texts = dict(data.book.chapters)
-    assert all(texts[number] in request.context for number in row["chapters"]) and not warnings
-
-
 def test_a_budget_of_tokens_keeps_whole_chapters(data, tmp_path):
     row = next(row for row in data.rows if row["n_chapters"] == 2)
     plain, reading = Reading(memory="oracle"), Reading(memory="oracle", memory_tokens=500)
@@ -150,22 +143,11 @@ def write(tmp_path, pack, name="pack.json"):
 
 def test_another_pack_shapes_the_requests_and_the_reader_understands_it(tmp_path):
     prompts = load_prompts(write(tmp_path, PACK))
-    request = next(
-        iter(
-            requests_for(
-                "rag-chapter", RAINY, [asked("1", "On which dates did it rain at High Line?", 1)], prompts=prompts
-            )
-        )
-    )
+    rows = [asked("1", "On which dates did it rain at High Line?", 1)]
+    (request,) = requests_for("rag-chapter", RAINY, rows, prompts=prompts)
     assert request.context == "['Chapter 1\n\nOn May 07, 2024 it rained at High Line.']"
     assert "{and}" in request.question and request.system == ""
-    whole = next(
-        iter(
-            requests_for(
-                "in-context", RAINY, [asked("1", "On which dates did it rain at High Line?", 1)], prompts=prompts
-            )
-        )
-    )
+    (whole,) = requests_for("in-context", RAINY, rows, prompts=prompts)
     assert "May 07, 2024" in next(iter(LexicalReader().answer([whole]))).text
 
 
@@ -173,15 +155,10 @@ def test_another_pack_shapes_the_requests_and_the_reader_understands_it(tmp_path
     ("change", "message"),
     [
         ({"book": "no place"}, "key 'book': expected the placeholders {book}, each once, found none"),
-        ({"book": "{book}{book}"}, "{book}, each once, found {book}, {book}"),
-        ({"system": "{book}"}, "key 'system': expected no placeholders, found {book}"),
         ({"system": "{title}"}, "key 'system': expected no placeholders, found {title}"),
         ({"nothing": "{book}, {title}"}, "key 'nothing': expected no placeholders but {title}, found {book}, {title}"),
-        ({"nothing": "{title:9}"}, "expected {title} without a format, found {title:9}"),
         ({"question": "{question} {"}, "key 'question'"),
         ({"question": "{question:>99999999}"}, "expected {question} without a format, found {question:>99999999}"),
-        ({"question": "{question!r}"}, "expected {question} without a format, found {question!r}"),
-        ({"question": "{question.__class__}"}, "found {question.__class__}"),
         ({"question": 3}, "key 'question': expected a text, found a whole number"),
         ({"extra": "x"}, "found the unknown key 'extra', expected only"),
     ],
@@ -207,7 +184,7 @@ def test_a_pack_names_the_book_that_is_not_shown_or_leaves_it_out(tmp_path):
     assert '"Rain"' in own.context and RAIN not in own.user
 
 
-@pytest.mark.parametrize("title", [f"Chapter 1\n\n{RAIN}", f"Chapter 1, Paragraph 1\r\n{RAIN}", RAIN, "Chapter 1"])
+@pytest.mark.parametrize("title", [f"Chapter 1\n\n{RAIN}", f"Chapter 1, Paragraph 1\r\n{RAIN}"])
 def test_a_title_that_tells_the_answer_does_not_help_the_rules(tmp_path, title):
     rows = [asked("1", "On which dates did it rain at High Line?", 1)]
     for prompts in (load_prompts(), load_prompts(write(tmp_path, PACK | {"nothing": "{title}"}))):
@@ -226,12 +203,6 @@ def test_a_missing_key_or_file_is_named(tmp_path):
         load_prompts(write(tmp_path, []))
 
 
-def test_repeats_are_requests_of_their_own():
-    requests = list(requests_for("none", RAINY, [asked("1", "Who?", 1)], repeats=3))
-    assert [r.repeat for r in requests] == [0, 1, 2]
-    assert len({r.key("m") for r in requests}) == 3
-
-
 CHAPTERS = [
     (1, "Rain fell on the quay.\n\nAda Moss met Bo Lind."),
     (2, "Nothing at all happened.\n\nCy Dunn came by.\n\nHe left."),
@@ -244,7 +215,7 @@ VIEWS = [asked("a", "Who met Bo Lind?", 1), asked("b", "Where did Cy Dunn come b
 @pytest.mark.parametrize("memory", ["rag-paragraph", "rag-chapter"])
 @pytest.mark.parametrize("keep_order", [True, False])
 def test_the_passages_are_those_in_the_prompt_in_their_order(tmp_path, memory, keep_order):
-    requests = list(requests_for(memory, SHOWN, VIEWS, top_k=3, keep_order=keep_order, repeats=2))
+    requests = requests_for(memory, SHOWN, VIEWS, top_k=3, keep_order=keep_order, repeats=2)
     note_passages(tmp_path, requests)
     found = read_passages(tmp_path, CHAPTERS)
     assert found.keys() == {"a", "b"}
@@ -255,7 +226,7 @@ def test_the_passages_are_those_in_the_prompt_in_their_order(tmp_path, memory, k
 
 
 def test_passages_are_noted_once_and_read_without_the_book_as_nothing(tmp_path):
-    requests = list(requests_for("rag-paragraph", SHOWN, VIEWS, top_k=2))
+    requests = requests_for("rag-paragraph", SHOWN, VIEWS, top_k=2)
     note_passages(tmp_path, requests)
     content = (tmp_path / PASSAGES).read_bytes()
     note_passages(tmp_path, requests)
@@ -273,23 +244,17 @@ QUESTIONS = [
 DATA = Loaded("zoe", QUESTIONS, ZOE, "rows", "chapters")
 
 
-def test_the_gold_texts_are_the_matching_chapters_as_they_are_stored():
-    chapters = chunks_of(ZOE, "rag-chapter")
-    gold = gold_texts(ZOE, QUESTIONS)
-    assert gold == {"What did Zoe do?": [chapters[0], chapters[2]], "What did Bo do?": []}
-    assert chapters[2] == "Chapter 4\n\nZoe spoke at the Met."
-
-
 @pytest.mark.parametrize("name", ["oracle", "verbatim-bm25", "verbatim-dense", "full-context"])
 def test_a_built_in_system_remembers_a_book(tmp_path, name):
     system = load_memory(name, gold_texts(ZOE, QUESTIONS))
-    remembered = remember(tmp_path, system, ZOE, QUESTIONS, 1, no_progress)
+    found, warnings = remember(tmp_path, system, ZOE, QUESTIONS, 1, no_progress)
     chapters = chunks_of(ZOE, "rag-chapter")
-    assert not remembered.failures and not remembered.warnings
+    assert found.keys() == {"a", "b", "c"} and not warnings
     expected = {"oracle": [chapters[0], chapters[2]], "full-context": chapters}
-    assert remembered.found["a"] == expected.get(name, remembered.found["a"][:1])
-    assert all("Zoe" in memory for memory in remembered.found["a"]) or name == "full-context"
+    assert found["a"] == expected.get(name, found["a"][:1])
+    assert all("Zoe" in memory for memory in found["a"]) or name == "full-context"
     reading = Reading(memory=name, top_k=1, repeats=2)
     requests, _ = reading.requests_of_system(tmp_path, system, DATA, QUESTIONS, no_progress, LexicalReader())
     assert [request.id for request in requests] == ["a", "a", "b", "b", "c", "c"]
+    assert all(memory in requests[0].context for memory in found["a"])
     assert stand_in(system) == ("in-context" if name == "full-context" else "rag-chapter")

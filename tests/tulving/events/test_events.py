@@ -37,7 +37,7 @@ def test_a_dropped_candidate_occupies_nothing():
     from epbench.draws import UnitStream
     from epbench.tulving.events.events import _accept, _cumulative
 
-    size, bounds = 4, _cumulative(4, "uniform", 0.5)
+    size, bounds = 4, _cumulative(4, "uniform")
     units = UnitStream("x").take(5 * 300).reshape(-1, 5)
     expected, te, ts = [], set(), set()
     for row in units:
@@ -90,8 +90,6 @@ def test_too_many_events_are_refused_with_the_numbers(monkeypatch):
         draw_events(UNIVERSE, 10_001)
     with pytest.raises(BadInput, match="expected at least 1 event, found 0"):
         draw_events(UNIVERSE, 0)
-    with pytest.raises(BadInput, match=r"p: expected a number between 0 and 1 .*, found 1\.5"):
-        draw_events(UNIVERSE, 5, p=1.5)
 
 
 @pytest.mark.slow

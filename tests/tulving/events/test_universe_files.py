@@ -86,34 +86,18 @@ def test_a_missing_file_is_named(folder, file):
 
 TOML_FAULTS = {
     "not TOML": ("kind = ", "not TOML ("),
-    "a date that does not exist": (toml(start="2031-02-30"), "not TOML ("),
     "a missing key": (toml(kind=None), ": the key 'kind' is missing; expected start, end, kind, styles, qualifiers"),
-    "a missing table": (toml(qualifiers=None), ": the key 'qualifiers' is missing"),
     "an unknown key": (toml(sort='"novel"'), ": found the unknown key 'sort', expected only start, end, kind"),
     "an unknown kind": (toml(kind='"western"'), "key 'kind': expected novel, news, scifi, found 'western'"),
-    "a kind of another type": (toml(kind='["novel"]'), "key 'kind': expected novel, news, scifi, found ['novel']"),
-    "a text for a date": (toml(start='"2031-03-01"'), "key 'start': expected a date such as 2024-01-31, found '2031-0"),
     "a time for a date": (toml(end="2031-03-01T10:00:00"), "key 'end': expected a date such as 2024-01-31, found datet"),
-    "a year of three digits": (toml(start="0999-03-01"), "key 'start': expected a date such as 2024-01-31"),
     "an end before the start": (toml(end="2031-02-28"), "key 'end': expected a day from 2031-03-01 on, found 2031-02-28"),
     "no styles": (toml(styles={}), "key 'styles': expected at least one style, found none"),
     "styles of another type": (toml(styles=None).replace("[qual", 'styles = 3\n[qual'), "key 'styles': expected a table, found 3"),
     "a text for adjectives": (toml({"horror": "dark"}), "key 'styles.horror': expected a list of texts, found 'dark'"),
-    "two adjectives": (toml({"horror": ["a", "b"]}), "key 'styles.horror': expected 3 adjectives, found 2"),
     "a number for an adjective": (toml({"horror": ["x", "y", 3]}), "key 'styles.horror': expected a text, found 3"),
-    "a missing list": (toml(qualifiers={"spaces": ["Old"]}), "key 'qualifiers': the key 'contents' is missing"),
-    "an unknown list": (toml(qualifiers=QUALIFIERS | {"people": ["Old"]}), "found the unknown key 'people', expected only spaces"),
-    "an empty list": (toml(qualifiers=QUALIFIERS | {"spaces": []}), "key 'qualifiers.spaces': expected a list of texts, found []"),
+    "two adjectives": (toml({"horror": ["a", "b"]}), "key 'styles.horror': expected 3 adjectives, found 2"),
     "a qualifier twice": (toml(qualifiers=QUALIFIERS | {"spaces": ["Old", "old"]}), "'old' twice"),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("fault", TOML_FAULTS)
-def test_a_fault_in_the_settings_is_one_line_with_its_key(folder, fault):
-    text, message = TOML_FAULTS[fault]
-    (folder / "universe.toml").write_text(text)
-    found = refusal(folder)
-    assert found.startswith(str(folder / "universe.toml")) and message in found
 
 
 CSV_FAULTS = {
@@ -121,25 +105,14 @@ CSV_FAULTS = {
     "a short row": ("name,latitude,longitude\nRope Walk,1", "row 0: found 2 cells, expected 3"),
     "no rows": ("name\n", "expected at least one location, found no rows below the header"),
     "an empty name": ("name,latitude\nRope Walk,\n,\n", "row 1, field 'name': expected one line of text with"),
-    "a line break": ('name\n"Rope\nWalk"', r"row 0, field 'name': expected one line of text with single blanks"),
     "the mark of placeholders": ("name\nIdentity Lane", "row 0, field 'name': expected a text without '$' and the letters 'ent"),
     "a name twice": ("name\nRope Walk\nRope Walk", "row 1, field 'name': found 'Rope Walk' twice, expected each name once"),
-    "a name inside a word": ("name\nAnn Lee\nJoann Leeds", "found 'Ann Lee' inside 'Joann Leeds', expected names that"),
     "a name inside another": ("name\nRope Walk\nOld Rope Walk", "found 'Rope Walk' inside 'Old Rope Walk', expected names that"),
-    "a latitude of words": ("name,latitude,longitude\nRope Walk,north,3", "row 0, field 'latitude': expected degrees from -90 to 90, found 'north'"),
     "no longitude": ("name,latitude,longitude\nRope Walk,3,", "row 0, field 'longitude': expected degrees from -180 to 180, found ''"),
     "a latitude out of range": ("name,latitude,longitude\nRope Walk,90.5,3", "row 0, field 'latitude': expected degrees from -90 to 90, found '90.5'"),
     "not a number": ("name,latitude,longitude\nRope Walk,3,nan", "row 0, field 'longitude': expected degrees from -180 to 180, found 'nan'"),
     "a kind of event": ("name\nKnot Contest", "contents.json: found 'Knot Contest' twice"),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("fault", CSV_FAULTS)
-def test_a_fault_in_the_locations_is_one_line_with_row_and_field(folder, fault):
-    text, message = CSV_FAULTS[fault]
-    (folder / "locations.csv").write_text(text)
-    found = refusal(folder, 1)
-    assert found.startswith(str(folder)) and "locations.csv" in found and message in found
 
 
 KNOTS = details_of("Knot Contest")
@@ -149,9 +122,7 @@ JSON_FAULTS = {
     "nothing": ("{}", "expected an object with a list of details for each kind of event, found none"),
     "a key twice": (f'{{"Gala": {json.dumps(KNOTS)}, "Gala": {json.dumps(KNOTS)}}}', "found the key 'Gala' twice, expected each key once"),
     "a text for details": ({"Gala": "Sang"}, "field 'Gala': expected a list, found 'Sang'"),
-    "a number for a detail": ({"Gala": [*KNOTS, 3]}, "field 'Gala[30]': expected a text, found 3"),
     "too few details": ({"Gala": KNOTS[:29]}, "key 'Gala': expected 30 details or more, found 29"),
-    "a detail twice": ({"Gala": [*KNOTS, KNOTS[0].upper()]}, "key 'Gala': found 'Carried basket"),
     "a detail inside another": ({"Gala": [*KNOTS, f"{KNOTS[0]} and back"]}, f"key 'Gala': found {KNOTS[0]!r} inside"),
     "an event inside another": ({"Gala": KNOTS, "Gala Night": details_of("Night")}, "found 'Gala' inside 'Gala Night'"),
     "a location in a detail": ({"Gala": [*KNOTS, "Sang at the crane quay"]}, "key 'Gala': found the location 'Crane Quay' in a detail"),
@@ -159,26 +130,22 @@ JSON_FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("fault", JSON_FAULTS)
-def test_a_fault_in_the_contents_is_one_line_with_its_key(folder, fault):
-    content, message = JSON_FAULTS[fault]
-    (folder / "contents.json").write_text(content if isinstance(content, str) else json.dumps(content))
-    found = refusal(folder, 1)
-    assert found.startswith(str(folder / "contents.json")) and message in found
+NAME_FAULTS = {
+    "no name": (" \n", "first.txt: expected at least one name, found none"),
+    "a first name twice": ("Ann ANN", "first.txt, name 1: found 'ANN' twice, expected each name once"),
+    "a mark": ("$x", "first.txt, name 0: expected a text without '$'"),
+}
+FAULTS = {
+    "universe.toml": TOML_FAULTS, "locations.csv": CSV_FAULTS, "contents.json": JSON_FAULTS, "first.txt": NAME_FAULTS,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b" \n", "first.txt: expected at least one name, found none"),
-        (b"Ann ANN", "first.txt, name 1: found 'ANN' twice, expected each name once"),
-        (b"\xff", "first.txt: not text in UTF-8"),
-        (b"$x", "first.txt, name 0: expected a text without '$'"),
-    ],
-)
-def test_a_fault_in_the_names_is_one_line(folder, content, message):
-    (folder / "first.txt").write_bytes(content)
-    assert message in refusal(folder)
+@pytest.mark.parametrize(("file", "fault"), [(file, fault) for file, faults in FAULTS.items() for fault in faults])
+def test_a_fault_is_one_line_with_its_file_and_place(folder, file, fault):
+    content, message = FAULTS[file][fault]
+    (folder / file).write_text(content if isinstance(content, str) else json.dumps(content))
+    found = refusal(folder, 12 if file == "universe.toml" else 1)
+    assert found.startswith(str(folder)) and file in found and message in found
 
 
 def test_main_characters_are_never_named_like_side_characters(folder):
@@ -187,7 +154,7 @@ def test_main_characters_are_never_named_like_side_characters(folder):
     assert f"last.txt, name 1: found {taken!r}, a name of side characters" in refusal(folder)
 
 
-@pytest.mark.parametrize("name", ["har bour", "-harbour", "harbour-", "a--b", "häfen", "h" * 65, "a..b"])
+@pytest.mark.parametrize("name", ["har bour", "-harbour", "a--b", "häfen", "h" * 65])
 def test_a_folder_whose_name_cannot_name_a_dataset_is_refused(tmp_path, name):
     message = refusal(write_universe(tmp_path / name))
     assert "the folder's name becomes part of the dataset's name" in message
@@ -269,10 +236,6 @@ def test_every_universe_has_what_the_paper_asks_for(name):
     years = {day.year for day in universe.times}
     assert years <= ({2224, 2225, 2226} if name == "scifi" else {2024, 2025, 2026})
 
-
-@pytest.mark.parametrize("name", universe_names())
-def test_no_name_stands_inside_another_across_the_lists(name):
-    universe = load_universe(name)
     check_names([*universe.spaces, *universe.contents, *universe.entities], name)
     forbidden = [word.lower() for word in (*universe.spaces, *universe.entities)]
     details = "\n".join(detail.lower() for details in universe.details.values() for detail in details)
@@ -288,12 +251,9 @@ def test_secondary_names_are_100_000_and_no_main_name():
         assert not [name for name in load_universe(universe, 1000).entities if name in everything]
 
 
-def test_seed_and_size_change_the_universe():
+def test_the_seed_changes_the_universe_and_a_large_one_qualifies_every_name():
     assert load_universe(seed=1).spaces != load_universe(seed=2).spaces
     assert load_universe(seed=3) == load_universe(seed=3)
-
-
-def test_a_large_universe_qualifies_every_name():
     universe = load_universe("default", 1000)
     assert len(set(universe.spaces)) == len(set(universe.contents)) == len(set(universe.entities)) == 1000
     check_names(universe.spaces, "spaces")
@@ -305,14 +265,7 @@ def test_a_universe_larger_than_the_dates_is_refused_with_the_numbers():
         BadInput, match=r"2000 needs 2000 days.* gives 1096; make the universe smaller, or move start and end"
     ):
         load_universe("default", 2000)
-
-
-@pytest.mark.parametrize("size", [0, -1])
-def test_a_universe_without_values_is_refused(size):
-    with pytest.raises(BadInput, match=f"universe size {size}: expected at least 1"):
-        load_universe("default", size)
-
-
-def test_the_error_of_an_unknown_universe_lists_the_names():
+    with pytest.raises(BadInput, match="universe size 0: expected at least 1"):
+        load_universe("default", 0)
     with pytest.raises(BadInput, match="default, family, news, scifi"):
         load_universe("mars")

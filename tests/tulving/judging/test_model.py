@@ -16,8 +16,8 @@ from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import ModelJudge, load_judge, load_judge_prompts
 from epbench.tulving.judging.similarity import SimilarityJudge
 from epbench.tulving.judging.verdicts import JudgeInput
-from tests.models.loopback_endpoint import BROKEN, Fault, LoopbackEndpoint
-from tests.tulving.scripted_judge import answer, at_first, honest, is_order, is_repair, question, truth, verdict
+from tests.models.loopback_endpoint import LoopbackEndpoint
+from tests.tulving.scripted_judge import answer, honest, is_order, is_repair, question, truth
 
 DATES = ("May 07, 2024", "June 01, 2024", "May 21, 2025")
 KNOWN = "On June 01, 2024, on May 07, 2024 and at last on May 21, 2025."
@@ -54,20 +54,12 @@ def test_an_honest_judge_gives_items_scores_and_reason_in_one_call():
     assert [json.loads(raw)["reason"] for raw in judgement.raw] == ["read off"]
     assert judgement.usage == Usage(10, 0, len(judgement.raw[0].split()))
     (call,) = endpoint.calls
+    assert call.user.startswith(f"{load_judge_prompts().rules.format()}\n\nQuestion: ")  # rules first, as for all
     assert question(call.user) == "When?" and truth(call.user) == list(DATES) and answer(call.user) == some.answer
     assert "Asked for: dates, all of them\n" in call.user
     assert call.body["temperature"] == 0 and call.body["max_tokens"] == 2048
     schema = call.body["response_format"]["json_schema"]["schema"]
     assert list(schema["properties"]) == ["items", "scores", "reason"] and schema["additionalProperties"] is False
-
-
-def test_the_rules_come_first_and_are_the_same_for_all():
-    many = [given(f"q{i}", asked=f"When {i}?", answer=f"May {i}, 2024") for i in range(5)]
-    with LoopbackEndpoint(honest) as endpoint:
-        judged(judge_at(endpoint), *many)
-    rules = load_judge_prompts().rules.format()
-    assert all(call.user.startswith(f"{rules}\n\nQuestion: When") for call in endpoint.calls)
-    assert endpoint.calls[1].began >= endpoint.calls[0].ended  # the first one alone, so that the others share them
 
 
 def test_no_answer_can_pass_for_the_rules_or_for_another_case():
@@ -120,41 +112,6 @@ def test_the_order_is_asked_for_only_where_it_counts(some, second_call, order):
     assert found.usage.prompt == 10 * (1 + second_call)
 
 
-@pytest.mark.parametrize(
-    ("fault", "problem"),
-    [
-        (lambda p: json.dumps(verdict(p, [1, 0])), "2 scores were found, 3 are expected"),
-        (lambda p: "I would say that it is right.", "no JSON object with items and scores was found"),
-        (lambda p: honest(p).replace('"scores"', '"scores": [], "scores"'), 'the object has "scores" more than once'),
-        (lambda p: honest(p).replace('"number": 2', '"number": 3'), "true item 3 has two scores"),
-    ],
-)
-def test_a_reply_that_is_no_verdict_is_repaired_once(fault, problem):
-    with LoopbackEndpoint(at_first(fault)) as endpoint:
-        found = judged(judge_at(endpoint), given())["q1"]
-    assert found.verdict.scores == [1.0, 1.0, 1.0] and len(found.raw) == 2
-    first, repair = (call.user for call in endpoint.calls)
-    assert not is_repair(first) and repair.startswith(first) and problem in repair.removeprefix(first)
-    assert endpoint.calls[1].body["seed"] == endpoint.calls[0].body["seed"] + 1
-
-
-@pytest.mark.parametrize(
-    ("parts", "reason"),
-    [
-        ({"message": {"content": None, "refusal": "I cannot judge that."}}, "the model refused"),
-        ({"choice": {"finish_reason": "content_filter"}}, "the endpoint's content filter"),
-    ],
-)
-def test_a_reply_that_was_refused_is_a_failure_and_asked_anew_by_the_next_start(calls, parts, reason):
-    with LoopbackEndpoint(honest, more=lambda body: {name: dict(part) for name, part in parts.items()}) as endpoint:
-        found = judged(judge_at(endpoint, calls=calls), given())["q1"]
-        assert found.verdict is None and found.failure.startswith(reason) and len(endpoint.calls) == 1
-        assert parts.get("message", {}).get("refusal", "") in found.failure
-        assert found.usage.prompt == 10, "it was paid"
-        endpoint.more = lambda body: {"choice": {"finish_reason": "length"}}  # what came is complete
-        assert judged(judge_at(endpoint, calls=calls), given())["q1"].verdict.scores == [1.0, 1.0, 1.0]
-
-
 def test_garbage_twice_is_a_failure_and_asked_anew_by_the_next_start(calls):
     some = given()
     with LoopbackEndpoint(lambda prompt: "{no}") as endpoint:
@@ -170,8 +127,8 @@ def test_garbage_twice_is_a_failure_and_asked_anew_by_the_next_start(calls):
 
 
 @pytest.mark.parametrize("end", ["stop", "length"])
-def test_an_empty_or_cut_reply_is_repaired_once_too(end, calls):
-    """Nothing of it is believed, and the next start asks anew where the repair was in vain."""
+def test_an_empty_or_cut_reply_is_repaired_once_too(end):
+    """Nothing of it is believed."""
 
     def nothing_at_first(body):
         if is_repair(str(body["messages"][-1]["content"])):
@@ -179,16 +136,10 @@ def test_an_empty_or_cut_reply_is_repaired_once_too(end, calls):
         return {"message": {"content": "" if end == "stop" else '{"items": ["x'}, "choice": {"finish_reason": end}}
 
     with LoopbackEndpoint(honest, more=nothing_at_first) as endpoint:
-        found = judged(judge_at(endpoint, calls=calls), given())["q1"]
-        assert found.verdict.scores == [1.0, 1.0, 1.0] and len(found.raw) == 1 and len(endpoint.calls) == 2
-        assert ("the reply is empty" if end == "stop" else "the answer was cut off") in endpoint.calls[1].user
-        assert found.usage.prompt == 20
-
-    nothing = {"message": {"content": ""}, "choice": {"finish_reason": end}}
-    with LoopbackEndpoint(honest, more=lambda body: dict(nothing)) as endpoint:
         found = judged(judge_at(endpoint), given())["q1"]
-    assert found.verdict is None and len(endpoint.calls) == 2
-    assert "unusable, also when asked again: the reply is empty" in found.failure
+    assert found.verdict.scores == [1.0, 1.0, 1.0] and len(found.raw) == 1 and len(endpoint.calls) == 2
+    assert ("the reply is empty" if end == "stop" else "the answer was cut off") in endpoint.calls[1].user
+    assert found.usage.prompt == 20
 
 
 def test_an_unusable_order_fails_alone_and_keeps_the_first_call(calls):
@@ -203,48 +154,6 @@ def test_an_unusable_order_fails_alone_and_keeps_the_first_call(calls):
         again = judged(judge_at(endpoint, calls=calls), some, plain)
         assert again["ordered"].verdict.order == [DATES[1], DATES[0], DATES[2]]
         assert [is_order(call.user) for call in endpoint.calls[4:]] == [True]
-
-
-def test_a_failed_request_is_a_failure_with_its_reason_and_asked_again(calls):
-    many = [given(f"q{i}", answer=f"answer {i}") for i in range(4)]
-    refuse = lambda number, body: Fault("status", 400, words="too rude") if "> answer 2" in str(body) else None  # noqa: E731
-    with LoopbackEndpoint(honest, script=refuse) as endpoint:
-        found = judged(judge_at(endpoint, calls=calls), *many)
-        assert {id_ for id_, judgement in found.items() if judgement.failure} == {"q2"}
-        assert "too rude" in found["q2"].failure and found["q2"].raw == ()
-        endpoint.script = lambda number, body: None
-        before = len(endpoint.calls)
-        assert judged(judge_at(endpoint, calls=calls), *many)["q2"].failure is None
-        assert len(endpoint.calls) == before + 1
-
-
-def test_a_failed_repair_keeps_what_was_paid_for(calls):
-    script = lambda number, body: BROKEN if is_repair(str(body)) else None  # noqa: E731
-    with LoopbackEndpoint(at_first(lambda p: "?"), script=script) as endpoint:
-        assert "Internal error" in judged(judge_at(endpoint, calls=calls), given())["q1"].failure
-        endpoint.script = lambda number, body: None
-        before = len(endpoint.calls)
-        found = judged(judge_at(endpoint, calls=calls), given())["q1"]
-    assert found.failure is None and found.raw[0] == "?"
-    assert [is_repair(call.user) for call in endpoint.calls[before:]] == [True]
-
-
-def test_a_judge_that_is_stopped_between_the_calls_asks_nothing_twice(calls):
-    """The first calls are journaled, so that the second ones alone are left."""
-    many = [given(f"q{i}", get="chronological", asked=f"When {i}?") for i in range(6)] + [given("plain")]
-    with LoopbackEndpoint(honest) as endpoint:
-        begun = judge_at(endpoint, calls=calls).judge(many)
-        assert next(begun).verdict.order == []  # the one without an order is there before any second call is made
-        while calls.read_bytes().count(b"\n") < 7:
-            next(begun)
-        begun.close()
-        paid = {json.loads(line)["key"] for line in calls.read_text().splitlines()}
-        before = len(endpoint.calls)
-        found = judged(judge_at(endpoint, calls=calls), *many)
-        assert all(judgement.failure is None for judgement in found.values()) and len(found) == 7
-        assert all(is_order(call.user) for call in endpoint.calls[before:])
-        keys = [json.loads(line)["key"] for line in calls.read_text().splitlines()]
-    assert len(keys) == len(set(keys)) == 13 and paid < set(keys)
 
 
 def test_second_calls_of_all_answers_are_open_at_once():
@@ -276,17 +185,8 @@ def test_another_pack_is_another_judge(tmp_path):
     (tmp_path / "same.toml").write_text(text)
     (tmp_path / "mild.toml").write_text(text.replace("One item of the answer counts", "An item counts"))
     (tmp_path / "short.toml").write_text(text.replace("> {answer}", "").replace("{answer}", "it", 1))
-    with LoopbackEndpoint(honest) as endpoint:
-        own, same, mild = (
-            judge_at(endpoint, prompts=prompts)
-            for prompts in (
-                None,
-                load_judge_prompts(tmp_path / "same.toml"),
-                load_judge_prompts(tmp_path / "mild.toml"),
-            )
-        )
-    assert own.prompt_hash == same.prompt_hash != mild.prompt_hash
-    assert given().key(own) != given().key(mild)
+    same, mild = (load_judge_prompts(tmp_path / f"{name}.toml") for name in ("same", "mild"))
+    assert pack.hash == same.hash != mild.hash
     with pytest.raises(
         BadInput, match=r"key 'case': expected .*\{answer\}.*, found \{question\}, \{sought\}, \{truth\}"
     ):

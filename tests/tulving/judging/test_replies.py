@@ -23,13 +23,11 @@ GOOD = json.dumps(verdict([(1, 1), (2, 0.5)], ["a", "b"]))
     "reply",
     [
         GOOD,
-        f"```json\n{GOOD}\n```",
         f"Let me see. {{a}} is in it, {{b}} in part.\n\n{GOOD}\n\nI hope this helps {{always}}!",
         f"First I thought {json.dumps(verdict([(1, 0), (2, 0)]))}, but: {GOOD}",  # the last one counts
         json.dumps(verdict([(2, 0.5), (1, 1)], ["a", "b"]) | {"more": {"items": [], "scores": []}}),
         json.dumps(verdict([("1", "1"), (" 2 ", " 0.5\n")], ["a", "b"])),  # numbers as text are numbers
         json.dumps(verdict([("1.0", "1.0"), (2.0, "+.5")], ["a", "b"])),
-        json.dumps(verdict([("2", "5e-1"), ("1", "1e0")], ["a", "b"])),
         f'First {{"items": ["x"], "items": [], "scores": []}}, or rather {GOOD}',  # only the last object counts
     ],
 )
@@ -41,32 +39,17 @@ def test_a_verdict_is_found_in_what_surrounds_it(reply):
     ("reply", "problem"),
     [
         ("", "no JSON object with items and scores"),
-        ("I cannot judge that.", "no JSON object with items and scores"),
-        ('{"items": ["a"', "no JSON object"),
         ('{"items": []}', "no JSON object with items and scores"),
         (json.dumps(verdict([(1, 1)])), "1 scores were found, 2 are expected"),
         (json.dumps(verdict([(1, 1), (2, 1), (3, 1)])), "a score is"),
         (json.dumps(verdict([(1, 1), (1, 0)])), "true item 1 has two scores"),
         (json.dumps(verdict([(1, 1), (2, "high")])), 'the score of true item 2 is "high", a number from 0 to 1'),
         (json.dumps(verdict([(1, 5), (2, 1)])), "the score of true item 1 is 5, a number from 0 to 1"),
-        (json.dumps(verdict([(1, 1), (2, "1.7")])), 'the score of true item 2 is "1.7", a number from 0 to 1'),
-        (json.dumps(verdict([(1, -1), (2, 1)])), "the score of true item 1 is -1, a number from 0 to 1"),
-        (json.dumps(verdict([(1, 1), (2, "1e999")])), 'the score of true item 2 is "1e999"'),
-        (json.dumps(verdict([(1, 1), (2, "true")])), 'the score of true item 2 is "true"'),
-        (json.dumps(verdict([(1, 1), (2, [0.5])])), "the score of true item 2 is [0.5]"),
         (json.dumps(verdict([("1.5", 1), (2, 0)])), "a score is"),
-        (json.dumps(verdict([("0", 1), (1, 0)])), "a score is"),
-        (json.dumps(verdict([(math.nan, 1), (2, 0)])), "a score is"),
-        (json.dumps(verdict([(1, 1), ("1", 0)])), "true item 1 has two scores"),
         (GOOD.replace('"scores"', '"scores": [], "scores"'), 'the object has "scores" more than once'),
-        (GOOD.replace('"items"', '"items": ["x"], "items"'), 'the object has "items" more than once'),
-        (GOOD.replace('"score": 1', '"score": 0, "score": 1'), 'the object has "score" more than once'),
         (GOOD.replace('"number": 1', '"number": 2, "number": 1'), 'the object has "number" more than once'),
         (json.dumps(verdict([(1, 1), (2, math.nan)])), "the score of true item 2 is NaN"),
-        (json.dumps(verdict([(1, 1), (2, math.inf)])), "the score of true item 2 is Infinity"),
-        (json.dumps(verdict([(1, 1), (2, None)])), "the score of true item 2 is null"),
         (json.dumps(verdict([(1, True), (2, 0)])), "the score of true item 1 is true"),
-        (json.dumps(verdict([(True, 1), (2, 0)])), "a score is"),
         ('{"items": [], "scores": [1, 0.5]}', "a score is 1, an object with the number of a true item"),
         ('{"items": [], "scores": {"1": 1}}', "scores is"),
         ('{"items": "a", "scores": []}', 'items is "a", a list is expected'),
@@ -101,17 +84,11 @@ def test_an_order_is_read_and_repeats_are_dropped(reply, order):
 
 @pytest.mark.parametrize(
     "order",
-    [[0, 1], [1, 4], [1, "4"], ["0"], ["-1"], [1.5], ["1.5"], ["one"], [""], [True], ["true"], [-1], [None],
-     [math.nan], ["NaN"], [math.inf], [10**400], [[1]], "12", {"1": 2}],
-)  # fmt: skip
+    [[0, 1], [1, "4"], ["-1"], [1.5], ["one"], [True], [None], [math.nan], [10**400], [[1]], "12", {"1": 2}],
+)
 def test_an_order_with_other_things_in_it_is_refused(order):
     with pytest.raises(UnusableReply, match=r"the order has|order is"):
         read_order(json.dumps({"order": order}), 3)
-
-
-def test_an_order_that_is_given_twice_is_refused():
-    with pytest.raises(UnusableReply, match='the object has "order" more than once'):
-        read_order('{"order": [1, 2], "order": [2, 1]}', 2)
 
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)

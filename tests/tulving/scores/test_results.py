@@ -7,9 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench.errors import NothingToScore
-from epbench.journals.answers import ANSWERS, ask
 from epbench.judges.protocol import PUBLISHED, PastJudge
-from epbench.models.protocol import Reply, Request
 from epbench.progress import no_progress
 from epbench.reports.plots import FRONTIER
 from epbench.runs.folder import open_run
@@ -19,62 +17,50 @@ from epbench.tulving.judging.verdicts import judge_answers, judged, lost_questio
 from epbench.tulving.scores.report import comparison_report
 from epbench.tulving.scores.results import finish, scores_of
 from epbench.tulving.scores.tables import complete_first, markdown_table, naming_notes, notes, score_cell, screen_tables
+from tests.tulving.made_runs import FAILURE, Told, made_run
 from tests.tulving.question_rows import row
-
-
-class Shaky:
-    """Fails the given questions, answers the others with their id, and remembers what it was asked."""
-
-    name = identity = "shaky"
-
-    def __init__(self, fails=()):
-        self.fails, self.asked = set(fails), []
-
-    def answer(self, requests):
-        for request in requests:
-            self.asked.append(request.id)
-            if request.id in self.fails:
-                yield Reply(request.key(self.name), request.id, failure="429 too many requests")
-            else:
-                yield Reply(request.key(self.name), request.id, f"Person {request.id}")
 
 
 def person(id_):
     return row(id_, [f"Person {id_}"])
 
 
+def judged_run(path, rows, write, repeats=1):
+    """The verdicts and the scores of a run whose answers are written into its folder."""
+    with open_run(path, {}, {"book": "b"}) as folder:
+        write(folder)
+        verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
+        return verdicts, finish(folder, rows, LexicalJudge(), "mine", repeats=repeats)
+
+
+def telling(*ids, repeats=1):
+    """A reader that names the person of each of these questions, and fails on others."""
+    return Told({(id_, n): f"Person {id_}" for id_ in ids for n in range(repeats)})
+
+
+def lines_of(file):
+    return file.read_text().splitlines()
+
+
 def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
     rows = [person(f"{letter}x") for letter in "abcdefgh"]
-    requests = [Request(r["id"], "s", "c", r["question"]) for r in rows]
-
-    def start(model):
-        with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
-            ask(folder / ANSWERS, requests, model, no_progress)
-            judge_answers(folder, rows, LexicalJudge(), no_progress)
-            return finish(folder, rows, LexicalJudge(), "shaky")
-
-    first = start(shaky := Shaky(fails=["bx", "dx"]))
+    ids = [row["id"] for row in rows]
+    first = made_run(tmp_path / "r", rows, shaky := telling(*ids[:1], *ids[2:3], *ids[4:]))
     assert (first["n_failed"], first["n_questions"], first["failed_by_bin"]) == (2, 8, {"1": 2})
     assert first["f1_by_bin"] == {} and first["incomplete"]["f1_by_bin.1"] == [0.75, 1.0]
-    assert len(shaky.asked) == 8
-    reasons = [json.loads(line).get("failure") for line in (tmp_path / "r/answers.jsonl").read_text().splitlines()]
-    assert reasons.count("429 too many requests") == 2
-    second = start(again := Shaky())
+    assert shaky.asked == ids
+    reasons = [json.loads(line).get("failure") for line in lines_of(tmp_path / "r/answers.jsonl")]
+    assert reasons.count(FAILURE) == 2
+    second = made_run(tmp_path / "r", rows, again := telling(*ids))
     assert again.asked == ["bx", "dx"]
     assert (second["n_failed"], second["n_questions"], second["f1_by_bin"]) == (0, 8, {"1": 1.0})
-    third = start(never := Shaky())
-    assert never.asked == [] and third == second
+    assert made_run(tmp_path / "r", rows, never := telling()) == second and never.asked == []
 
 
 def test_repeats_are_judged_each_and_the_usage_adds_up(tmp_path):
-    rows = [person("ax")]
-    requests = [Request("ax", "s", "c", "Who?", repeat=i) for i in range(3)]
-    with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
-        ask(folder / ANSWERS, requests, Shaky(), no_progress)
-        verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
-        finish(folder, rows, LexicalJudge(), "shaky", repeats=3)
-    assert len(verdicts) == 3
-    assert len((tmp_path / "r/judgements.jsonl").read_text().splitlines()) == 1  # the same answer is judged once
+    scores = made_run(tmp_path / "r", [person("ax")], telling("ax", repeats=3), repeats=3)
+    assert scores["coverage"]["answered"] == 3
+    assert len(lines_of(tmp_path / "r/judgements.jsonl")) == 1  # the same answer is judged once
     usage = json.loads((tmp_path / "r/usage.json").read_text())
     assert (usage["requests"], usage["failed"], usage["saved"]) == (3, {}, 0)
     assert "No request failed" in (tmp_path / "r/report.html").read_text()
@@ -95,23 +81,18 @@ def test_a_repeat_that_is_missing_is_lost_and_never_more_are_found_than_asked(tm
 
 def test_an_empty_answer_is_a_failure_and_no_abstention(tmp_path):
     rows = [row("ax", []), row("bx", [])]
+    given = {"ax": " \n", "bx": "Nothing in the book says so."}
     for _ in range(2):  # a second start writes nothing more
-        with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
-            record_answers(folder, {"ax": " \n", "bx": "Nothing in the book says so."}, "mine")
-            judge_answers(folder, rows, LexicalJudge(), no_progress)
-            scores = finish(folder, rows, LexicalJudge(), "mine")
+        _, scores = judged_run(tmp_path / "r", rows, lambda folder: record_answers(folder, given, "mine"))
     assert scores["incomplete"]["f1_by_bin.0"] == [0.5, 1.0] and scores["simple_recall_score"] is None
     assert json.loads((tmp_path / "r/usage.json").read_text())["failed"] == {"empty answer": 1}
-    assert len((tmp_path / "r/answers.jsonl").read_text().splitlines()) == 2
+    assert len(lines_of(tmp_path / "r/answers.jsonl")) == 2
 
 
 def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path, drawn_pictures):
     rows = [person(f"{letter}x") for letter in "abcd"]
-    with open_run(tmp_path / "r", {"model": "shaky"}, {"book": "b"}) as folder:
-        ask(folder / ANSWERS, [Request(r["id"], "s", "c", "Who?") for r in rows], Shaky(["bx"]), no_progress)
-        verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
-        part = finish(folder, rows, LexicalJudge(), "shaky")
-    whole = scores_of(verdicts, [], judge=LexicalJudge())
+    part = made_run(tmp_path / "r", rows, telling("ax", "cx", "dx"))
+    whole = scores_of([judged_row(id_) for id_ in ("ax", "cx", "dx")], [], judge=LexicalJudge())
     assert score_cell(part, "f1_by_bin.1") == score_cell(part, "simple_recall_score") == "0.750–1.000 (incomplete)"
     assert score_cell(whole, "f1_by_bin.1") == "1.000" and score_cell(whole, "f1_by_bin.2") == "–"
     older = {name: value for name, value in whole.items() if name != "kendall_tau"}
@@ -122,7 +103,7 @@ def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path, drawn_
     assert "- part: 1 of 4 questions have no answer or no verdict (bin 1: 1)." in table
     assert "- An incomplete score is a range, from all of these questions wrong to all of them right." in table
     assert notes({"part": part})[0].startswith("1 of 4 questions") and "questions have" not in notes({"w": whole})[0]
-    page = (folder / "report.html").read_text()
+    page = (tmp_path / "r/report.html").read_text()
     assert "0.75–1.00 (4, 1 lost)" in page and "0.750–1.000 (incomplete)" in page
     for shown, ranges in ((page, 1), (comparison_report("b", {"part": part, "whole": whole}), 1)):
         figure = re.search("<svg.*</svg>", shown, re.DOTALL)[0]
@@ -138,7 +119,7 @@ def test_runs_of_different_judges_name_them_in_each_line_and_say_so():
     three = two | {"judge": two["judge"] | {"prompt_hash": "other"}}
     table = markdown_table({"released": one, "mine": two})
     assert "| F1 by chapters | judge | 0 (0)" in table and "| released | claude (as released) | –" in table
-    assert "| mine | lexical | –" in table
+    assert "| mine | lexical | –" in table and "judge claude, as released: " in table
     assert "scores from different judges are not comparable" in table
     assert '<td class="text">claude (as released)</td>' in comparison_report("b", {"released": one, "mine": two})
     assert f"lexical ({two['judge']['prompt_hash']})" in markdown_table({"a": two, "b": three})
@@ -171,13 +152,14 @@ def judged_row(id_):
 def test_a_missing_answer_is_wrong_names_nothing_and_replaces_the_failure_of_an_earlier_version(tmp_path):
     rows = [row("ax", []), row("bx", [])]
     own = OwnAnswers({"bx": "Nothing in the book says so."})
-    with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
+
+    def write(folder):
         record_answers(folder, {"ax": ""}, "mine")  # as an earlier version did with a file of answers
         for _ in range(2):  # a second start writes nothing more
             record_own_answers(folder, own, ["ax", "bx"], "mine")
-        judge_answers(folder, rows, LexicalJudge(), no_progress)
-        scores = finish(folder, rows, LexicalJudge(), "mine")
-    assert len((tmp_path / "r/answers.jsonl").read_text().splitlines()) == 3
+
+    _, scores = judged_run(tmp_path / "r", rows, write)
+    assert len(lines_of(tmp_path / "r/answers.jsonl")) == 3
     assert scores["coverage"] == {"questions": 2, "asked": 2, "answered": 1, "missing": 1, "failed": 0}
     assert scores["simple_recall_score"] == 0.5 and scores["possible"]["simple_recall_score"] == [0.5, 1.0]
     missing, given = pq.read_table(tmp_path / "r/questions.parquet").to_pylist()
@@ -214,13 +196,11 @@ NO_ANSWERS = {
 
 def test_a_refusal_and_a_text_that_only_looks_like_an_answer_have_failed_in_old_journals_too(tmp_path):
     rows = [row(id_, []) for id_ in NO_ANSWERS]
-    with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
-        said(folder, NO_ANSWERS)
-        verdicts = judge_answers(folder, rows, LexicalJudge(), no_progress)
-        scores = finish(folder, rows, LexicalJudge(), "mine")
+    folder = tmp_path / "r"
+    verdicts, scores = judged_run(folder, rows, lambda folder: said(folder, NO_ANSWERS))
     assert [verdict.id for verdict in verdicts] == ["dx"]
     assert (scores["n_failed"], scores["incomplete"]["f1_by_bin.0"]) == (3, [0.25, 1.0])
-    assert len((folder / "judgements.jsonl").read_text().splitlines()) == 1, "no judge is asked about them"
+    assert len(lines_of(folder / "judgements.jsonl")) == 1, "no judge is asked about them"
     failed = {"the reader refused to answer": 1, "the reply says nothing": 2}
     assert json.loads((folder / "usage.json").read_text())["failed"] == failed
     refused, *_, right = pq.read_table(folder / "questions.parquet").to_pylist()
@@ -229,11 +209,8 @@ def test_a_refusal_and_a_text_that_only_looks_like_an_answer_have_failed_in_old_
 
 
 def test_a_run_in_which_every_question_is_refused_has_nothing_to_score(tmp_path):
-    with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
-        said(folder, {"ax": NO_ANSWERS["ax"]})
-        judge_answers(folder, [person("ax")], LexicalJudge(), no_progress)
-        with pytest.raises(NothingToScore, match="most often .1.: the reader refused to answer"):
-            finish(folder, [person("ax")], LexicalJudge(), "mine")
+    with pytest.raises(NothingToScore, match="most often .1.: the reader refused to answer"):
+        judged_run(tmp_path / "r", [person("ax")], lambda folder: said(folder, {"ax": NO_ANSWERS["ax"]}))
 
 
 def test_a_published_judge_has_read_refusals_as_answers_and_its_verdicts_stand(tmp_path):
@@ -253,13 +230,13 @@ def test_a_text_without_words_in_a_file_is_an_empty_answer_and_an_old_run_with_o
     own = read_answers(tmp_path / "mine.jsonl", ["ax", "bx"])
     assert (own.answers, own.empty) == ({"bx": "Person bx"}, {"ax": "-"})
     assert own.fingerprint == OwnAnswers({"ax": "-", "bx": "Person bx"}).fingerprint, "as earlier versions took it"
-    with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
-        record_own_answers(folder, OwnAnswers({"ax": "-", "bx": "Person bx"}), ["ax", "bx"], "mine.jsonl")
-        for _ in range(2):  # a second start writes nothing more
-            record_own_answers(folder, own, ["ax", "bx"], "mine.jsonl")
-        judge_answers(folder, rows, LexicalJudge(), no_progress)
-        scores = finish(folder, rows, LexicalJudge(), "mine")
-    assert len((folder / "answers.jsonl").read_text().splitlines()) == 3
+
+    def write(folder):
+        for answers in (OwnAnswers({"ax": "-", "bx": "Person bx"}), own, own):  # a second start writes nothing more
+            record_own_answers(folder, answers, ["ax", "bx"], "mine.jsonl")
+
+    _, scores = judged_run(tmp_path / "r", rows, write)
+    assert len(lines_of(tmp_path / "r/answers.jsonl")) == 3
     assert (scores["coverage"]["missing"], scores["n_failed"], scores["f1_by_bin"]) == (1, 0, {"0": 0.0, "1": 1.0})
 
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from epbench import RunFailed
 from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.scores.scoring import chronological_awareness, score_run, scores_or_bounds
+from epbench.tulving.scores.scoring import awareness_of, score_run, scores_or_bounds
 
 BASE = ScoredAnswer("q", "all", "1", 1, ("a", None, None, None), ["x"], ["x"], [1.0], [])
+ORDERED = replace(BASE, get="chronological", bin="2", n_chapters=2, reference=["x", "y"], scores=[1, 1])
 
 
 def rows():
@@ -20,14 +21,10 @@ def rows():
         replace(BASE, scores=[0.0], cue=("b", None, None, None)),
         replace(BASE, get="latest", bin="2", n_chapters=2, scores=[0.5], cue=(None, None, "e", None)),
         replace(BASE, get="latest", bin="1", n_chapters=1, scores=[0.0]),
-        replace(
-            BASE, get="chronological", bin="2", n_chapters=2, reference=["x", "y"], scores=[1, 1], order=["y", "x"]
-        ),
-        replace(
-            BASE, get="chronological", bin="2", n_chapters=2, reference=["x", "y"], scores=[1, 1], order=["x", "y"]
-        ),
-        replace(BASE, get="chronological", bin="2", n_chapters=2, reference=["x", "y"], scores=[1, 0], order=["x"]),
-        replace(BASE, get="chronological", bin="2", n_chapters=2, reference=["x", "x"], scores=[1, 1], order=["x"]),
+        replace(ORDERED, order=["y", "x"]),
+        replace(ORDERED, order=["x", "y"]),
+        replace(ORDERED, scores=[1, 0], order=["x"]),
+        replace(ORDERED, reference=["x", "x"], order=["x"]),
     ]
 
 
@@ -136,6 +133,13 @@ def test_bounds_are_the_scores_of_the_run_whose_lost_questions_are_wrong_or_righ
             complete = scores["f1_by_bin"].get(name.split(".")[1]) if "." in name else scores[name]
             assert complete == pytest.approx(low) == pytest.approx(high)
     assert scores["n_by_bin"] == ends[0]["n_by_bin"] and scores["n_questions"] == ends[0]["n_questions"]
+    # Were they missing instead, which is wrong, the bounds would be what is possible.
+    missing = score_run(seen + [replace(row(get, bin_, False), items=[""], missing=True) for get, bin_ in gone])
+    assert missing["possible"].keys() == scores["incomplete"].keys()
+    for name, ends in missing["possible"].items():
+        assert ends == pytest.approx(scores["incomplete"][name])
+    answered = {"asked": len(questions), "answered": len(seen), "missing": len(gone), "failed": 0}
+    assert missing["coverage"] == missing["coverage"] | answered
 
 
 def test_nothing_but_failures_is_an_error():
@@ -144,9 +148,10 @@ def test_nothing_but_failures_is_an_error():
 
 
 def test_a_negative_order_counts_as_none():
-    assert chronological_awareness(0.5, 0.5, 1.0) == 0.5
-    assert chronological_awareness(0.5, 0.5, -1.0) == chronological_awareness(0.5, 0.0, None) == 0.25
-    assert chronological_awareness(None, 0.5, 1.0) is chronological_awareness(0.5, None, None) is None
+    for latest, taus, awareness in (
+        ([0.5], [1.0, None], 0.5), ([0.5], [-1.0, None], 0.25), ([0.5], [None], 0.25), ([], [1.0], None), ([0.5], [], None),
+    ):  # fmt: skip
+        assert awareness_of(latest, taus)["chronological_awareness"] == awareness
 
 
 def test_intervals_hold_their_scores():
@@ -241,9 +246,7 @@ def test_items_are_counted_over_the_answers_that_name_something_to_questions_wit
     assert scores["f1_by_bin"] == {"0": 0.0, "1": 0.5}
     assert scores["harsh_simple_recall_score"] == pytest.approx((0 + (0.5 + 1 + 0 + 0) / 4) / 2)
     assert score_run([replace(BASE, items=[], scores=[0.0])])["items_ratio"] is None
-
-
-def test_a_lost_question_leaves_no_harsh_recall_but_the_items_of_the_others():
+    # A lost question leaves no harsh recall, but the items of the others.
     scores = score_run([replace(BASE, items=["x", "y"])], [lost()])
     assert (scores["harsh_simple_recall_score"], scores["items_ratio"]) == (None, 2.0)
     assert score_run([BASE], [lost("latest")])["harsh_simple_recall_score"] == 1.0

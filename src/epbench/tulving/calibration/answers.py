@@ -23,6 +23,7 @@ from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
 from epbench.tulving.calibration.questions import CalibrationQuestion, ask
+from epbench.tulving.dataset.schema import answer_text
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS, from_words, in_words, numbered
 from epbench.tulving.judging.verdicts import JudgeInput
 
@@ -229,9 +230,9 @@ def worded(draws: RandomStream, asked: CalibrationQuestion, items: Sequence[str]
     wording = _wording()
     form = draws.index(4)
     if form == 0:
-        return _filled(draws.pick(wording["wording"]["plain"]), asked, items=_joined(items))
+        return _filled(draws.pick(wording["wording"]["plain"]), asked, items=answer_text(items))
     if form == 1:
-        return _filled(draws.pick(wording["sentences"][asked.trace]), asked, items=_joined(items))
+        return _filled(draws.pick(wording["sentences"][asked.trace]), asked, items=answer_text(items))
     mark = draws.pick(_MARKS)
     lines = [mark(number, item) for number, item in enumerate(items, 1)]
     if form == 3:
@@ -243,11 +244,6 @@ def worded(draws: RandomStream, asked: CalibrationQuestion, items: Sequence[str]
 def _filled(text: str, asked: CalibrationQuestion, **fill: str) -> str:
     thing, things = _wording()["sorts"][asked.trace]
     return text.format(cue=asked.cue, thing=thing, things=things, **fill)
-
-
-def _joined(items: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else items[0]
 
 
 FEWEST, USUAL = 20, 30  # answers per kind
@@ -269,11 +265,6 @@ class CalibrationAnswer:
     def decisions(self) -> dict[str, float]:
         """The score of each different true item."""
         return dict(zip(self.judge_input.reference, self.scores, strict=True))
-
-    @property
-    def n_false(self) -> int:
-        """Number of things that the answer names and that are not true."""
-        return self.n_items - sum(score > 0 for score in self.decisions.values())
 
 
 def make_calibration_set(n: int = USUAL, seed: int = 0) -> list[CalibrationAnswer]:

@@ -59,17 +59,17 @@ def _row(answer: CalibrationAnswer) -> Row:
     return row | dict.fromkeys(["time", "space", "entity", "content"])
 
 
-_HEAD = ("kind of answer", "n", "right", "rate", "from", "to", "sensitivity", "specificity", "failed")
+_COLUMNS = ("kind", "n", "right", "rate", "low", "high", "sensitivity", "specificity", "failed")
+_HEAD = ("kind of answer", *_COLUMNS[1:4], "from", "to", *_COLUMNS[6:])
 _WRONG = ("kind", "question", "true items: right → given score", "answer", "items listed")
 _SHOWN = 3  # wrong verdicts per kind in the page
 
 
 def passport_table(passport: Passport) -> str:
     """Return the passport in Markdown: by kind, then as a whole."""
-    whole = [[share, cell(passport[share]), *_ends(passport[f"{share}_interval"])] for share in SHARES]
     title = f"Judge {passport['judge']} ({passport['prompt_hash']}), {passport['n']} calibration answers per kind"
     parts = [f"{title}, seed {passport['seed']}\n", Table(_HEAD, _kinds(passport)).markdown()]
-    return "\n".join([*parts, Table(["share", "value", "from", "to"], whole).markdown()])
+    return "\n".join([*parts, Table(["share", "value", "from", "to"], _shares(passport)).markdown()])
 
 
 def passport_screen(passport: Passport) -> Table:
@@ -94,7 +94,6 @@ def passport_page(
     """Return the passport as one HTML page, from run.json, passport.json, and the verdicts by the id of the input."""
     names = ("judge", "prompt_hash", "setup", "n", "seed", "made_answers", "failed")
     about: dict[str, Any] = {name: passport[name] for name in names if name in passport}
-    shares = [[share, cell(passport[share]), *_ends(passport[f"{share}_interval"])] for share in SHARES]
     f1 = [
         [f"F1 of {sort} answers where {where.replace('_', ' is ')}", cell(value), "", ""]
         for sort in ("right", "wrong")
@@ -104,7 +103,7 @@ def passport_page(
         f"Passport of the judge {passport['judge']}",
         f"""{pairs(about)}
 {_figure(passport)}
-{Table(["over all kinds", "value", "from", "to"], [*shares, *f1]).html()}
+{Table(["over all kinds", "value", "from", "to"], [*_shares(passport), *f1]).html()}
 <p>Sensitivity: share of what the answers name in full that the judge credits. Specificity: share of what they do not
 name that it does not credit; where nothing true exists, what may be credited is the abstention. Order: share of the
 complete answers, credited as such, that it reads in their order. 95 % intervals by Wilson.</p>
@@ -118,12 +117,12 @@ complete answers, credited as such, that it reads in their order. 95 % intervals
 
 
 def _kinds(passport: Passport) -> list[list[str]]:
-    columns = ("kind", "n", "right", "rate", "low", "high", "sensitivity", "specificity", "failed")
-    return [[cell(kind[column]) for column in columns] for kind in passport["kinds"]]
+    return [[cell(kind[column]) for column in _COLUMNS] for kind in passport["kinds"]]
 
 
-def _ends(interval: Sequence[float] | None) -> list[str]:
-    return [cell(end) for end in interval or (None, None)]
+def _shares(passport: Passport) -> list[list[str]]:
+    ends = {share: passport[f"{share}_interval"] or (None, None) for share in SHARES}
+    return [[share, *map(cell, (passport[share], *ends[share]))] for share in SHARES]
 
 
 def _figure(passport: Passport) -> str:

@@ -32,7 +32,7 @@ from epbench.tulving.calibration.answers import (
 )
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.similarity import SimilarityJudge
-from epbench.tulving.judging.verdicts import ScoredAnswer, Verdict
+from epbench.tulving.judging.verdicts import ScoredAnswer, Verdict, first_scores
 
 PASSPORT = "passport.json"
 SHARES = ("sensitivity", "specificity", "order")
@@ -104,9 +104,9 @@ def is_right(answer: CalibrationAnswer, verdict: Verdict) -> bool:
     true ones, a surplus item matters only where a true one is missing or none exists. And the order must be that of the
     answer, if the answer is complete and order is asked for.
     """
-    first_scores = _first_scores(answer.judge_input.reference, verdict.scores)
+    given = first_scores(answer.judge_input.reference, verdict.scores)
     return (
-        all(abs(first_scores[item] - score) <= NEAREST for item, score in answer.decisions.items())
+        all(abs(given[item] - score) <= NEAREST for item, score in answer.decisions.items())
         and math.isclose(_f1(len(set(verdict.items)), answer.decisions), _f1(answer.n_items, answer.decisions))
         and (answer.order is None or _order_is_right(answer, verdict))
     )
@@ -118,10 +118,10 @@ def _shares(judged: Sequence[Judged]) -> dict[str, Any]:
     for answer, verdict in judged:
         if not answer.judge_input.reference:
             credited[answer.n_items == 0].append(not verdict.items)
-        first_scores = _first_scores(answer.judge_input.reference, verdict.scores)
+        given = first_scores(answer.judge_input.reference, verdict.scores)
         for item, score in answer.decisions.items():
             if score in (0.0, 1.0):
-                credited[score == 1.0].append(first_scores[item] >= CREDITED)
+                credited[score == 1.0].append(given[item] >= CREDITED)
     return _named_rate("sensitivity", credited[True]) | _named_rate("specificity", [not c for c in credited[False]])
 
 
@@ -146,7 +146,7 @@ def _mean_f1(judged: Sequence[Judged], true_f1: float) -> dict[str, float | None
     by_reference: dict[str, list[float]] = {"nothing_true": [], "something_true": []}
     for answer, verdict in judged:
         if _f1(answer.n_items, answer.decisions) == true_f1 and answer.kind not in TRAPS:
-            scores = _first_scores(answer.judge_input.reference, verdict.scores)
+            scores = first_scores(answer.judge_input.reference, verdict.scores)
             where = "something_true" if answer.judge_input.reference else "nothing_true"
             by_reference[where].append(_f1(len(set(verdict.items)), scores))
     return {where: math.fsum(values) / len(values) if values else None for where, values in by_reference.items()}
@@ -156,11 +156,6 @@ def _f1(n_items: int, scores: Mapping[str, float]) -> float:
     """F1 of one answer, as the metric computes it."""
     f1: float = metric_module("episodic_f1").lenient_f1(n_items, len(scores), math.fsum(scores.values()))[2]
     return min(1.0, max(0.0, f1))
-
-
-def _first_scores(reference: Sequence[str], scores: Sequence[float]) -> dict[str, float]:
-    """The score of each different item; if one is repeated its first score counts, as in the metric."""
-    return dict(reversed(list(zip(reference, scores, strict=True))))
 
 
 _log = logging.getLogger(__name__)
@@ -265,11 +260,12 @@ def corrected(f1_by_bin: Mapping[str, float], passport: Passport) -> dict[str, A
     return {"simple_recall_score": recall, "f1_by_bin": bins}
 
 
-def judge_scores(judge: JudgeIdentity, f1_by_bin: Mapping[str, float] | None) -> dict[str, Any]:
+def judge_scores(judge: JudgeIdentity, scores: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what scores.json says about the judge.
 
     Args:
-        f1_by_bin: Observed mean F1, in [0, 1]; None if the headline is incomplete, so that nothing is corrected.
+        scores: The content of scores.json, of which f1_by_bin is corrected unless a bin has lost questions; None if there
+            is nothing to correct.
 
     Returns:
         judge: name, prompt_hash, setup (not of rules), sensitivity, specificity, order and their intervals, and passport: the
@@ -284,7 +280,9 @@ def judge_scores(judge: JudgeIdentity, f1_by_bin: Mapping[str, float] | None) ->
     kept = [name for share in SHARES for name in (share, f"{share}_interval")]
     kept += [PEOPLE] if PEOPLE in passport else []
     about = {**about_judge(judge), "passport": about_set, **{name: passport[name] for name in kept}}
-    return {"judge": about, "corrected": None if f1_by_bin is None else corrected(f1_by_bin, passport)}
+    if scores is None or scores["failed_by_bin"]:
+        return {"judge": about, "corrected": None}
+    return {"judge": about, "corrected": corrected(scores["f1_by_bin"], passport)}
 
 
 def one_score(rows: Sequence[ScoredAnswer]) -> dict[str, Any] | None:
@@ -300,16 +298,10 @@ def one_score(rows: Sequence[ScoredAnswer]) -> dict[str, Any] | None:
     return {"score": int(distinct.pop()), "answers": len(score_lists)}
 
 
-def recall_to_correct(scores: Mapping[str, Any]) -> Mapping[str, float] | None:
-    """Return f1_by_bin of a run's scores; None if a bin has lost questions."""
-    f1_by_bin: Mapping[str, float] = scores["f1_by_bin"]
-    return None if scores["failed_by_bin"] else f1_by_bin
-
-
 def with_passport(scores: Mapping[str, Any]) -> dict[str, Any]:
     """Return a run's scores with what is known about its judge by now, or as they are if the cache has no passport."""
     judge = scores.get("judge")
     if judge is None or judge["prompt_hash"] is None:  # no judge, or a published one
         return dict(scores)
-    known = judge_scores(noted_judge(judge), recall_to_correct(scores))
+    known = judge_scores(noted_judge(judge), scores)
     return dict(scores) | (known if known["judge"]["passport"] else {})

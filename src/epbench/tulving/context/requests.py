@@ -8,7 +8,7 @@ Paper: Section 5.1 and Appendix D.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,10 +27,10 @@ from epbench.memories.price import Budget, check_budget
 from epbench.memories.protocol import SystemSpec
 from epbench.models.protocol import Model, Request, Sampling, weights_of
 from epbench.progress import Progress
-from epbench.retrieval.load import Bm25, load_retriever
-from epbench.retrieval.protocol import MakeSearcher, Searcher
+from epbench.retrieval.load import load_retriever
+from epbench.retrieval.protocol import MakeSearcher
 from epbench.tulving.context.retrieved import chunks_of, gold_texts, remember
-from epbench.tulving.dataset.load import Book, Loaded
+from epbench.tulving.dataset.load import Loaded
 from epbench.tulving.reader.everything import EVERYTHING
 
 MEMORIES = ("in-context", "rag-paragraph", "rag-chapter", "none")
@@ -142,7 +142,7 @@ class Reading:
         return load_memory(self.memory, gold, limits=self.limits, **self.installed)
 
     def requests(self, data: Loaded, rows: Sequence[Row], memory: str | None = None) -> list[Request]:
-        """Build the requests about some questions of a book.
+        """Build the requests about some questions of a book; those with one context follow one another.
 
         Args:
             data: The dataset. The published number of passages depends on all of its questions, so that a part of them
@@ -150,22 +150,30 @@ class Reading:
             rows: The questions to ask.
             memory: Another memory than that of this reading, one of `MEMORIES`: for comparison, or to stand for that of a
                 memory system, whose memories are not known yet (see `stand_in`).
+
+        Raises:
+            BadInput: The memory is none of `MEMORIES`, or top_k is below 1.
         """
         memory = memory or ("none" if self.memory == EVERYTHING else self.memory)
-        return list(
-            requests_for(
-                memory,
-                data.book,
-                rows,
-                top_k=self._k(data, memory),
-                keep_order=self.keep_order,
-                search=self._search,
-                prompts=self.prompts,
-                sampling=self.sampling,
-                repeats=self.repeats,
-                unrelated=self.unrelated,
-            )
-        )
+        if memory not in MEMORIES:
+            raise BadInput(f"unknown memory {memory!r}; expected one of: {', '.join(MEMORIES)}")
+        prompts, book, k = self.prompts, data.book, self._k(data, memory)
+        if k is not None and k < 1:
+            raise BadInput(f"top-k: expected at least 1, got {k}")
+        question, title = prompts.question, " ".join(book.title.split())  # a title is no place for a heading
+        if memory == "none":
+            contexts = [prompts.nothing.format(title=title)] * len(rows)
+            question = prompts.question_about_nothing or question
+        elif memory == "in-context":
+            contexts = [read_after(prompts.book.format(book=book.text), self.unrelated)] * len(rows)
+        else:
+            assert k
+            chunks, question = chunks_of(book, memory), self._about_passages
+            retrieved = self._indexes(chunks).search([row["question"] for row in rows], k)
+            found = (sorted(hits) if self.keep_order else hits for hits in retrieved)
+            contexts = [self._passages(chunks[place] for place in hits) for hits in found]
+        asked = zip(rows, contexts, strict=True)
+        return repeated((self._request(row, context, question, title) for row, context in asked), self.repeats)
 
     def requests_of_system(
         self, folder: Path, system: SystemSpec, data: Loaded, rows: Sequence[Row], progress: Progress, model: Model
@@ -178,16 +186,13 @@ class Reading:
         k = self._k(data, "rag-chapter")
         assert k
         budget = Budget(model, self.memory_tokens)
-        about_passages = self.prompts.question_about_passages or self.prompts.question
-        remembered = remember(folder, system, data.book, rows, k, progress, self.limits, budget, self.unrelated)
-        requests = [
-            _request(
-                row, _passages(remembered.found[row["id"]], self.prompts), about_passages, self.prompts, self.sampling
-            )
+        found, warnings = remember(folder, system, data.book, rows, k, progress, self.limits, budget, self.unrelated)
+        requests = (
+            self._request(row, self._passages(found[row["id"]]), self._about_passages)
             for row in rows
-            if row["id"] in remembered.found
-        ]
-        return repeated(requests, self.repeats), remembered.warnings
+            if row["id"] in found
+        )
+        return repeated(requests, self.repeats), warnings
 
     def identity(self, data: Loaded) -> dict[str, Any]:
         """What tells readings of a book apart, under the names of run.json."""
@@ -225,13 +230,22 @@ class Reading:
     def _k(self, data: Loaded, memory: str) -> int | None:
         return published_top_k(memory, data.rows) if self.top_k is None else self.top_k
 
-    def _search(self, chunks: Sequence[str]) -> Searcher:
-        """Build an index; the retriever is loaded only now, as most memories search nothing, and serves all books."""
-        return self._indexes(chunks)
-
     @cached_property
     def _indexes(self) -> MakeSearcher:
+        """Builds an index; the retriever is loaded only when something is searched, and serves all books."""
         return load_retriever(self.retriever, base_url=self.retriever_url, request_timeout=self.request_timeout)
+
+    @property
+    def _about_passages(self) -> str:
+        return self.prompts.question_about_passages or self.prompts.question
+
+    def _request(self, row: Row, context: str, question: str, title: str = "") -> Request:
+        asked = question.format(question=row["question"], title=title)
+        return Request(row["id"], self.prompts.system, context, asked, self.sampling)
+
+    def _passages(self, passages: Iterable[str]) -> str:
+        shown = (self.prompts.passage.format(passage=passage) for passage in passages)
+        return self.prompts.passages.format(passages=self.prompts.between_passages.join(shown))
 
 
 def published_top_k(memory: str, rows: Sequence[Row]) -> int | None:
@@ -243,67 +257,6 @@ def published_top_k(memory: str, rows: Sequence[Row]) -> int | None:
     return {"rag-chapter": most, "rag-paragraph": PARAGRAPHS_PER_CHAPTER * most}.get(memory)
 
 
-def requests_for(
-    memory: str,
-    book: Book,
-    rows: Sequence[Row],
-    *,
-    top_k: int | None = None,
-    keep_order: bool = False,
-    search: MakeSearcher = Bm25,
-    prompts: Prompts | None = None,
-    sampling: Sampling | None = None,
-    repeats: int = 1,
-    unrelated: Sequence[str] = (),
-) -> Iterator[Request]:
-    """Build the requests of a run; those with one context follow one another.
-
-    Args:
-        memory: One of `MEMORIES`.
-        rows: The questions in the order in which they are asked.
-        top_k: The number of chunks for a question, at least 1; by default as published.
-        keep_order: Whether the chunks are shown in the order of the book instead of best first.
-        sampling: How answers are drawn; by default greedily. Readers draw each repeat with a seed of its own.
-        repeats: How often each question is asked, at least 1.
-        unrelated: Sentences that are read after the whole book.
-
-    Raises:
-        BadInput: The memory is unknown, or top_k is below 1.
-    """
-    if memory not in MEMORIES:
-        raise BadInput(f"unknown memory {memory!r}; expected one of: {', '.join(MEMORIES)}")
-    if top_k is not None and top_k < 1:
-        raise BadInput(f"top-k: expected at least 1, got {top_k}")
-    prompts, sampling = prompts or load_prompts(), sampling or Sampling()
-    contexts: Iterable[str]
-    question = prompts.question
-    title = " ".join(book.title.split())  # on one line: a title is no place for a heading, and thus for a chapter
-    if memory == "none":
-        contexts = [prompts.nothing.format(title=title)] * len(rows)
-        question = prompts.question_about_nothing or question
-    elif memory == "in-context":
-        contexts = [read_after(prompts.book.format(book=book.text), unrelated)] * len(rows)
-    else:
-        chunks, k = chunks_of(book, memory), top_k or published_top_k(memory, rows) or 1
-        question = prompts.question_about_passages or question
-        retrieved = search(chunks).search([row["question"] for row in rows], k)
-        found = (sorted(hits) if keep_order else hits for hits in retrieved)
-        contexts = (_passages([chunks[place] for place in hits], prompts) for hits in found)
-    for row, context in zip(rows, contexts, strict=True):
-        yield from repeated([_request(row, context, question, prompts, sampling, title)], repeats)
-
-
 def repeated(requests: Iterable[Request], repeats: int) -> list[Request]:
     """Return each request as often as its question is asked, one after another; they share their texts."""
     return [replace(request, repeat=repeat) for request in requests for repeat in range(repeats)]
-
-
-def _request(row: Row, context: str, question: str, prompts: Prompts, sampling: Sampling, title: str = "") -> Request:
-    asked = question.format(question=row["question"], title=title)
-    return Request(row["id"], prompts.system, context, asked, sampling)
-
-
-def _passages(passages: Iterable[str], prompts: Prompts) -> str:
-    return prompts.passages.format(
-        passages=prompts.between_passages.join(prompts.passage.format(passage=passage) for passage in passages)
-    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -81,16 +81,6 @@ FIRST, BETWEEN = datetime(2025, 1, 6, 9), timedelta(minutes=10)
 """The simulated time at which the first chapter is stored, and the time to the next; the events have other dates."""
 
 
-@dataclass(frozen=True)
-class Remembered:
-    """What a system remembers of a book."""
-
-    found: Mapping[str, list[str]]  # by id of the question, the memories that were retrieved, best first
-    # By id of the question, why there are no memories to show a reader: the question has failed
-    failures: Mapping[str, str]
-    warnings: Sequence[str]  # what a reader of the results has to know
-
-
 def gold_texts(
     book: Book, rows: Sequence[Row], evidence: Mapping[str, Sequence[tuple[int, int]]] | None = None
 ) -> dict[str, list[str]]:
@@ -128,7 +118,7 @@ def remember(
     limits: Limits | None = None,
     budget: Budget | None = None,
     unrelated: Sequence[str] = (),
-) -> Remembered:
+) -> tuple[Mapping[str, list[str]], Sequence[str]]:
     """Store the book in a system and retrieve memories for the questions; what is journaled is not done again.
 
     Args:
@@ -138,6 +128,10 @@ def remember(
         limits: Of one call, and of the memory of the system's process; by default 300 s and 8 GB.
         budget: How many tokens of memories the reader is shown; None counts none.
         unrelated: Sentences that are stored after the book.
+
+    Returns:
+        By id of the question, the memories that were retrieved, best first; a question has failed and is left out if
+        there are none to show, or one of its chapters could not be stored. And what a reader of the results has to know.
     """
     conversations = []
     for i, (number, text) in enumerate(book.chapters):
@@ -149,10 +143,7 @@ def remember(
     recall = read_recall(folder, system, conversations, queries)
     if budget is not None:
         recall = replace(recall, found=fit(folder, recall.found, queries, budget))
-    failures = {query.question: recall.failures[query.id] for query in queries if query.id in recall.failures}
-    for row in rows:
-        for chapter in row["chapters"]:
-            if reason := recall.unstored.get(("", f"{chapter}")):
-                failures[row["id"]] = f"memory system: could not store chapter {chapter}: {reason}"
-    memories = {query.question: recall.found[query.id] for query in queries if query.question not in failures}
-    return Remembered(memories, failures, recall.warnings)
+    lost = {query.question for query in queries if query.id in recall.failures}
+    lost |= {row["id"] for row in rows if any(("", f"{chapter}") in recall.unstored for chapter in row["chapters"])}
+    found = {query.question: recall.found[query.id] for query in queries if query.question not in lost}
+    return found, recall.warnings

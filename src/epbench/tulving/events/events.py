@@ -56,19 +56,15 @@ class Event:
         return self.detail[0].lower() + self.detail[1:]
 
 
-def draw_events(
-    universe: Universe, n: int, *, seed: int = 0, distribution: Distribution = "geometric", p: float | None = None
-) -> list[Event]:
+def draw_events(universe: Universe, n: int, *, seed: int = 0, distribution: Distribution = "geometric") -> list[Event]:
     """Draw n events with no two sharing (time, entity) or (time, space); the same seed gives the same ones on any machine.
 
-    Each element is drawn independently from the truncated geometric law P(i) ∝ (1-p)^i, or uniformly. A candidate that
-    repeats a pair is dropped, and its pairs remain free. The first n events of any longer list are the same.
-
-    Args:
-        p: The parameter of the geometric law, in (0, 1); by default 10 / size, which is the paper's 0.1 at size 100.
+    Each element is drawn independently from the truncated geometric law P(i) ∝ (1-p)^i, or uniformly; p is 10 / size, which
+    is the paper's 0.1 at size 100, and at most 0.5. A candidate that repeats a pair is dropped, and its pairs remain free.
+    The first n events of any longer list are the same.
 
     Raises:
-        BadInput: n is below 1, p is outside (0, 1), or the universe cannot hold so many events.
+        BadInput: n is below 1, or the universe cannot hold so many events.
     """
     size = universe.size
     if n < 1:
@@ -78,9 +74,8 @@ def draw_events(
             f"{n} events do not fit into a universe of {size}, which has only {size * size} pairs of time and space; "
             f"ask for fewer events or for a larger universe"
         )
-    bounds = _cumulative(size, distribution, min(0.5, 10 / size) if p is None else p)
-    stream = UnitStream("events", universe.name, size, seed, distribution, p)
-    accepted = _accept(stream, bounds, size, n)
+    stream = UnitStream("events", universe.name, size, seed, distribution, None)
+    accepted = _accept(stream, _cumulative(size, distribution), size, n)
     return [
         Event(
             universe.times[t],
@@ -119,7 +114,7 @@ def _accept(
     )
 
 
-def _cumulative(size: int, distribution: Distribution, p: float) -> NDArray[np.float64]:
+def _cumulative(size: int, distribution: Distribution) -> NDArray[np.float64]:
     """The upper bounds of the first size-1 items in [0, 1).
 
     Computed by repeated multiplication, not by powers, because all machines round products and sums in the same way.
@@ -130,10 +125,8 @@ def _cumulative(size: int, distribution: Distribution, p: float) -> NDArray[np.f
         weights = [1.0] * size
     elif distribution != "geometric":
         raise BadInput(f"distribution: expected geometric or uniform, found {distribution!r}")
-    elif not 0 < p < 1:
-        raise BadInput(f"p: expected a number between 0 and 1 for the geometric law, found {p}")
     else:
-        weights = list(accumulate([1.0] * size, lambda weight, _: weight * (1 - p)))
+        weights = list(accumulate([1.0] * size, lambda weight, _: weight * (1 - min(0.5, 10 / size))))
     total = list(accumulate(weights))
     return np.array([bound / total[-1] for bound in total[:-1]])
 
@@ -155,10 +148,10 @@ class Layout:
 
 def draw_layouts(n: int, styles: Sequence[str], *, seed: int = 0) -> list[Layout]:
     """Draw the layouts of the first n chapters; each depends only on seed and number, so those of any longer list begin alike."""
-    return [_draw_layout(RandomStream("plan", seed, i), sorted(styles)) for i in range(n)]
-
-
-def _draw_layout(draws: RandomStream, styles: Sequence[str]) -> Layout:
-    k = draws.between(1, MOST_PARAGRAPHS)
-    space, time, entity, content = (draws.between(1, k) for _ in range(4))
-    return Layout(k, space, time, entity, content, draws.pick(styles))
+    layouts, styles = [], sorted(styles)
+    for i in range(n):
+        draws = RandomStream("plan", seed, i)
+        k = draws.between(1, MOST_PARAGRAPHS)
+        space, time, entity, content = (draws.between(1, k) for _ in range(4))
+        layouts.append(Layout(k, space, time, entity, content, draws.pick(styles)))
+    return layouts

@@ -16,7 +16,14 @@ from typing import Any
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.tulving.events.dates import in_words
-from epbench.tulving.events.universe_files import NAMES, UniverseFiles, check_names, read_universe_files, words_in
+from epbench.tulving.events.universe_files import (
+    NAMES,
+    OWN_NAMES,
+    UniverseFiles,
+    check_names,
+    read_universe_files,
+    words_in,
+)
 
 PUBLISHED_SIZE = 100
 N_SECONDARY = 100_000
@@ -66,10 +73,10 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
     files = read_universe_files(name)
     draws = RandomStream("universe", files.name, seed)
     days = [files.start + timedelta(days=day) for day in range((files.end - files.start).days + 1)]
-    kind, where = "days between start and end", files.where("universe.toml")
-    times = _take(draws, days, size, kind, where, "move start and end apart")
-    spaces = _names(draws, list(files.locations), files.space_qualifiers, size, files.where("locations.csv"))
-    contents = _names(draws, list(files.details), files.content_qualifiers, size, files.where("contents.json"))
+    kind, folder = "days between start and end", files.folder
+    times = _take(draws, days, size, kind, f"{folder / 'universe.toml'}", "move start and end apart")
+    spaces = _names(draws, list(files.locations), files.space_qualifiers, size, f"{folder / 'locations.csv'}")
+    contents = _names(draws, list(files.details), files.content_qualifiers, size, f"{folder / 'contents.json'}")
     entities = _full_names(draws, files, size)
     if files.hash:  # our own lists are known to be disjoint
         names = [*(full for full, _ in spaces), *(full for full, _ in contents), *entities]
@@ -137,7 +144,8 @@ def _names(
 
 def _full_names(draws: RandomStream, files: UniverseFiles, size: int) -> list[str]:
     first, last = files.first_names, files.last_names
-    where = files.where("first.txt and last.txt") if files.has_own_names else str(NAMES)
+    own = any((files.folder / name).exists() for name in OWN_NAMES)
+    where = f"{files.folder / 'first.txt and last.txt' if own else NAMES}"
     numbers = _take(draws, range(len(first) * len(last)), size, "full names", where, _MORE_NAMES)
     names = [f"{first[n // len(last)]} {last[n % len(last)]}" for n in numbers]
     check_names(names, where)

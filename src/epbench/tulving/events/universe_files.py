@@ -94,7 +94,7 @@ DATA = packaged("epbench.tulving")
 
 _FILES = ("universe.toml", "locations.csv", "contents.json")
 SCENE_FILES = ("scenes.json", "places.json")
-_OWN_NAMES = ("first.txt", "last.txt")
+OWN_NAMES = ("first.txt", "last.txt")
 _FOLDER_NAME = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*")  # also valid in the name of a dataset on the Hub
 _LONGEST_NAME = 64  # characters
 
@@ -117,15 +117,6 @@ class UniverseFiles:
     first_names: Sequence[str]  # first names of main characters
     last_names: Sequence[str]  # their last names
     hash: str | None  # a hash of all files in a user's folder; None for a universe of the package
-
-    @property
-    def has_own_names(self) -> bool:
-        """Whether the folder has lists of first or last names."""
-        return any((self.folder / name).exists() for name in _OWN_NAMES)
-
-    def where(self, name: str) -> str:
-        """How messages name a file."""
-        return str(self.folder / name)
 
 
 def universe_names() -> list[str]:
@@ -210,7 +201,7 @@ def check_no_location(where: str, details: str, locations: Iterable[str]) -> Non
 
 def _hash_of(folder: Path) -> str:
     digest = hashlib.sha256()
-    for name in (*_FILES, *_OWN_NAMES, *SCENE_FILES):
+    for name in (*_FILES, *OWN_NAMES, *SCENE_FILES):
         if (folder / name).exists():
             content = (folder / name).read_bytes()
             digest.update(f"{name} {len(content)}\n".encode() + content)

@@ -75,9 +75,14 @@ def normal(text: str) -> str:
     )
 
 
+def in_a_row(words: str, others: str) -> bool:
+    """Whether normalised words stand in a row in others."""
+    return f" {words} " in f" {others} "
+
+
 def is_in(item: str, words: str) -> bool:
     """Whether all words of the item stand in a row in these normalised words."""
-    return f" {_normal_item(item)} " in f" {words} "
+    return in_a_row(_normal_item(item), words)
 
 
 def position(item: str, words: str) -> int:
@@ -144,7 +149,7 @@ def is_half_in(item: str, entry: str, trace: str) -> bool:
     words = _normal_item(item)
     if trace == "times":
         month = _MONTH_YEAR.match(words)
-        return month is not None and f" {month[1]} " in f" {entry} "
+        return month is not None and in_a_row(month[1], entry)
     if trace in ("entities", "other_entities"):
         return any(word in entry.split() for word in words.split())
     content: Sequence[str] = [word for word in words.split() if word not in SMALL_WORDS]

@@ -68,7 +68,7 @@ def phrases_of(answer: str, question: str) -> list[Phrase]:
         marker = MARKER.match(line)
         if listed and not marker:
             continue
-        for start, end in _sentences(line, marker.end() if marker else 0):
+        for start, end in _split(_SENTENCES, line, marker.end() if marker else 0, len(line)):
             clauses = _split(_CLAUSE_GAP, line, start, end)
             named = [any(map(_is_titled, map(str.split, _without_leads(line[slice(*clause)])))) for clause in clauses]
             for first in range(len(clauses)):
@@ -81,10 +81,6 @@ def phrases_of(answer: str, question: str) -> list[Phrase]:
                         if not set(words.split()) <= asked:
                             phrases.append(Phrase(text, words, number, *span))
     return phrases
-
-
-def _sentences(line: str, start: int) -> list[tuple[int, int]]:
-    return _split(_SENTENCES, line, start, len(line))
 
 
 def _split(gap: re.Pattern[str], line: str, start: int, end: int) -> list[tuple[int, int]]:

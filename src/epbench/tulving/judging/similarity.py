@@ -29,6 +29,7 @@ from epbench.tulving.judging.lexical import (
     LexicalJudge,
     entries_of,
     guesses,
+    in_a_row,
     is_abstention,
     is_in,
     normal,
@@ -102,7 +103,8 @@ class SimilarityJudge:
             return Verdict([], [0.0] * len(judge_input.reference), [], "the answer names nothing")
         matches = self._matches(reading)
         named = [*present, *(match.phrase.words for match in matches)]
-        others = [entry for entry in reading.entries if not any(_holds(entry, words) for words in map(normal, named))]
+        words = [normal(name) for name in named]
+        others = [one for one in reading.entries if not any(in_a_row(w, one) or in_a_row(one, w) for w in words)]
         scores = {**dict.fromkeys(present, 1.0), **{match.item: match.score for match in matches}}
         positions = {item: position(item, reading.words) for item in present}
         positions |= {match.item: reading.words.find(match.phrase.words) for match in matches}
@@ -203,10 +205,6 @@ def _initials(item: str) -> set[str]:
     words = normal(item).split()
     both = words, [word for word in words if word not in SMALL_WORDS]
     return {initials for chosen in both if len(initials := "".join(word[0] for word in chosen)) >= 3}
-
-
-def _holds(entry: str, words: str) -> bool:
-    return f" {words} " in f" {entry} " or f" {entry} " in f" {words} "
 
 
 # Where a clause ends. The comma in `May 07, 2024` and the stops in `St. John` and `Mar. 5` do not end one.

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from epbench.errors import BadInput, RunFailed
 from epbench.hub.rows import Row
@@ -90,6 +90,14 @@ class ScoredAnswer(QuestionToScore):
     missing: bool = False  # whether there was no answer, which is wrong
 
 
+Score = TypeVar("Score")
+
+
+def first_scores(reference: Sequence[str], scores: Iterable[Score]) -> dict[str, Score]:
+    """The score of each different true item; if one is repeated its first score counts, as in the metric."""
+    return dict(reversed(list(zip(reference, scores, strict=True))))
+
+
 JudgedRecord = tuple[Record, JudgeInput, Record | None]
 """The record of an answer, what the judge was given, and the record of its verdict or its failure, if it read the answer."""
 
@@ -114,7 +122,7 @@ def open_inputs(folder: Path, rows: Sequence[Row], judge: Judge) -> list[JudgeIn
 def judge_answers(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progress) -> list[ScoredAnswer]:
     """Verdicts on all journaled answers to these rows; those that the journal has are not asked for again."""
     ask_judge(folder, rows, judge, progress)
-    return read_verdicts(folder, rows, judge)
+    return scored_answers(rows, judgement_records(folder, rows, judge))
 
 
 def ask_judge(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progress) -> None:
@@ -125,16 +133,11 @@ def ask_judge(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progres
     journal.close()
 
 
-def read_verdicts(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[ScoredAnswer]:
-    """A judge's verdicts on the answers to these rows, as far as the journals have them, in the order of the rows."""
-    return scored_answers(rows, judgement_records(folder, rows, judge))
-
-
 def scored_answers(rows: Sequence[Row], found: Sequence[JudgedRecord]) -> list[ScoredAnswer]:
-    """The same from what `judgement_records` has found."""
-    questions = {row["id"]: _to_score(row) for row in rows}
+    """The verdicts among what `judgement_records` has found, in its order."""
+    row_of = {row["id"]: row for row in rows}
     return [
-        _scored(questions[input_.id], verdict)
+        judged(row_of[input_.id], verdict)
         for _, input_, verdict in found
         if verdict is not None and verdict.get("failure") is None
     ]
@@ -142,12 +145,8 @@ def scored_answers(rows: Sequence[Row], found: Sequence[JudgedRecord]) -> list[S
 
 def judged(row: Row, verdict: Record) -> ScoredAnswer:
     """A row of the dataset with the verdict on its answer."""
-    return _scored(_to_score(row), verdict)
-
-
-def _scored(question: dict[str, Any], verdict: Record) -> ScoredAnswer:
     fields = {name: verdict[name] for name in ("items", "scores", "order")}
-    return ScoredAnswer(**question, **fields, missing=verdict.get("missing", False))
+    return ScoredAnswer(**_to_score(row), **fields, missing=verdict.get("missing", False))
 
 
 def missing_verdict(reference: Sequence[str]) -> Record:

@@ -64,8 +64,8 @@ class Archive:
 
     files: Files  # access to its files
     books: Sequence[ReleasedBook]  # all its books, sorted by path
-    runs: Mapping[str, Sequence[str]]  # the paths of the runs on each book, by `<root>/<folder>` of the book
-    other_folders: Mapping[str, Sequence[str]]  # the paths of the other folders of answers, by the same
+    # By root and folder of a book, the paths of its folders of answers, and whether each is a run
+    answers: Mapping[_Key, Mapping[str, bool]]
 
     def dataset_of(self, book: ReleasedBook) -> str:
         """Return the name of a book's dataset, which no other book of the archive has.
@@ -101,7 +101,7 @@ def open_archive(source: Path) -> Archive:
     """List the books and runs of a folder or zip, at whatever depth; BadInput if it is missing, damaged, or holds no book."""
     files = Files(source)
     texts: dict[_Key, str] = {}  # the path of each book's folder
-    answers: dict[_Key, dict[str, bool]] = {}  # whether each folder of answers, by path, is a run
+    answers: dict[_Key, dict[str, bool]] = {}
     for path in files.paths:
         parts = PurePosixPath(path).parts
         at = next((i for i, part in enumerate(parts) if _EXPERIMENT.fullmatch(part)), None)
@@ -116,12 +116,7 @@ def open_archive(source: Path) -> Archive:
     books = [_described(root, folder, texts) for root, folder in sorted({*texts, *answers})]
     if not books:
         raise BadInput(f"{source}: found no published book, expected folders U…_S…_seed…/books/model_…")
-    runs: dict[str, list[str]] = {}
-    others: dict[str, list[str]] = {}
-    for (root, book), folders in answers.items():
-        for path in sorted(folders):
-            (runs if folders[path] else others).setdefault(f"{root}/{book}", []).append(path)
-    return Archive(files, books, runs, others)
+    return Archive(files, books, answers)
 
 
 def _described(root: str, folder: str, texts: Mapping[_Key, str]) -> ReleasedBook:

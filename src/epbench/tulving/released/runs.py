@@ -14,7 +14,7 @@ own judge, who names the true items of every question that it judged, names thos
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -93,20 +93,21 @@ class Rescored:
 
 def published_runs(archive: Archive) -> list[PublishedRun]:
     """Return all runs of the archive; BadInput if it has none."""
-    located = _located(archive, archive.runs)
+    located = _located(archive, are_runs=True)
     if not located:
         raise BadInput(f"{archive.files.source}: found no published run, expected folders answers/<book>/answered_by_…")
     return located
 
 
-def _located(archive: Archive, folders: Mapping[str, Sequence[str]]) -> list[PublishedRun]:
+def _located(archive: Archive, *, are_runs: bool) -> list[PublishedRun]:
     """The folders of answers with their labels and the folders of their results, all of them unique."""
     names = Counter(book.folder for book in archive.books)
     experiments = Counter((_experiment(book), book.folder) for book in archive.books)
     located: dict[str, PublishedRun] = {}
     for book in archive.books:
         above = _experiment(book) if experiments[_experiment(book), book.folder] == 1 else book.root
-        for path in folders.get(f"{book.root}/{book.folder}", ()):
+        folders = archive.answers.get((book.root, book.folder), {})
+        for path in sorted(path for path, is_run in folders.items() if is_run == are_runs):
             name = path.rsplit("/", 1)[1]
             folder = Path(above if names[book.folder] > 1 else "") / book.folder / name
             labels = (f"{book.name}, {_short(name)}", f"{book.name} by {book.generator}, {_short(name)}", path)
@@ -154,7 +155,7 @@ def score_published_runs(archive: Archive, out: Path, progress: Progress) -> Res
 
     BadInput if the archive has no run, or a folder below `out` holds another run or is in use.
     """
-    runs, others = published_runs(archive), _located(archive, archive.other_folders)
+    runs, others = published_runs(archive), _located(archive, are_runs=False)
     content_of = {run.path: {path.split("/", 1)[0] for path in archive.files.below(run.path)} for run in others}
     result = Rescored({}, {}, {}, {path: sorted(names) for path, names in content_of.items()})
     for run in others:

@@ -26,7 +26,7 @@ from epbench.errors import BadInput
 from epbench.files.text import shown
 from epbench.files.typed import typed
 from epbench.metric_folders import metric_module
-from epbench.tulving.judging.verdicts import ScoredAnswer
+from epbench.tulving.judging.verdicts import ScoredAnswer, first_scores
 from epbench.tulving.questions.generate import BINS, Question
 from epbench.tulving.released.files import Files
 from epbench.tulving.scores.scoring import is_latest
@@ -181,7 +181,7 @@ def reference_numbers(rows: Sequence[ScoredAnswer], indexes: Sequence[Indexes]) 
 
 def unclipped_f1(row: ScoredAnswer) -> float:
     """F1 of one question; the first score of a repeated true item counts, and a repeated item of the answer counts once."""
-    first = dict(reversed(list(zip(row.reference, row.scores, strict=True))))
+    first = first_scores(row.reference, row.scores)
     f1: float = metric_module("episodic_f1").lenient_f1(len(set(row.items)), len(first), sum(first.values()))[2]
     return f1
 

@@ -14,7 +14,8 @@ from typing import Literal, get_args
 
 from epbench.hub.rows import Row
 from epbench.tulving.events.dates import MONTHS
-from epbench.tulving.judging.lexical import SMALL_WORDS, is_in, normal
+from epbench.tulving.judging.lexical import SMALL_WORDS, in_a_row, is_in, normal
+from epbench.tulving.judging.verdicts import first_scores
 
 _DAY = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{1,2}})\b", re.IGNORECASE)
 
@@ -34,12 +35,12 @@ def invented_items(items: Sequence[str], reference: Sequence[str], scores: Seque
     words, the item that shares the most words with it counts as the one that was meant, as a judge knows other words for
     the same thing.
     """
-    of_true = dict(reversed(list(zip(reference, scores, strict=True))))
+    of_true = first_scores(reference, scores)
     named = {words_of(item): item for item in reversed(items)}
     named.pop("", None)
 
     def says(words: str, true: str) -> bool:
-        return is_in(true, words) or _in_a_row(words, words_of(true))
+        return is_in(true, words) or in_a_row(words, words_of(true))
 
     rest = [words for words in reversed(named) if not any(says(words, true) for true in of_true)]
     for true, score in of_true.items():
@@ -53,11 +54,6 @@ def invented_items(items: Sequence[str], reference: Sequence[str], scores: Seque
 def words_of(item: str) -> str:
     """Return the normalised words of an item; a date without a year becomes the numbers of its month and day."""
     return _DAY.sub(lambda date: f"{MONTHS.index(date[1].capitalize()) + 1:02} {int(date[2]):02}", normal(item))
-
-
-def _in_a_row(words: str, others: str) -> bool:
-    """Whether normalised words stand in a row in others."""
-    return f" {words} " in f" {others} "
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +86,10 @@ class Tracer:
         row.
         """
         words, asked = words_of(item), words_of(question)
-        if _in_a_row(words, asked):
+        if in_a_row(words, asked):
             return Traced(item, "question")
-        inside = [words] if words in self._names else [name for name in self._names if _in_a_row(name, words)]
-        named = [name for name in inside if not _in_a_row(name, asked)]
+        inside = [words] if words in self._names else [name for name in self._names if in_a_row(name, words)]
+        named = [name for name in inside if not in_a_row(name, asked)]
         if not named:
             echo = inside or any(is_in(given, words) for given in cue)
             if echo or set(words.split()) - SMALL_WORDS <= set(asked.split()):

@@ -17,7 +17,7 @@ from epbench.journals.journal import read_journal
 from epbench.judges.protocol import JUDGEMENTS, PastJudge, noted_judge
 from epbench.reports.tables import Table, cell
 from epbench.runs.judge import judge_of_scores
-from epbench.tulving.judging.verdicts import ScoredAnswer, judged, judgement_records
+from epbench.tulving.judging.verdicts import JudgeInput, ScoredAnswer, first_scores, judged, judgement_records
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
 from epbench.tulving.scores.scoring import f1_by_bin, mean, question_f1
@@ -47,8 +47,8 @@ class _Pair(NamedTuple):
     @property
     def scores(self) -> list[tuple[float, float]]:
         """The scores of each different true item."""
-        both = zip(self.first.reference, zip(self.first.scores, self.second.scores, strict=True), strict=True)
-        return list(dict(reversed(list(both))).values())
+        both = zip(self.first.scores, self.second.scores, strict=True)
+        return list(first_scores(self.first.reference, both).values())
 
 
 def _pairs(first: Sequence[ScoredAnswer], second: Sequence[ScoredAnswer]) -> list[_Pair]:
@@ -202,31 +202,25 @@ def agreements(folder: Path, rows: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-_Verdicts = Mapping[str, tuple[ScoredAnswer, Mapping[str, str]]]
-"""By answer: the scored answer, and question, answer and reason."""
+_Verdicts = Mapping[str, tuple[ScoredAnswer, JudgeInput, str]]
+"""By answer: the scored answer, what the judge was given, and its reason."""
 
 
 def _verdicts(folder: Path, rows: Sequence[Row], judge: PastJudge) -> _Verdicts:
-    by_id = {row["id"]: row for row in rows}
-    verdicts = {}
-    for _, judge_input, record in judgement_records(folder, rows, judge):
-        if record is None or record.get("failure") is not None:
-            continue
-        name = f"{judge_input.id}: {judge_input.answer}"
-        about = {"question": judge_input.question, "answer": judge_input.answer, "reason": record["reason"]}
-        verdicts[name] = (replace(judged(by_id[judge_input.id], record), id=name), about)
+    row_of, verdicts = {row["id"]: row for row in rows}, {}
+    for _, given, record in judgement_records(folder, rows, judge):
+        if record is not None and record.get("failure") is None:
+            name = f"{given.id}: {given.answer}"
+            verdicts[name] = replace(judged(row_of[given.id], record), id=name), given, record["reason"]
     return verdicts
 
 
 def _agreement(first: _Verdicts, second: _Verdicts) -> dict[str, Any]:
-    both = [row for row, _ in first.values()], [row for row, _ in second.values()]
-    answers = {name: (about["question"], about["answer"]) for name, (_, about) in first.items()}
-    agreement = judge_agreement(*both, answers)
-    for disagreement in agreement["disagreements"]:
-        name = disagreement["id"]
-        disagreement["id"] = name.split(": ", 1)[0]
-        for which, verdicts in (("first", first), ("second", second)):
-            disagreement[which]["reason"] = verdicts[name][1]["reason"]
+    both = [row for row, *_ in first.values()], [row for row, *_ in second.values()]
+    agreement = judge_agreement(*both, {name: (given.question, given.answer) for name, (_, given, _) in first.items()})
+    for found in agreement["disagreements"]:
+        (_, given, reason), (*_, other_reason) = first[found["id"]], second[found["id"]]
+        found["id"], found["first"]["reason"], found["second"]["reason"] = given.id, reason, other_reason
     pairs = _pairs(*both)
     return {
         **agreement,

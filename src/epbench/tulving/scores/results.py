@@ -22,7 +22,7 @@ from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
 from epbench.reports.tables import cell
 from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import commonest, token_usage
-from epbench.tulving.calibration.passport import judge_scores, one_score, recall_to_correct
+from epbench.tulving.calibration.passport import judge_scores, one_score
 from epbench.tulving.context.retrieved import read_passages
 from epbench.tulving.judging.verdicts import (
     NO_ANSWER,
@@ -51,23 +51,12 @@ _AT_ONCE = 2**14  # records that exist at one time; a run may have a million
 _OF_ROW = "id template cue time space entity content trace get bin n_chapters origin question chapters".split()
 
 
-def records_of(
-    folder: Path,
-    rows: Sequence[Row],
-    judge: JudgeIdentity,
-    repeats: int = 1,
-    found: Sequence[JudgedRecord] | None = None,
+def _records(
+    folder: Path, rows: Sequence[Row], judge: JudgeIdentity, repeats: int, found: Sequence[JudgedRecord]
 ) -> Iterator[Record]:
-    """Yield a record with the fields `COLUMNS` for each time that a question was asked, in the order of rows and repeats.
-
-    Args:
-        found: What `judgement_records` returns, if it is at hand.
-
-    Raises:
-        BadInput: The number of a verdict's scores is not that of the true items, or an answer has no possible repeat.
-    """
+    """Yield a record with the fields `COLUMNS` for each time that a question was asked, in the order of rows and repeats."""
     judged_of: dict[str, dict[int, tuple[str | None, Record | None]]] = {row["id"]: {} for row in rows}
-    for answer, judge_input, verdict in judgement_records(folder, rows, judge) if found is None else found:
+    for answer, judge_input, verdict in found:
         if not 0 <= answer["repeat"] < _TOO_MANY:
             raise BadInput(
                 f"{folder / ANSWERS}, record {answer['key']!r}, field 'repeat': expected a number from 0 to {_TOO_MANY - 1:,}, "
@@ -132,7 +121,7 @@ def scores_of(
     scores = score_run(rows, lost) | dict(more or {})
     if judge is None:
         return scores
-    about = judge_scores(judge, recall_to_correct(scores))
+    about = judge_scores(judge, scores)
     if about["judge"]["passport"] is None and (same := one_score(rows)):
         about["judge"]["one_score"] = same
     return scores | about
@@ -164,7 +153,7 @@ def finish(
 
     Raises:
         NothingToScore: There is no judged answer; nothing is written then.
-        BadInput: The number of a verdict's scores is not that of the true items.
+        BadInput: The number of a verdict's scores is not that of the true items, or an answer has no possible repeat.
     """
     judgements = judgement_records(folder, rows, judge)
     verdicts = scored_answers(rows, judgements)
@@ -178,11 +167,11 @@ def finish(
     usage = token_usage(answer_records(folder, judge)) | memory_usage(folder)
     if price := price_of(folder):
         usage["price"] = price
-    records = records_of(folder, rows, judge, repeats, judgements)
+    records = _records(folder, rows, judge, repeats, judgements)
     del judgements
     first = list(islice(records, MOST_CARDS))
     write_questions(folder, COLUMNS, chain(first, records))
-    explorer = questions_html(folder, first, chapters, len(verdicts) + len(lost))
+    explorer = _questions_html(folder, first, chapters, len(verdicts) + len(lost))
     report = html_report(label, read_json(folder / "run.json"), scores, verdicts, lost, usage, explorer)
     prices = [table.markdown() for table in price_table({label: price} if price else {})]
     table = "\n".join([markdown_table({label: scores}), *prices])
@@ -215,9 +204,7 @@ ABOUT = (
 _MARKED = "Of the chapters that match a question, the paragraphs with what it gives or asks for are shown first."
 
 
-def questions_html(
-    folder: Path, records: Sequence[Record], chapters: Chapters | None, n_questions: int | None = None
-) -> str:
+def _questions_html(folder: Path, records: Sequence[Record], chapters: Chapters | None, n_questions: int) -> str:
     """The `n_questions` of a run as HTML for its page, from the first records; it says so if the chapters are not at hand."""
     known = chapters or ()
     places = {number: place for place, (number, _) in enumerate(known)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from epbench.errors import NothingToScore
 from epbench.metric_folders import metric_module
 from epbench.statistics.intervals import cluster_bootstrap, ratio_of_sums
-from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer
+from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer, first_scores
 from epbench.tulving.questions.generate import BINS
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ def _bounds(known: Sequence[Result], unknown: Sequence[QuestionToScore]) -> dict
         _means([*known, *(Result(question, value, tau) for question in unknown)])
         for value, tau in ((0.0, None), (0.0, -1.0), (1.0, 1.0))
     )
-    names = _names_of(unknown)
+    names = {name for name, counts in _COUNTS_FOR.items() if any(map(counts, unknown))}
+    names |= {f"f1_by_bin.{question.bin}" for question in unknown if question.get == "all"}
     return {
         name: [min(low for low in (nothing_found[name], reversed_[name]) if low is not None), high]
         for name, high in best.items()
@@ -160,21 +161,14 @@ def _means(results: Sequence[Result]) -> dict[str, float | None]:
 
 
 def awareness_of(latest: Sequence[float], taus: Sequence[float | None]) -> dict[str, float | None]:
-    """The scores about order, from F1 of questions of latest and tau (None where incomplete); None without such questions."""
+    """The scores about order, from F1 of questions of latest and tau (None where incomplete); None without such questions.
+
+    Chronological awareness is the mean of the latest state and of the order, where a negative order counts as 0.
+    """
     complete = [tau for tau in taus if tau is not None]
     state, all_matched, tau = mean(latest), len(complete) / len(taus) if taus else None, mean(complete)
-    return {
-        "latest": state,
-        "all_matched": all_matched,
-        "kendall_tau": tau,
-        "chronological_awareness": chronological_awareness(state, all_matched, tau),
-    }
-
-
-def _names_of(lost: Sequence[QuestionToScore]) -> set[str]:
-    """The names of the scores that these questions count for."""
-    names = {name for name, counts in _COUNTS_FOR.items() if any(map(counts, lost))}
-    return names | {f"f1_by_bin.{question.bin}" for question in lost if question.get == "all"}
+    awareness = None if state is None or all_matched is None else (state + max(0.0, all_matched * (tau or 0.0))) / 2
+    return {"latest": state, "all_matched": all_matched, "kendall_tau": tau, "chronological_awareness": awareness}
 
 
 def _by_links(seen: Sequence[Result], lost: Sequence[QuestionToScore]) -> dict[str, dict[str, Any]]:
@@ -236,7 +230,7 @@ def question_measures(rows: Sequence[ScoredAnswer]) -> list[dict[str, Any]]:
 
 def harsh_f1_of(row: ScoredAnswer) -> float:
     """`harsh_f1` of a judged answer; of a true item that is repeated, the first score counts."""
-    score_of = dict(zip(reversed(row.reference), reversed(row.scores), strict=True))
+    score_of = first_scores(row.reference, row.scores)
     return harsh_f1(len(set(row.items)), len(score_of), sum(score_of.values()))
 
 
@@ -278,13 +272,6 @@ _COUNTS_FOR: Mapping[str, Callable[[QuestionToScore], bool]] = {
 
 A score that is not in this table is not written, so that none can hide the questions that it lost.
 """
-
-
-def chronological_awareness(latest: float | None, all_matched: float | None, tau: float | None) -> float | None:
-    """The mean of the latest state and of the order, where a negative order counts as 0; None without either."""
-    if latest is None or all_matched is None:
-        return None
-    return (latest + max(0.0, all_matched * (tau or 0.0))) / 2
 
 
 def tau_of(row: ScoredAnswer) -> float | None:

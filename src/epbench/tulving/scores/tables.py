@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from epbench.judges.people import people_line
 from epbench.judges.protocol import noted_judge
 from epbench.models.protocol import name_of
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
+from epbench.tulving.calibration.passport import SHARES
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.scores.scoring import NAMING, OVER_REPEATS
 
@@ -49,30 +50,23 @@ def markdown_table(runs: Runs) -> str:
 
 def scores_table(runs: Runs, names: Mapping[str, str]) -> Table:
     """A row for each run with some scores, by name with what they are called, and its judge where the judges differ."""
-    judges, coverage = judge_column(runs), coverage_columns(runs, next(iter(names)))
-    head = ["run", *(["judge"] if judges else []), *names.values(), *(COVERAGE if coverage else ())]
-    rows = [
-        [label, *judges.get(label, ()), *(score_cell(s, name) for name in names), *coverage.get(label, ())]
-        for label, s in runs.items()
-    ]
-    return Table(head, rows, notes=notes(runs), text_columns=2 if judges else 1)
+    return _scores_table(runs, "run", names, score_cell, notes(runs))
 
 
-def _first_tables(runs: Runs, shown: Cell) -> list[Table]:
-    return [_recall(runs, shown), _naming(runs), *_links(runs), *_repeats(runs)]
-
-
-def _recall(runs: Runs, shown: Cell) -> Table:
-    judges = judge_column(runs)
-    bins = [f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in BINS]
-    names = [*(f"f1_by_bin.{bin_}" for bin_ in BINS), "simple_recall_score"]
-    coverage = coverage_columns(runs, "simple_recall_score")
+def _scores_table(runs: Runs, title: str, names: Mapping[str, str], shown: Cell, notes: Sequence[str] = ()) -> Table:
+    judges, coverage = judge_column(runs), coverage_columns(runs)
+    head = [title, *(["judge"] if judges else []), *names.values(), *(COVERAGE if coverage else ())]
     rows = [
         [label, *judges.get(label, ()), *(shown(scores, name) for name in names), *coverage.get(label, ())]
         for label, scores in runs.items()
     ]
-    head = ["F1 by chapters", *(["judge"] if judges else []), *bins, "simple recall", *(COVERAGE if coverage else ())]
-    return Table(head, rows, text_columns=2 if judges else 1)
+    return Table(head, rows, notes=notes, text_columns=2 if judges else 1)
+
+
+def _first_tables(runs: Runs, shown: Cell) -> list[Table]:
+    bins = {f"f1_by_bin.{bin_}": f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in BINS}
+    recall = _scores_table(runs, "F1 by chapters", bins | {"simple_recall_score": "simple recall"}, shown)
+    return [recall, _naming(runs), *_links(runs), *_repeats(runs)]
 
 
 def _order(runs: Runs, shown: Cell, notes: list[str] | None = None) -> Table:
@@ -134,8 +128,9 @@ def _repeats(runs: Runs) -> list[Table]:
     return [Table(head, rows)] if rows else []
 
 
-def _with_interval(value: float, interval: list[float] | None) -> str:
-    return f"{value:.3f} ({interval_cell(interval)})" if interval else f"{value:.3f}"
+def _with_interval(value: float | None, interval: list[float] | None) -> str:
+    """A rate with its interval, such as `0.912 (0.888–0.931)`."""
+    return f"{cell(value)} ({interval_cell(interval)})" if interval else cell(value)
 
 
 MANY = 1.5
@@ -147,15 +142,15 @@ COVERAGE = ("answered", "possible")
 """The heads of `coverage_columns`."""
 
 
-def coverage_columns(runs: Runs, name: str) -> dict[str, list[str]]:
-    """How many questions each run has answers to, and the bounds of a score whatever the other answers would be.
+def coverage_columns(runs: Runs) -> dict[str, list[str]]:
+    """How many questions each run has answers to, and the bounds of its simple recall whatever the other answers would be.
 
     Returns:
         Two cells for each run, such as `3 of 450` and `0.007–0.998`; empty if every question of every run is answered.
     """
     if not any(scores.get("possible") for scores in runs.values()):
         return {}
-    cells = {}
+    cells, name = {}, "simple_recall_score"
     for label, scores in runs.items():
         counts, bounds = scores.get("coverage"), scores.get("possible", {}).get(name)
         answered = f"{counts['answered']:,} of {counts['asked']:,}" if counts else "–"
@@ -283,7 +278,7 @@ def _about_judge(judge: Mapping[str, Any] | None) -> str:
         check = f"epbench judge-check --judge {name_of(judge['name'])} --out runs/judge"
         message = f"judge {judge['name']} has no passport; make one with the judge's options, and report again: {check}"
         return f"WARNING: {_one_score(judge['one_score'])}; {message}" if "one_score" in judge else message
-    shares = ", ".join(f"{name} {_share(judge, name)}" for name in ("sensitivity", "specificity", "order"))
+    shares = ", ".join(f"{name} {_with_interval(judge[name], judge[f'{name}_interval'])}" for name in SHARES)
     failed = f"; no verdict on {n} answers of the calibration set" if (n := judge["passport"].get("failed")) else ""
     said = f"; {line}" if (line := people_line(judge)) else ""
     return f"judge {judge['name']}: {shares}{failed}{said}"
@@ -307,9 +302,3 @@ def _corrected(recalls: Mapping[str, float | None], n_runs: int) -> str:
         return "; it tells right from wrong answers too rarely for scores to be corrected"
     values = [f"{name} {cell(recall)}" if n_runs > 1 else cell(recall) for name, recall in recalls.items()]
     return f"; simple recall corrected for it: {', '.join(values)}"
-
-
-def _share(about: Mapping[str, Any], name: str) -> str:
-    """A rate with its interval, such as `0.912 (0.888–0.931)`."""
-    interval = about[f"{name}_interval"]
-    return cell(about[name]) + (f" ({interval_cell(interval)})" if interval else "")

@@ -3,7 +3,6 @@ from pathlib import Path
 import pytest
 
 from epbench.files.cache import cache_folder
-from epbench.models.fingerprint import digests_of
 
 HOME = Path.home() / ".cache" / "epbench"
 
@@ -25,11 +24,3 @@ def test_the_variable_chooses_the_root(monkeypatch, tmp_path):
     assert cache_folder("vectors") == tmp_path
     monkeypatch.setenv("EPBENCH_CACHE", "~/elsewhere")
     assert cache_folder("gutenberg") == Path.home() / "elsewhere" / "gutenberg"
-
-
-def test_fingerprints_lie_in_the_root(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("epbench.models.fingerprint._SETTLED_NS", -(10**12))
-    (tmp_path / "config.json").write_text("{}")
-    digests_of([tmp_path / "config.json"])
-    assert (tmp_path / "cache" / "weights.json").is_file()

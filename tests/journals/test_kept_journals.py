@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from epbench.errors import BadInput, RunFailed
+from epbench.errors import BadInput
 from epbench.files import secrets
 from epbench.journals.journal import Journal, from_journal, kept_journals, read_journal
 from epbench.runs import results
@@ -56,15 +56,6 @@ def test_what_is_computed_from_a_journal_is_computed_once_until_it_grows(journal
     assert from_journal(journal, numbers) == from_journal(journal, numbers) and len(computed) == 4
 
 
-def test_another_writer_is_noticed_in_a_folder_of_ones_own(journal):
-    with kept_journals(journal.parent):
-        mine = Journal(journal)
-        with journal.open("a") as theirs:
-            theirs.write("rn\n")
-        with pytest.raises(RunFailed, match="another process is writing to it"):
-            mine.add("9", n=9)
-
-
 def test_the_hash_of_a_journal_follows_what_is_added(tmp_path):
     for n in range(3):
         with open_run(tmp_path, {"benchmark": "b"}, {}) as folder:
@@ -76,32 +67,6 @@ def test_the_hash_of_a_journal_follows_what_is_added(tmp_path):
     (tmp_path / "answers.jsonl").write_bytes((tmp_path / "answers.jsonl").read_bytes().replace(b"2,", b"3,"))
     with pytest.raises(BadInput, match=r"answers\.jsonl, line 3: changed"), open_run(tmp_path, {}, {}):
         pass
-
-
-def test_records_share_what_they_have_in_common_and_keep_what_they_say(tmp_path):
-    about = {"id": "q", "judge": "j", "items": ["a", "b"], "scores": [1.0, 0], "order": []}
-    records = [{"key": str(n), **about, "reason": "é" * n} for n in range(3)]
-    records.append(records[0] | {"key": "3", "scores": [1, 0.0], "items": ["a", "b"]})
-    path = tmp_path / "judgements.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    found = list(read_journal(path).values())
-    assert [json.dumps(record) for record in found] == [json.dumps(record) for record in records]
-    assert found[0]["items"] is found[1]["items"] and found[0]["id"] is found[2]["id"]
-    assert len({id(name) for record in found for name in record}) == len(records[0])
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("scores", [1.0, "x"]), ("scores", [True]), ("scores", [2**63]), ("scores", [float("nan")]), ("items", [1]), ("seconds", "1"), ("verdict", 1),
-     ("usage", {"prompt": 0.5})],
-)  # fmt: skip
-def test_a_damaged_record_among_many_is_named_by_its_line(tmp_path, field, value):
-    good = {"id": "q", "judge": "j", "items": ["a"], "scores": [1.0], "order": [], "seconds": 1, "usage": {"prompt": 1}}
-    path = tmp_path / "judgements.jsonl"
-    lines = [json.dumps({"key": str(n), **good} | ({field: value} if n == 7 else {})) for n in range(9)]
-    path.write_text("".join(line + "\n" for line in lines))
-    with pytest.raises(BadInput, match=rf"judgements\.jsonl, line 8, field '{field}"):
-        read_journal(path)
 
 
 def test_a_table_of_questions_in_pieces_is_the_same_table(tmp_path, monkeypatch):

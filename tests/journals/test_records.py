@@ -28,8 +28,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
     max_leaves=12,
 )
-
-
 PLAIN = {
     inspect.StrType: st.text(max_size=5), inspect.IntType: st.integers(), inspect.FloatType: st.floats(),
     inspect.BoolType: st.booleans(), inspect.NoneType: st.none(), inspect.AnyType: st.just({}),
@@ -85,6 +83,9 @@ GOOD = {
         ("answers.jsonl", "repeat", 10**400, "field 'repeat': expected a whole number <= 4611686018427387904, found 1000"),
         ("judge_calls.jsonl", "id", 3, "field 'id': expected a text, found 3"),
         ("judgements.jsonl", "scores", ["x"], "field 'scores[0]': expected a number, found 'x'"),
+        ("judgements.jsonl", "scores", [True], "field 'scores[0]': expected a number, found True"),
+        ("retrieved.jsonl", "of", ..., "expected the fields"),
+        ("stored.jsonl", "store", ..., "field 'store': expected a text, found nothing"),
         ("judgements.jsonl", "judge", {}, "field 'judge': expected a text, found {}"),
         ("stored.jsonl", "units", "u", "field 'units': expected a list, found 'u'"),
         ("retrieved.jsonl", "memories", [None], "field 'memories[0]': expected a text, found None"),
@@ -96,22 +97,11 @@ def test_a_foreign_value_in_a_journal_is_named_with_its_line(tmp_path, file, fie
     path.write_text(f"{json.dumps(good)}\n" * 6)
     assert read_journal(path) == {"k": good}
     with path.open("a") as out:
-        out.write(json.dumps({**good, field: value}) + "\n")
+        out.write(json.dumps({name: v for name, v in {**good, field: value}.items() if v is not ...}) + "\n")
     for read in (read_journal, Journal):
         with pytest.raises(BadInput) as error:
             read(path)
-        assert str(error.value).startswith(f"{path}, line 7, {message}")
-
-
-@pytest.mark.parametrize(
-    ("file", "field"), [("answers.jsonl", "answer"), ("retrieved.jsonl", "of"), ("stored.jsonl", "store")]
-)
-def test_a_lost_field_in_a_journal_is_named(tmp_path, file, field):
-    record = {"key": "k", **GOOD[file]}
-    del record[field]
-    (tmp_path / file).write_text(json.dumps(record) + "\n")
-    with pytest.raises(BadInput, match=rf"{file}, line 1.*{field}"):
-        read_journal(tmp_path / file)
+        assert str(error.value).startswith(f"{path}, line 7") and message in str(error.value)
 
 
 def test_a_folder_or_a_binary_file_in_place_of_a_journal_is_named(tmp_path):
@@ -160,7 +150,7 @@ def test_no_record_makes_a_journal_fail_otherwise(tmp_path_factory, file, data):
         assert str(error).startswith(f"{path}, line ")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(st.sampled_from(["run.json", "scores.json", "any.json", *FILES]), JSON | values_of(RUN) | st.binary())
 def test_no_content_makes_a_file_of_a_run_fail_otherwise(tmp_path_factory, file, content):
     folder = tmp_path_factory.mktemp("run")
@@ -176,7 +166,7 @@ def test_no_content_makes_a_file_of_a_run_fail_otherwise(tmp_path_factory, file,
             assert str(error).startswith(str(folder))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(st.lists(JSON | st.fixed_dictionaries({"id": st.just("a"), "answer": st.text() | JSON}), max_size=3))
 def test_no_line_makes_answers_fail_otherwise(tmp_path_factory, lines):
     folder = tmp_path_factory.mktemp("run")

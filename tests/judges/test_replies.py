@@ -1,13 +1,11 @@
 """What a reply is: an answer, a refusal, or a text that only looks like one."""
 
+import re
+
 import pytest
 
 from epbench.judges.replies import FAILURES, FORMS, failure_of, kind_of_reply, with_failures
 from tests.judges.reply_phrases import EMPTY, NOTHING_HAPPENED, PARTIAL, REFUSALS
-
-
-def test_there_are_sixty_phrases_of_each_kind():
-    assert [len(set(phrases)) for phrases in (REFUSALS, NOTHING_HAPPENED, PARTIAL)] == [60, 60, 60]
 
 
 @pytest.mark.parametrize(
@@ -26,24 +24,15 @@ def test_case_apostrophes_and_markdown_do_not_matter(change):
 
 
 @pytest.mark.parametrize(
-    "text", ["0", "B", "½", "No", "none", "Ω", "東京", "- May 07, 2024", "7", '{"choice": null}', "<b>Oslo</b>"]
-)
-def test_whatever_has_a_letter_or_a_digit_is_no_empty_text(text):
-    assert kind_of_reply(text) == "answer"
-
-
-@pytest.mark.parametrize(
     "item",
-    ["Content Policy Workshop", "AI Conference", "Policy Debate", "a private view", "Assistant Director Ezra Edwards",
+    ["0", "½", "東京", '{"choice": null}', "<b>Oslo</b>", "Content Policy Workshop", "AI Conference", "a private view",
      "The guests were not allowed to enter the Javits Center.", "He refused to comply. It was Ezra Edwards."],
 )  # fmt: skip
-def test_names_that_sound_like_a_refusal_are_answers(item):
+def test_a_letter_or_digit_and_a_name_that_sounds_like_a_refusal_are_answers(item):
     assert kind_of_reply(item) == kind_of_reply(f"- {item}\n- Poetry Slam") == "answer"
 
 
 def test_every_declared_form_is_in_a_phrase():
-    import re
-
     plain = [" ".join(text.replace("’", "'").split()) for text in REFUSALS]
     assert [
         name for name, form in FORMS.items() if not any(re.search(form, text, re.IGNORECASE) for text in plain)

@@ -1,6 +1,6 @@
 """An OpenAI-compatible endpoint on 127.0.0.1 that records what it is asked and misbehaves on purpose.
 
-It answers POST /v1/chat/completions and GET /v1/models. A script says for each call, by its number from 0, which fault
+It answers POST /v1/chat/completions, GET /v1/models and further paths. A script says for each call, by its number from 0, which fault
 it gets; without one every call is answered.
 """
 
@@ -22,8 +22,7 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True)
 class Fault:
-    """What a call gets instead of an answer: `status`, `hang`, `cut` (in the middle of the body), `drop` (at once) or
-    `garbage` (status 200 and no JSON)."""
+    """What a call gets instead of an answer: `status`, `hang`, `cut` (in the middle of the body), or `drop` (at once)."""
 
     kind: str
     status: int = 0
@@ -35,7 +34,8 @@ class Fault:
 
 SLOW_DOWN = Fault("status", 429, {"Retry-After": "0.05"}, "Rate limit reached")
 BROKEN = Fault("status", 500, words="Internal error")
-HANG, CUT, DROP, GARBAGE = Fault("hang"), Fault("cut"), Fault("drop"), Fault("garbage")
+HANG, CUT, DROP = Fault("hang"), Fault("cut"), Fault("drop")
+GARBAGE = Fault("status", 200, raw="<html>Bad gateway</html>")
 FAULTS = (SLOW_DOWN, BROKEN, HANG, CUT, DROP, GARBAGE)
 
 Script = Callable[[int, Body], Fault | None]
@@ -102,6 +102,7 @@ class LoopbackEndpoint:
         may_answer: Callable[[Call], bool] = lambda call: True,
         more: Callable[[Body], Body] = lambda body: {},
         models: Body | None = None,
+        paths: dict[str, Body] | None = None,
         port: int = 0,
     ) -> None:
         """
@@ -113,11 +114,14 @@ class LoopbackEndpoint:
             more: from the body of a call to parts that replace those of the usual completion; `choice` and `message`
                 replace parts of these.
             models: body of GET /v1/models; None for one without windows.
+            paths: what is answered at further paths.
             port: of an earlier endpoint, to be found at the same address; 0 for a free one.
         """
         self.answer, self.script, self.latency_s, self.more = answer, script, latency_s, more
         self.may_answer, self.stuck = may_answer, False
-        self.models = models or {"object": "list", "data": [{"id": "tiny", "object": "model"}]}
+        models = {"object": "list", "data": [{"id": "tiny", "object": "model"}]} if models is None else models
+        self.paths = {"/v1/models": models} | (paths or {})
+        self.asked: list[tuple[str, str, bytes, str | None]] = []  # there: command, path, body, authorization
         self.calls: list[Call] = []
         self.peak = self.open = self.answered = 0
         self._lock = threading.Condition()
@@ -208,15 +212,18 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
-    def do_GET(self) -> None:
-        found = self.path.partition("?")[0] == "/v1/models"
-        self._send(200 if found else 404, json.dumps(self.endpoint.models).encode() if found else b"{}")
+    def do_GET(self, content: bytes = b"") -> None:
+        path = self.path.partition("?")[0]
+        self.endpoint.asked.append((self.command, path, content, self.headers.get("authorization")))
+        found = self.endpoint.paths.get(path)
+        self._send(200 if found else 404, json.dumps(found or {"detail": "Not Found"}).encode())
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        content = self.rfile.read(int(self.headers["Content-Length"]))
         path, _, query = self.path.partition("?")
         if path != "/v1/chat/completions":
-            return self._send(404, b'{"detail": "Not Found"}')
+            return self.do_GET(content)
+        body = json.loads(content)
         call = self.endpoint.begin(body, {name.lower(): value for name, value in self.headers.items()})
         call.query = query
         try:
@@ -245,8 +252,6 @@ class _Handler(BaseHTTPRequestHandler):
                 body = fault.body or {"error": {"message": fault.words, "type": "error"}}
                 raw = fault.raw or json.dumps(body)
                 self._send(fault.status, raw if isinstance(raw, bytes) else raw.encode(), fault.headers)
-            case "garbage":
-                self._send(200, b"<html>Bad gateway</html>")
             case "hang":
                 self.endpoint.closing.wait(60)
                 self._hang_up()

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from importlib.util import find_spec
 
 import pytest
 import torch
@@ -19,8 +18,6 @@ from eval_scripts.booksort import Arguments
 from tests.models.endpoint_asks import book, key, replies  # noqa: F401
 from tests.models.loopback_endpoint import LoopbackEndpoint
 from tests.tiny_model import CHAT, make_tiny_model
-
-torch.set_num_threads(1)
 
 KEYS = "dtype, revision, adapter, enable_thinking, thinking_budget, reasoning_effort, chat_template_kwargs, extra_body, top_p, top_k, min_p, repetition_penalty, stop, system"  # fmt: skip
 SWITCH = CHAT.replace("<|assistant|>\n", "<|assistant|>\n{% if enable_thinking is false %}<think></think>{% endif %}")
@@ -88,10 +85,8 @@ def test_a_file_says_the_same_as_a_mapping(tmp_path):
 
 
 def test_controls_are_part_of_the_name_and_so_of_every_key(folder):
-    plain, thinking = (
-        load_model(f"hf:{folder}"),
-        load_model(f"hf:{folder}", Options(controls=Controls(top_k=3, top_p=0.5))),
-    )
+    plain = load_model(f"hf:{folder}")
+    thinking = load_model(f"hf:{folder}", Options(controls=Controls(top_k=3, top_p=0.5)))
     assert thinking.name == f"{plain.name}?top_k=3&top_p=0.5"
     assert thinking.identity.removeprefix(thinking.name) == plain.identity.removeprefix(plain.name)
     assert name_of(thinking.identity) == thinking.name
@@ -118,28 +113,25 @@ def test_a_template_gets_its_switch_and_a_system_message_comes_first(folder, req
     assert prompt.endswith("<|assistant|>\n<think></think>") and "<|system|>\nBe brief.\n\nAnswer.<|end|>" in prompt
     plain = TransformersModel(folder)
     assert model.count_tokens(requests[0])[0] > plain.count_tokens(requests[0])[0]
-    values = TransformersModel(folder, controls=Controls(chat_template_kwargs={"enable_thinking": False}))
-    assert values.prompts.text(requests[0]).endswith("<think></think>")
 
 
 def test_a_penalty_is_that_of_generate(folder, requests):
     model = TransformersModel(folder, controls=Controls(repetition_penalty=1.3))
     causal = model.reader.forward.model
-    for request in requests:
+    for request in requests[:2]:
         given = torch.tensor([model.prompts.ids(request)])
         out = causal.generate(given, max_new_tokens=24, do_sample=False, repetition_penalty=1.3, pad_token_id=0)
         expected = model.prompts.tokenizer.decode(out[0, given.shape[1] :], skip_special_tokens=True).strip()
         assert [reply.text for reply in model.answer([request])] == [expected]
     together = {reply.id: reply.text for reply in model.answer(requests)}
     assert together == {reply.id: reply.text for request in requests for reply in model.answer([request])}
-    assert together != {reply.id: reply.text for reply in TransformersModel(folder).answer(requests)}
 
 
-@pytest.mark.parametrize("controls", [Controls(top_k=1), Controls(top_p=1e-6), Controls(min_p=1.0)])
-def test_draws_from_the_most_probable_token_alone_are_greedy(folder, requests, controls):
+def test_draws_from_the_most_probable_token_alone_are_greedy(folder, requests):
     warm = [replace(request, sampling=Sampling(24, temperature=2.0)) for request in requests]
     greedy = {reply.id: reply.text for reply in TransformersModel(folder).answer(requests)}
-    assert {reply.id: reply.text for reply in TransformersModel(folder, controls=controls).answer(warm)} == greedy
+    for controls in (Controls(top_k=1), Controls(top_p=1e-6), Controls(min_p=1.0)):
+        assert {reply.id: reply.text for reply in TransformersModel(folder, controls=controls).answer(warm)} == greedy
     assert {reply.id: reply.text for reply in TransformersModel(folder).answer(warm)} != greedy
 
 
@@ -162,7 +154,6 @@ def test_thoughts_are_counted_apart(folder, requests, monkeypatch):
     assert reply.text == "May 07" and reply.usage.thinking == model.prompts.length("Look at May.") > 2
 
 
-@pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
 def test_an_endpoint_is_sent_what_was_asked_for():
     controls = Controls(
         enable_thinking=False, reasoning_effort="low", top_p=0.8, top_k=20, stop=["\n"], system="Be brief.",
@@ -185,7 +176,6 @@ def test_an_endpoint_is_sent_what_was_asked_for():
     assert json.loads(json.dumps(controls.given)) == controls.given
 
 
-@pytest.mark.skipif(find_spec("inspect_ai") is None, reason="inspect_ai is not installed")
 def test_a_provider_of_inspect_is_asked_for_it():
     from epbench.models.inspect_ai import asked_for
 

@@ -41,11 +41,9 @@ def test_what_a_loop_says_is_kept_and_the_rest_is_repetition(start, round_, cut)
     "text",
     [
         "",
-        "ha " * 60,
         ROUND * 3,
         LOOP + "And so it ends.",
         "".join(f"On May {i} {ROUND}" for i in range(40)),
-        "".join(f"{i}. On May {i}\n" for i in range(90)),
         "".join(f"{i} {ROUND}\n" for i in range(40)),
     ],
 )
@@ -53,18 +51,14 @@ def test_a_text_that_says_something_new_is_no_loop(text):
     assert text_of_first_round(text) is None
 
 
-def test_what_is_left_ends_with_an_item():
+def test_what_is_left_ends_with_an_item_and_numbers_of_a_list_say_nothing_new():
     dates = ["On May 28, 2024", "On June 24, 2024", "On July 22, 2024"]
     text = "\n".join(f"{i + 1}. {dates[i % 3]}" for i in range(60))
     assert text_of_first_round(text) == "1. On May 28, 2024\n2. On June 24, 2024\n3. On July 22, 2024"
+    text = "They met in:\n" + "".join(f"{i}) Oslo\n{i + 1}) New York\n" for i in range(1, 99, 2))
+    assert text_of_first_round(text) == "They met in:\n1) Oslo\n2) New York"
     names = "Kim Hill, Tim Hill, " * 40
     assert text_of_first_round(names) == "Kim Hill, Tim Hill,"
-
-
-@pytest.mark.parametrize("mark", [".", ")"])
-def test_the_numbers_of_a_list_say_nothing_new(mark):
-    text = "They met in:\n" + "".join(f"{i}{mark} Oslo\n{i + 1}{mark} New York\n" for i in range(1, 99, 2))
-    assert text_of_first_round(text) == f"They met in:\n1{mark} Oslo\n2{mark} New York"
 
 
 def test_an_answer_in_circles_is_an_answer_without_its_repetitions():
@@ -104,7 +98,7 @@ def forgetful(tmp_path_factory):
     return model
 
 
-REQUESTS = [Request(f"{i}", "", TEXT, f"Who met {i}?", Sampling(max_tokens=1024)) for i in range(12)]
+REQUESTS = [Request(f"{i}", "", TEXT, f"Who met {i}?", Sampling(max_tokens=1024)) for i in range(4)]
 
 
 @pytest.mark.slow
@@ -116,14 +110,6 @@ def test_generation_stops_at_a_loop_and_the_answer_is_the_one_of_all_tokens(forg
     assert {i: reply.text for i, reply in short.items()} == {i: reply.text for i, reply in whole.items()}
     assert all(reply.usage.completion < 500 for reply in short.values())
     assert {reply.usage.completion for reply in whole.values()} == {1024}
-
-
-@pytest.mark.slow
-def test_drawn_answers_and_wanted_texts_go_on(forgetful):
-    warm = replace(REQUESTS[0], sampling=Sampling(max_tokens=700, temperature=1e-6))
-    kept = replace(REQUESTS[1], sampling=Sampling(max_tokens=700), keep_cut=True)
-    for reply in forgetful.answer([warm, kept]):
-        assert reply.usage.completion == 700 and reply.ended == "length"
 
 
 def test_it_is_journaled_as_an_answer_and_counted(forgetful, tmp_path):
@@ -154,16 +140,11 @@ def test_the_same_weights_are_not_asked_again_for_what_they_would_cut_again(forg
         ("Paris.", "", "Paris."),
         ("<think>It was\nMay.</think>\n\nMay 07", "It was\nMay.", "May 07"),
         ("\n<thinking>a</thinking> b", "a", "b"),
-        ("<THINK>a</THINK>b", "a", "b"),
         ("<think>one</think><think>two</think>three", "one\n\ntwo", "three"),
-        ("<think></think>b", "", "b"),
         ("the prompt opened it</think>b", "the prompt opened it", "b"),
         ("<think>cut off in the mid", "cut off in the mid", ""),
         ("<think>a</think><think>cut", "a\n\ncut", ""),
-        ("<think>", "", ""),
         ("He wrote <think> on the wall.", "", "He wrote <think> on the wall."),
-        ("He wrote <think>x</think> there.", "", "He wrote <think>x</think> there."),
-        ("", "", ""),
         (
             "<|channel|>analysis<|message|>Look it up.<|end|><|start|>assistant<|channel|>final<|message|>May 07<|return|>",
             "Look it up.",
@@ -174,9 +155,7 @@ def test_the_same_weights_are_not_asked_again_for_what_they_would_cut_again(forg
             "a\n\nb",
             "",
         ),
-        ("<|channel|>analysis<|message|>cut off", "cut off", ""),
         ("<|channel|>analysis a <|channel|>final b", "a", "b"),
-        ("<|channel|>final<|message|>b", "", "b"),
         ("analysisLook it up.assistantfinalMay 07", "Look it up.", "May 07"),
         ("analysis of the text: May 07", "", "analysis of the text: May 07"),
     ],

@@ -28,7 +28,9 @@ def test_all_objects_are_found_and_none_of_them_repeats_a_key(written, between):
 
 @settings(deadline=None)
 @given(objects, st.text(max_size=3), values, values)
-def test_a_repeated_key_is_seen_at_any_depth(rest, key, first, second):
+def test_objects_are_found_and_a_repeated_key_is_seen_at_any_depth(rest, key, first, second):
+    (found,) = objects_in(f"so: {json.dumps(rest)} {{")
+    assert found == rest and found.repeated is None
     twice = f"{{{json.dumps(key)}: {json.dumps(first)}, {json.dumps(key)}: {json.dumps(second)}}}"
     inside = json.dumps(rest | {"x": "HERE"}).replace('"HERE"', twice)
     for reply in (twice, inside, f"[{inside}]", f"so:\n```json\n{inside}\n```"):

@@ -37,25 +37,19 @@ def read(content, finish="stop", request=ASKED, usage=None, **message):
     ("content", "finish", "more", "failure", "ended"),
     [
         ("", "stop", {}, EMPTY, "empty"),
-        (None, "stop", {}, EMPTY, "empty"),
-        (" \n", None, {}, EMPTY, "empty"),
         (None, "tool_calls", {"tool_calls": []}, EMPTY, "empty"),
-        ([], "stop", {}, EMPTY, "empty"),
+        ([], None, {}, EMPTY, "empty"),
         ("", "length", {}, "the reply is empty: it used all 1,024 tokens it may have", "length"),
         ("", "length", {"reasoning_content": "Let me see"}, THOUGHT, "length"),
         ("<think>Let me see", "length", {}, THOUGHT, "length"),
-        ("<think>Let me see", "stop", {}, NOTHING_AFTER, "empty"),
-        ("<think>Let me see", None, {}, NOTHING_AFTER, "empty"),
         ("<think>Let me see</think>\n", "stop", {}, NOTHING_AFTER, "empty"),
         (None, "stop", {"reasoning": "never ended"}, NOTHING_AFTER, "empty"),
         ("On May 07 and on", "length", {}, CUT, "length"),
-        ("On May 07 and on", "max_tokens", {}, CUT, "length"),
-        ('{"items": ["May 07"', "length", {}, CUT, "length"),
+        ('{"items": ["May 07"', "max_tokens", {}, CUT, "length"),
         ('Here it is: {"items": []}', "length", {}, CUT, "length"),
         (None, "stop", {"refusal": "I will not."}, "the model refused to answer: I will not.", "refusal"),
         ([{"type": "refusal", "refusal": "No."}], "stop", {}, "the model refused to answer: No.", "refusal"),
         ("Well", "content_filter", {}, "the endpoint's content filter stopped the answer", "content_filter"),
-        (None, "content_filter", {}, "the endpoint's content filter stopped the answer", "content_filter"),
         ("May 0", "error", {}, "the endpoint ended the answer: error", "stop"),
     ],
 )
@@ -64,18 +58,13 @@ def test_what_an_endpoint_lost_is_a_failure_with_its_reason(content, finish, mor
     assert (reply.failure, reply.ended, reply.usage.completion) == (failure, ended, 1024)
 
 
-@pytest.mark.parametrize("finish", ["stop", None, "eos", "tool_calls", "function_call", 7])
+@pytest.mark.parametrize("finish", ["stop", None, 7])
 def test_text_that_ended_is_an_answer(finish):
     reply = read("May 07", finish)
     assert (reply.text, reply.failure, reply.ended) == ("May 07", None, "stop")
 
 
-def test_a_response_without_a_finish_reason_is_an_answer():
-    reply = read_chat('{"choices": [{"message": {"content": "May 07", "refusal": ""}}]}', ASKED, "k")
-    assert (reply.text, reply.failure) == ("May 07", None)
-
-
-@pytest.mark.parametrize("text", ['{"a": 1}', " [1, 2]\n", '```json\n{"a": {}}\n```', '```\n{"a": 1}'])
+@pytest.mark.parametrize("text", ['{"a": 1}', '```json\n{"a": {}}\n```'])
 def test_complete_json_is_an_answer_though_the_tokens_ran_out(text):
     for request in (ASKED, replace(ASKED, schema={"type": "object"})):
         reply = read(text, "length", request)
@@ -112,30 +101,12 @@ def test_tokens_that_a_smaller_limit_took_are_not_blamed_on_the_request():
     assert read("", "length", usage=hidden).failure == THOUGHT
 
 
-ODD = [
-    {},
-    {"choices": []},
-    {"choices": None},
-    {"choices": {"message": {"content": "x"}}},
-    {"choices": "none"},
-    {"choices": [None]},
-    {"choices": [{}]},
-    {"choices": [{"message": None}]},
-    {"choices": [{"message": "Paris"}]},
-    {"choices": [{"message": {"content": 7}}]},
-    {"choices": [{"message": {"content": ["Paris"]}}]},
-    {"error": {"message": "upstream"}},
-    None,
-    3,
-    [],
-]
+ODD = [{}, {"choices": []}, {"choices": [{"message": None}]}, {"choices": [{"message": {"content": ["Paris"]}}]}]
 
 
-@pytest.mark.parametrize("body", ODD, ids=json.dumps)
+@pytest.mark.parametrize("body", [*ODD, {"error": {"message": "upstream"}}, None], ids=json.dumps)
 def test_a_response_that_is_no_completion_fails_once(body):
     text = json.dumps(body)
-    with pytest.raises(NoCompletion):
-        read_chat(text, ASKED, "k")
     with LoopbackEndpoint() as endpoint:
         endpoint.completion = lambda _: body
         (reply,) = model_of(endpoint).answer(book(1))
@@ -187,6 +158,10 @@ def test_a_refusal_is_kept_short_and_without_the_key():
     assert reply.failure.startswith("the model refused to answer: *** no no") and len(reply.failure) == 400
 
 
+def without_specials(text):
+    return text.replace("<|end|>", "").strip()
+
+
 def output(text, finish, n=1024, **more):
     made = SimpleNamespace(text=text, finish_reason=finish, token_ids=[5] * n, **more)
     return SimpleNamespace(outputs=[made], prompt_token_ids=[1, 2, 3], num_cached_tokens=2)
@@ -196,7 +171,6 @@ def output(text, finish, n=1024, **more):
     ("text", "finish", "opening", "failure", "ended"),
     [
         ("May 07", "stop", "", None, "stop"),
-        ("On May", "length", "", CUT, "length"),
         ('{"a": 1}', "length", "", None, "length"),
         ("<|end|>", "stop", "", EMPTY, "empty"),
         ("Look and look", "length", "<think>\n", THOUGHT, "length"),
@@ -206,16 +180,16 @@ def output(text, finish, n=1024, **more):
     ],
 )
 def test_what_the_engine_lost_is_a_failure(text, finish, opening, failure, ended):
-    reply = read_output(ASKED, "k", output(text, finish), {}, opening=opening, specials=["<|end|>"])
+    reply = read_output(ASKED, "k", output(text, finish), {}, opening=opening, clean=without_specials)
     assert (reply.failure, reply.ended, reply.usage.completion) == (failure, ended, 1024)
 
 
 def test_the_engine_keeps_cut_texts_and_labels():
-    kept = read_output(replace(ASKED, keep_cut=True), "k", output("On May", "length"), {}, opening="", specials=[])
+    kept = read_output(replace(ASKED, keep_cut=True), "k", output("On May", "length"), {}, opening="", clean=str.strip)
     assert (kept.text, kept.failure, kept.ended) == ("On May", None, "length")
     first = {7: SimpleNamespace(logprob=-0.5), 8: SimpleNamespace(logprob=-1.5)}
     made = output("<|end|>", "length", 1, logprobs=[first])
-    reply = read_output(LABELLED, "k", made, {"A": [7], "B": [8]}, opening="", specials=["<|end|>"])
+    reply = read_output(LABELLED, "k", made, {"A": [7], "B": [8]}, opening="", clean=without_specials)
     assert reply.failure is None and reply.probabilities == pytest.approx({"A": 0.60653, "B": 0.22313}, rel=1e-3)
 
 
@@ -230,8 +204,7 @@ ANYTHING = st.recursive(
 )  # fmt: skip
 
 
-@pytest.mark.slow
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None)
 @given(ANYTHING | st.text() | st.binary().map(lambda b: b.decode("latin-1")))
 def test_any_body_is_a_reply_or_one_of_two_errors(body):
     for text in (json.dumps(body), body if isinstance(body, str) else "{"):
@@ -243,8 +216,7 @@ def test_any_body_is_a_reply_or_one_of_two_errors(body):
             json.dumps(asdict(reply), allow_nan=False)
 
 
-@pytest.mark.slow
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["usage", "model", "id"]), ANYTHING),
        st.dictionaries(st.sampled_from(["logprobs", "finish_reason", "index"]), ANYTHING),
        st.dictionaries(st.sampled_from(["reasoning", "reasoning_content", "role", "tool_calls"]), ANYTHING))  # fmt: skip
@@ -260,9 +232,8 @@ def test_a_paid_answer_is_kept_whatever_stands_beside_it(body, choice, message):
 
 @pytest.mark.parametrize(
     "usage",
-    ['"many"', "-1", "[7]", '{"prompt_tokens": NaN, "completion_tokens": -3}', '{"prompt_tokens": Infinity}',
-     f'{{"prompt_tokens": 1{"0" * 5000}}}', '{"completion_tokens": 1e308, "prompt_tokens_details": {"cached_tokens": 5}}',
-     '{"prompt_tokens": true}', f'{{"prompt_tokens": {"[" * 50 + "]" * 50}}}'],
+    ['"many"', "[7]", '{"prompt_tokens": NaN, "completion_tokens": -3}', f'{{"prompt_tokens": 1{"0" * 5000}}}',
+     '{"prompt_tokens": true, "completion_tokens": 1e308, "prompt_tokens_details": {"cached_tokens": 5}}'],
     ids=lambda usage: usage[:40],
 )  # fmt: skip
 def test_an_odd_usage_costs_no_second_request(tmp_path, usage):
@@ -276,11 +247,11 @@ def test_an_odd_usage_costs_no_second_request(tmp_path, usage):
     assert record["answer"] == "Paris" and "usage" not in record
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"error": ' * 3000 + "1" + "}" * 3000], ids=["open", "closed"])
-def test_a_deep_error_is_a_failure_of_one_question(text):
+def test_a_deep_and_long_error_is_a_short_failure_of_one_question():
+    text = '{"error": ' * 3000 + "1" + "}" * 3000
     with LoopbackEndpoint(script=lambda number, body: Fault("status", 400, raw=text)) as endpoint:
         (reply,) = model_of(endpoint).answer(book(1))
-    assert reply.failure.startswith("400 ") and len(reply.failure) <= 400
+    assert reply.failure.startswith("400 {") and len(reply.failure) == 400
 
 
 def test_an_endpoint_that_refused_is_asked_again(tmp_path):

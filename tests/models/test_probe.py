@@ -1,9 +1,6 @@
 """What is said of a model that was tried: a good endpoint, one that cuts prompts off, one that is not there."""
 
 import math
-from importlib.util import find_spec
-
-import pytest
 
 from epbench.models.hf.model import TransformersModel
 from epbench.models.openai.model import EndpointModel
@@ -12,8 +9,6 @@ from tests.models.endpoint_asks import key  # noqa: F401
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 from tests.scripts.in_process import script
 from tests.tiny_model import make_tiny_model
-
-pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
 
 
 def answer(prompt):
@@ -63,17 +58,10 @@ def test_an_endpoint_that_cuts_prompts_off_is_found_out():
     assert found["window"] == found["window"].__class__("window", "no", "not told")
 
 
-def test_an_endpoint_that_does_less_is_told_without_failing():
-    with LoopbackEndpoint(lambda prompt: "I do not know.") as endpoint:
-        found = findings(endpoint, window=32768)
-    results = {what: finding.result for what, finding in found.items()}
-    assert [results[what] for what in ("JSON under a schema", "log-probabilities")] == ["no", "no"]
-
-
 def test_weights_are_probed_in_the_same_way(tmp_path):
-    model = TransformersModel(str(make_tiny_model(tmp_path / "m", "The brass key is here. " * 200, window=2048)))
+    model = TransformersModel(str(make_tiny_model(tmp_path / "m", "The brass key is here. " * 200, window=1024)))
     found = {finding.what: finding for finding in probe(model)}
-    assert found["window"].found == "2,048 tokens" and found["log-probabilities"].result == "yes"
+    assert found["window"].found == "1,024 tokens" and found["log-probabilities"].result == "yes"
     assert found["reads a shared text once"].result == "yes" and found["reads a long text"].result == "yes"
 
 

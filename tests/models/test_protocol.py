@@ -21,18 +21,6 @@ def test_short_contexts_share_a_batch_as_far_as_there_is_room():
     assert [(ids(first), ids(rest)) for first, rest in batches] == [(["a0", "b0"], ["a1", "b1"]), (["c0"], [])]
 
 
-def test_a_context_longer_than_the_room_is_still_asked():
-    assert [ids(first) for first, _ in batches_by_context(ask("a", 1) + ask("b", 1), lambda _: 7, room=0)] == [
-        ["a0"],
-        ["b0"],
-    ]
-
-
-def test_without_a_context_nothing_is_waited_for():
-    ((first, rest),) = batches_by_context(ask("", 5), lambda _: 1, room=100)
-    assert len(first) == 5 and not rest
-
-
 def test_every_request_comes_once_and_after_the_first_of_its_context():
     requests = [request for context in "abcdef" for request in ask(context, 7)]
     random.Random(0).shuffle(requests)

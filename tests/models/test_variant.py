@@ -85,17 +85,6 @@ def test_an_adapter_answers_as_the_merged_model_does(tiny, adapter, tmp_path):
     assert about == {"adapter": str(adapter), "adapter_weights": named.identity[-12:]}
 
 
-def test_other_weights_of_an_adapter_are_another_model(tiny, adapter, tmp_path):
-    other = make_adapter(tmp_path / "other", tiny, seed=1)
-    same = shutil.copytree(adapter, tmp_path / "same")
-    identities = {TransformersModel(str(tiny), adapter=str(a)).identity for a in (adapter, other, same)}
-    assert len(identities) == 2
-    assert len({REQUESTS[0].key(identity) for identity in identities}) == 2
-    assert answers_of(TransformersModel(str(tiny), adapter=str(other))) != answers_of(
-        TransformersModel(str(tiny), adapter=str(adapter))
-    )
-
-
 def test_an_adapter_of_the_hub_is_noted_with_its_commit(tiny, adapter):
     put_in_hub_cache("org/adapter", {OLD: adapter}, {"main": OLD})
     model = TransformersModel(str(tiny), adapter="org/adapter")

@@ -37,8 +37,9 @@ def write_gguf(
     writer.add_vocab_size(config.vocab_size)
     if tokenizer:
         _add_tokenizer(writer, AutoTokenizer.from_pretrained(folder), folder, template)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
     for name, weight in model.state_dict().items():
-        writer.add_tensor(_name(name), _ordered(name, weight.numpy(), config))
+        writer.add_tensor(names.get_name(name, (".weight",)), _ordered(name, weight.numpy(), config))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -61,29 +62,6 @@ def _add_tokenizer(writer: Any, tokenizer: Any, folder: Path, template: bool) ->
     writer.add_pad_token_id(tokenizer.pad_token_id)
     if template:
         writer.add_chat_template(tokenizer.chat_template)
-
-
-_NAMES = {
-    "model.embed_tokens": "token_embd",
-    "model.norm": "output_norm",
-    "lm_head": "output",
-    "model.layers.": "blk.",
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-    "input_layernorm": "attn_norm",
-    "post_attention_layernorm": "ffn_norm",
-}
-
-
-def _name(name: str) -> str:
-    for ours, theirs in _NAMES.items():
-        name = name.replace(ours, theirs)
-    return name
 
 
 def _ordered(name: str, weight: Any, config: Any) -> Any:

@@ -1,5 +1,7 @@
 """What an endpoint says, or a folder is called, reaches screen, table and page as text and as nothing else."""
 
+import shutil
+
 import pytest
 
 from tests.booksort.sort_set import write_set
@@ -32,30 +34,15 @@ def _check(done, folder):
     assert "<script>alert" not in (folder / "report.html").read_text()
 
 
-def test_a_run_on_a_book(short_book, endpoint, tmp_path):
+def test_runs_and_what_stands_side_by_side(short_book, endpoint, tmp_path):
     out = tmp_path / FOLDER
-    command = ["--dataset", short_book, "--memory", "none", "--model", "openai:tiny", "--base-url", endpoint.url]
-    done = in_process.script("eval_scripts/tulving.py", *command, "--limit", 12, "--out", out)
+    asked = ("--memory", "none", "--model", "openai:tiny", "--base-url", endpoint.url, "--limit", 12, "--out", out)
+    done = in_process.script("eval_scripts/tulving.py", "--dataset", short_book, *asked)
     _check(done, out)
     done = in_process.script("eval_scripts/report.py", out, "--out", tmp_path / "side")
     assert done.returncode == 0, done.stderr
     table, page = (tmp_path / "side/table.md").read_text(), (tmp_path / "side/report.html").read_text()
     assert "&lt;b&gt;" in table and "<b>" not in table and "a$\\frac$" in page
-
-
-def test_a_run_of_book_sort(endpoint, tmp_path):
-    out = tmp_path / FOLDER
-    command = [
-        "--dataset",
-        write_set(tmp_path / "booksort"),
-        "--config",
-        "all",
-        "--memory",
-        "none",
-        "--model",
-        "openai:tiny",
-    ]
-    done = in_process.script(
-        "eval_scripts/booksort.py", *command, "--base-url", endpoint.url, "--limit", 12, "--out", out
-    )
-    _check(done, out)
+    shutil.rmtree(out)
+    sort = write_set(tmp_path / "booksort")
+    _check(in_process.script("eval_scripts/booksort.py", "--dataset", sort, "--config", "all", *asked), out)

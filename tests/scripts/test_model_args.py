@@ -7,16 +7,14 @@ import pytest
 
 from epbench.arguments import options
 from epbench.arguments.declaring import included, parse
-from epbench.models.fingerprint import commit_of
 from epbench.models.load import Options
 from epbench.tulving.judging.load import load_judge
 from tests.booksort.sort_set import write_set
-from tests.models.tiny_adapter import make_adapter, put_in_hub_cache
+from tests.models.tiny_adapter import make_adapter
 from tests.scripts.in_process import refused, script
 from tests.tiny_model import make_tiny_model
 
 TEXT = "Segment A: the ferry. Segment B: the lamp. Answer: Segment A. Answer: Segment B. " * 60
-OLD, NEW = "c" * 40, "d" * 40
 
 
 @pytest.fixture
@@ -60,31 +58,9 @@ def test_an_adapter_is_another_run_which_verify_knows(tiny, tmp_path):
     assert lora["identity"]["weights"] == f"{weights}+{about['adapter_weights']}-float32"
     assert not keys_in(tmp_path / "base") & keys_in(tmp_path / "lora")
     refused(sort(dataset, f"hf:{tiny}", tmp_path / "lora"), "this folder holds another run: its weights is")
-
-    verified = script("eval_scripts/verify.py", tmp_path / "lora")
-    assert verified.returncode == 0, verified.stdout + verified.stderr
     make_adapter(adapter, tiny, seed=1)
     verified = script("eval_scripts/verify.py", tmp_path / "lora")
     assert verified.returncode == 1 and "weights" in verified.stdout
-
-
-@pytest.mark.slow
-def test_a_revision_is_noted_with_its_commit(tiny, tmp_path):
-    newer = make_tiny_model(tmp_path / "newer", TEXT, ends=True, seed=1)
-    put_in_hub_cache("org/sorter", {OLD: tiny, NEW: newer}, {"main": NEW})
-    commit_of.cache_clear()
-    dataset = write_set(tmp_path / "booksort")
-    for name, revision, commit in (("main", "main", NEW), ("old", OLD, OLD)):
-        done = sort(dataset, "hf:org/sorter", tmp_path / name, "--model-args", f"revision={revision}")
-        assert done.returncode == 0, done.stderr
-        run = run_of(tmp_path / name)
-        assert run["identity"]["weights"] == commit
-        assert run["model_args"] == {"revision": revision, "commit": commit}
-    assert not keys_in(tmp_path / "main") & keys_in(tmp_path / "old")
-    refused(
-        sort(dataset, "hf:org/sorter", tmp_path / "main", "--model-args", f"revision={OLD}"),
-        "this folder holds another run: its weights is",
-    )
 
 
 @pytest.mark.parametrize(

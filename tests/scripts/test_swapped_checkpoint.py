@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from epbench.models.fingerprint import weights_fingerprint
 from tests.booksort.sort_set import write_set
 from tests.scripts.in_process import refused, script
 from tests.tiny_model import make_tiny_model
@@ -32,24 +31,14 @@ def tiny(tmp_path):
     return make_tiny_model(tmp_path / "tiny", TEXT, ends=True)
 
 
-@pytest.mark.slow
-def test_booksort(tiny, tmp_path):
+def booksort(tmp_path, tiny):
     dataset = write_set(tmp_path / "booksort")
-    command = [
-        "eval_scripts/booksort.py", "--dataset", dataset, "--memory", "none", "--model", f"hf:{tiny}", "--limit", 4,
-        "--out", tmp_path / "r",
-    ]  # fmt: skip
-    assert script(*command).returncode == 0
-    assert refuses_the_other(tmp_path, command, tmp_path / "r").returncode == 0
+    return "eval_scripts/booksort.py", "--dataset", dataset, "--memory", "none", "--model", f"hf:{tiny}", "--limit", 4
 
 
 @pytest.mark.slow
 def test_another_dtype_is_another_run(tmp_path):
-    tiny = make_tiny_model(tmp_path / "tiny", TEXT)
-    dataset = write_set(tmp_path / "booksort")
-    command = [
-        "eval_scripts/booksort.py", "--dataset", dataset, "--memory", "none", "--model", f"hf:{tiny}", "--limit", 4,
-    ]  # fmt: skip
+    command = booksort(tmp_path, make_tiny_model(tmp_path / "tiny", TEXT))
     assert script(*command, "--out", tmp_path / "r", "--dtype", "bfloat16").returncode == 0
     assert script(*command, "--out", tmp_path / "auto").returncode == 0
     assert weights_in(tmp_path / "r") == f"{weights_in(tmp_path / 'auto')}-bfloat16"
@@ -72,20 +61,6 @@ def test_memfail(tiny, tmp_path):
     assert refuses_the_other(tmp_path, command, tmp_path / "r").returncode == 0
 
 
-@pytest.mark.slow
-def test_a_judge_has_the_dtype_too(tiny, tmp_path):
-    """These weights give no verdict, but what they wrote is kept under their name."""
-    made = script("builders/memfail.py", "--config", "long_hop", "--rows", 6, "--out", tmp_path)
-    assert made.returncode == 0, made.stderr
-    command = [
-        "eval_scripts/memfail.py", "--dataset", tmp_path / "memfail", "--config", "long_hop", "--system", "oracle",
-        "--judge", f"hf:{tiny}", "--dtype", "bfloat16", "--limit", 1, "--out", tmp_path / "r",
-    ]  # fmt: skip
-    script(*command)
-    judges = {json.loads(line)["judge"] for line in (tmp_path / "r/judgements.jsonl").open()}
-    assert judges == {f"hf:{tiny}@{weights_fingerprint(str(tiny))}-bfloat16"}
-
-
 def test_a_book_by_a_model(tiny, tmp_path):
     """These weights write no chapter, but what they wrote is kept for them alone."""
     command = [
@@ -98,24 +73,9 @@ def test_a_book_by_a_model(tiny, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("benchmark", ["booksort", "memfail"])
-def test_verify_tells_that_the_weights_are_others(tiny, tmp_path, benchmark):
+def test_verify_tells_that_the_weights_are_others(tiny, tmp_path):
     run = tmp_path / "r"
-    if benchmark == "booksort":
-        asked = ["eval_scripts/booksort.py", "--dataset", write_set(tmp_path / "booksort"), "--memory", "none"]
-    else:
-        assert script("builders/memfail.py", "--config", "long_hop", "--rows", 6, "--out", tmp_path).returncode == 0
-        asked = [
-            "eval_scripts/memfail.py",
-            "--dataset",
-            tmp_path / "memfail",
-            "--config",
-            "long_hop",
-            "--system",
-            "oracle",
-        ]
-        asked += ["--max-tokens", 8]
-    done = script(*asked, "--model", f"hf:{tiny}", "--limit", 3, "--dtype", "bfloat16", "--out", run)
+    done = script(*booksort(tmp_path, tiny), "--dtype", "bfloat16", "--out", run)
     assert done.returncode == 0, done.stderr
     same = script("eval_scripts/verify.py", run)
     assert same.returncode == 0, same.stdout + same.stderr

@@ -82,7 +82,7 @@ class RayModel:
         return {"name": "ray", "version": ray.__version__, "replicas": plan.replicas, "nodes": plan.nodes, **of_each}
 
     def about_variant(self) -> dict[str, str]:
-        """What a run notes of the model beside its name; see `HasVariant`."""
+        """What a run notes of the model beside its name; see `variant_of`."""
         return variant_of(self._model).get("model_args", {})
 
     def _plan(self) -> Layout:

@@ -12,8 +12,6 @@ from pathlib import Path
 from epbench.errors import BadInput
 
 VARIABLE = "EPBENCH_CACHE"
-_AT_THE_ROOT = ("vectors",)
-"""These lie in a chosen root itself: vectors were kept there before anything else was, and are still found there."""
 
 
 def cache_folder(name: str = "") -> Path:
@@ -22,7 +20,8 @@ def cache_folder(name: str = "") -> Path:
     if not chosen:
         return Path.home() / ".cache" / "epbench" / name
     root = Path(chosen).expanduser()
-    return root if name in _AT_THE_ROOT else root / name
+    # Vectors were kept in a chosen root before anything else was, and are still found there.
+    return root if name == "vectors" else root / name
 
 
 def refuse_full_disk(folder: Path, needed: int, what: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -92,9 +93,20 @@ def keep_copy(folder: Path, kept: Path, note: str) -> None:
     A file that has the size and the time of its earlier copy becomes a hard link to that copy. Copies are never changed. Nobody
     may write in the folder meanwhile. The note is kept beside the copy, for `note_of`.
     """
+
+    def copy(source: str, target: str) -> None:
+        before, now = kept / "content" / Path(source).relative_to(folder), Path(source).stat()
+        if not stat.S_ISREG(now.st_mode):
+            return  # sockets and pipes are not content
+        then = before.stat() if before.is_file() else None
+        if then and (now.st_size, now.st_mtime_ns) == (then.st_size, then.st_mtime_ns):
+            os.link(before, target)
+        else:
+            shutil.copy2(source, target)
+
     with replacing(kept) as draft:
         (draft / "note").write_text(note, "utf-8")
-        _copy(folder, draft / "content", kept / "content")
+        shutil.copytree(folder, draft / "content", symlinks=True, copy_function=copy)
 
 
 def note_of(kept: Path) -> str | None:
@@ -108,29 +120,6 @@ def restore_copy(kept: Path, folder: Path) -> None:
     with replacing(folder) as draft:
         draft.rmdir()
         shutil.copytree(kept / "content", draft, symlinks=True)
-
-
-def _copy(folder: Path, into: Path, earlier: Path) -> None:
-    into.mkdir()
-    for entry in os.scandir(folder):
-        source, target, before = Path(entry.path), into / entry.name, earlier / entry.name
-        if entry.is_dir(follow_symlinks=False):
-            _copy(source, target, before)
-        elif entry.is_symlink():
-            target.symlink_to(source.readlink())
-        elif entry.is_file(follow_symlinks=False):  # sockets and pipes are not content
-            if _is_unchanged(source, before):
-                os.link(before, target)
-            else:
-                shutil.copy2(source, target)
-
-
-def _is_unchanged(source: Path, before: Path) -> bool:
-    try:
-        now, then = source.stat(), before.stat()
-    except FileNotFoundError:
-        return False
-    return (now.st_size, now.st_mtime_ns) == (then.st_size, then.st_mtime_ns)
 
 
 def bytes_in(folder: Path, but: str) -> int:

@@ -67,6 +67,11 @@ def is_text(value: str) -> bool:
     return _LONE_SURROGATE.search(value) is None
 
 
+def whole(text: str) -> str:
+    """Replace each half of a surrogate pair by U+FFFD, because UTF-8 cannot express it."""
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+
+
 def check_size(path: Path) -> None:
     """Refuse a file of settings or prompts that is so large that reading its YAML would take minutes."""
     if (size := path.stat().st_size) > MOST_SETTINGS:
@@ -107,7 +112,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 def without_lone_surrogates(value: Any) -> Any:
     """Return a JSON value with U+FFFD for each half of a surrogate pair, in names of fields too."""
     if isinstance(value, str):
-        return _LONE_SURROGATE.sub("\ufffd", value)
+        return whole(value)
     if isinstance(value, list):
         return [without_lone_surrogates(item) for item in value]
     if isinstance(value, dict):

@@ -53,9 +53,5 @@ def write_text(path: Path, text: str) -> None:
 
     An `OSError`, for example because the disk is full, names the file.
     """
-    with naming(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", suffix=".scratch", dir=path.parent) as scratch:
-            draft = Path(scratch) / path.name
-            draft.write_text(without_keys(text, markup=True), "utf-8")
-            draft.replace(path)
+    with naming(path), filling(path.parent) as draft:
+        (draft / path.name).write_text(without_keys(text, markup=True), "utf-8")

@@ -94,55 +94,54 @@ def answered(
     A model whose replies arrive in another thread writes to the journal from that thread. Closing the generator ends the
     open requests. `more` is added to each record. The bounds that hold here are kept to.
     """
-    recorder = _Recorder(journal, requests, model, more or {})
+    keep = _keeping(journal, requests, model, more or {})
     if isinstance(model, KeepsNotes):
         model.notes = journal.path.with_name(BATCHES)
 
     def answer(requests: Sequence[Request]) -> Generator[Reply]:
         if isinstance(model, KeepsReplies):
-            yield from model.answer_keeping(requests, recorder.keep)
+            yield from model.answer_keeping(requests, keep)
             return
         for reply in model.answer(requests):
-            recorder.keep(reply)
+            keep(reply)
             yield reply
 
     if bounds := bounds_now():
         bounds.recall(str(journal.path), journal, model)
-    replies = bounds.within(requests, model, answer, recorder.keep) if bounds else answer(requests)
+    replies = bounds.within(requests, model, answer, keep) if bounds else answer(requests)
     with closing(replies):
         for reply in replies:
             yield journal.records[reply.key]
 
 
-class _Recorder:
-    """Writes replies into a journal."""
+def _keeping(
+    journal: Journal, requests: Sequence[Request], model: Model, more: Mapping[str, str]
+) -> Callable[[Reply], None]:
+    """Return what journals one reply, and warns if another model answers than before."""
+    repeats = {request.key(model.identity): request.repeat for request in requests}
+    known = {record.get("served") for record in journal if record.get("failure") is None}
+    last = time.monotonic()
 
-    def __init__(self, journal: Journal, requests: Sequence[Request], model: Model, more: Mapping[str, str]) -> None:
-        self._journal, self._name, self._more = journal, model.name, more
-        self._repeats = {request.key(model.identity): request.repeat for request in requests}
-        self._last = time.monotonic()
-        self._served = {record.get("served") for record in journal if record.get("failure") is None}
-
-    def keep(self, reply: Reply) -> None:
-        """Journal one reply, and warn if another model answers than before."""
-        outcome = _outcome(reply)
-        now = time.monotonic()
-        seconds = round(now - self._last, 4)
-        repeat = self._repeats[reply.key]
-        self._journal.add(reply.key, id=reply.id, repeat=repeat, **self._more, **outcome, seconds=seconds)
-        self._last = now
+    def keep(reply: Reply) -> None:
+        nonlocal last
+        outcome, now = _outcome(reply), time.monotonic()
+        seconds, last = round(now - last, 4), now
+        journal.add(reply.key, id=reply.id, repeat=repeats[reply.key], **more, **outcome, seconds=seconds)
         if reply.failure is not None:
             return
         served = outcome.get("served")  # None stands for the requested model
-        if self._served and served not in self._served:
+        if known and served not in known:
+            before = ", ".join(sorted(name or "the requested name" for name in known))
             _log.warning(
                 "%s: the endpoint now says that %s answers, and before it said: %s; the scores of this run may be those of "
                 "several models",
-                self._name,
+                model.name,
                 served or "the requested model",
-                ", ".join(sorted(name or "the requested name" for name in self._served)),
+                before,
             )
-        self._served.add(served)
+        known.add(served)
+
+    return keep
 
 
 def _outcome(reply: Reply) -> dict[str, Any]:

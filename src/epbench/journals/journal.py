@@ -12,7 +12,6 @@ import errno
 import gc
 import hashlib
 import json
-import re
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +25,7 @@ from msgspec import Struct, convert
 
 from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import scrubber
-from epbench.files.text import parse_json
+from epbench.files.text import parse_json, whole
 from epbench.files.typed import typed
 from epbench.journals.records import ANY_RECORD, JOURNALS
 
@@ -36,7 +35,6 @@ RETIRED = "the question was asked anew with another prompt"
 """The failure of an answer that the answer to another prompt of the same question has replaced."""
 
 _MARK = 2  # bytes for each line: the hash tells that a line has changed, and a mark which
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_journal(path: Path, kind: type[Struct] | None = None) -> dict[str, Record]:
@@ -96,7 +94,7 @@ class Journal:
         """
         kept = {name: values[name] for name in ("id",) if name in values}
         record = {"key": key, **self._scrubbed(values), **kept}
-        line = _LONE_SURROGATE.sub("\ufffd", json.dumps(record, ensure_ascii=False))
+        line = whole(json.dumps(record, ensure_ascii=False))
         with self._lock:
             self._append(line.encode() + b"\n")
             self.records[key] = self._content.pool.shared(json.loads(line))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
 
@@ -20,7 +21,7 @@ from epbench.journals.journal import Journal, Record
 from epbench.judges.protocol import Judge, Judgeable, Judgement
 from epbench.models.estimate import Estimate, estimate
 from epbench.models.json_replies import WITHOUT_TEXT
-from epbench.models.protocol import HasAddress, Model, Request, Usage
+from epbench.models.protocol import Model, Request, Usage, address_of, by_context
 
 T = TypeVar("T")
 InputT = TypeVar("InputT", bound=Judgeable)
@@ -62,8 +63,7 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
     @property
     def setup(self) -> str:
         """See `JudgeIdentity.setup`."""
-        address = self.model.address if isinstance(self.model, HasAddress) else ""
-        return ", ".join(filter(None, (address, f"max_tokens={self.max_tokens}", "temperature=0")))
+        return ", ".join(filter(None, (address_of(self.model), f"max_tokens={self.max_tokens}", "temperature=0")))
 
     @abstractmethod
     def requests(self, inputs: Sequence[InputT]) -> list[Request]:
@@ -82,7 +82,7 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
         Raises:
             BadInput: A prompt with its reply exceeds the model's window; nothing is ever cut off.
         """
-        requests, window = by_context(self.requests(inputs)), self.model.window()
+        requests, window = list(chain(*by_context(self.requests(inputs)))), self.model.window()
         most = estimate(requests, self.model, repeats=repeats, more=answer_tokens)
         if window is not None and most.longest > window:
             raise BadInput(
@@ -102,7 +102,7 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
             while waiting:
                 asked, waiting = waiting, {}
                 # Requests with one context follow one another, so that the context is read once.
-                requests = by_context(course.request for course in asked.values())
+                requests = list(chain(*by_context(course.request for course in asked.values())))
                 records = answered(journal, requests, self.model, {"setup": self.setup})
                 with closing(records):  # or requests that are open at an endpoint would go on when this stops
                     for record in records:
@@ -113,14 +113,6 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
 def name_without_weights(judge: Judge[InputT, VerdictT]) -> str:
     """The judge's name for an estimate; unlike `Judge.name` it needs no weights on this machine."""
     return judge.model.name if isinstance(judge, BaseModelJudge) else judge.name
-
-
-def by_context(requests: Iterable[Request]) -> list[Request]:
-    """The requests with those of one context next to each other, in the order in which the contexts first appear."""
-    grouped: dict[str, list[Request]] = {}
-    for request in requests:
-        grouped.setdefault(request.context, []).append(request)
-    return [request for group in grouped.values() for request in group]
 
 
 class _Lost(Exception):

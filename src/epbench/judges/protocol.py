@@ -152,15 +152,9 @@ VerdictT = TypeVar("VerdictT", bound="DataclassInstance")
 
 def open_inputs(records: Mapping[str, Record], inputs: Iterable[InputT], judge: JudgeIdentity) -> dict[str, InputT]:
     """The inputs on which this judge has yet to give a verdict, each once, by their keys."""
-    return _open(records, {judge_input.key(judge): judge_input for judge_input in inputs})
-
-
-def _open(records: Mapping[str, Record], by_key: Mapping[str, InputT]) -> dict[str, InputT]:
-    return {
-        key: judge_input
-        for key, judge_input in by_key.items()
-        if key not in records or records[key].get("failure") is not None
-    }
+    by_key = {judge_input.key(judge): judge_input for judge_input in inputs}
+    without: Record = {"failure": "not judged"}
+    return {key: i for key, i in by_key.items() if records.get(key, without).get("failure") is not None}
 
 
 def judge_open(
@@ -179,7 +173,7 @@ def judge_open(
     the judgement before. For `calls` see `Judge.judge`.
     """
     by_key = {judge_input.key(judge): judge_input for judge_input in inputs}
-    todo = _open(journal.records, by_key)
+    todo = {key: judge_input for key, judge_input in by_key.items() if not journal.done(key)}
     if not todo:
         return
 

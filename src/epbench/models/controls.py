@@ -149,10 +149,9 @@ def parse_model_args(text: str, where: str) -> tuple[dict[str, str], Controls]:
         raise BadInput(f"{where}: {error}") from None
 
 
-def refuse_controls(name: str, controls: Controls, takes: set[str] | None = None) -> None:
-    """Refuse controls that a model lacks; `takes` are those that it has, by default those of the backend in its name."""
-    kind = name.partition(":")[0]
-    known = TAKES.get(kind, set()) if takes is None else takes
+def refuse_controls(name: str, controls: Controls) -> None:
+    """Refuse controls that the backend in a model's name lacks."""
+    known = TAKES.get(name.partition(":")[0], set())
     for control, value in controls.given.items():
         if control not in known:
             has = f"it takes {', '.join(sorted(known))}" if known else "it takes none"

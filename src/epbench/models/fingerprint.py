@@ -8,7 +8,6 @@ not read at all: the fingerprint of that file is noted beside it, so that it is 
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import re
@@ -18,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.cache import cache_folder
@@ -37,23 +37,6 @@ _SETTLED_NS = 2 * 10**9  # a file that changed more recently could change again 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NOTE = "made_from.json"
 _SNAPSHOT = re.compile(r"[/\\]snapshots[/\\]([0-9a-f]{40})[/\\]")
-
-
-def identity_of(
-    name: str, path_or_id: str, dtype: str = "auto", *, revision: str | None = None, adapter: Path | None = None
-) -> str:
-    """Return a model's name with the fingerprint of its weights, as `hf:PATH@1f0c3a…`; the name alone if there is none.
-
-    A dtype that somebody has chosen belongs to it, as `hf:PATH@1f0c3a…-bfloat16`, because answers depend on it; and so
-    does an adapter, as `hf:PATH@1f0c3a…+77ab01…`.
-
-    `revision` is the commit on the Hub, if one was asked for, and `adapter` the folder of an adapter on top of the model.
-    """
-    weights = revision or weights_fingerprint(path_or_id) or ""
-    if adapter is not None:
-        weights += f"+{content_fingerprint(adapter)}"
-    fingerprint = "-".join(part for part in (weights, None if dtype == "auto" else dtype) if part)
-    return f"{name}@{fingerprint}" if fingerprint else name
 
 
 def weights_fingerprint(path_or_id: str) -> str | None:
@@ -86,10 +69,7 @@ def note_fingerprint(folder: Path, digest: str) -> None:
 
 def _noted(folder: Path) -> str | None:
     """The fingerprint of the file that a checkpoint was made from; None without a note that holds."""
-    try:
-        note = read_json(folder / _NOTE)
-    except (OSError, BadInput):
-        return None
+    note = _read_if_sound(folder / _NOTE)
     digest = str(note.get("sha256"))
     return digest[:12] if _DIGEST.fullmatch(digest) and note.get("files") == _sizes_and_times(folder) else None
 
@@ -165,11 +145,15 @@ def _key(path: Path, state: tuple[int, int, int, int]) -> str:
 
 def _read_store(store: Path) -> dict[str, str]:
     """Read the digests that are known; there are none if the store is missing or damaged."""
-    try:
-        content = read_json(store)
-    except (OSError, BadInput):
-        return {}
+    content = _read_if_sound(store)
     return {key: digest for key, digest in content.items() if isinstance(digest, str) and _DIGEST.fullmatch(digest)}
+
+
+def _read_if_sound(path: Path) -> dict[str, Any]:
+    try:
+        return read_json(path)
+    except BadInput:
+        return {}
 
 
 def _remember(store: Path, digests: dict[str, str]) -> None:
@@ -190,11 +174,7 @@ def _path_in(key: str) -> str:
 
 def _base_of(folder: Path) -> str | None:
     """Return the base model of an adapter, as its configuration names it; None for other models."""
-    path = folder / "adapter_config.json"
-    try:
-        base = json.loads(path.read_text("utf-8")).get("base_model_name_or_path") if path.is_file() else None
-    except (ValueError, AttributeError):
-        return None
+    base = _read_if_sound(folder / "adapter_config.json").get("base_model_name_or_path")
     return base if isinstance(base, str) and base and Path(base).resolve() != folder.resolve() else None
 
 

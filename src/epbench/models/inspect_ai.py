@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import keep_secret, secrets_of, without_secrets
+from epbench.files.text import whole
 from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
 from epbench.models.ending import as_answered, split_reasoning
 from epbench.models.openai.remote import Deliver, RemoteModel, check_numbers
 from epbench.models.openai.wire import CHARACTERS_PER_TOKEN, TOP_LOGPROBS, label_probabilities, user_message
-from epbench.models.protocol import Reply, Request, Usage, by_context, whole
+from epbench.models.protocol import Reply, Request, Usage, by_context
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, ModelOutput, ModelUsage
@@ -84,7 +85,7 @@ class InspectModel(RemoteModel):
 
     @property
     def address(self) -> str:
-        """See `HasAddress.address`; without a given one it is that of the variable that the provider reads."""
+        """See `address_of`; without a given one it is that of the variable that the provider reads."""
         kind, service, *_ = self._target.split("/")
         variable = f"{service if kind == 'openai-api' else kind}_base_url".upper().replace("-", "_")
         return without_secrets(self._base_url or os.environ.get(variable, "")).rstrip("/")

@@ -20,7 +20,6 @@ MOST_TOKENS = 10_000_000
 
 Ended = Literal["stop", "length", "loop", "refusal", "content_filter", "empty"]
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _FINGERPRINT = re.compile(r"(?<=.)@(?:(?:[0-9a-f]{12,64}|(?=\+))(?:\+[0-9a-f]{12})?(?:-b?float\d\d)?|b?float\d\d)$")
 
 
@@ -107,11 +106,6 @@ def too_long(prompt: int, answer: int, window: int | None) -> str | None:
     return f"prompt of {prompt:,} tokens and answer of {answer:,} do not fit in the window of {window:,} tokens"
 
 
-def whole(text: str) -> str:
-    """Replace each half of a surrogate pair by U+FFFD, because UTF-8 cannot express it in what is sent."""
-    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
-
-
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one request; 0 also stands for an unknown number.
@@ -171,7 +165,7 @@ class Model(Protocol):
 
     @property
     def identity(self) -> str:
-        """The name, followed for weights on this machine by their fingerprint, as `hf:PATH@1f0c3a…`; see `identity_of`.
+        """The name, followed for weights on this machine by their fingerprint, as `hf:PATH@1f0c3a…`; see `Variant.identity`.
 
         It is part of the keys in journals. The first use reads the files of the weights, but loads nothing.
         """
@@ -223,40 +217,23 @@ class KeepsNotes(Protocol):
     """Its journal, in the folder of the answers; None until it is asked for the first time."""
 
 
-@runtime_checkable
-class RunsElsewhere(Protocol):
-    """What a model also offers if other processes answer for it."""
-
-    @property
-    def engine(self) -> dict[str, Any]:
-        """Where its answers come from, as a run notes it."""
+def address_of(model: Model) -> str:
+    """Return the URL to which requests go, without login, query and final slash; empty for the provider's own."""
+    return str(getattr(model, "address", ""))
 
 
 def engine_of(model: Model) -> dict[str, Any]:
     """Return what a run notes about where answers come from: `{"engine": …}`, or `{}` if they come from this process."""
-    return {"engine": model.engine} if isinstance(model, RunsElsewhere) else {}
-
-
-@runtime_checkable
-class HasAddress(Protocol):
-    """What a model also offers if it is behind an endpoint."""
-
-    @property
-    def address(self) -> str:
-        """The URL to which requests go, without login, query and final slash; empty for the provider's own."""
-
-
-@runtime_checkable
-class HasVariant(Protocol):
-    """What a model also offers if it is more than its name says: a revision of the Hub, an adapter, or controls."""
-
-    def about_variant(self) -> dict[str, Any]:
-        """Return what run.json says of it, by name; nothing if its name says all."""
+    engine = getattr(model, "engine", None)
+    return {"engine": engine} if engine else {}
 
 
 def variant_of(model: Model) -> dict[str, dict[str, Any]]:
-    """Return what run.json says of a model beside its identity: `{"model_args": …}`, or `{}` if its name says all."""
-    about = model.about_variant() if isinstance(model, HasVariant) else {}
+    """Return what run.json says of a model beside its identity: `{"model_args": …}`, or `{}` if its name says all.
+
+    A revision of the Hub, an adapter and controls are such; a model that has them lists them by its method `about_variant`.
+    """
+    about: dict[str, Any] = getattr(model, "about_variant", dict)()
     return {"model_args": about} if about else {}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import count, islice
@@ -170,17 +170,15 @@ class VllmModel(LocalModel):
             raise RunFailed(f"{self.name}: vLLM stopped: {_reason(error)}") from error
 
     def _read(self, request: Request, output: Any) -> Reply:
-        ids, opening = self.prompts.label_ids(request.labels), self.prompts.opening(request)
-        reply = read_output(request, request.key(self.identity), output, ids, opening=opening, specials=self._specials)
+        ids, opening, key = (
+            self.prompts.label_ids(request.labels),
+            self.prompts.opening(request),
+            request.key(self.identity),
+        )
+        reply = read_output(request, key, output, ids, opening=opening, clean=self.prompts.without_specials)
         if not reply.reasoning:
             return reply
         return replace(reply, usage=replace(reply.usage, thinking=self.prompts.length(reply.reasoning)))
-
-    @cached_property
-    def _specials(self) -> list[str]:
-        tokenizer = self.prompts.tokenizer
-        added = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
-        return sorted({*added, *tokenizer.all_special_tokens})
 
 
 def _reason(error: Exception) -> str:
@@ -248,11 +246,11 @@ def sampling_params(request: Request, label_ids: LabelIds, controls: Controls = 
 
 
 def read_output(
-    request: Request, key: str, output: Any, label_ids: LabelIds, *, opening: str, specials: Sequence[str]
+    request: Request, key: str, output: Any, label_ids: LabelIds, *, opening: str, clean: Callable[[str], str]
 ) -> Reply:
     """Read the reply in a finished `RequestOutput`; it is a failure if there is no answer in it.
 
-    `opening` is the tag of a block of reasoning that the prompt has opened, or "", and `specials` are left out of the text.
+    `opening` is the tag of a block of reasoning that the prompt has opened, or "", and `clean` takes special tokens off a text.
     """
     completion = output.outputs[0]
     usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(completion.token_ids))
@@ -265,9 +263,6 @@ def read_output(
             label: min(1.0, math.fsum(math.exp(first[token].logprob) for token in label_ids[label]))
             for label in request.labels
         }
-    parts = list(split_reasoning(opening + completion.text))
-    for special in specials:
-        parts = [part.replace(special, "") for part in parts]
-    reasoning, answer = map(str.strip, parts)
+    reasoning, answer = map(clean, split_reasoning(opening + completion.text))
     reply = Reply(key, request.id, answer, reasoning, probabilities=probabilities, usage=usage)
     return as_answered(request, reply, cut=completion.finish_reason == "length")

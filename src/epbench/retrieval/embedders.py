@@ -14,12 +14,12 @@ from epbench.errors import BadInput, RunFailed, reason_of
 from epbench.files.cache import cache_folder
 from epbench.files.replacing import replacing
 from epbench.files.secrets import without_secrets
+from epbench.files.text import whole
 from epbench.models.fingerprint import digest_over, digests_of
 from epbench.models.hf.checkpoint import no_bars_in_a_log
 from epbench.models.openai.address import MOST_BYTES, SizeLimit, find_address, shown
 from epbench.models.openai.wire import ReplyTooLarge
 from epbench.models.packages import PACKAGES, package_file
-from epbench.models.protocol import whole
 from epbench.retrieval.dense import batches
 from epbench.starting.extras import install_hint
 

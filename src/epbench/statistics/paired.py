@@ -57,10 +57,10 @@ def paired(first: Sequence[float], second: Sequence[float], clusters: Sequence[o
     """
     from scipy.stats import wilcoxon
 
-    differences = _differences(first, second, clusters)
-    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
-    p = float(wilcoxon(differences, zero_method="pratt").pvalue) if wins + losses else 1.0
-    return _paired(first, second, clusters, differences, (wins, len(differences) - wins - losses, losses), p)
+    def tested(differences: NDArray[np.float64], wins: int, losses: int) -> tuple[float, None]:
+        return float(wilcoxon(differences, zero_method="pratt").pvalue) if wins + losses else 1.0, None
+
+    return _paired(first, second, clusters, None, tested)
 
 
 def paired_outcomes(
@@ -85,23 +85,26 @@ def paired_outcomes(
     Raises:
         ValueError: There is no question, the lengths differ, or a value is neither 0 nor 1.
     """
-    import numpy as np
     from scipy.stats import binomtest, chi2
 
-    differences = _differences(first, second, clusters)
+    def tested(differences: NDArray[np.float64], wins: int, losses: int) -> tuple[float, float]:
+        if not (n := wins + losses):
+            return 1.0, 1.0
+        return float(binomtest(wins, n).pvalue), float(chi2.sf((abs(wins - losses) - 1) ** 2 / n, 1))
+
     if not set(first) | set(second) <= {0, 1}:
         raise ValueError("outcomes: expected 0 and 1 only, found another value")
-    names = np.unique([str(unit) for unit in units], return_inverse=True)[1] if units else np.arange(len(first))
-    by_unit = np.bincount(names, weights=differences)
-    wins, losses = int((by_unit > 0).sum()), int((by_unit < 0).sum())
-    p = p_corrected = 1.0
-    if wins + losses:
-        p = float(binomtest(wins, wins + losses).pvalue)
-        p_corrected = float(chi2.sf((abs(wins - losses) - 1) ** 2 / (wins + losses), 1))
-    return _paired(first, second, clusters, differences, (wins, len(by_unit) - wins - losses, losses), p, p_corrected)
+    return _paired(first, second, clusters, units, tested)
 
 
-def _differences(first: Sequence[float], second: Sequence[float], clusters: Sequence[object]) -> NDArray[np.float64]:
+def _paired(
+    first: Sequence[float],
+    second: Sequence[float],
+    clusters: Sequence[object],
+    units: Sequence[object] | None,
+    tested: Callable[[NDArray[np.float64], int, int], tuple[float, float | None]],
+) -> Paired:
+    """Compare two runs by a test that takes the difference of each unit, and the numbers of wins and of losses."""
     import numpy as np
 
     if not len(first) == len(second) == len(clusters) or not first:
@@ -109,27 +112,15 @@ def _differences(first: Sequence[float], second: Sequence[float], clusters: Sequ
             f"expected as many of each, found {len(first)} and {len(second)} values and {len(clusters)} clusters"
         )
     differences: NDArray[np.float64] = np.round(np.array(first, float) - np.array(second, float), DIGITS)
-    return differences
-
-
-def _paired(
-    first: Sequence[float],
-    second: Sequence[float],
-    clusters: Sequence[object],
-    differences: NDArray[np.float64],
-    wins_ties_losses: tuple[int, int, int],
-    p: float,
-    p_corrected: float | None = None,
-) -> Paired:
-    return Paired(
-        len(first),
-        (sum(first) / len(first), sum(second) / len(second)),
-        float(differences.mean()),
-        cluster_bootstrap(lambda weights: weighted_mean(weights, differences), clusters),
-        *wins_ties_losses,
-        p,
-        p_corrected,
-    )
+    by_unit = differences
+    if units:
+        names = np.unique(list(map(str, units)), return_inverse=True)[1]
+        by_unit = np.bincount(names, weights=differences).astype(np.float64)
+    wins, losses = int((by_unit > 0).sum()), int((by_unit < 0).sum())
+    interval = cluster_bootstrap(lambda weights: weighted_mean(weights, differences), clusters)
+    means, ties = (sum(first) / len(first), sum(second) / len(second)), len(by_unit) - wins - losses
+    p, p_corrected = tested(by_unit, wins, losses)
+    return Paired(len(first), means, float(differences.mean()), interval, wins, ties, losses, p, p_corrected)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

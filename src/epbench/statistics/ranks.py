@@ -57,29 +57,19 @@ class Ranking:
     groups: list[tuple[str, ...]]
 
 
-def average_ranks(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """The average rank of each method by its values of the questions, higher ones being better, from the best to the worst.
+def rank_methods(values: Mapping[str, Sequence[float]]) -> Ranking:
+    """Compare methods by the ranks of their values of the questions, higher values being better.
 
-    A method that is the best on every question has 1. Ties share the mean of their ranks.
+    A method that is the best on every question has the average rank 1. Ties share the mean of their ranks.
 
     Raises:
         ValueError: There are fewer than two methods, no question, or a different number of values.
     """
-    from scipy.stats import rankdata
+    from scipy.stats import friedmanchisquare, rankdata
 
-    ranks = rankdata(-_matrix(values), axis=0).mean(axis=1)
-    return dict(sorted(zip(values, map(float, ranks), strict=True), key=lambda ranked: (ranked[1], ranked[0])))
-
-
-def rank_methods(values: Mapping[str, Sequence[float]]) -> Ranking:
-    """Compare methods by their ranks.
-
-    Raises:
-        ValueError: As for `average_ranks`.
-    """
-    from scipy.stats import friedmanchisquare
-
-    ranks, matrix = average_ranks(values), _matrix(values)
+    matrix = _matrix(values)
+    averages = zip(values, map(float, rankdata(-matrix, axis=0).mean(axis=1)), strict=True)
+    ranks = dict(sorted(averages, key=lambda ranked: (ranked[1], ranked[0])))
     statistic = friedman = None
     if len(values) > 2:
         # Where all methods are equal on every question, the test divides by zero; then nothing speaks against equality.

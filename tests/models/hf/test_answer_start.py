@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from importlib.util import find_spec
 
 import pytest
 import torch
@@ -11,11 +10,9 @@ from epbench.models.hf import prompt_tokens
 from epbench.models.hf.checkpoint import label_ids
 from epbench.models.hf.model import TransformersModel
 from epbench.models.hf.prompt_tokens import PromptTokens
-from epbench.models.openai.wire import chat_body, read_chat
+from epbench.models.openai.wire import chat_body
 from epbench.models.protocol import Request, Sampling
 from tests.tiny_model import CHAT, CHAT_WITHOUT_SYSTEM, make_tiny_model
-
-torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
 
 START = "Answer: Segment"
 TEXT = "Segment A: the ferry. Segment B: the lamp. Answer: Segment A. Answer: Segment B. " * 60
@@ -45,29 +42,25 @@ def test_the_key_is_as_before_without_a_start():
     assert plain.key("m") != REQUEST.key("m") != replace(REQUEST, answer_start="Segment").key("m")
 
 
-def test_the_prompt_ends_with_the_start(tokenizer):
-    with_start, without = (templated(tokenizer, CHAT).text(r) for r in (REQUEST, replace(REQUEST, answer_start="")))
-    assert with_start == without + START and without.endswith("<|assistant|>\n")
-
-
 @pytest.mark.parametrize(
-    ("start", "end"), [(START, "\nAnswer: Segment"), ("Segment", "\nAnswer: Segment"), ("", "\nAnswer:")]
+    ("template", "start", "end"),
+    [
+        (CHAT, START, "<|assistant|>\nAnswer: Segment"),
+        (CHAT, "", "<|assistant|>\n"),
+        (CHAT_WITHOUT_SYSTEM, START, "<|assistant|>\nAnswer: Segment"),
+        (OPENING, START, "<|assistant|>\n<think>\n\n</think>\n\nAnswer: Segment"),  # what it opens is closed
+        (CHANNELS, START, "<|start|>assistant<|channel|>final<|message|>Answer: Segment"),
+        (None, START, "A or B?\nAnswer: Segment"),
+        (None, "Segment", "A or B?\nAnswer: Segment"),
+        (None, "", "A or B?\nAnswer:"),
+    ],
 )
-def test_a_plain_prompt_says_answer_once(tokenizer, start, end):
-    text = templated(tokenizer, None).text(replace(REQUEST, answer_start=start))
-    assert text.endswith(f"A or B?{end}")
-
-
-def test_a_template_without_a_system_role_takes_the_start_too(tokenizer):
-    text = templated(tokenizer, CHAT_WITHOUT_SYSTEM).text(REQUEST)
-    assert text.endswith(START) and "<|user|>\nYou read.\n\n" in text and "<|system|>" not in text
-
-
-def test_a_block_of_reasoning_that_the_template_opens_is_closed(tokenizer):
-    prompts = templated(tokenizer, OPENING)
-    assert prompts.text(REQUEST).endswith("<|assistant|>\n<think>\n\n</think>\n\nAnswer: Segment")
-    assert prompts.opening(REQUEST) == ""
-    assert prompts.opening(replace(REQUEST, answer_start="")) == "<think>\n"
+def test_the_prompt_ends_with_the_start(tokenizer, template, start, end):
+    prompts, request = templated(tokenizer, template), replace(REQUEST, answer_start=start)
+    assert prompts.text(request).endswith(end)
+    ids = prompts.ids(request)
+    assert template == CHANNELS or (ids[0] == tokenizer.bos_token_id and ids.count(tokenizer.bos_token_id) == 1)
+    assert prompts.opening(request) == ""
 
 
 def test_the_template_is_rendered_once_for_the_opening_of_a_reply_that_grows(tokenizer, monkeypatch):
@@ -76,23 +69,7 @@ def test_the_template_is_rendered_once_for_the_opening_of_a_reply_that_grows(tok
     prompts, asked = templated(tokenizer, OPENING), replace(REQUEST, system="", answer_start="")
     assert [prompts.opening(asked) for _ in range(5)] == ["<think>\n"] * 5 and len(rendered) == 1
     prompts.opening(replace(asked, question="B or C?"))
-    assert prompts.opening(replace(asked, answer_start=START)) == "" and len(rendered) == 3
-
-
-def test_an_answer_in_channels_begins_in_the_last(tokenizer):
-    text = templated(tokenizer, CHANNELS).text(REQUEST)
-    assert text.endswith("<|start|>assistant<|channel|>final<|message|>Answer: Segment")
-
-
-@pytest.mark.parametrize("template", [CHAT, CHAT_WITHOUT_SYSTEM, OPENING, None])
-def test_the_prompt_begins_once(tokenizer, template):
-    ids = templated(tokenizer, template).ids(REQUEST)
-    assert ids[0] == tokenizer.bos_token_id and ids.count(tokenizer.bos_token_id) == 1
-
-
-@pytest.mark.parametrize("template", [CHAT, None])
-def test_no_space_follows_where_the_label_brings_its_own(tokenizer, template):
-    assert templated(tokenizer, template).text(REQUEST).endswith("Segment")
+    assert len(rendered) == 2
 
 
 @pytest.mark.parametrize("template", [CHAT, None])
@@ -151,26 +128,7 @@ def test_text_goes_on_from_the_start(folder):
     assert reply.text == model.prompts.tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True).strip()
 
 
-def test_the_window_counts_the_start(folder):
-    model = TransformersModel(str(folder))
-    counted = [model.count_tokens(r)[0] for r in (REQUEST, replace(REQUEST, answer_start=""))]
-    assert counted[0] - counted[1] == len(model.prompts.tokenizer(START, add_special_tokens=False)["input_ids"])
-
-
-@pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
 def test_an_endpoint_gets_the_prompt_without_the_start():
     body = chat_body(replace(REQUEST, sampling=Sampling(max_tokens=25)), "tiny")
     assert START not in json.dumps(body["messages"][-1]["content"][900:]) and body["max_tokens"] == 25
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
-
-
-@pytest.mark.parametrize(
-    ("first", "expected"), [("A", {"A": 0.6, "B": 0.3}), (" B", {"A": 0.6, "B": 0.3}), ("The", None)]
-)
-def test_an_answer_that_does_not_begin_with_a_label_has_no_probabilities(first, expected):
-    logprob = {"A": -0.5108256, " B": -1.2039728, "The": -3.0}
-    top = [{"token": token, "logprob": value} for token, value in logprob.items()]
-    content = [{"token": first, "logprob": logprob[first], "top_logprobs": top}]
-    choice = {"message": {"content": f"{first} text"}, "logprobs": {"content": content}}
-    reply = read_chat(json.dumps({"choices": [choice]}), REQUEST, "k")
-    assert reply.probabilities == (expected and pytest.approx(expected))

@@ -40,13 +40,6 @@ def test_a_label_has_two_spellings(tiny):
         label_ids(tokenizer, "Zanzibar")
 
 
-@pytest.mark.parametrize("name", ["/no/such/folder", "./nowhere", "no-such-model-here"])
-def test_a_model_that_is_not_there_is_one_line(name):
-    with pytest.raises(BadInput, match="no such folder|in a folder or on the Hub") as error:
-        load_tokenizer(name)
-    assert "\n" not in str(error.value)
-
-
 def test_vllm_window_and_counts_need_no_engine(tiny):
     model = VllmModel(tiny)
     assert model.name == f"vllm:{tiny}"

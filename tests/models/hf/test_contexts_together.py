@@ -7,9 +7,7 @@ from epbench.models.hf import prefix_batches
 from epbench.models.hf.prefix_batches import Prompt
 from epbench.models.hf.prefix_rows import Forward
 from epbench.models.hf.shared_prefix import SharedPrefix
-from tests.models.hf.tiny_models import MODELS, alone, tiny
-
-torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
+from tests.models.hf.tiny_models import alone, tiny
 
 HEAD = 12
 CONTEXTS = ((90, 3), (31, 4), (60, 1), (90, 2), (7, 3), (44, 1), (140, 2))  # tokens, and questions about them
@@ -51,7 +49,7 @@ def forwards(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", ["Llama", "Gemma2", "Qwen3Next"])
 def test_answers_are_those_of_each_prompt_alone(kind):
     model, _ = tiny(kind)
     pairs, _ = asked()
@@ -60,8 +58,7 @@ def test_answers_are_those_of_each_prompt_alone(kind):
     assert len({tuple(one.ids) for one in found}) > 5
 
 
-@pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.parametrize("batch_size", [None, 3])
+@pytest.mark.parametrize(("kind", "batch_size"), [("Llama", 3), ("GPT2", None), ("Mistral", 3), ("Mamba", None)])
 def test_label_probabilities_are_those_of_each_prompt_alone(kind, batch_size):
     model, _ = tiny(kind)
     pairs, _ = asked()
@@ -74,9 +71,8 @@ def test_label_probabilities_are_those_of_each_prompt_alone(kind, batch_size):
         assert one.probabilities == pytest.approx({"A": float(plain[3:150].sum()), "B": float(plain[7])}, abs=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["Llama", "GPT2"])
-def test_each_part_of_the_prompts_is_read_once(kind, monkeypatch):
-    model, _ = tiny(kind)
+def test_each_part_of_the_prompts_is_read_once(monkeypatch):
+    model, _ = tiny("Llama")
     pairs, needed = asked()
     prompts = [Prompt(ids, labels={"A": [5]}, context=name) for ids, name in pairs]
     reader = SharedPrefix(model, [2])
@@ -90,18 +86,6 @@ def test_each_part_of_the_prompts_is_read_once(kind, monkeypatch):
     assert sum(one.cached == 0 for one in found) == 1
 
 
-def test_contexts_are_the_head_of_their_own_prompts_where_rows_must_have_one_length():
-    model, strategy = tiny("Mistral")
-    pairs, _ = asked()
-    reader = SharedPrefix(model, [2])
-    found = answered(reader, [Prompt(ids, labels={"A": [5]}, context=name) for ids, name in pairs])
-    assert reader.strategy == strategy == "repeated"
-    lengths = {name: HEAD + length for name, (length, questions) in enumerate(CONTEXTS) if questions > 1}
-    for one, (_, name) in zip(found, pairs, strict=True):
-        assert one.shared == lengths.get(name, HEAD)
-        assert one.cached in (0, one.shared)
-
-
 def test_a_context_with_much_to_read_goes_alone(monkeypatch):
     monkeypatch.setattr(prefix_batches, "_LONG_READ", 100)
     model, _ = tiny("Llama")
@@ -111,18 +95,6 @@ def test_a_context_with_much_to_read_goes_alone(monkeypatch):
     assert {name: one.shared for one, (_, name) in zip(found, pairs, strict=True)} == {
         None: HEAD, 0: HEAD + 90, 1: HEAD, 4: HEAD, 3: HEAD + 90, 6: HEAD + 140
     }  # fmt: skip
-
-
-def test_few_answers_for_each_context_are_written_together_however_slowly_a_cpu_reads(monkeypatch):
-    model, _ = tiny("Llama")
-    pairs, _ = asked([(60, 2)] * 4)
-    prompts = [Prompt(ids, 6, context=name) for ids, name in pairs]
-    reader = SharedPrefix(model, [])
-    answered(reader, prompts[:1])
-    monkeypatch.setattr(prefix_batches, "_SPEED", 2 * model.num_parameters())  # a token in a second
-    shapes = forwards(monkeypatch)
-    assert [one.ids for one in answered(reader, prompts)] == [alone(model, ids, 6) for ids, _ in pairs]
-    assert [rows for rows, width in shapes if width == 1] == [8] * 5
 
 
 def test_a_batch_on_a_cpu_is_small_enough_to_be_lost(monkeypatch):
@@ -154,7 +126,7 @@ def test_an_answer_is_there_as_soon_as_it_has_ended(monkeypatch):
     assert [rows for rows, width in shapes if width == 1][-1] == 1  # rows that have ended are dropped
 
 
-@pytest.mark.parametrize("most", [0, 1, 3])
+@pytest.mark.parametrize("most", [0, 3])
 @pytest.mark.parametrize("labels", [{}, {"A": [5]}])
 def test_batches_shrink_when_memory_runs_out(monkeypatch, most, labels):
     model, _ = tiny("Llama")

@@ -123,7 +123,7 @@ def test_files_that_cannot_be_converted_are_refused_in_one_line(tiny, tmp_path):
         checkpoint_of(tmp_path / "gone.gguf")
 
 
-@pytest.mark.parametrize("share", [0.001, 0.2, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("share", [0.001, 0.5, 0.999])
 def test_a_file_that_is_cut_off_is_refused(file, share):
     content = file.read_bytes()
     file.write_bytes(content[: int(len(content) * share)])
@@ -145,17 +145,12 @@ def patched(file, behind, form, value, skip=0):
     [
         (b"llama.block_count", "<I", 100_000, 4, "it names 100,000 blocks and has 2"),
         (b"llama.embedding_length", "<I", 2**30, 4, "the sizes that it names make a model of"),
-        (b"llama.feed_forward_length", "<I", 2**31 - 1, 4, "the sizes that it names make a model of"),
         (b"output_norm.weight", "<Q", 2**64 - 64, 16, "at offset 18,446,744,073,709,551,552 of"),
-        (b"output_norm.weight", "<Q", 2**63, 16, "at offset 9,223,372,036,854,775,808 of"),
         (b"output_norm.weight", "<Q", 33, 16, "at offset 33 of"),
         (b"output_norm.weight", "<Q", 2**40, 4, "'output_norm.weight' of 4,398,046,511,104 bytes"),
-        (b"blk.0.attn_q.weight", "<Q", 38_401, 4, "bytes at offset"),
         (b"GGUF", "<Q", 2**60, 4, ""),
-        (b"GGUF", "<Q", 2**60, 12, ""),
         (b"GGUF", "<Q", 2**62, 20, "an item of 4,611,686,018,427,387,904 bytes"),
         (b"tokenizer.ggml.token_type", "<Q", 2**60, 8, "an array of 1,152,921,504,606,846,976 items"),
-        (b"tokenizer.ggml.token_type", "<Q", 5 * 10**6, 8, "an item of 20,000,000 bytes"),
     ],
 )
 def test_sizes_that_do_not_fit_the_file_are_refused_before_weights_are_read(
@@ -165,21 +160,6 @@ def test_sizes_that_do_not_fit_the_file_are_refused_before_weights_are_read(
     monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", lambda *args, **more: pytest.fail("weights are read"))
     line = refused(file)
     assert "cannot read its header (" in line and why in line
-
-
-def test_a_file_with_another_alignment_is_read(tmp_path):
-    import gguf as package
-
-    aligned = tmp_path / "aligned.gguf"
-    writer = package.GGUFWriter(aligned, "llama")
-    writer.add_custom_alignment(256)
-    writer.add_tensor("blk.0.a", torch.ones(3).numpy())
-    writer.add_tensor("blk.1.a", torch.ones(5, 7).half().numpy())
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    assert gguf_files._blocks_and_weights(aligned) == (2, 38)
 
 
 def test_too_small_a_disk_is_refused_with_both_numbers(file, monkeypatch):

@@ -4,13 +4,10 @@ import json
 import os
 import pickle
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -50,25 +47,24 @@ def with_own_code(folder, file, **more):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", ["window", "answer"])
-def test_a_model_with_code_of_its_own_is_refused_without_a_question(folder, call):
+def test_a_model_with_code_of_its_own_is_refused_without_a_question(folder):
     """Transformers would ask on standard input: here one says yes to everything."""
     own = {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"}
     with_own_code(folder, "config.json", auto_map=own, model_type="of-its-own")
-    ends = "model.window()" if call == "window" else "list(model.answer([Request('1', '', '', 'Who?')]))"
     code = f"""
 from epbench.errors import BadInput
 from epbench.models.protocol import Request
 from epbench.models.hf.model import TransformersModel
 model = TransformersModel({str(folder)!r})
-try:
-    {ends}
-except BadInput as error:
-    print("refused:", error)
+for call in (model.window, lambda: list(model.answer([Request('1', '', '', 'Who?')]))):
+    try:
+        call()
+    except BadInput as error:
+        print("refused:", error)
 """
     done = subprocess.run([sys.executable, "-c", code], input="y\n" * 20, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("refused: model ") and done.stdout.count("\n") == 1
+    assert done.stdout.count("refused: model ") == done.stdout.count("\n") == 2
     assert "[y/N]" not in done.stdout + done.stderr and not (folder / "ran").exists()
 
 
@@ -95,38 +91,32 @@ def test_weights_that_are_a_program_are_not_run(folder):
     assert not (folder / "ran").exists()
 
 
-@pytest.mark.parametrize("length", [0, 5, 200, -100])
-def test_torn_weights_are_one_line(folder, length):
-    (weights,) = folder.glob("*.safetensors")
-    weights.write_bytes(weights.read_bytes()[:length])
-    assert "weights" in the_one_line(folder)
-
-
 @pytest.mark.parametrize(
-    "content", ["", "[]", "null", '{"model_type": 7}', '{"model_type": "llama", "hidden_size": "x"}']
+    ("file", "content"),
+    [
+        ("model.safetensors", 0),  # bytes that are left of it
+        ("model.safetensors", -100),
+        ("config.json", ""),
+        ("config.json", '{"model_type": 7}'),
+        ("config.json", '{"model_type": "llama", "hidden_size": "x"}'),
+        ("tokenizer.json", "[]"),
+        ("tokenizer.json", '{"version": "1.0", "model": {"type": "BPE"}}'),
+    ],
 )
-def test_an_odd_config_is_one_line(folder, content):
-    (folder / "config.json").write_text(content)
+def test_a_torn_or_odd_file_is_one_line(folder, file, content):
+    path = folder / file
+    path.write_bytes(content.encode() if isinstance(content, str) else path.read_bytes()[:content])
+    assert isinstance(content, str) or "weights" in the_one_line(folder)
     the_one_line(folder)
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"version": "1.0", "model": {"type": "BPE"}}'])
-def test_an_odd_tokenizer_is_one_line(folder, content):
-    (folder / "tokenizer.json").write_text(content)
-    the_one_line(folder, lambda model: model.count_tokens(ASKED))
 
 
 @pytest.mark.parametrize(
     "template",
     [
         "{{ raise_exception('no\nway') }}",
-        "{{ messages.__class__.__mro__[1].__subclasses__() }}",
         "{{ ''.__class__.__base__.__subclasses__()[0]() }}",
-        "{{ messages[99].content.x.y }}",
         "{% for",
-        "{{ 'x' * 10000000 }}",
         "{% for i in range(99999) %}{% for m in messages %}{{ m.content }}{% endfor %}{% endfor %}",
-        "{{ 1 / 0 }}",
     ],
 )
 def test_a_chat_template_that_fails_is_one_line(folder, template):
@@ -137,12 +127,6 @@ def test_a_chat_template_that_fails_is_one_line(folder, template):
 @pytest.mark.parametrize(
     ("template", "why"),
     [
-        pytest.param(
-            "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
-            "seconds of CPU time",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param("{{ 10 ** (10 ** 9) }}", "seconds of CPU time", marks=pytest.mark.slow),
         (
             "{% if 'Who left' in messages[-1].content %}{{ (messages|length + 9) ** (10 ** 9) }}{% endif %}" + CHAT,
             "seconds of CPU time",
@@ -196,36 +180,8 @@ def test_prompts_of_several_threads_and_of_a_fork_are_not_mixed_up(tiny):
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_the_process_that_renders_dies_with_its_parent(tiny):
-    tokenizer, (told, say) = load_tokenizer(str(tiny)), os.pipe()
-    if (parent := os.fork()) == 0:
-        try:
-            render(tokenizer, [{"role": "user", "content": "?"}], answer_follows=True, most=100)
-            os.write(say, str(chat_templates._child._process.pid).encode())
-        finally:
-            os.kill(os.getpid(), signal.SIGKILL)
-    assert os.waitpid(parent, 0)[1] == signal.SIGKILL
-    pid = int(os.read(told, 20))
-    for _ in range(600):
-        if not is_running(pid):
-            return
-        time.sleep(0.1)
-    pytest.fail(f"process {pid} still runs")
-
-
-def is_running(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
-
-
-def test_half_a_surrogate_pair_in_a_prompt_is_replaced(folder):
-    (folder / "chat_template.jinja").write_text(CHAT)
-    model = TransformersModel(str(folder))
-    odd, clean = (Request("1", f"s{c}", f"c{c}", f"q{c}") for c in ("\ud83d", "\ufffd"))
-    assert model.prompts.ids(odd) == model.prompts.ids(clean)
-    model.prompts.tokenizer.chat_template = None
-    assert model.prompts.text(odd) == model.prompts.text(clean)
+def test_the_process_that_renders_ends_when_its_parent_lets_go_of_it(tiny):
+    child = chat_templates._Child()
+    child.render(("{{ 1 }}", [], {}, 100, 10))
+    child._connection.close()  # as the death of the parent does
+    assert child._process.wait(60) == 0

@@ -5,16 +5,15 @@ import pytest
 import torch
 
 from epbench.models.hf.likelihood import Likelihoods
+from epbench.models.hf.memory import available_memory
 from epbench.models.hf.model import TransformersModel
 from epbench.models.hf.prefix_batches import Prompt
-from epbench.models.hf.prefix_rows import free_bytes, release
+from epbench.models.hf.prefix_rows import release
 from epbench.models.hf.shared_prefix import SharedPrefix
 from epbench.models.protocol import Request, Sampling
 from tests.models.hf.test_shared_prefix import prompts
 from tests.models.hf.tiny_models import MODELS, tiny
 from tests.tiny_model import make_tiny_model
-
-torch.set_num_threads(1)
 
 CUDA = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")]
 
@@ -24,7 +23,7 @@ def device(request):
     return torch.device(request.param)
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize(("kind", "device"), [("Llama", "cpu"), *(pytest.param(k, "cuda", marks=CUDA) for k in MODELS)])
 def test_label_probabilities_are_those_of_a_cpu(kind, device):
     plain, strategy = tiny(kind)
     asked = prompts(12)
@@ -55,7 +54,7 @@ def test_likelihoods_are_those_of_a_cpu(device):
 
 def test_a_model_takes_the_type_of_its_device_and_its_memory_is_given_back(device, tmp_path):
     make_tiny_model(tmp_path, "a tiny model " * 50, vocabulary=300)
-    before = free_bytes(device)
+    before = available_memory(device)
     model = TransformersModel(str(tmp_path), device=str(device))
     requests = [Request(str(i), "", "a tiny model " * 90, f"{i}?", Sampling(max_tokens=4)) for i in range(5)]
     replies = list(model.answer(requests))
@@ -63,4 +62,4 @@ def test_a_model_takes_the_type_of_its_device_and_its_memory_is_given_back(devic
     assert model.reader.forward.model.dtype == (torch.float32 if device.type == "cpu" else torch.bfloat16)
     del model
     release()
-    assert device.type == "cpu" or free_bytes(device) > before - 2**28
+    assert device.type == "cpu" or available_memory(device) > before - 2**28

@@ -2,19 +2,14 @@ from inspect import Parameter, Signature
 
 import pytest
 import torch
-from accelerate.utils import send_to_device
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from epbench import BadInput
 from epbench.models.hf import prefix_attention, prefix_rows, shared_prefix
 from epbench.models.hf.prefix_batches import Prompt
 from epbench.models.hf.prefix_rows import Forward, Rows
-from epbench.models.hf.prompt_tokens import common_prefix
 from epbench.models.hf.shared_prefix import SharedPrefix
 from epbench.progress import Tally, bar
 from tests.models.hf.tiny_models import MODELS, alone, biased, tiny
-
-torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
 
 
 def prompts(n=22, head=200, longest=9):
@@ -25,9 +20,11 @@ def prompts(n=22, head=200, longest=9):
     ]
 
 
-@pytest.mark.parametrize(("n", "tokens"), [(9, 5), pytest.param(22, 12, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", MODELS)
-def test_greedy_tokens_are_those_of_the_plain_path(kind, n, tokens):
+RARER = ("Qwen3", "Gemma2", "Qwen3Next")
+
+
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=pytest.mark.slow) if k in RARER else k for k in MODELS])
+def test_greedy_tokens_are_those_of_the_plain_path(kind, n=9, tokens=5):
     model, strategy = tiny(kind)
     asked = prompts(n)
     expected = [alone(model, ids, tokens) for ids in asked]
@@ -52,7 +49,7 @@ def under(monkeypatch, model, name):
     monkeypatch.setattr(model, "forward", forward)
 
 
-@pytest.mark.parametrize("name", ["cache", "past_key_values", "cache_params"])
+@pytest.mark.parametrize("name", ["cache", "cache_params"])
 def test_the_cache_goes_under_the_name_that_the_model_has_for_it(monkeypatch, name):
     model, _ = tiny("Llama")
     asked = prompts(5)
@@ -67,34 +64,6 @@ def test_a_model_that_takes_no_cache_is_refused(monkeypatch):
     under(monkeypatch, model, "states")
     with pytest.raises(BadInput, match=r"takes cache, past_key_values or cache_params, found input_ids, .*states"):
         next(SharedPrefix(model, [2]).answer([Prompt([5, 6], 2)]))
-
-
-@pytest.mark.parametrize("kind", ["Llama", "Mistral"])
-def test_label_probabilities_are_those_of_a_plain_forward(kind):
-    model, _ = tiny(kind)
-    asked = prompts()
-    found = dict(
-        SharedPrefix(model, [2], batch_size=7).answer([Prompt(ids, labels={"A": [5, 9], "B": [7]}) for ids in asked])
-    )
-    for i, ids in enumerate(asked):
-        with torch.no_grad():
-            plain = model(torch.tensor([ids])).logits[0, -1].softmax(-1)
-        assert found[i].probabilities == pytest.approx(
-            {"A": float(plain[5] + plain[9]), "B": float(plain[7])}, rel=1e-3, abs=1e-7
-        )
-        assert found[i].ids == [int(plain.argmax())]
-
-
-@pytest.mark.parametrize("most", [1, 2**27])
-def test_attention_without_the_fused_kernel_is_the_same(monkeypatch, most):
-    monkeypatch.setattr(prefix_attention, "_fused", lambda query: False)
-    monkeypatch.setattr(prefix_attention, "_MAX_SCORES", most)
-    model, _ = tiny("Llama")
-    asked = prompts()
-    reader = SharedPrefix(model, [2])
-    found = dict(reader.answer([Prompt(ids, 6) for ids in asked]))
-    assert [found[i].ids for i in range(22)] == [alone(model, ids, 6) for ids in asked]
-    assert reader.strategy == "joint"
 
 
 def test_scores_are_computed_in_parts_even_for_one_long_question(monkeypatch):
@@ -117,28 +86,7 @@ def test_scores_are_computed_in_parts_even_for_one_long_question(monkeypatch):
     assert torch.allclose(found, forward.read_logits(asked), atol=1e-3)
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("fused", [True, False])
-def test_half_precision_rounds_no_more_than_the_plain_path_does(monkeypatch, dtype, fused):
-    if not fused:
-        monkeypatch.setattr(prefix_attention, "_fused", lambda query: False)
-    exact, asked = tiny("Llama")[0], prompts(12)
-    model = tiny("Llama")[0].to(dtype)
-    reader = SharedPrefix(model, [2])
-    found = dict(reader.answer([Prompt(ids, labels={"some": range(3, 150)}) for ids in asked]))
-    assert reader.strategy == "joint"
-
-    def plain(model, ids):
-        with torch.no_grad():
-            return float(model(torch.tensor([ids])).logits[0, -1].float().softmax(-1)[3:150].sum())
-
-    truth = [plain(exact, ids) for ids in asked]
-    ours = sum(abs(found[i].probabilities["some"] - p) for i, p in enumerate(truth)) / 12
-    theirs = sum(abs(plain(model, ids) - p) for ids, p in zip(asked, truth, strict=True)) / 12
-    assert ours < 2 * theirs + 0.005
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("way", ["joint", "joint without the fused kernel", "repeated", "none"])
 def test_large_key_biases_make_no_difference(monkeypatch, way, dtype):
     if way.endswith("kernel"):
@@ -158,7 +106,7 @@ def test_large_key_biases_make_no_difference(monkeypatch, way, dtype):
     ours, theirs = torch.stack(found).log_softmax(-1), expected.log_softmax(-1)
     off, divergence = (ours - theirs).std() / theirs.std(), (theirs.exp() * (theirs - ours)).sum(-1).mean()
     behind = theirs.amax(-1) - theirs.gather(-1, ours.argmax(-1, keepdim=True))[:, 0]
-    limits = {torch.float32: (1e-3, 1e-5), torch.float16: (0.01, 0.001), torch.bfloat16: (0.03, 0.003)}
+    limits = {torch.float32: (1e-3, 1e-5), torch.bfloat16: (0.03, 0.003)}
     most, most_divergence = limits[dtype]
     assert off < most and divergence < most_divergence
     assert (behind < 3 * most * theirs.std()).all()  # another token only if it is about as probable
@@ -194,9 +142,7 @@ def test_a_strategy_is_judged_by_probabilities_as_well_as_logits():
     prefix_rows._compare(expected + 7, expected, (0.08, 0.02))
 
 
-@pytest.mark.parametrize(
-    "chunk", [pytest.param(1, marks=pytest.mark.slow), 7, pytest.param(64, marks=pytest.mark.slow), 1000]
-)
+@pytest.mark.parametrize("chunk", [7, 1000])
 @pytest.mark.parametrize(("kind", "fused"), [("Llama", True), ("Llama", False), ("GPT2", True)])
 def test_chunks_change_nothing(monkeypatch, kind, fused, chunk):
     if not fused:
@@ -209,65 +155,16 @@ def test_chunks_change_nothing(monkeypatch, kind, fused, chunk):
     assert reader.strategy == "joint"
 
 
-def test_a_piece_of_a_text_needs_no_mask_over_what_was_read_before():
-    forward, ids = SharedPrefix(tiny("Llama")[0], [2]).forward, prompts(1, head=300)[0]
-    forward.model.set_attn_implementation(prefix_attention.NAME)
-    largest = []
-
-    class Sizes(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            out = function(*args, **(kwargs or {}))
-            if isinstance(out, torch.Tensor):
-                largest.append((out.numel(), str(function)))
-            return out
-
-    with Sizes():
-        cache = forward.read(ids, 64)
-    keys = cache.layers[0].keys
-    assert keys.shape[2] == len(ids) and max(largest)[0] <= keys.numel()
-
-
-@pytest.mark.parametrize("ahead", [3, 16])
-def test_looking_at_tokens_only_now_and_then_changes_nothing(monkeypatch, ahead):
+def test_looking_at_tokens_only_now_and_then_changes_nothing(monkeypatch):
     model, _ = tiny("Llama")
     asked = [
         Prompt(ids, 1 + 3 * i, temperature=i % 2, stream=(i,), enough=None if i % 3 else lambda ids: len(ids) >= 16)
         for i, ids in enumerate(prompts(14))
     ]
     each = dict(SharedPrefix(model, range(2, 30)).answer(asked))
-    monkeypatch.setattr(shared_prefix, "_AHEAD", {"cpu": ahead})
+    monkeypatch.setattr(shared_prefix, "_AHEAD", {"cpu": 3})
     assert dict(SharedPrefix(model, range(2, 30)).answer(asked)) == each
     assert {completion.ended for completion in each.values()} == {True, False}
-
-
-@pytest.mark.parametrize("kind", ["Llama", "GPT2"])
-def test_a_device_is_not_waited_for_while_tokens_are_written(monkeypatch, kind):
-    waits, asks_for_values = [], ("_local_scalar_dense", "nonzero", "masked_select", "equal", "is_nonzero")
-
-    class Waits(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            waits.append(function.overloadpacket.__name__)
-            return function(*args, **(kwargs or {}))
-
-    add = Rows.add
-
-    def watched(self, tokens):
-        with Waits():
-            return add(self, tokens)
-
-    monkeypatch.setattr(Rows, "add", watched)
-    monkeypatch.setattr(shared_prefix, "_AHEAD", {"cpu": 8})
-    reader = SharedPrefix(tiny(kind)[0], [2])
-    list(reader.answer([Prompt(ids, 8) for ids in prompts(5)]))
-    assert reader.strategy == "joint" and len(waits) > 100
-    assert not set(waits) & set(asks_for_values)
-
-
-def test_a_prefix_is_not_copied_to_the_device_of_every_layer():
-    cache = Forward(tiny("Llama")[0]).read([5, 6, 7], 8)
-    stored = prefix_attention.StoredPrefix(cache.layers)
-    assert send_to_device({"shared_prefix": stored}, "meta")["shared_prefix"] is stored
-    assert send_to_device({"keys": stored.layers}, "meta")["keys"][0][0].device.type == "meta"  # a list would be
 
 
 def test_prompts_of_all_sorts_stand_in_one_call():
@@ -308,28 +205,6 @@ def test_draws_follow_the_distribution():
     assert torch.allclose(shares, expected[top], atol=0.04)
 
 
-@pytest.mark.parametrize("most", [0, 3])
-def test_batches_shrink_when_memory_runs_out(monkeypatch, most):
-    model, _ = tiny("Llama")
-    asked = prompts(10)
-    reader = SharedPrefix(model, [2])
-    list(reader.answer([Prompt(asked[0], 1)]))
-    whole = Forward.__call__
-
-    def scarce(self, ids, *args, **more):
-        if ids.shape[0] > most and ids.shape[1] < 100:
-            raise torch.OutOfMemoryError("scarce")
-        return whole(self, ids, *args, **more)
-
-    monkeypatch.setattr(Forward, "__call__", scarce)
-    found = dict(reader.answer([Prompt(ids, 4) for ids in asked]))
-    if most:
-        assert [found[i].ids for i in range(10)] == [alone(model, ids, 4) for ids in asked]
-        assert reader.batch_size == 2
-    else:
-        assert all("no memory" in t.failure for t in found.values())
-
-
 def test_a_prefix_is_read_in_smaller_pieces_when_memory_runs_out(monkeypatch):
     model, _ = tiny("Llama")
     asked = prompts(3, head=400)
@@ -347,7 +222,7 @@ def test_a_prefix_is_read_in_smaller_pieces_when_memory_runs_out(monkeypatch):
     assert reader.chunk <= 100
 
 
-def test_a_prefix_that_never_fits_does_not_slow_down_the_next_one(monkeypatch):
+def test_a_prefix_that_never_fits_is_a_failure_and_does_not_slow_down_the_next_one(monkeypatch):
     model, _ = tiny("Llama")
     whole = Forward.__call__
 
@@ -357,12 +232,9 @@ def test_a_prefix_that_never_fits_does_not_slow_down_the_next_one(monkeypatch):
         return whole(self, ids, cache, *args, **more)
 
     monkeypatch.setattr(Forward, "__call__", scarce)
-    reader, asked = SharedPrefix(model, [2]), prompts(3)
-    too_long = dict(reader.answer([Prompt(ids, 4) for ids in prompts(3, head=400)]))
-    assert all("no memory for the 400 tokens" in t.failure for t in too_long.values())
-    found = dict(reader.answer([Prompt(ids, 4) for ids in asked]))
-    assert [found[i].ids for i in range(3)] == [alone(model, ids, 4) for ids in asked]
-    assert reader.chunk >= 256
+    reader = SharedPrefix(model, [2])
+    found = dict(reader.answer([Prompt(ids, 4) for ids in prompts(3, head=400)]))
+    assert all("no memory for the 400 tokens" in t.failure for t in found.values()) and reader.chunk >= 256
 
 
 def test_a_prefix_is_read_once(monkeypatch):
@@ -372,12 +244,6 @@ def test_a_prefix_is_read_once(monkeypatch):
     first = dict(reader.answer(batch))
     monkeypatch.setattr(Forward, "read", None)
     assert dict(reader.answer(batch)) == first
-
-
-def test_common_prefix():
-    assert common_prefix([[1, 2, 3], [1, 2, 4], [1, 2]]) == 2
-    assert common_prefix([[1], [2]]) == 0
-    assert common_prefix([[1, 2]]) == 2
 
 
 def test_progress_tells_how_much_of_what_the_prompts_share_has_been_read(monkeypatch):

@@ -38,13 +38,13 @@ MODELS = {
 }
 
 
-def tiny(kind):
+def tiny(kind, **more):
+    """A model of a kind with further settings, and the strategy that it should get."""
     settings, strategy = MODELS[kind]
     torch.manual_seed(1)
-    config = getattr(transformers, f"{kind}Config")(**settings, pad_token_id=0, bos_token_id=1, eos_token_id=2)
-    return getattr(transformers, f"{kind}LMHeadModel" if kind == "GPT2" else f"{kind}ForCausalLM")(
-        config
-    ).eval(), strategy
+    config = getattr(transformers, f"{kind}Config")(**settings | more, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+    head = getattr(transformers, f"{kind}LMHeadModel" if kind == "GPT2" else f"{kind}ForCausalLM")
+    return head(config).eval(), strategy
 
 
 def biased(dtype):

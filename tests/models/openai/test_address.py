@@ -3,7 +3,6 @@
 import gzip
 import tracemalloc
 import zlib
-from importlib.util import find_spec
 
 import pytest
 
@@ -15,20 +14,18 @@ from epbench.retrieval.embedders import EndpointEmbedder
 from tests.models.endpoint_asks import book, key, model_of, replies  # noqa: F401
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint, first_calls
 
-pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
-
-BOMB_MB = 200
+BOMB_MB = 100
 
 
 def bomb() -> bytes:
-    """A gzip file of 200 kB that holds a JSON text of 200 MB."""
+    """A gzip file of 100 kB that holds a JSON text of 100 MB."""
     packer = zlib.compressobj(wbits=31)
     parts = [packer.compress(b'{"choices": [{"message": {"content": "')]
     parts += [packer.compress(b"a" * 1_000_000) for _ in range(BOMB_MB)]
     return b"".join([*parts, packer.compress(b'"}}]}'), packer.flush()])
 
 
-@pytest.mark.parametrize("status", [200, 400, 500])
+@pytest.mark.parametrize("status", [200, 400])
 def test_a_compressed_bomb_is_a_failure_and_takes_little_memory(tmp_path, status):
     fault = Fault("status", status, {"Content-Encoding": "gzip"}, raw=bomb())
     with LoopbackEndpoint(script=first_calls(fault)) as endpoint:

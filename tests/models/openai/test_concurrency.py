@@ -57,15 +57,6 @@ def test_the_limit_stays_between_one_and_its_maximum(start, maximum, events):
         assert 1 <= limit.value <= maximum
 
 
-@settings(deadline=None)
-@given(st.integers(1, 64), events)
-def test_a_fixed_limit_is_fixed(size, events):
-    limit = Limit(size, minimum=size, maximum=size)
-    for kind, _ in events:
-        limit.overloaded(limit.epoch) if kind == "overload" else limit.succeeded(limit.value)
-        assert limit.value == size
-
-
 def test_the_limit_doubles_in_a_round_until_the_first_complaint_and_then_adds_one():
     limit = Limit(8)
     for _ in range(8):
@@ -79,13 +70,6 @@ def test_the_limit_doubles_in_a_round_until_the_first_complaint_and_then_adds_on
     for _ in range(4000):
         limit.succeeded(limit.value)
     assert limit.value == 64
-
-
-def test_complaints_of_one_round_count_once():
-    limit = Limit(32)
-    for _ in range(32):
-        limit.overloaded(0)
-    assert limit.value == 16
 
 
 def test_slots_are_given_in_order_and_second_tries_go_first():
@@ -134,20 +118,6 @@ def test_no_slot_is_lost_or_given_twice_when_waiters_are_cancelled(seed):
         done = await asyncio.gather(*tasks, return_exceptions=True)
         assert all(outcome is None or isinstance(outcome, asyncio.CancelledError) for outcome in done)
         assert (gate.in_use, inside) == (0, 0)
-
-    run(work())
-
-
-def test_a_pause_holds_for_all_and_the_longest_counts():
-    async def work() -> None:
-        loop = asyncio.get_running_loop()
-        gate = Gate(Limit(8))
-        began = loop.time()
-        gate.pause(0.1)
-        gate.pause(0.01)
-        await asyncio.gather(*(gate.enter() for _ in range(8)))
-        assert loop.time() - began == pytest.approx(0.1)
-        assert gate.in_use == 8
 
     run(work())
 

@@ -1,11 +1,5 @@
 """Servers on this machine: no key is sent, and the window is the one that they have allocated."""
 
-import json
-import threading
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
-
 import pytest
 
 from epbench.errors import BadInput
@@ -14,8 +8,6 @@ from epbench.models.openai.address import LOCAL_SERVERS
 from epbench.models.openai.model import EndpointModel
 from tests.models.endpoint_asks import KEY, book, key  # noqa: F401
 from tests.models.loopback_endpoint import LoopbackEndpoint
-
-pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
 
 TOLD = {
     "ollama": {"/api/generate": {"done": True}, "/api/ps": {"models": [{"name": "m:latest", "context_length": 4096}]}},
@@ -27,56 +19,26 @@ TOLD = {
 }
 
 
-@contextmanager
-def server_of(paths):
-    """A server with these answers by path; it notes what it is asked, with the key."""
-    asked = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            asked.append((self.command, self.path, body, self.headers.get("authorization")))
-            found = paths.get(self.path)
-            self.send_response(200 if found else 404)
-            self.send_header("content-type", "application/json")
-            self.end_headers()
-            self.wfile.write(json.dumps(found or {"error": "no such path"}).encode())
-
-        do_POST = do_GET
-
-        def log_message(self, *args):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1", asked
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
 @pytest.mark.parametrize("kind", LOCAL_SERVERS)
 def test_the_allocated_window_is_asked_for_and_no_key_is_sent(kind):
-    with server_of(TOLD[kind]) as (url, asked):
-        model = load_model(f"{kind}:m", Options(url))
+    with LoopbackEndpoint(paths=TOLD[kind]) as endpoint:
+        model = load_model(f"{kind}:m", Options(endpoint.url))
         assert (model.name, model.window()) == (f"{kind}:m", 4096)
-    assert [path for _, path, _, _ in asked] == list(TOLD[kind])
-    assert KEY not in repr(asked)
+    assert [path for _, path, *_ in endpoint.asked] == list(TOLD[kind]) and KEY not in repr(endpoint.asked)
     if kind == "ollama":
-        assert asked[0][:3] == ("POST", "/api/generate", b'{"model":"m"}')
+        assert endpoint.asked[0][:3] == ("POST", "/api/generate", b'{"model":"m"}')
 
 
 @pytest.mark.parametrize("kind", LOCAL_SERVERS)
 def test_a_server_that_cuts_prompts_off_must_tell_its_window(kind):
-    with server_of({}) as (url, _):
-        model = load_model(f"{kind}:m", Options(url))
+    with LoopbackEndpoint() as endpoint:
+        model = load_model(f"{kind}:m", Options(endpoint.url))
         if LOCAL_SERVERS[kind].larger:
             with pytest.raises(BadInput, match=r"does not say what window it has allocated.* give the window"):
                 model.window()
         else:
             assert model.window() is None
-        assert load_model(f"{kind}:m", Options(url, window=99)).window() == 99
+        assert load_model(f"{kind}:m", Options(endpoint.url, window=99)).window() == 99
 
 
 def test_they_listen_where_they_usually_do_whatever_the_environment_says(monkeypatch):

@@ -2,8 +2,6 @@ import logging
 import re
 import threading
 import urllib.request
-from collections import Counter
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,24 +17,20 @@ from tests.models.loopback_endpoint import (
     BROKEN,
     CUT,
     DROP,
-    FAULTS,
     GARBAGE,
     HANG,
     SLOW_DOWN,
     Fault,
     LoopbackEndpoint,
     first_calls,
-    some_calls,
 )
 
 PATIENT_S = 300.0  # of a try that should not be cut however busy the machine is
-HANG_S = 3.0  # of a try that hangs
-pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
 
 
 def some_time(endpoint: LoopbackEndpoint) -> None:
     """As long as the endpoint takes for so many other calls."""
-    for _ in range(50):
+    for _ in range(20):
         urllib.request.urlopen(f"{endpoint.url}/models").close()
 
 
@@ -62,12 +56,6 @@ def test_questions_are_answered_and_the_request_is_as_documented():
     }
 
 
-def test_nothing_is_asked_for_nothing():
-    with LoopbackEndpoint() as endpoint:
-        assert list(model_of(endpoint).answer([])) == []
-    assert endpoint.calls == []
-
-
 def test_the_first_of_a_context_goes_alone_then_the_others_together_then_the_next_context():
     with LoopbackEndpoint() as endpoint:
         got = replies(endpoint, book(20, "book A") + book(20, "book B"), concurrency=4)
@@ -77,29 +65,18 @@ def test_the_first_of_a_context_goes_alone_then_the_others_together_then_the_nex
     assert first_a == 0
     assert first_b >= 17  # up to three of A may be open, but none waits
     a0, b0 = endpoint.calls[first_a], endpoint.calls[first_b]
-    others_a = [call for call in endpoint.calls if "book A" in call.question and call is not a0]
-    others_b = [call for call in endpoint.calls if "book B" in call.question and call is not b0]
-    assert min(call.began for call in others_a) >= a0.ended
-    assert min(call.began for call in others_b) >= b0.ended
+    for name, first in (("A", a0), ("B", b0)):
+        others = [call for call in endpoint.calls if f"book {name}" in call.question and call is not first]
+        assert min(call.began for call in others) >= first.ended
     assert endpoint.peak <= 4
-    assert {call.user.split("\n\n")[0] for call in others_a} == {"book A"}
-    order = [int(call.question.rpartition(" ")[2]) for call in others_a]
-    assert all(number <= 4 + place for place, number in enumerate(order))  # in order, but for the race of four
 
 
-def test_contexts_of_one_request_are_plainly_concurrent():
-    requests = [Request(str(i), "", f"chunk {i}", "question") for i in range(24)]
+@pytest.mark.parametrize("context", ["", "chunk {}"])
+def test_requests_that_share_no_context_do_not_wait(context):
+    requests = [Request(str(i), "system", context.format(i), f"question {i}") for i in range(24)]
     with LoopbackEndpoint(may_answer=lambda call: endpoint.open >= min(8, 24 - endpoint.answered)) as endpoint:
-        assert len(replies(endpoint, requests, concurrency=8, timeout_s=PATIENT_S)) == 24
+        replies(endpoint, requests, concurrency=8, timeout_s=PATIENT_S)
     assert endpoint.peak == 8 and not endpoint.stuck
-
-
-def test_requests_without_a_context_share_nothing_and_do_not_wait():
-    requests = [Request(str(i), "system", "", f"question {i}") for i in range(4)]
-    with LoopbackEndpoint(may_answer=lambda call: endpoint.open >= 4 - endpoint.answered) as endpoint:
-        replies(endpoint, requests, concurrency=4, timeout_s=PATIENT_S)
-    assert endpoint.peak == 4 and not endpoint.stuck
-    assert {len(call.body["messages"]) for call in endpoint.calls} == {2}
 
 
 @pytest.mark.slow
@@ -114,34 +91,12 @@ def test_concurrency_grows_where_the_endpoint_bears_it():
     assert endpoint.peak == 64 and not endpoint.stuck
 
 
-@pytest.mark.slow
-def test_concurrency_falls_where_it_does_not():
-    """The endpoint refuses all that comes while the model holds that it may send more than four at once."""
-    with LoopbackEndpoint(script=lambda number, body: SLOW_DOWN if model._limit.value > 4 else None) as endpoint:
-        model = model_of(endpoint, attempts=30)
-        got = list(model.answer([Request(str(i), "", f"c {i}", "q") for i in range(150)]))
-    assert not any(reply.failure for reply in got)
-    assert model._limit.epoch >= 2 and model._limit.value <= 5  # the first guess was 8, twice what it bears
-    assert len(endpoint.calls) - endpoint.answered < endpoint.answered
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", [SLOW_DOWN, BROKEN, HANG, CUT, DROP, GARBAGE], ids=lambda f: f"{f.kind}{f.status}")
-def test_every_passing_fault_is_tried_again(fault):
-    with LoopbackEndpoint(script=first_calls(fault, *([] if fault is HANG else [fault]))) as endpoint:
-        got = replies(endpoint, book(2), timeout_s=HANG_S if fault is HANG else PATIENT_S)
-    assert [reply.text for reply in got.values()] == ["answer to question the book 0", "answer to question the book 1"]
-    if fault is not HANG:  # on a busy machine the timeout may cut answers too
-        assert len(endpoint.calls) == 4 and set(endpoint.paid().values()) == {1}
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
         (SLOW_DOWN, "429 Rate limit reached"),
         (BROKEN, "500 Internal error"),
-        (HANG, "no answer within 0.5 s"),
+        (HANG, "no answer within 0.1 s"),
         (CUT, "connection failed: .*"),
         (DROP, "connection failed: .*"),
         (GARBAGE, "the answer is no JSON: <html>Bad gateway</html>"),
@@ -150,7 +105,7 @@ def test_every_passing_fault_is_tried_again(fault):
 )
 def test_after_the_last_attempt_the_reason_is_given(fault, words):
     with LoopbackEndpoint(script=lambda number, body: fault) as endpoint:
-        (reply,) = model_of(endpoint, timeout_s=0.5 if fault is HANG else 30).answer(book(1))
+        (reply,) = model_of(endpoint, timeout_s=0.1 if fault is HANG else 30).answer(book(1))
     assert len(endpoint.calls) == 5
     assert (reply.text, reply.id) == ("", "the book-0")
     assert re.fullmatch(rf"{words} \(5 attempts\)", reply.failure), reply.failure
@@ -158,27 +113,11 @@ def test_after_the_last_attempt_the_reason_is_given(fault, words):
 
 
 def test_retry_after_pauses_all_requests(monkeypatch):
-    events = []
-
-    def noted(event, method):
-        def wrapper(gate, *args):
-            events.append((event, len(endpoint.calls)))
-            return method(gate, *args)
-
-        return wrapper
-
-    monkeypatch.setattr(Gate, "pause", noted("pause", Gate.pause))
-    monkeypatch.setattr(Gate, "_end_pause", noted("end", Gate._end_pause))
-    fault = Fault("status", 429, {"Retry-After": "0.6"})
-    with LoopbackEndpoint(script=first_calls(None, fault)) as endpoint:
-        got = replies(endpoint, book(30), concurrency=2, timeout_s=PATIENT_S)
-    assert not any(reply.failure for reply in got.values())
-    assert [event for event, _ in events] == ["pause", "end"]
-    (_, before), (_, after) = events
-    assert after - before <= 1, "beside the refused one only one other could be on its way"
-    refused = endpoint.calls[1]
-    # It is among the first: on a busy machine the thread beside it may be served a few times before it runs.
-    assert refused.question in [call.question for call in endpoint.calls[after : after + 5]]
+    pauses = []
+    monkeypatch.setattr(Gate, "pause", lambda gate, seconds: pauses.append(seconds))
+    with LoopbackEndpoint(script=first_calls(None, Fault("status", 429, {"Retry-After": "0.6"}))) as endpoint:
+        got = replies(endpoint, book(9), concurrency=2, timeout_s=PATIENT_S)
+    assert pauses == [0.6] and not any(reply.failure for reply in got.values())
 
 
 def test_the_quota_of_a_day_ends_the_run_in_failures_that_the_next_start_asks_again():
@@ -193,10 +132,7 @@ def test_the_quota_of_a_day_ends_the_run_in_failures_that_the_next_start_asks_ag
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        (
-            Fault("status", 400, words="maximum context length is 4096\ntokens"),
-            "400 maximum context length is 4096 tokens",
-        ),
+        (Fault("status", 400, words="maximum context\nlength"), "400 maximum context length"),
         (Fault("status", 400, words=f"Incorrect API key: {KEY}"), "400 Incorrect API key: ***"),
         (Fault("status", 404, body={"detail": "no such model"}), "404 no such model"),
         (Fault("status", 422, body={"message": "temperature"}), "422 temperature"),
@@ -211,37 +147,10 @@ def test_what_cannot_pass_is_reported_at_once(fault, words):
     assert {reply.failure for reply in got.values()} == {words}
 
 
-def test_long_words_of_an_endpoint_are_cut():
-    with LoopbackEndpoint(script=lambda number, body: Fault("status", 400, words="x" * 9000)) as endpoint:
-        (reply,) = model_of(endpoint).answer(book(1))
-    assert len(reply.failure) == 400
-
-
-def test_a_hang_is_cut_by_the_timeout():
-    with LoopbackEndpoint(script=lambda number, body: HANG) as endpoint:
-        (reply,) = model_of(endpoint, timeout_s=0.2, attempts=2).answer(book(1))
-    assert len(endpoint.calls) == 2
-    assert reply.failure == "no answer within 0.2 s (2 attempts)"
-
-
 def test_an_endpoint_that_is_not_there_is_a_failure():
     model = EndpointModel("tiny", base_url="http://127.0.0.1:9/v1", attempts=2, backoff_base_s=0.01)
     (reply,) = model.answer(book(1))
     assert reply.failure.startswith("connection failed: ") and reply.failure.endswith("(2 attempts)")
-
-
-@pytest.mark.slow
-def test_a_book_of_686_questions_over_a_bad_line_is_paid_once():
-    faults = tuple(fault for fault in FAULTS if fault is not HANG)  # its timeout could cut answers that are paid
-    with LoopbackEndpoint(script=some_calls(0.3, 1, faults)) as endpoint:
-        got = list(model_of(endpoint, timeout_s=PATIENT_S, attempts=8, concurrency=16).answer(book(686)))
-    assert Counter(reply.id for reply in got) == Counter(request.id for request in book(686))
-    failed = {reply.id for reply in got if reply.failure}
-    paid = endpoint.paid()
-    assert set(paid.values()) == {1}
-    assert len(paid) == 686 - len(failed)
-    assert all(reply.text == f"answer to question {reply.id.replace('-', ' ')}" for reply in got if not reply.failure)
-    assert len(failed) < 5 and len(endpoint.calls) > 686 * 1.2  # 0.3⁸ of them
 
 
 def test_closing_early_cancels_what_is_open():
@@ -276,40 +185,8 @@ def test_an_error_of_ours_is_raised_where_the_replies_are_read():
             list(model.answer(book(1) + book(2, "other")))
 
 
-class Interrupted(Exception):
-    pass
-
-
 def answered(folder: Path) -> set[str]:
     return {record["id"] for record in Journal(folder / ANSWERS) if record.get("failure") is None}
-
-
-def stops_after(n: int):
-    def watched(items, name, total, done):
-        for number, item in enumerate(items):
-            yield item
-            if number + 1 == n:
-                raise Interrupted
-
-    return watched
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("concurrency", [1, 8])
-def test_a_run_that_is_interrupted_and_resumed_pays_nothing_twice(tmp_path, concurrency):
-    requests = book(120)
-    with LoopbackEndpoint(script=some_calls(0.2, 3, (SLOW_DOWN, BROKEN, DROP, GARBAGE))) as endpoint:
-        with pytest.raises(Interrupted):
-            ask(tmp_path / ANSWERS, requests, model_of(endpoint, concurrency=concurrency, attempts=9), stops_after(50))
-        kept = answered(tmp_path)
-        asked_before = len(endpoint.calls)
-        assert 50 <= len(kept) <= 50 + concurrency  # what has come is kept before the reader sees it
-        ask(tmp_path / ANSWERS, requests, model_of(endpoint, concurrency=concurrency, attempts=9))
-    assert answered(tmp_path) == {request.id for request in requests}
-    asked_again = {call.question for call in endpoint.calls[asked_before:]}
-    assert not asked_again & {request.question for request in requests if request.id in kept}
-    twice = [question for question, times in endpoint.paid().items() if times > 1]
-    assert len(twice) <= (0 if concurrency == 1 else concurrency)  # those that were open when it was interrupted
 
 
 def test_failures_are_asked_again_by_the_next_start(tmp_path):
@@ -344,13 +221,6 @@ def test_a_key_from_a_file_with_a_newline_is_used_and_hidden(monkeypatch):
     assert endpoint.calls[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_a_password_in_the_url_is_in_no_failure():
-    with LoopbackEndpoint(script=lambda n, body: Fault("status", 400, words="user:secretWord no")) as endpoint:
-        url = endpoint.url.replace("http://", "http://user:secretWord@")
-        (reply,) = EndpointModel("tiny", base_url=url).answer(book(1))
-    assert reply.failure == "400 user:*** no"
-
-
 def test_the_window_is_given_or_listed_or_unknown():
     listed = {"data": [{"id": "other", "max_model_len": 1}, {"id": "tiny", "max_model_len": 4096}]}
     with LoopbackEndpoint(models=listed) as endpoint:
@@ -359,9 +229,8 @@ def test_the_window_is_given_or_listed_or_unknown():
         assert EndpointModel("unlisted", base_url=endpoint.url).window() is None
     with LoopbackEndpoint() as endpoint:
         assert model_of(endpoint).window() is None
-    for odd in ([], {"data": None}, {"data": [{"id": "tiny", "max_model_len": "long"}]}):
-        with LoopbackEndpoint(models=odd) as endpoint:
-            assert model_of(endpoint).window() is None
+    with LoopbackEndpoint(models={"data": [{"id": "tiny", "max_model_len": "long"}]}) as endpoint:
+        assert model_of(endpoint).window() is None
     assert EndpointModel("tiny", base_url="http://127.0.0.1:9/v1").window() is None
 
 
@@ -388,12 +257,10 @@ def test_a_local_endpoint_needs_no_key(monkeypatch):
     [
         ("", {}, "a model name"),
         ("tiny", {"base_url": "localhost:8000/v1"}, "http://"),
-        ("tiny", {"base_url": "http://127.0.0.1:port/v1"}, "http://"),
         ("tiny", {"base_url": "http://[::1/v1"}, "http://"),
         ("tiny", {"concurrency": 0}, "concurrency of openai:tiny: expected at least 1, got 0"),
-        ("tiny", {"attempts": 0}, "attempts of openai:tiny: expected at least 1, got 0"),
-        ("tiny", {"window": -1}, "window of openai:tiny: expected at least 1, got -1"),
         ("tiny", {"timeout_s": 0}, "timeout of openai:tiny: expected a finite number of seconds above 0, got 0"),
+        ("tiny", {"timeout_s": float("nan")}, "expected a finite number of seconds above 0, got nan"),
     ],
 )
 def test_bad_input_is_one_line(name, options, words):

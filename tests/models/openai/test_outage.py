@@ -1,37 +1,31 @@
 """A run against an endpoint that cannot answer ends soon, with one line, and goes on by the same command."""
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from epbench.errors import BadInput, RunFailed
+from epbench.errors import RunFailed
 from epbench.journals.answers import ANSWERS, ask
 from epbench.journals.journal import read_journal
 from epbench.models.load import Options, load_model
 from tests.models.endpoint_asks import KEY, book, key, model_of  # noqa: F401
 from tests.models.loopback_endpoint import BROKEN, HANG, Fault, LoopbackEndpoint
 
-pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
-
 
 def kept(folder: Path) -> list[bool]:
     return [record.get("failure") is None for record in read_journal(folder / ANSWERS).values()]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", [BROKEN, HANG], ids=lambda fault: fault.kind)
-def test_eight_requests_in_a_row_without_an_answer_end_the_run_and_the_same_command_goes_on(tmp_path, fault):
-    with LoopbackEndpoint(script=lambda number, body: fault if number >= 5 else None) as endpoint:
+def test_eight_requests_in_a_row_without_an_answer_end_the_run_and_the_same_command_goes_on(tmp_path):
+    with LoopbackEndpoint(script=lambda number, body: BROKEN if number >= 5 else None) as endpoint:
         with pytest.raises(RunFailed, match="8 requests in a row .*longer timeout of requests") as error:
-            model = model_of(endpoint, attempts=2, timeout_s=0.2 if fault is HANG else 30, concurrency=1)
-            ask(tmp_path / ANSWERS, book(100), model)
+            ask(tmp_path / ANSWERS, book(30), model_of(endpoint, attempts=2, concurrency=1))
         assert "\n" not in str(error.value)
         assert kept(tmp_path) == [True] * 5 + [False] * 8
         assert len(endpoint.calls) < 5 + 8 * 2 + 16  # others begin while the eight wait for their second try
         endpoint.script = lambda number, body: None
-        ask(tmp_path / ANSWERS, book(100), model_of(endpoint))
-    assert kept(tmp_path) == [True] * 100 and set(endpoint.paid().values()) == {1}
+        ask(tmp_path / ANSWERS, book(30), model_of(endpoint))
+    assert kept(tmp_path) == [True] * 30 and set(endpoint.paid().values()) == {1}
 
 
 def test_an_answer_in_between_breaks_the_row():
@@ -43,7 +37,6 @@ def test_an_answer_in_between_breaks_the_row():
 @pytest.mark.parametrize(
     "fault",
     [
-        Fault("status", 401, words=f"Incorrect API key: {KEY}"),
         Fault("status", 403, words=f"Incorrect API key: {KEY}"),
         Fault("status", 307, {"Location": f"http://elsewhere.example/v1?key={KEY}"}),
     ],
@@ -77,21 +70,9 @@ def test_no_redirect_is_followed_anywhere():
     assert reply.failure == f"307 redirects to {target}; no redirect is followed"
 
 
-def test_a_redirect_to_itself_costs_one_request():
-    with LoopbackEndpoint(script=lambda number, body: Fault("status", 302, {"Location": endpoint.url})) as endpoint:
-        list(model_of(endpoint).answer(book(2)))
-        assert len(endpoint.calls) == 2
-
-
 def test_the_timeout_of_a_try_is_an_option():
     with LoopbackEndpoint(script=lambda number, body: HANG) as endpoint:
         model = load_model("openai:tiny", Options(endpoint.url, request_timeout=0.1))
         model._attempts = 1
         (reply,) = model.answer(book(1))
     assert reply.failure == "no answer within 0.1 s (1 attempts)"
-
-
-@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
-def test_a_timeout_out_of_range_is_refused(seconds):
-    with pytest.raises(BadInput, match="a finite number of seconds above 0, got"):
-        load_model("openai:tiny", Options("http://127.0.0.1:9/v1", request_timeout=seconds))

@@ -34,21 +34,10 @@ def served_model(tmp_path_factory):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [
-        "-m",
-        "transformers.cli.transformers",
-        "serve",
-        model,
-        "--port",
-        port,
-        "--host",
-        "127.0.0.1",
-        "--device",
-        "cpu",
-    ]
+    command = f"-m transformers.cli.transformers serve {model} --port {port} --host 127.0.0.1 --device cpu".split()
     with (home / "log").open("w") as log:
         server = subprocess.Popen(
-            [sys.executable, *map(str, command)],
+            [sys.executable, *command],
             env=os.environ | {"HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""},
             stdout=log,
             stderr=log,

@@ -4,7 +4,6 @@ import json
 import logging
 import math
 import threading
-from importlib.util import find_spec
 
 import pytest
 
@@ -14,8 +13,6 @@ from epbench.tulving.judging.load import load_judge_prompts
 from epbench.tulving.judging.verdicts import JudgeInput
 from tests.models.endpoint_asks import book, key, model_of, replies  # noqa: F401
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
-
-pytestmark = pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
 
 
 def labelled(logprobs, **options):
@@ -35,17 +32,11 @@ def test_probabilities_of_labels_sum_their_spellings():
 
 
 @pytest.mark.parametrize(
-    "logprobs", [None, {}, {"content": None}, {"content": []}, "none", {"content": [{"token": "A"}]}]
+    "logprobs", [None, {"content": []}, {"content": [{"token": "A"}]}, {"content": [{"token": "The", "logprob": -0.1}]}]
 )
-def test_without_logprobs_there_are_no_probabilities(logprobs):
+def test_without_logprobs_or_behind_another_word_there_are_no_probabilities(logprobs):
     reply, _ = labelled(logprobs)
     assert reply.probabilities is None and reply.failure is None and reply.text
-
-
-def test_without_labels_no_logprobs_are_requested():
-    with LoopbackEndpoint() as endpoint:
-        replies(endpoint, book(1))
-    assert not {"logprobs", "top_logprobs", "response_format"} & set(endpoint.calls[0].body)
 
 
 def test_a_schema_is_passed_on():
@@ -59,25 +50,11 @@ def test_a_schema_is_passed_on():
     }
 
 
-@pytest.mark.parametrize(
-    ("usage", "expected"),
-    [
-        (
-            {"prompt_tokens": 90, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 64}},
-            Usage(90, 64, 4),
-        ),
-        ({"prompt_tokens": 90, "completion_tokens": 4, "prompt_tokens_details": None}, Usage(90, 0, 4)),
-        ({}, Usage()),
-        ({"prompt_tokens": "90", "completion_tokens": -4, "prompt_tokens_details": [64]}, Usage()),
-        ({"prompt_tokens": 9.0, "completion_tokens": {"text": 4}, "prompt_tokens_details": "none"}, Usage(9, 0, 0)),
-        ([90, 4], Usage()),
-        (None, Usage()),
-    ],
-)
-def test_usage_is_read(usage, expected):
+@pytest.mark.parametrize(("details", "cached"), [({"cached_tokens": 64}, 64), (None, 0)])
+def test_usage_is_read(details, cached):
+    usage = {"prompt_tokens": 90.0, "completion_tokens": 4, "prompt_tokens_details": details}
     with LoopbackEndpoint(more=lambda body: {"usage": usage}) as endpoint:
-        reply = replies(endpoint, book(1))["the book-0"]
-    assert (reply.usage, reply.failure) == (expected, None)
+        assert replies(endpoint, book(1))["the book-0"].usage == Usage(90, cached, 4)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +62,6 @@ def test_usage_is_read(usage, expected):
     [
         ({"content": "<think>hm</think>\nParis"}, "hm", "Paris"),
         ({"content": "Paris", "reasoning_content": "hm"}, "hm", "Paris"),
-        ({"content": "Paris", "reasoning": "hm"}, "hm", "Paris"),
         ({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Paris"}]}, "", "Paris"),
     ],
 )
@@ -139,29 +115,15 @@ def refusing(*forms, words, status=400, body=None):
     return script
 
 
-EXTRA = {
-    "type": "extra_forbidden",
-    "loc": ["body", "response_format"],
-    "msg": "Extra inputs are not permitted",
-    "input": {},
-}
-ONE_OF = {
-    "type": "literal_error",
-    "loc": ["body", "response_format", "type"],
-    "msg": "Input should be 'text' or 'json_object'",
-    "input": "json_schema",
-}
+EXTRA = {"type": "extra_forbidden", "loc": ["body", "response_format"], "msg": "Extra inputs are not permitted"}
+ONE_OF = {"loc": ["body", "response_format", "type"], "msg": "Input should be 'text' or 'json_object'"}
 
 
 @pytest.mark.parametrize(
     ("words", "status", "body"),
     [
         ("Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", 400, None),
-        ('response_format type must be one of "text" or "json_object", but got: json_schema', 400, None),
-        ("This response_format type is unavailable now", 400, None),
-        ("This model does not support response format `json_schema`.", 400, None),
         ("", 422, {"detail": [ONE_OF]}),
-        ("", 400, {"object": "error", "message": f"[{ONE_OF}]", "type": "BadRequestError"}),
         ("Failed to parse grammar", 400, None),
     ],
 )
@@ -176,16 +138,8 @@ def test_an_endpoint_without_schemas_is_asked_for_any_json_object(words, status,
     assert warning.startswith("openai:tiny takes no JSON schema; it is asked for any JSON object instead (4")
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "body"),
-    [
-        ("", 422, {"detail": [EXTRA]}),
-        ("Unrecognized request argument supplied: response_format", 400, None),
-        ("Extra inputs are not permitted, field: 'response_format'", 400, None),
-    ],
-)
-def test_an_endpoint_without_response_format_is_asked_by_the_prompt_alone(words, status, body, caplog):
-    script = refusing("json_schema", "json_object", words=words, status=status, body=body)
+def test_an_endpoint_without_response_format_is_asked_by_the_prompt_alone(caplog):
+    script = refusing("json_schema", "json_object", words="", status=422, body={"detail": [EXTRA]})
     with LoopbackEndpoint(lambda prompt: "{}", script=script) as endpoint, caplog.at_level(logging.WARNING):
         got = replies(endpoint, book(40, schema={"type": "object"}), concurrency=8)
     assert len(got) == 40 and not any(reply.failure for reply in got.values())
@@ -235,12 +189,6 @@ def test_a_prompt_that_is_too_long_is_not_blamed_on_the_schema():
     with LoopbackEndpoint(script=refusing("json_schema", words=words)) as endpoint:
         got = replies(endpoint, book(3, schema={}))
     assert all(reply.failure.startswith("400 maximum context") for reply in got.values()) and len(endpoint.calls) == 3
-
-
-def test_a_schema_is_not_unlearned_by_a_request_without_one():
-    with LoopbackEndpoint(script=lambda number, sent: Fault("status", 400, words="no such schema")) as endpoint:
-        got = replies(endpoint, book(2))
-    assert len(endpoint.calls) == len(got) == 2
 
 
 def test_the_word_json_is_in_every_prompt_that_is_not_held_to_a_schema():

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +18,6 @@ ENGINE_ENV = {
     "VLLM_NO_USAGE_STATS": "1",
     "VLLM_LOGGING_LEVEL": "WARNING",
 }
-SERVER_READY_S = 300  # 20 s on an idle machine with two cores
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -57,36 +50,3 @@ def model(tiny: Path) -> Iterator[VllmModel]:
         for name, value in ENGINE_ENV.items():
             patch.setenv(name, value)
         yield VllmModel(str(tiny), dtype="float32", engine_args={"enforce_eager": True, "max_num_seqs": 32})
-
-
-@pytest.fixture(scope="session")
-def server(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Base URL of vLLM's own server, which knows the model as `tiny`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--host", "127.0.0.1", "--port", port]
-    command += ["--model", str(tiny), "--served-model-name", "tiny", "--dtype", "float32", "--enforce-eager"]
-    command += ["--max-num-seqs", "8", "--enable-prompt-tokens-details"]
-    command += ["--structured-outputs-config", '{"backend": "guidance", "disable_any_whitespace": true}']
-    log = tmp_path_factory.mktemp("server") / "log"
-    with log.open("w") as out:
-        process = subprocess.Popen(command, env=os.environ | ENGINE_ENV, stdout=out, stderr=subprocess.STDOUT)
-        try:
-            _wait(f"http://127.0.0.1:{port}/health", process, log)
-            yield f"http://127.0.0.1:{port}/v1"
-        finally:
-            process.terminate()
-            process.wait(60)
-
-
-def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + SERVER_READY_S
-    while time.monotonic() < end:
-        assert process.poll() is None, log.read_text()[-2000:]
-        try:
-            with urllib.request.urlopen(url, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.5)
-    raise AssertionError(f"no server after {SERVER_READY_S} s: {log.read_text()[-2000:]}")

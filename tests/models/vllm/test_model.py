@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import replace
 
 import pytest
 
 from epbench.errors import BadInput
-from epbench.models.hf.checkpoint import load_tokenizer
-from epbench.models.hf.prompt_tokens import PromptTokens
-from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Request, Sampling
 from epbench.models.vllm import VllmModel
 
@@ -71,15 +67,6 @@ def test_a_book_is_computed_once_for_fifty_questions(model, fifty, fifty_answers
     assert "of the repeated prompt tokens came from the cache" in caplog.text
 
 
-def test_counts_are_those_of_the_engine(model, fifty, fifty_answers):
-    for request, reply in zip(fifty, fifty_answers, strict=True):
-        prompt, shared = model.count_tokens(request)
-        assert prompt == reply.usage.prompt
-        assert 0 < reply.usage.completion <= 12
-    block = model._llm.llm_engine.vllm_config.cache_config.block_size
-    assert all(shared - block <= reply.usage.cached <= shared + block for reply in fifty_answers[1:])
-
-
 def test_greedy_text_is_that_of_transformers(model, tiny, fifty, fifty_answers):
     """In float32; where two tokens are as likely as that precision tells apart, either may come."""
     import torch
@@ -96,24 +83,6 @@ def test_greedy_text_is_that_of_transformers(model, tiny, fifty, fifty_answers):
     print(f"{same} of 6 greedy texts are the same")
     assert same >= 5
     assert len({reply.text for reply in fifty_answers}) > 1, "a model that always says the same would prove nothing"
-
-
-def test_a_block_of_reasoning_that_the_prompt_opens_is_split_off(model, tiny, monkeypatch):
-    """A model that never ends its reasoning has not answered."""
-    tokenizer = load_tokenizer(str(tiny))
-    tokenizer.chat_template += "<think>\n"
-    monkeypatch.setattr(model, "prompts", PromptTokens(tokenizer))
-    (reply,) = answers(model, ask("A story.", 1, name="thought"))
-    assert reply.failure == "the model used all 12 tokens for thinking and gave no answer"
-    assert reply.text == "" and reply.reasoning and reply.ended == "length"
-
-
-def test_an_answer_that_ran_out_of_tokens_is_a_failure_that_keeps_its_text(model, fifty, fifty_answers):
-    assert {reply.ended for reply in fifty_answers} >= {"length"}
-    for kept, strict in zip(fifty_answers, answers(model, [replace(r, keep_cut=False) for r in fifty]), strict=True):
-        cut = kept.ended == "length"
-        assert strict.failure == ("the answer was cut off: it used all 12 tokens it may have" if cut else kept.failure)
-        assert (strict.text, strict.ended, strict.key) == (kept.text, kept.ended, kept.key)
 
 
 def test_labels_have_the_probabilities_of_the_first_token(model, tiny, eight_thousand_tokens):
@@ -176,13 +145,6 @@ def test_short_contexts_are_answered_together_and_each_is_computed_once(model):
     assert len(set(finished)) == 60
 
 
-def test_drawn_answers_repeat_by_seed_and_differ_by_repeat(model):
-    (request,) = ask("A story.", 1)
-    request = replace(request, sampling=Sampling(12, temperature=1.0, seed=3))
-    drawn = [answers(model, [replace(request, repeat=repeat)])[0].text for repeat in (0, 0, 1)]
-    assert drawn[0] == drawn[1] != drawn[2]
-
-
 def test_closing_the_iterator_empties_the_engine(model, eight_thousand_tokens):
     replies = model.answer(ask(eight_thousand_tokens, 20, name="closed"))
     next(replies), next(replies)
@@ -190,27 +152,7 @@ def test_closing_the_iterator_empties_the_engine(model, eight_thousand_tokens):
     assert not model._llm.llm_engine.has_unfinished_requests()
 
 
-def test_more_requests_than_are_handed_over_at_once(model, monkeypatch):
-    monkeypatch.setattr("epbench.models.vllm._OPEN", 3)
-    too_long = ask("word " * 40_000, 5, name="long")
-    replies = answers(model, [*ask("A story.", 7), *too_long])
-    assert [reply.failure is None for reply in replies] == [True] * 7 + [False] * 5
-
-
 def test_an_engine_that_cannot_start_is_one_line(model, tiny):
     with pytest.raises(BadInput, match="max_model_len") as error:
         list(VllmModel(str(tiny), max_model_len=10**6).answer(ask("A story.", 1)))
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.nightly
-def test_the_server_gives_the_same_answers(model, server, fifty, fifty_answers):
-    endpoint = EndpointModel("tiny", base_url=server)
-    assert endpoint.window() == model.window() == 32768
-    replies = answers(endpoint, fifty[:5])
-    assert [reply.failure for reply in replies] == [None] * 5
-    assert [reply.text for reply in replies] == [reply.text for reply in fifty_answers[:5]]
-    assert [reply.usage.prompt for reply in replies] == [reply.usage.prompt for reply in fifty_answers[:5]]
-    assert all(reply.usage.cached > 0.97 * reply.usage.prompt for reply in replies[1:])
-    (reply,) = answers(endpoint, ask("A story.", 1, max_tokens=200, schema=SCHEMA))
-    assert json.loads(reply.text).keys() == {"found", "label"}

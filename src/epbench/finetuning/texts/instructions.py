@@ -19,14 +19,13 @@ from typing import Any, NamedTuple
 
 from epbench.errors import BadInput, reason_of
 from epbench.files.json_files import json_objects
-from epbench.files.text import shown
+from epbench.files.text import shown, whole
 from epbench.files.typed import fields, typed
 from epbench.finetuning.packing import Sample
 from epbench.finetuning.texts.tokens import Learn, Message, SampleTokens
 from epbench.finetuning.toy_model import toy_instructions
 from epbench.hub.rows import Row, bounded_rows, parquet_errors
 from epbench.journals.answers import fingerprint_of
-from epbench.models.protocol import whole
 from epbench.progress import Progress, no_progress
 
 SUFFIXES = (".parquet", ".jsonl", ".json")

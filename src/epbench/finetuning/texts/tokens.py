@@ -16,11 +16,11 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from epbench.errors import BadInput
-from epbench.files.text import shown
+from epbench.files.text import shown, whole
 from epbench.finetuning.packing import Kind, Sample
 from epbench.models.hf.checkpoint import load_tokenizer, read_window
 from epbench.models.hf.prompt_tokens import PromptTokens, answer_head
-from epbench.models.protocol import Request, whole
+from epbench.models.protocol import Request
 
 Message = Mapping[str, str]
 """A turn of a conversation: its `role` (system, user or assistant) and its `content`."""

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from epbench.errors import BadInput, RunFailed
-from epbench.models.hf.prefix_rows import Forward, fitting_chunk, free_bytes, reads_at_once, release
+from epbench.models.hf.memory import available_memory
+from epbench.models.hf.prefix_rows import Forward, fitting_chunk, reads_at_once, release
 
 if TYPE_CHECKING:
     import numpy as np
@@ -160,7 +161,9 @@ class Likelihoods:
         if self.tokens is None:  # so many that activations fit in an eighth of free memory, and logits in another
             text = self.model.config.get_text_config()
             logits = text.vocab_size * torch.empty((), dtype=self.model.dtype).element_size()
-            self.tokens = min(fitting_chunk(Forward(self.model), longest), max(256, free_bytes(device) // (8 * logits)))
+            self.tokens = min(
+                fitting_chunk(Forward(self.model), longest), max(256, available_memory(device) // (8 * logits))
+            )
         members = waiting[: max(1, self.tokens // longest)]
         if reads_at_once(self.model.config):  # padding would change how the shorter rows are read
             members = [i for i in members if len(rows[i]) == longest]

@@ -14,8 +14,8 @@ _IN_CGROUPS = ("memory.max", "memory/memory.limit_in_bytes")  # the latter in th
 _CGROUP_LIMITS = [Path("/sys/fs/cgroup") / name for name in _IN_CGROUPS]
 
 
-def available_memory(device: str) -> int:
-    """Return how many bytes a model may take on a device, named as in torch.
+def available_memory(device: str | torch.device) -> int:
+    """Return how many bytes a model or new tensors may take on a device, named as in torch.
 
     On CUDA it is what no process has taken, with what this one has reserved and does not use; else it is the memory of the
     machine that is free or can be freed, or what the limit of its container is, if that is lower.
@@ -23,9 +23,8 @@ def available_memory(device: str) -> int:
     import torch
 
     if torch.device(device).type == "cuda":
-        from epbench.models.hf.prefix_rows import free_bytes
-
-        return free_bytes(torch.device(device))
+        held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return torch.cuda.mem_get_info(device)[0] + held
     import psutil  # type: ignore[import-untyped]  # comes with accelerate
 
     limits = [path.read_text("utf-8").strip() for path in _CGROUP_LIMITS if path.is_file()]

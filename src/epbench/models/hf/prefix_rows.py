@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import logging
-import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -16,6 +15,7 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicS
 
 from epbench.errors import BadInput
 from epbench.models.hf import prefix_attention
+from epbench.models.hf.memory import available_memory
 from epbench.models.hf.prefix_attention import NAME, StoredPrefix, own_tokens
 
 _CACHE_NAMES = ("cache", "past_key_values", "cache_params")  # since transformers 5.24, and before it; Mamba's
@@ -274,18 +274,6 @@ def _compare(actual: torch.Tensor, expected: torch.Tensor, limits: tuple[float, 
 
 
 _LONGEST_CHUNK = 8192  # longer chunks are no faster, because arithmetic is the limit
-_UNKNOWN = 4 * 2**30
-
-
-def free_bytes(device: torch.device) -> int:
-    """Return how many bytes new tensors may take; 4 GiB if the system does not say."""
-    if device.type == "cuda":
-        held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return torch.cuda.mem_get_info(device)[0] + held
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return _UNKNOWN
 
 
 def release() -> None:
@@ -303,4 +291,4 @@ def fitting_chunk(forward: Forward, tokens: int) -> int:
     # Each token needs some hidden states, the gates of the feed-forward layer, and its row in the mask.
     states: int = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
     a_token = states * torch.empty((), dtype=model.dtype).element_size() + 4 * tokens
-    return max(256, min(_LONGEST_CHUNK, free_bytes(model.device) // (8 * a_token)))
+    return max(256, min(_LONGEST_CHUNK, available_memory(model.device) // (8 * a_token)))

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from epbench.errors import BadInput, reason_of
-from epbench.files.text import shown
+from epbench.files.text import shown, whole
 from epbench.models.controls import AS_IT_IS, Controls
 from epbench.models.hf.chat_templates import render
 from epbench.models.hf.checkpoint import label_ids
-from epbench.models.protocol import Request, whole
+from epbench.models.protocol import Request
 
 log = logging.getLogger(__name__)
 

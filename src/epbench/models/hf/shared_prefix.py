@@ -14,6 +14,7 @@ from transformers.cache_utils import Cache
 
 from epbench.draws import RandomStream
 from epbench.models.controls import AS_IT_IS, Controls
+from epbench.models.hf.memory import available_memory
 from epbench.models.hf.prefix_batches import (
     MOST_ROWS,
     Family,
@@ -30,7 +31,6 @@ from epbench.models.hf.prefix_rows import (
     Rows,
     choose_strategy,
     fitting_chunk,
-    free_bytes,
     reads_at_once,
     release,
 )
@@ -253,7 +253,7 @@ class SharedPrefix:
         width = first.context + first.rest
         room = width + max(prompts[i].max_tokens for i in first.members)
         row = 2 * max(1, (room + (0 if self._joins(shared, width) else shared)) * self._token_bytes)
-        return max(1, min(MOST_ROWS, free_bytes(self.forward.model.device) // row))
+        return max(1, min(MOST_ROWS, available_memory(self.forward.model.device) // row))
 
     def _chunk(self, tokens: int) -> int:
         """Return how many tokens to read at one time if `tokens` have to be read in all."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput, reason_of
 from epbench.models.controls import Controls, refuse_controls
-from epbench.models.fingerprint import commit_of, content_fingerprint, identity_of
+from epbench.models.fingerprint import commit_of, content_fingerprint, weights_fingerprint
 from epbench.models.hf.checkpoint import find_checkpoint, load_tokenizer, read_window
 from epbench.models.packages import PACKAGES
 
@@ -34,7 +34,16 @@ class Variant:
     adapter_folder: Path | None = None  # the folder of the adapter
 
     def identity(self, name: str, dtype: str) -> str:
-        return identity_of(name, self.path, dtype, revision=self.commit, adapter=self.adapter_folder)
+        """A model's name with the fingerprint of its weights, as `hf:PATH@1f0c3a…`; the name alone if there is none.
+
+        What answers depend on belongs to it: an adapter, as `hf:PATH@1f0c3a…+77ab01…`, and a dtype that somebody has chosen, as
+        `hf:PATH@1f0c3a…-bfloat16`.
+        """
+        weights = self.commit or weights_fingerprint(self.path) or ""
+        if self.adapter_folder is not None:
+            weights += f"+{content_fingerprint(self.adapter_folder)}"
+        fingerprint = "-".join(filter(None, (weights, "" if dtype == "auto" else dtype)))
+        return f"{name}@{fingerprint}" if fingerprint else name
 
     def about(self) -> dict[str, str]:
         """What run.json says of the variant; nothing for a model that is named without one."""
@@ -96,7 +105,7 @@ class LocalModel:
         return find_variant(*self._given, dtype=self.dtype, device=self.device)
 
     def about_variant(self) -> dict[str, Any]:
-        """See `HasVariant.about_variant`."""
+        """See `variant_of`."""
         return self.variant.about() | self.controls.given
 
     @cached_property

@@ -142,23 +142,15 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     Retry-After may be a number or an HTTP date; there is also a header in milliseconds. A date is compared with the Date
     of the same response, if it has one, because clocks may differ.
     """
+    milliseconds, asked, now = (headers.get(name, "").strip() for name in ("retry-after-ms", "retry-after", "date"))
     try:
-        if milliseconds := headers.get("retry-after-ms"):
-            return _seconds(float(milliseconds) / 1000)
-        if not (asked := headers.get("retry-after", "").strip()):
-            return None
+        seconds = float(milliseconds) / 1000 if milliseconds else float(asked)
+    except ValueError:
         try:
-            return _seconds(float(asked))
-        except ValueError:
-            now = headers.get("date")
-            then = _date(asked)
-            return _seconds((then - (_date(now) if now else datetime.now(UTC))).total_seconds())
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
-def _seconds(value: float) -> float | None:
-    return None if math.isnan(value) else max(0.0, value)
+            seconds = (_date(asked) - (_date(now) if now else datetime.now(UTC))).total_seconds()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return None if math.isnan(seconds) else max(0.0, seconds)
 
 
 def _date(text: str) -> datetime:

@@ -15,9 +15,10 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.secrets import without_keys, without_secrets
+from epbench.files.text import whole
 from epbench.models.controls import Controls
-from epbench.models.openai.wire import estimated_tokens
-from epbench.models.protocol import Reply, Request, whole
+from epbench.models.openai.wire import CHARACTERS_PER_TOKEN
+from epbench.models.protocol import Reply, Request
 
 _LONGEST_FAILURE = 400  # characters
 
@@ -102,12 +103,13 @@ class RemoteModel(ABC):
         return self.name
 
     def about_variant(self) -> dict[str, Any]:
-        """See `HasVariant.about_variant`."""
+        """See `variant_of`."""
         return self._controls.given
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
-        """See `estimated_tokens`."""
-        return estimated_tokens(request)
+        """Estimate `Model.count_tokens` at 4 characters a token, as in English prose; too low for most other languages."""
+        prompt, shared = len(request.system) + len(request.user), len(request.system) + len(request.context)
+        return -(-prompt // CHARACTERS_PER_TOKEN), -(-shared // CHARACTERS_PER_TOKEN)
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """See `Model.answer`. Closing the generator cancels open requests.

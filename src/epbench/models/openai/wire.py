@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from epbench.files.text import whole
 from epbench.models.controls import AS_IT_IS, Controls
 from epbench.models.ending import as_answered, split_reasoning
-from epbench.models.protocol import Reply, Request, Usage, whole
+from epbench.models.protocol import Reply, Request, Usage
 
 ANSWER_FORMATS = ("json_schema", "json_object", "prompt")
 """The ways to ask for JSON, the most reliable first: under a schema, as any object, by the prompt alone."""
@@ -129,12 +130,6 @@ def user_message(request: Request, *, json_by_prompt: bool) -> str:
     user = whole(request.user)
     asks = not json_by_prompt or "json" in f"{request.system} {user}".lower()
     return user if asks else f"{user}\n\n{_JSON_PLEASE}"
-
-
-def estimated_tokens(request: Request) -> tuple[int, int]:
-    """Estimate `Model.count_tokens` at 4 characters a token, as in English prose; too low for most other languages."""
-    shared = len(request.system) + len(request.context)
-    return -(-(len(request.system) + len(request.user)) // CHARACTERS_PER_TOKEN), -(-shared // CHARACTERS_PER_TOKEN)
 
 
 def read_chat(text: str, request: Request, key: str) -> Reply:

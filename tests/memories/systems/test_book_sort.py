@@ -9,7 +9,8 @@ import pytest
 from tests.booksort.sort_set import write_set
 from tests.memories.systems.conftest import ROOT
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
-from tests.memories.systems.test_end_to_end import REPLIES, run_until
+from tests.memories.systems.scripted_systems import SCRIPTED
+from tests.memories.systems.test_end_to_end import run_until
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.slow
 def test_a_killed_run_finds_the_segments_in_what_the_system_stored(name, environment, tmp_path):
     environment(name)
     dataset = write_set(tmp_path / "booksort")
-    with ScriptedEndpoint(REPLIES[name]) as endpoint:
+    with ScriptedEndpoint(SCRIPTED[name].reply) as endpoint:
         command = [
             sys.executable, "eval_scripts/booksort.py", "--dataset", dataset, "--config", "e120_s20", "--limit", 8,
             "--memory", name, "--conversation-words", 30, "--model", "oracle", "--system-model", "scripted",

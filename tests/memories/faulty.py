@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 import uuid
 from pathlib import Path
@@ -152,31 +151,9 @@ class ChangesFolder(Good):
         os.chdir("/")
 
 
-class Text(str):
-    """As numpy's."""
-
-
-class RetrievesItsOwnTypes(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return [Text("I drink tea"), "plain"]
-
-
 class RetrievesTooMuch(Good):
     def retrieve_memories(self, query, conversation, k):
         return ["x" * 100_000_000]
-
-
-class PrintsOn(Good):
-    """From a thread, after the call has come back."""
-
-    def store_conversation(self, conversation):
-        super().store_conversation(conversation)
-        threading.Thread(target=self._print, daemon=True).start()
-
-    def _print(self):
-        while True:
-            print("still here")
-            time.sleep(0.01)
 
 
 class PrintsALot(Good):

@@ -154,7 +154,7 @@ def test_questions_asked_twice_with_another_memory(short_book, tmp_path):
 
 def test_what_does_not_exist_is_one_line(tmp_path):
     with pytest.raises(PrerequisiteError, match=r"nowhere\\\[b\]' \(config 'qa'\) is neither a folder nor on the Hub"):
-        tulving(dataset=str(tmp_path / "nowhere[0]"))  # brackets would be markup
+        tulving(dataset=str(tmp_path / "nowhere[b]"))  # brackets would be markup
 
 
 @pytest.mark.slow

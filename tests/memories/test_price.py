@@ -92,14 +92,10 @@ def test_tokens_inside_a_system_are_told_apart(tmp_path):
     assert (price["tokens_storing"], price["tokens_retrieving"], price["bytes_per_fact"]) == (109, 31, None)
 
 
-def test_quantiles_are_values_that_were_measured():
+def test_quantiles_are_values_that_were_measured_and_a_budget_is_at_least_1():
+    check_budget(None)
+    with pytest.raises(BadInput, match="at least 1, got 0"):
+        check_budget(0)
     assert quantiles([]) == {"p50": None, "p95": None}
     assert quantiles([3.0, 1.0]) == {"p50": 1.0, "p95": 3.0}
     assert quantiles(list(range(1, 101))) == {"p50": 50, "p95": 95}
-
-
-def test_a_budget_is_at_least_1():
-    check_budget(None)
-    check_budget(1)
-    with pytest.raises(BadInput, match="at least 1, got 0"):
-        check_budget(0)

@@ -159,6 +159,14 @@ def test_a_run_goes_on_when_the_server_exits(tmp_path):
 
 @needs_mcp
 @pytest.mark.slow
+def test_a_server_in_the_sandbox(tmp_path):
+    needs_bwrap()
+    recall = run_system(load_memory(COMMAND, settings=TOOLS, isolation="bwrap"), tmp_path)
+    assert recall.found["1@1"] == ["Ada plays chess"]
+
+
+@needs_mcp
+@pytest.mark.slow
 @pytest.mark.parametrize("isolation", ["process", "bwrap"])
 def test_a_server_with_a_model_asks_the_relay(tmp_path, isolation, monkeypatch):
     if isolation == "bwrap":

@@ -97,7 +97,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             content = {"system": args.system, "durable": system.durable, "n": args.n}
             content |= {"lag": lag.summary} if lag else {}
             content |= {"forgetting": forgetting.summary} if forgetting else {}
-            write_json(folder / "contract.json", content | {"checks": {n: asdict(o) for n, o in outcomes.items()}})
+            checks = {n: {"result": o.result, **asdict(o)} for n, o in outcomes.items()}
+            write_json(folder / "contract.json", content | {"checks": checks})
     rows = [(name, outcome.result, outcome.found, outcome.expected) for name, outcome in outcomes.items()]
     console.print(Table(("check", "result", "found", "expected"), rows, title=args.system, text_columns=4))
     for measured in filter(None, (lag, forgetting)):

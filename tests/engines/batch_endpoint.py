@@ -15,13 +15,7 @@ Step = Callable[[str], None]
 
 
 class BatchEndpoint:
-    """The double, serving between `with` and its end.
-
-    Attributes:
-        files: by id, the content of uploaded files and of results.
-        batches: by id, the batches, in the order in which they were made.
-        submitted: the custom ids of all requests in all batches.
-    """
+    """The double, serving between `with` and its end."""
 
     def __init__(
         self,
@@ -40,9 +34,9 @@ class BatchEndpoint:
             step: see `Step`.
         """
         self.outcome, self.looks, self.status, self.step = outcome, looks, status, step
-        self.files: dict[str, str] = {}
-        self.batches: dict[str, Body] = {}
-        self.submitted: list[str] = []
+        self.files: dict[str, str] = {}  # by id, the content of uploaded files and of results
+        self.batches: dict[str, Body] = {}  # by id, in the order in which they were made
+        self.submitted: list[str] = []  # the custom ids of all requests in all batches
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"endpoint": self}))
         self._server.daemon_threads = True
@@ -62,15 +56,8 @@ class BatchEndpoint:
         with self._lock:
             id_ = f"file-{len(self.files)}"
             self.files[id_] = content
-        return {
-            "id": id_,
-            "object": "file",
-            "bytes": len(content),
-            "created_at": 0,
-            "filename": "f",
-            "purpose": "batch",
-            "status": "processed",
-        }
+        about = {"bytes": len(content), "created_at": 0, "filename": "f", "purpose": "batch", "status": "processed"}
+        return about | {"id": id_, "object": "file"}
 
     def made(self, body: Body) -> Body:
         with self._lock:
@@ -100,30 +87,18 @@ class BatchEndpoint:
             for line in map(json.loads, self.files[batch["input_file_id"]].splitlines()):
                 question = line["body"]["messages"][-1]["content"]
                 parts, id_ = self.outcome(question, batch["n"]), line["custom_id"]
+                result: Body = {"id": "r", "custom_id": id_, "response": None, "error": None}
                 if parts is None:
-                    bad.append(
-                        {
-                            "id": "r",
-                            "custom_id": id_,
-                            "response": None,
-                            "error": {"code": "batch_expired", "message": "too late"},
-                        }
-                    )
+                    bad.append(result | {"error": {"code": "batch_expired", "message": "too late"}})
                 elif "status" in parts:
                     response = {"status_code": parts["status"], "body": {"error": {"message": parts["words"]}}}
-                    bad.append({"id": "r", "custom_id": id_, "response": response, "error": None})
+                    bad.append(result | {"response": response})
                 else:
                     message = {"role": "assistant", "content": f"answer to {question[-20:]}"}
                     choice = {"index": 0, "finish_reason": "stop", "message": message}
-                    body = {
-                        "id": "c",
-                        "model": "tiny",
-                        "choices": [choice],
-                        "usage": {"prompt_tokens": 3, "completion_tokens": 2},
-                    }
-                    good.append(
-                        {"id": "r", "custom_id": id_, "response": {"status_code": 200, "body": body}, "error": None}
-                    )
+                    usage = {"prompt_tokens": 3, "completion_tokens": 2}
+                    body = {"id": "c", "model": "tiny", "choices": [choice], "usage": usage}
+                    good.append(result | {"response": {"status_code": 200, "body": body}})
             for name, lines in (("output_file_id", good), ("error_file_id", bad)):
                 batch[name] = self.uploaded("\n".join(map(json.dumps, reversed(lines))))["id"] if lines else None
         return {name: batch[name] for name in ("output_file_id", "error_file_id") if batch[name]}

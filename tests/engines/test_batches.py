@@ -40,6 +40,8 @@ def test_all_requests_are_one_batch_and_every_step_is_journaled(tmp_path):
     with BatchEndpoint(looks=3) as endpoint:
         found = asked(tmp_path, endpoint)
         assert asked(tmp_path, endpoint) == found  # nothing is left to ask
+    at_once = load_model("openai:tiny", Options(endpoint.url))
+    assert {record["key"] for record in found.values()} == {request.key(at_once.identity) for request in ASKED}
     assert {id_: record["answer"] for id_, record in found.items()} == {
         request.id: f"answer to {request.user[-20:]}" for request in ASKED
     }
@@ -56,24 +58,13 @@ def test_a_batch_is_bounded_at_its_own_price(tmp_path):
     assert len(endpoint.batches) == 1
 
 
-def test_a_batch_has_the_key_of_the_same_question_asked_at_once(tmp_path):
-    with BatchEndpoint() as endpoint:
-        model = load_model("openai:tiny", Options(endpoint.url))
-        found = asked(tmp_path, endpoint)
-    assert {record["key"] for record in found.values()} == {request.key(model.identity) for request in ASKED}
-
-
 def test_what_expired_is_asked_again_and_no_more_than_that(tmp_path):
     late = [request.question for request in ASKED[:4]]
     with BatchEndpoint(lambda question, n: None if n == 0 and question.endswith(tuple(late)) else {}) as endpoint:
         found = asked(tmp_path, endpoint)
     # "question 1" is the end of no other question that is asked
     assert all("answer" in record for record in found.values())
-    assert [len(read_journal(tmp_path / "batches.jsonl")[mark]["requests"]) for mark in marks(tmp_path)] == [12, 4]
-
-
-def marks(tmp_path):
-    return list(read_journal(tmp_path / "batches.jsonl"))
+    assert [len(noted["requests"]) for noted in read_journal(tmp_path / "batches.jsonl").values()] == [12, 4]
 
 
 def test_what_never_comes_has_failed(tmp_path):
@@ -108,9 +99,7 @@ def test_a_batch_that_fails_ends_the_run_and_the_next_start_makes_another(tmp_pa
     assert len(endpoint.batches) == 2
 
 
-@pytest.mark.parametrize(
-    "at", ["batch", *(pytest.param(step, marks=pytest.mark.slow) for step in ("file", "list", "look", "results"))]
-)
+@pytest.mark.parametrize("at", ["batch", *(pytest.param(at, marks=pytest.mark.slow) for at in ("file", "results"))])
 def test_a_kill_at_any_step_submits_nothing_twice(short_book, tmp_path, at):
     """The process is killed while the endpoint answers that step, and started again."""
     came, out = [], tmp_path / "run"

@@ -22,27 +22,6 @@ def requests_of(sizes):
     ]
 
 
-@given(sizes=CONTEXTS, replicas=st.integers(1, 9))
-def test_every_request_is_handed_out_once(sizes, replicas):
-    requests = requests_of(sizes)
-    hand_out = HandOut(requests, replicas)
-    given_ = []
-    while work := hand_out.next():
-        given_ += work.requests
-    assert Counter(r.id for r in given_) == Counter(r.id for r in requests) and not hand_out.waits
-
-
-@given(sizes=CONTEXTS, replicas=st.integers(1, 9))
-def test_a_context_is_divided_only_if_there_are_fewer_than_replicas(sizes, replicas):
-    hand_out = HandOut(requests_of(sizes), replicas)
-    readers = Counter()
-    while work := hand_out.next():
-        readers.update({request.context for request in work.requests})
-    if len(sizes) >= replicas:
-        assert all(n == 1 for n in readers.values())
-    assert sum(readers.values()) <= max(len(sizes), replicas)
-
-
 @given(sizes=CONTEXTS, replicas=st.integers(1, 5), data=st.data())
 def test_each_request_has_one_outcome_under_any_deaths(sizes, replicas, data):
     requests = requests_of(sizes)
@@ -59,16 +38,15 @@ def test_each_request_has_one_outcome_under_any_deaths(sizes, replicas, data):
     assert all(deaths[id_] == MOST_DEATHS for id_, outcome in outcomes if outcome == "failed")
 
 
-@given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=4), replicas=st.integers(5, 20))
-def test_fewer_contexts_than_replicas_are_divided_evenly(sizes, replicas):
-    hand_out = HandOut(requests_of(sizes), replicas)
-    parts = Counter()
+@given(sizes=st.lists(st.integers(1, 60), max_size=12), replicas=st.integers(1, 20))
+def test_contexts_are_divided_evenly_and_only_if_there_are_fewer_than_replicas(sizes, replicas):
+    hand_out, lengths = HandOut(requests_of(sizes), replicas), {}
     while work := hand_out.next():
-        parts[work.requests[0].context, len(work.requests)] += 1
-    assert sum(parts.values()) == min(replicas, sum(sizes))
-    for context in {context for context, _ in parts}:
-        lengths = [length for found, length in parts if found == context]
-        assert max(lengths) - min(lengths) <= 1
+        for context, n in Counter(request.context for request in work.requests).items():
+            lengths.setdefault(context, []).append(n)
+    assert not hand_out.waits
+    assert sum(map(len, lengths.values())) == max(len(sizes), min(replicas, sum(sizes)))
+    assert all(max(parts) - min(parts) <= 1 for parts in lengths.values())
 
 
 def test_after_a_death_each_context_is_alone_so_that_one_cannot_take_others_with_it():

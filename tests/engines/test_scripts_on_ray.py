@@ -35,26 +35,29 @@ def of(folder, file):
 def same_scores(one, two):
     """The same but for rounding: contexts that are computed together, and how many threads compute, change the last digits."""
 
-    def flat(value, path=""):
-        if isinstance(value, dict | list):
-            for name, each in value.items() if isinstance(value, dict) else enumerate(value):
-                yield from flat(each, f"{path}/{name}")
-        else:
-            yield path, value
+    def flat(value, path="", about=lambda value: pytest.approx(value, abs=1e-6)):
+        if not isinstance(value, dict | list):
+            return {path: about(value) if isinstance(value, float) else value}
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return {at: one for name, each in items for at, one in flat(each, f"{path}/{name}", about).items()}
 
-    expected, found = dict(flat(of(one, "scores.json"))), dict(flat(of(two, "scores.json")))
-    close = {
-        path: pytest.approx(value, abs=1e-6) if isinstance(value, float) else value for path, value in expected.items()
-    }
-    return found == close
+    return flat(of(one, "scores.json")) == flat(of(two, "scores.json"), about=lambda value: value)
+
+
+@pytest.fixture(scope="module")
+def one(script, sort_set, tmp_path_factory):
+    """The run in one process."""
+    out = tmp_path_factory.mktemp("one") / "run"
+    done = script(*[str(word) for word in evaluate(sort_set, out)[1:]])
+    assert done.returncode == 0, done.stderr
+    return out
 
 
 @pytest.mark.slow
-def test_two_replicas_on_this_machine_score_as_one_process(sort_set, tmp_path):
-    for name, options in (("one", ()), ("two", ("--data-parallel", "2"))):
-        done = subprocess.run(evaluate(sort_set, tmp_path / name, *options), capture_output=True, text=True, cwd=ROOT)
-        assert done.returncode == 0, done.stderr
-    one, two = tmp_path / "one", tmp_path / "two"
+def test_two_replicas_on_this_machine_score_as_one_process(sort_set, one, tmp_path):
+    command = evaluate(sort_set, two := tmp_path / "two", "--data-parallel", "2")
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
     assert same_scores(one, two)
     assert of(two, "run.json")["identity"] == of(one, "run.json")["identity"]
     assert of(two, "run.json")["engine"]["replicas"] == 2 and "engine" not in of(one, "run.json")
@@ -62,10 +65,8 @@ def test_two_replicas_on_this_machine_score_as_one_process(sort_set, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.nightly
-def test_killed_replicas_change_nothing(sort_set, tmp_path):
+def test_killed_replicas_change_nothing(sort_set, one, tmp_path):
     """Replicas die while the run goes on, and then the run itself is killed and given again."""
-    alone = subprocess.run(evaluate(sort_set, tmp_path / "one"), capture_output=True, text=True, cwd=ROOT)
-    assert alone.returncode == 0, alone.stderr
     command = evaluate(sort_set, tmp_path / "two", "--data-parallel", "2")
     answers = tmp_path / "two" / "answers.jsonl"
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
@@ -81,7 +82,7 @@ def test_killed_replicas_change_nothing(sort_set, tmp_path):
     assert again.returncode == 0, again.stderr
     keys = [json.loads(line)["key"] for line in answers.read_text().splitlines()]
     assert len(keys) == len(set(keys))
-    assert same_scores(tmp_path / "one", tmp_path / "two")
+    assert same_scores(one, tmp_path / "two")
 
 
 def replicas_of(driver):

@@ -66,16 +66,11 @@ def test_each_config_is_a_task_with_its_score_and_setting(hub_run, tmp_path):
         assert "memory in-context" in entry.notes and "95 % interval 0." in entry.notes
 
 
-def test_a_run_on_a_folder_has_no_page(sort_run, tmp_path):
-    with pytest.raises(BadInput, match="field 'dataset': expected a dataset of the Hub"):
-        write_eval_results(sort_run, "lab/tiny", tmp_path)
-
-
 @pytest.mark.parametrize(
     ("values", "said"),
     [
+        ({"dataset": "a/folder/booksort"}, "field 'dataset': expected a dataset of the Hub"),
         ({"limit": 3}, "whole dataset, found limit 3"),
-        ({"shard": "1/2"}, "found shard 1/2"),
         ({"identity": {"books": [101]}}, "found books"),
         ({"identity": {"split": "validation"}}, "expected a run on the test split"),
         ({"identity": {"model": "hf:other/model"}}, "those of other/model, not of lab/tiny"),
@@ -89,10 +84,9 @@ def test_what_would_mislead_is_refused(values, said, hub_run, tmp_path):
 
 
 def test_a_score_with_failed_questions_is_refused(hub_run, tmp_path):
-    file = hub_run / "scores.json"
-    scores = json.loads(file.read_text())
+    scores = json.loads((hub_run / "scores.json").read_text())
     next(iter(scores["by_group"]["excerpt_length x segment_length"].values()))["n_failed"] = 1
-    file.write_text(json.dumps(scores))
+    (hub_run / "scores.json").write_text(json.dumps(scores))
     with pytest.raises(BadInput, match="is incomplete, as questions have failed"):
         write_eval_results(hub_run, "lab/tiny", tmp_path)
 

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 import uuid
 from pathlib import Path
@@ -141,47 +140,20 @@ class WaitsForItsChildren(Good):
 
 
 class ChangesFolder(Good):
+    """And lists first where it began."""
+
+    def __init__(self):
+        super().__init__()
+        self.kept.append(str(Path.cwd()))
+
     def store_conversation(self, conversation):
         super().store_conversation(conversation)
         os.chdir("/")
 
 
-class NamesItsFolder(Good):
-    def get_all_memories(self):
-        return [str(Path.cwd())]
-
-
-class Text(str):
-    """As numpy's."""
-
-
-class RetrievesItsOwnTypes(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return [Text("I drink tea"), "plain"]
-
-
 class RetrievesTooMuch(Good):
     def retrieve_memories(self, query, conversation, k):
         return ["x" * 100_000_000]
-
-
-class PrintsOn(Good):
-    """From a thread, after the call has come back."""
-
-    def store_conversation(self, conversation):
-        super().store_conversation(conversation)
-        threading.Thread(target=self._print, daemon=True).start()
-
-    def _print(self):
-        while True:
-            print("still here")
-            time.sleep(0.01)
-
-
-class PrintsHalfACharacter(Good):
-    def store_conversation(self, conversation):
-        print("half \ud83d")
-        super().store_conversation(conversation)
 
 
 class PrintsALot(Good):
@@ -261,11 +233,6 @@ class RaisesInFinalize(Good):
         raise RuntimeError("index broken")
 
 
-class ListsNumbers(Good):
-    def get_all_memories(self):
-        return [1, 2]
-
-
 class KeepsNothing(Good):
     def store_conversation(self, conversation):
         pass
@@ -280,6 +247,7 @@ class Talks(Good):
     def store_conversation(self, conversation):
         print("storing", len(conversation))
         print("to stderr", file=sys.stderr)
+        print("half \ud83d")
         super().store_conversation(conversation)
 
 
@@ -386,3 +354,114 @@ class DiffersAndDies(Differs):
         if "chess" in query:
             os._exit(3)
         return super().retrieve_memories(query, conversation, k)
+
+
+# Each of these breaks one promise of the contract, but for two that keep them all.
+
+
+class KeepsInAFile(Good):
+    """And knows a conversation again by its time; it breaks no promise."""
+
+    durable = True
+
+    def __init__(self, folder):
+        self.file = folder / "kept.json"
+        self.by_time = json.loads(self.file.read_text()) if self.file.exists() else {}
+
+    @property
+    def kept(self):
+        return list(self.by_time.values())
+
+    def store_conversation(self, conversation):
+        self.by_time[conversation[0]["timestamp"]] = conversation[0]["content"]
+        draft = self.file.with_suffix(".draft")
+        draft.write_text(json.dumps(self.by_time))
+        draft.replace(self.file)
+
+
+class HangsInListing(Good):
+    def get_all_memories(self):
+        time.sleep(3600)
+
+
+class SharesItsMemoriesInAFile(KeepsInAFile):
+    def __init__(self, folder):
+        super().__init__(folder.parent.parent)
+
+
+class RetrievesOneMore(Good):
+    def retrieve_memories(self, query, conversation, k):
+        return super().retrieve_memories(query, conversation, k + 1)
+
+
+class ListsTwenty(Good):
+    def get_all_memories(self):
+        return self.kept[:20]
+
+
+class ListsNothing(Good):
+    def get_all_memories(self):
+        return []
+
+
+class ForgetsMost(Good):
+    """It holds the last twenty, which is bad and no lie."""
+
+    def get_all_memories(self):
+        return self.kept[-20:]
+
+    def retrieve_memories(self, query, conversation, k):
+        self.kept = self.kept[-20:]
+        return super().retrieve_memories(query, conversation, k)
+
+
+class RetrievesOtherWords(Good):
+    def retrieve_memories(self, query, conversation, k):
+        return [f"[memory] {memory}" for memory in super().retrieve_memories(query, conversation, k)]
+
+
+class StoresQueries(Good):
+    def retrieve_memories(self, query, conversation, k):
+        found = super().retrieve_memories(query, conversation, k)
+        self.kept.append(f"The user asks: {query}")
+        return found
+
+
+class ForgetsWhatItTells(Good):
+    def retrieve_memories(self, query, conversation, k):
+        found = super().retrieve_memories(query, conversation, k)
+        self.kept = [memory for memory in self.kept if memory not in found]
+        return found
+
+
+class KeepsAscii(Good):
+    def store_conversation(self, conversation):
+        self.kept.append(conversation[0]["content"].encode("ascii", "ignore").decode())
+
+
+class ForgetsInAFile(KeepsInAFile):
+    """It says that it is durable."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.by_time = {}
+
+
+class KeepsInAFileAndDoesNotSaySo(KeepsInAFile):
+    durable = False
+
+
+class IndexesLate(Good):
+    """What is stored is found two seconds later."""
+
+    def __init__(self):
+        super().__init__()
+        self.ready = {}
+
+    def store_conversation(self, conversation):
+        super().store_conversation(conversation)
+        self.ready[self.kept[-1]] = time.monotonic() + 2.0
+
+    def retrieve_memories(self, query, conversation, k):
+        found = super().retrieve_memories(query, conversation, len(self.kept))
+        return [memory for memory in found if time.monotonic() >= self.ready[memory]][:k]

@@ -50,10 +50,8 @@ def test_every_store_is_told_the_text_last(tmp_path):
     real.append(Conversation("1", "a", ("f1",), turns[1]))
     sentences = unrelated(250, READER)
     told = told_after(real, sentences)
-    assert (
-        told[:3] == real
-        and [(one.store, one.units) for one in told[3:]] == [(s, ()) for s in "aaabbb"][: len(told) - 3]
-    )
+    assert told[:3] == real
+    assert [(one.store, one.units) for one in told[3:]] == [(store, ()) for store in "aaabbb"][: len(told) - 3]
     for store in "ab":
         mine = [one for one in told if one.store == store]
         stamps = [turn["timestamp"] for one in mine for turn in one.turns]

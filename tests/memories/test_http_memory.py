@@ -2,7 +2,6 @@
 
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -17,7 +16,7 @@ from epbench.memories.example import KeywordMemory
 from epbench.memories.guard import Limits
 from epbench.memories.http_memory import HttpMemory, Server
 from epbench.memories.load import load_memory
-from tests.memories.test_session import queries, run_system
+from tests.memories.test_session import run_system
 
 
 @pytest.fixture
@@ -165,9 +164,13 @@ def test_the_key_comes_from_the_environment_alone(serve, monkeypatch):
             load_memory(url, **options)
 
 
-def test_a_durable_store_is_found_again_or_missed(serve, tmp_path):
+def test_a_durable_store_is_found_again_or_missed_and_another_is_dropped(serve, tmp_path):
     server = example_server.server()
     url = serve(server)
+    memory(url, tmp_path / "killed").store_conversation(conversation("I drink tea.", 0))
+    other = memory(url, tmp_path / "killed")  # after a kill
+    assert other.get_all_memories() == [] and len(server.RequestHandlerClass.stores) == 1
+    other.close()
     first = memory(url, tmp_path, durable=True)
     first.store_conversation(conversation("I drink tea.", 0))
     first.close()
@@ -178,17 +181,3 @@ def test_a_durable_store_is_found_again_or_missed(serve, tmp_path):
         memory(url, tmp_path, durable=True)
     assert not server.RequestHandlerClass.stores
     again.close()
-
-
-def test_a_store_of_a_killed_process_is_dropped(serve, tmp_path):
-    server = example_server.server()
-    url = serve(server)
-    memory(url, tmp_path).store_conversation(conversation("I drink tea.", 0))
-    again = memory(url, tmp_path)
-    assert again.get_all_memories() == [] and len(server.RequestHandlerClass.stores) == 1
-    again.close()
-
-
-def test_queries_reach_the_server_with_their_k(serve, tmp_path):
-    recall = run_system(load_memory(serve(example_server.server())), Path(tmp_path), asked=queries(ks=(2,)))
-    assert {len(found) for found in recall.found.values()} == {2}

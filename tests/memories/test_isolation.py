@@ -13,7 +13,6 @@ from threading import Thread
 import pytest
 
 from epbench import BadInput
-from epbench.memories import process
 from epbench.memories.load import load_memory
 from epbench.memories.process import clean_environment, require_bwrap, sandbox
 from epbench.memories.session import Conversation
@@ -116,7 +115,7 @@ def test_nothing_gets_out_of_the_sandbox(outside, tmp_path):
 
 
 _HIDES = """
-import ctypes, os, subprocess, sys
+import ctypes, os, subprocess
 from pathlib import Path
 from epbench.memories.process import hide_environment
 hide_environment()
@@ -139,23 +138,20 @@ def test_the_clean_environment_has_no_key(monkeypatch):
     assert clean_environment(["MY_OWN", "MISSING"])["MY_OWN"] == KEY
 
 
-def test_a_missing_bubblewrap_is_one_line_for_systems_and_nothing_for_baselines(monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(process, "require_bwrap", require_bwrap.__wrapped__)
+def test_a_bubblewrap_that_is_missing_or_does_not_work_is_one_line(monkeypatch, tmp_path):
     monkeypatch.setattr("epbench.memories.load.require_bwrap", require_bwrap.__wrapped__)
+    monkeypatch.setenv("PATH", "")
     for name in (f"{ESCAPES}:Escapes", "mem0"):
         with pytest.raises(BadInput, match="found no bubblewrap; install it, as in 'apt-get install bubblewrap'"):
             load_memory(name, isolation="bwrap")
-    assert load_memory("none", isolation="bwrap").baseline
-
-
-def test_a_bubblewrap_that_does_not_work_is_one_line(monkeypatch, tmp_path):
-    broken = tmp_path / "bwrap"
-    broken.write_text("#!/bin/sh\necho 'No permissions to create new namespace' >&2; exit 1\n")
-    broken.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert load_memory("none", isolation="bwrap").baseline  # baselines need none
+    (tmp_path / "bwrap").write_text("#!/bin/sh\necho 'No permissions to create new namespace' >&2; exit 1\n")
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with pytest.raises(BadInput, match="does not work here .No permissions to create new namespace.; allow user"):
-        require_bwrap.__wrapped__()
+        load_memory("mem0", isolation="bwrap")
+    with pytest.raises(BadInput, match="isolation: expected one of none, process, bwrap, got 'docker'"):
+        load_memory("none", isolation="docker")
 
 
 def test_the_home_folder_is_never_shown(monkeypatch, tmp_path):
@@ -165,8 +161,3 @@ def test_the_home_folder_is_never_shown(monkeypatch, tmp_path):
     assert str(class_) in command and not {str(tmp_path), str(tmp_path / "home")} & set(command)
     with pytest.raises(BadInput, match="start from the folder of the class"):
         sandbox(store, [tmp_path], tmp_path)
-
-
-def test_an_unknown_isolation_is_refused():
-    with pytest.raises(BadInput, match="isolation: expected one of none, process, bwrap, got 'docker'"):
-        load_memory("none", isolation="docker")

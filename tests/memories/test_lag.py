@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from epbench.memories.contract import fact, name
 from epbench.memories.guard import Limits
 from epbench.memories.measuring import LIMIT, lag_of, measure_lag
 from epbench.memories.process import describe_system
 
-BROKEN = Path(__file__).with_name("broken.py")
+FAULTY = Path(__file__).with_name("faulty.py")
 
 
 class Clock:
@@ -42,10 +41,6 @@ def measured(store, n=4):
     return measure_lag(store, n, store.time, store.sleep)
 
 
-def test_facts_have_names_of_their_own():
-    assert len({name(number) for number in range(600_000, 600_100)}) == 100 and name(600_000) in fact(600_000)
-
-
 @pytest.mark.parametrize("late", [0.0, 0.5, 2.0, 20.0])
 def test_the_lag_is_that_of_the_store(late):
     lag = measured(Clock(late))
@@ -69,11 +64,11 @@ def test_a_store_that_never_finds_is_given_up():
 
 @pytest.mark.slow
 def test_a_system_that_indexes_two_seconds_late(tmp_path):
-    lag = lag_of(describe_system(f"{BROKEN}:IndexesLate"), tmp_path, Limits(60), 3)
+    lag = lag_of(describe_system(f"{FAULTY}:IndexesLate"), tmp_path, Limits(60), 3)
     assert len(lag.seconds) == 3 and all(abs(seconds - 2.0) <= 0.3 for seconds in lag.seconds), lag
 
 
 def test_a_call_that_fails_says_why_nothing_was_measured(tmp_path):
-    lag = lag_of(describe_system(f"{BROKEN.with_name('faulty.py')}:RaisesInRetrieval"), tmp_path, Limits(60), 1)
+    lag = lag_of(describe_system(f"{FAULTY}:RaisesInRetrieval"), tmp_path, Limits(60), 1)
     assert lag.failure and str(lag) == f"write-to-recall lag: not measured: {lag.failure}"
     assert lag.summary["failure"] == lag.failure and lag.summary["n"] == 0

@@ -19,6 +19,7 @@ from epbench.memories.load import load_memory
 from epbench.memories.mcp_memory import PRESETS, McpMemory, Tool
 from epbench.memories.price import Budget, fit, price_of
 from epbench.memories.protocol import Endpoint
+from epbench.memories.session import Conversation
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.memories.test_isolation import needs_bwrap
 from tests.memories.test_session import queries, run_system
@@ -147,19 +148,13 @@ def test_what_cannot_be_started_or_called_is_told_in_one_line(opened):
 @needs_mcp
 @pytest.mark.slow
 def test_a_run_goes_on_when_the_server_exits(tmp_path):
-    system = load_memory(COMMAND, settings=TOOLS)
-    recall = run_system(system, tmp_path)
-    assert recall.found["1@1"] == ["Ada plays chess"] and not recall.failures
-    from epbench.memories.session import Conversation
-
     given = [
         Conversation(str(i), "", (f"u{i}",), ({"role": "user", "content": text, "timestamp": f"2025-01-0{i + 1}"},))
         for i, text in enumerate(["Ada plays chess", "exit", "I drink tea"])
     ]
-    (tmp_path / "exits").mkdir()
-    recall = run_system(system, tmp_path / "exits", given, queries(ks=(1,)))
+    recall = run_system(load_memory(COMMAND, settings=TOOLS), tmp_path, given, queries(ks=(1,)))
     assert list(recall.unstored) == [("", "u1")] and len(recall.stores[""]) == 2
-    assert recall.found["1@1"] == ["Ada plays chess"]
+    assert recall.found["1@1"] == ["Ada plays chess"] and not recall.failures
 
 
 @needs_mcp

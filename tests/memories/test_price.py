@@ -24,7 +24,7 @@ from epbench.memories.relay_calls import CALLS
 from epbench.memories.session import Query
 from tests.memories.test_session import conversations, queries, run_system
 
-BROKEN = Path(__file__).with_name("broken.py")
+FAULTY = Path(__file__).with_name("faulty.py")
 WORDS = LexicalReader()  # it counts words
 ASKED = [Query(f"{id_}@3", id_, "", "?", 3) for id_ in "ab"]
 FOUND = {"a@3": ["one two three", "four", "five six seven eight"], "b@3": ["one two three four five", "six"]}
@@ -52,7 +52,7 @@ def test_a_note_is_written_again_only_if_it_differs(tmp_path):
 
 def test_a_run_has_a_price(tmp_path):
     assert price_of(tmp_path) == {}
-    recall = run_system(describe_system(f"{BROKEN}:KeepsInAFile"), tmp_path)
+    recall = run_system(describe_system(f"{FAULTY}:KeepsInAFile"), tmp_path)
     assert price_of(tmp_path) == {}  # as of a run of an earlier version
     fit(tmp_path, recall.found, queries(), Budget(WORDS, 3))
     price = price_of(tmp_path)
@@ -82,26 +82,20 @@ def test_tokens_inside_a_system_are_told_apart(tmp_path):
         "unparsable": False,
         "store": "",
         "item": "",
-        "reply": "",
-        "seconds": 0.0,
     }
     for number, (method, tokens) in enumerate(
         [("store_conversation", 100), ("get_all_memories", 7), ("retrieve_memories", 30)]
     ):
-        journal.add(f"{number}", method=method, **about, tokens_in=tokens, tokens_out=1)
+        journal.add(f"{number}", method=method, **about, reply="", seconds=0.0, tokens_in=tokens, tokens_out=1)
     journal.close()
     price = price_of(tmp_path)
     assert (price["tokens_storing"], price["tokens_retrieving"], price["bytes_per_fact"]) == (109, 31, None)
 
 
-def test_quantiles_are_values_that_were_measured():
+def test_quantiles_are_values_that_were_measured_and_a_budget_is_at_least_1():
+    check_budget(None)
+    with pytest.raises(BadInput, match="at least 1, got 0"):
+        check_budget(0)
     assert quantiles([]) == {"p50": None, "p95": None}
     assert quantiles([3.0, 1.0]) == {"p50": 1.0, "p95": 3.0}
     assert quantiles(list(range(1, 101))) == {"p50": 50, "p95": 95}
-
-
-def test_a_budget_is_at_least_1():
-    check_budget(None)
-    check_budget(1)
-    with pytest.raises(BadInput, match="at least 1, got 0"):
-        check_budget(0)

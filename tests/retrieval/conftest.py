@@ -9,35 +9,11 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.retrieval.counting_embedder import vector
 
-WORDS = [
-    *[
-        "the",
-        "red",
-        "blue",
-        "green",
-        "cat",
-        "dog",
-        "fox",
-        "bird",
-        "sat",
-        "ran",
-        "sang",
-        "at",
-        "in",
-        "on",
-        "park",
-        "river",
-        "hill",
-        "who",
-        "where",
-        "was",
-    ]
-]
+WORDS = "the red blue green cat dog fox bird sat ran sang at in on park river hill who where was".split()
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +26,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
     bert, out = tmp_path_factory.mktemp("bert"), tmp_path_factory.mktemp("models") / "tiny"
-    letters = [chr(ord("a") + i) for i in range(26)]
+    letters = "abcdefghijklmnopqrstuvwxyz"
     vocabulary = [
         "[PAD]",
         "[UNK]",
@@ -126,18 +102,17 @@ class Endpoint:
         if any(len(text) > self.most_characters for text in texts):
             return error(400, "maximum context length")
         self.asked.append(texts)
-        data = [
-            {"object": "embedding", "index": i, "embedding": self.number(text, body)} for i, text in enumerate(texts)
-        ]
-        return 200, {
-            "object": "list", "model": body["model"], "data": data[::-1] if self.reverse else data,
-            "usage": {"prompt_tokens": 1, "total_tokens": 1},
-        }  # fmt: skip
-
-    def number(self, text: str, body: dict) -> object:
-        numbers: np.ndarray = vector(text, self.size)
+        rows = [vector(text, self.size) for text in texts]
         coded = body.get("encoding_format") == "base64"
-        return base64.b64encode(numbers.tobytes()).decode() if coded else numbers.tolist()
+        vectors = [base64.b64encode(row.tobytes()).decode() if coded else row.tolist() for row in rows]
+        data = [{"object": "embedding", "index": i, "embedding": one} for i, one in enumerate(vectors)]
+        usage = {"prompt_tokens": 1, "total_tokens": 1}
+        return 200, {
+            "object": "list",
+            "model": body["model"],
+            "data": data[:: -1 if self.reverse else 1],
+            "usage": usage,
+        }
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from epbench.errors import RunFailed
 from epbench.retrieval import dense
 from epbench.retrieval.dense import TOPICS, Dense, LatentEmbedder, batches, latent_search
-from tests.retrieval.counting_embedder import CountingEmbedder, vector
+from tests.retrieval.counting_embedder import CountingEmbedder
 
 
 class Given(CountingEmbedder):
@@ -127,10 +127,6 @@ def test_batches_hold_all_texts_in_order_within_the_limits(texts, most_bytes, mo
     for batch in made:
         assert 1 <= len(batch) <= most_texts
         assert len(batch) == 1 or sum(len(text.encode()) for text in batch) <= most_bytes
-
-
-def test_hash_vectors_differ():
-    assert not np.array_equal(vector("a"), vector("b"))
 
 
 STORES = st.lists(

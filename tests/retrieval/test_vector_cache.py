@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,15 +45,11 @@ def test_a_second_index_embeds_only_what_is_new(tmp_path):
     assert second.embedded == [("c", False)]
 
 
-def test_each_embedder_has_its_own_file(tmp_path):
+def test_each_embedder_has_its_own_file_and_keys_tell_text_and_query_apart(tmp_path):
     other = CountingEmbedder("st:org/other@1")
     Dense(["a"], CountingEmbedder(), VectorCache(tmp_path, "counting"))
     Dense(["a"], other, VectorCache(tmp_path, other.name))
-    assert other.embedded == [("a", False)]
-    assert len(list(tmp_path.glob("*.vectors"))) == 2
-
-
-def test_keys_tell_embedder_text_and_query_apart():
+    assert other.embedded == [("a", False)] and len(list(tmp_path.glob("*.vectors"))) == 2
     keys = {text_key(e, t, query=q) for e in ("a", "ab") for t in ("b", "") for q in (True, False)}
     assert len(keys) == 8 and all(len(key) == 32 for key in keys)
 
@@ -86,7 +83,7 @@ def test_a_damaged_byte_never_gives_a_wrong_vector(tmp_path_factory, place, flip
     assert right(healed) and len(healed) == 12
 
 
-@pytest.mark.parametrize("place", [3, 20, 40, 46, 60, 200])
+@pytest.mark.parametrize("place", [3, 46, 60])
 def test_damage_is_reported_once_and_repaired(tmp_path, place, caplog):
     cache = filled(tmp_path)
     content = bytearray(cache.path.read_bytes())
@@ -169,15 +166,10 @@ def test_two_processes_share_a_file(tmp_path):
     assert len(found) == 500 and all(np.array_equal(found[key], v) for key, v in keyed(texts).items())
 
 
-def test_an_unusable_folder_is_refused(tmp_path):
+def test_an_unusable_folder_and_a_file_that_another_process_holds_are_reported(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="EPBENCH_CACHE"):
         VectorCache(tmp_path / "file" / "below", "counting").read([b"x"])
-
-
-def test_a_file_that_another_process_holds_is_reported(tmp_path, monkeypatch):
-    from filelock import FileLock
-
     cache = filled(tmp_path)
     monkeypatch.setattr("epbench.retrieval.vector_cache._LOCK_TIMEOUT_S", 0.1)
     with FileLock(f"{cache.path}.lock"), pytest.raises(RunFailed, match="another process"):

@@ -7,7 +7,7 @@ from epbench.memories.contract import CHECKS
 from tests.scripts.in_process import script
 
 CHECK = "eval_scripts/system_check.py"
-BROKEN = Path(__file__).parents[1] / "memories" / "broken.py"
+FAULTY = Path(__file__).parents[1] / "memories" / "faulty.py"
 
 
 def test_a_system_that_keeps_its_promises_gives_0_and_a_table(tmp_path, monkeypatch):
@@ -32,7 +32,7 @@ def test_a_system_that_keeps_its_promises_gives_0_and_a_table(tmp_path, monkeypa
 
 def test_a_broken_promise_gives_1(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    done = script(CHECK, f"{BROKEN}:RetrievesOneMore", "--n", 5, "--forget", 0)
+    done = script(CHECK, f"{FAULTY}:RetrievesOneMore", "--n", 5, "--forget", 0)
     assert done.returncode == 1
     assert "at most k retrieved: failed" in done.stderr and "1 of 7 promises are broken" in done.stdout
 
@@ -40,7 +40,7 @@ def test_a_broken_promise_gives_1(monkeypatch):
 def test_what_is_no_system_gives_2():
     for system, words in [
         ("none", "expected a system, not a baseline"),
-        (f"{BROKEN}:Missing", "found no class 'Missing'"),
+        (f"{FAULTY}:Missing", "found no class 'Missing'"),
         ("no_such_module:Memory", "found no module 'no_such_module'"),
     ]:
         done = script(CHECK, system)

@@ -44,15 +44,10 @@ _VALUES: tuple[Any, ...] = (
 
 @dataclass(frozen=True)
 class Mutation:
-    """One way to damage an archive.
+    """One way to damage an archive."""
 
-    Attributes:
-        name: What is damaged, and how.
-        plant: Writes the damaged archive into an empty folder, and returns the path of the folder or zip file.
-    """
-
-    name: str
-    plant: Callable[[Path], Path]
+    name: str  # what is damaged, and how
+    plant: Callable[[Path], Path]  # writes the damaged archive into an empty folder, and returns its folder or zip file
 
 
 @dataclass
@@ -93,16 +88,10 @@ def mutations(seed: int, n: int) -> Iterator[Mutation]:
 
 
 def torture_archives(folder: Path, n: int, seed: int) -> dict[str, int]:
-    """Read and score n mutated archives, one after another.
+    """Read and score n mutated archives, one after another, in a folder from which they and their results are removed.
 
-    Args:
-        folder: Folder for the archives and results, which are removed one by one.
-        n: Number of mutations.
-        seed: Seed of the mutations.
-
-    Returns:
-        mutated (n), tracebacks (errors other than `BadInput`), escaped (mutations that created or changed a file outside
-        the folder of results), refused (those that ended in a `BadInput`, or without any scored run), scored.
+    Returns the counts of tracebacks (errors other than `BadInput`), escaped (mutations that created or changed a file outside
+    the folder of results), refused (those that ended in a `BadInput`, or without any scored run) and scored.
     """
     counts = Counter(mutated=0, tracebacks=0, escaped=0, refused=0, scored=0)
     for number, outcome in enumerate(outcomes(folder, mutations(seed, n))):
@@ -156,11 +145,9 @@ def _check_line(error: BadInput) -> None:
 
 
 def _listing(place: Path, out: Path) -> list[tuple[str, int]]:
-    found = []
-    for path in sorted(place.rglob("*")):
-        if not path.is_relative_to(out) and path != out and path != out.parent and not path.is_dir():
-            found.append((str(path), path.lstat().st_size))
-    return found
+    inside = {out, out.parent}
+    files = (path for path in sorted(place.rglob("*")) if not path.is_dir() and not inside & {path, *path.parents})
+    return [(str(path), path.lstat().st_size) for path in files]
 
 
 # How an archive is written

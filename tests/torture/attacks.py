@@ -39,16 +39,9 @@ ATTACKS = {
 
 
 def attack(files: list[str]) -> Counter[str]:
-    """Run the tests of an attack.
+    """Run the tests of an attack, whose files are relative to the root of the checkout, and count how they ended.
 
-    Args:
-        files: Their files, relative to the root of the checkout.
-
-    Returns:
-        The number of tests that `held`, `broke`, or were `skipped`, as where bubblewrap does not work.
-
-    Raises:
-        RuntimeError: pytest did not run them.
+    They `held`, `broke`, or were `skipped`, as where bubblewrap does not work; `RuntimeError` if pytest did not run them.
     """
     with tempfile.TemporaryDirectory(prefix="epbench-attack-") as folder:
         report = Path(folder) / "report.xml"

@@ -57,17 +57,10 @@ def spoil(folder: Path, draw: Random) -> str:
 
 
 def torture_folders(place: Path, commands: Mapping[str, Any], n: int, seed: int) -> Iterator[tuple[str, str]]:
-    """Damage n copies of runs, and call a script on each.
+    """Damage n copies of runs in an empty folder, and call a script on each; yield the damage and what came of it.
 
-    Args:
-        place: An empty folder to work in.
-        commands: By name, the folders of the runs that a command takes, and a function that makes its arguments from
-            their copies.
-        n: Number of copies.
-        seed: Seed of the damage.
-
-    Yields:
-        A description of the damage, and the result: `ok`, `refused`, or the traceback or the printed lines.
+    `commands` has by name the folders of the runs that a command takes, and what makes its arguments from their copies. What
+    comes of it is `ok`, `refused`, or the traceback or the printed lines.
     """
     names = sorted(commands)
     for number in range(n):
@@ -85,17 +78,10 @@ def torture_folders(place: Path, commands: Mapping[str, Any], n: int, seed: int)
         else:
             # Status 1: the run is valid, but has nothing to score or compare.
             lines = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
-            refused = (
-                result.returncode in (1, 2)
-                and len(result.stderr.strip().splitlines()) == len(lines) == 1
-                and len(lines[0]) < 3000
-            )
+            refused = result.returncode in (1, 2) and result.stderr.strip().splitlines() == lines and len(lines) == 1
             # verify.py says on the screen what does not hold, and its status is 1.
             told = result.returncode == 1 and not result.stderr and " do not" in result.stdout
-            refused = refused or told
-            yield (
-                name,
-                "ok" if result.returncode == 0 else "refused" if refused else f"{result.returncode}: {result.stderr}",
-            )
+            fine = "ok" if not result.returncode else "refused" if told or (refused and len(lines[0]) < 3000) else ""
+            yield name, fine or f"{result.returncode}: {result.stderr}"
         for i in range(len(folders)):
             shutil.rmtree(place / f"{number}-{i}")

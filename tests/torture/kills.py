@@ -34,43 +34,26 @@ Arguments = list[Any]
 
 @dataclass(frozen=True)
 class Job:
-    """A command that is killed and restarted until it ends.
-
-    Attributes:
-        name: Name of the job.
-        arguments: Makes the arguments of the command from its output folder, the folder of prepared data, and the
-            address of the endpoint.
-        results: Patterns of files that must have the same bytes as after an undisturbed run.
-        stays: Patterns of files that, once they exist, must exist after every kill.
-        again: Whether the finished command is started again in its folder, to be killed while it replaces the results.
-    """
+    """A command that is killed and restarted until it ends."""
 
     name: str
+    # Makes the arguments from the output folder, the folder of prepared data, and the address of the endpoint.
     arguments: Callable[[Path, Path, str], Arguments]
-    results: Sequence[str]
-    stays: Sequence[str] = ()
-    again: bool = False
+    results: Sequence[str]  # patterns of files that must have the same bytes as after an undisturbed run
+    stays: Sequence[str] = ()  # patterns of files that, once they exist, must exist after every kill
+    again: bool = False  # whether the finished command is started again, to be killed while it replaces the results
 
 
 @dataclass
 class Tally:
-    """The results of the kills.
+    """The results of the kills."""
 
-    Attributes:
-        kills: Number of killed processes.
-        finished: How often the command ended by itself.
-        lost: Number of journaled records that were missing or changed after a kill, and of files that had disappeared.
-        paid_again: Number of endpoint requests that were repeated although their answers were journaled.
-        paid_twice: Number of answers that were sent, but not yet journaled when the process was killed.
-        different: Results that differ from those of an undisturbed run.
-    """
-
-    kills: int = 0
-    finished: int = 0
-    lost: int = 0
-    paid_again: int = 0
-    paid_twice: int = 0
-    different: list[str] = field(default_factory=list)
+    kills: int = 0  # killed processes
+    finished: int = 0  # how often the command ended by itself
+    lost: int = 0  # journaled records that were missing or changed after a kill, and files that had disappeared
+    paid_again: int = 0  # requests that were repeated although their answers were journaled
+    paid_twice: int = 0  # answers that were sent, but not yet journaled when the process was killed
+    different: list[str] = field(default_factory=list)  # results that differ from those of an undisturbed run
 
 
 TULVING, SORT, MEMFAIL = "eval_scripts/tulving.py", "eval_scripts/booksort.py", "eval_scripts/memfail.py"
@@ -126,15 +109,7 @@ def prepare(folder: Path) -> Path:
 
 
 def torture(job: Job, folder: Path, made: Path, kills: int, seed: int = 0) -> Tally:
-    """Kill a job a number of times, and compare the results with those of an undisturbed run.
-
-    Args:
-        job: The job to kill.
-        folder: An empty folder for everything.
-        made: The folder from `prepare`.
-        kills: Number of kills.
-        seed: Seed of the moments of the kills.
-    """
+    """Kill a job of the data from `prepare` so often, and compare the results with those of an undisturbed run."""
     draws, tally = random.Random(f"{job.name} {seed}"), Tally()
     with _endpoint() as endpoint:
         begin = time.monotonic()
@@ -156,19 +131,12 @@ def torture(job: Job, folder: Path, made: Path, kills: int, seed: int = 0) -> Ta
 
 @dataclass(frozen=True)
 class _Plan:
-    """How a job is killed.
+    """How a job is killed."""
 
-    Attributes:
-        draws: Draws the moments.
-        seconds: Duration of an undisturbed run.
-        kills: Number of kills.
-        needed: How often an undisturbed run sends each request to the endpoint.
-    """
-
-    draws: random.Random
-    seconds: float
+    draws: random.Random  # of the moments
+    seconds: float  # duration of an undisturbed run
     kills: int
-    needed: Counter[str]
+    needed: Counter[str]  # how often an undisturbed run sends each request to the endpoint
 
 
 def _until_it_ends(job: Job, out: Path, made: Path, endpoint: LoopbackEndpoint, plan: _Plan, tally: Tally) -> None:
@@ -194,7 +162,7 @@ def _until_it_ends(job: Job, out: Path, made: Path, endpoint: LoopbackEndpoint, 
         for name, records in before.items():
             tally.lost += sum(now.get(name, {}).get(key) != record for key, record in records.items())
         before = now
-        found = {pattern for pattern in job.stays if _matches(out, pattern)}
+        found = {pattern for pattern in job.stays if any(out.glob(pattern))}
         tally.lost += len(there - found)  # a file that was there once must not be missing again
         there |= found
         unjournaled += max(0, (_answered(endpoint) & plan.needed).total() - _n_paid(now))
@@ -252,10 +220,6 @@ def _environment(home: Path) -> dict[str, str]:
 def _contents(folder: Path, patterns: Sequence[str]) -> dict[str, bytes]:
     paths = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(paths)}
-
-
-def _matches(folder: Path, pattern: str) -> bool:
-    return next(folder.glob(pattern), None) is not None
 
 
 def _journaled(out: Path) -> dict[str, dict[str, Any]]:

@@ -19,9 +19,5 @@ def test_counts_what_held_what_broke_and_what_was_skipped(tmp_path):
         "def test_needs_more(): pytest.skip('no bubblewrap')\n"
     )
     assert attack([str(tmp_path)]) == {"held": 1, "broke": 2, "skipped": 1}
-
-
-@pytest.mark.slow
-def test_says_so_where_nothing_ran(tmp_path):
     with pytest.raises(RuntimeError, match="no_such_test"):
         attack([str(tmp_path / "no_such_test.py"), "--no-such-flag"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,26 +36,11 @@ from epbench.tulving.dataset.load import load_book
 from epbench.tulving.scores import run_files as tulving
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalLog, EvalSample, EvalSpec
-    from inspect_ai.model import ChatMessage
+    from inspect_ai.log import EvalSample
 
 
-def requests_of(described: Row, rows: Sequence[Row]) -> tuple[dict[str, Request], str]:
-    """Return the request about each question in questions.parquet, and why they are not those of the run, if so.
-
-    They are those of the run if its dataset is still where it was, its prompts are ours, and what the model was shown
-    follows from them. Otherwise a request has the question alone, as far as the run's folder knows it. The requests come
-    by the id of the question, for MemFail with `@k` behind it.
-    """
-    benchmark = described["identity"]["benchmark"]
-    try:
-        return _MAKE[benchmark](described, rows), ""
-    except BadInput as error:
-        plain = {}
-        for row in rows:
-            id_ = f"{row['id']}@{row['k']}" if benchmark == "memfail" else row["id"]
-            plain[id_] = Request(id_, "", "", row.get("question") or f"pair {row['id']}")
-        return plain, f"the questions alone, not the prompts of the run: {error}"
+Row = Mapping[str, Any]
+_Scores = Iterator[tuple[str, float | None]]
 
 
 def _check(identity: Row, dataset_fingerprint: str, pack: Any) -> None:
@@ -105,57 +90,142 @@ def _memfail(described: Row, rows: Sequence[Row]) -> dict[str, Request]:
     return memfail_requests(records, pack, Sampling(identity["max_tokens"]))
 
 
-_MAKE: Mapping[str, Callable[[Row, Sequence[Row]], dict[str, Request]]] = {
-    "tulving": _tulving,
-    "booksort": _booksort,
-    "memfail": _memfail,
-}
+def _tulving_scores(folder: Path) -> _Scores:
+    scores = tulving.read_scores(folder)
+    yield "simple_recall", scores["simple_recall_score"]
+    for bin_, f1 in scores["f1_by_bin"].items():
+        yield f"f1_bin_{bin_}", f1
+    for name in ("latest", "all_matched", "kendall_tau", "chronological_awareness"):
+        yield name, scores[name]
 
 
-Row = Mapping[str, Any]
+def _booksort_scores(folder: Path) -> _Scores:
+    scores = booksort.read_scores(folder)
+    for name in ("accuracy", "greedy_accuracy", "share_a", "label_mass"):
+        yield name, scores.get(name)
+    for cell, values in scores["by_group"]["excerpt_length x segment_length"].items():
+        excerpt, segment = cell.split(" x ")
+        yield f"accuracy_e{excerpt}_s{segment}", values["accuracy"]
+
+
+def _memfail_scores(folder: Path) -> _Scores:
+    by_k = memfail.read_scores(folder)["by_k"]
+    stages = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
+    for k, values in by_k.items():
+        at = f"_at_{k}" if len(by_k) > 1 else ""
+        for name in ("success_rate", "answer_accuracy", *stages):
+            yield name + at, values[name]
 
 
 @dataclass(frozen=True)
-class LoggedQuestion:
-    """One question that was asked once."""
+class _Benchmark:
+    """How the runs of a benchmark are read."""
 
-    id: str  # of the question in its dataset
-    attempt: int  # how often it was asked, with this one, from 1
-    request: Request  # what was asked; only id and question are filled in where the rest cannot be told any more
-    target: str | list[str]  # the true answer, or the true items
-    answer: str | None
-    failure: str | None  # why the question failed, and is neither right nor wrong
-    score: float | None  # 0 to 1; None if it failed
-    explanation: str = ""  # the judge's words
-    details: Row = field(default_factory=dict)  # what else is known of the score
-    about: Row = field(default_factory=dict)  # what is known of the question
-
-
-@dataclass(frozen=True)
-class LoggedRun:
-    """A run."""
-
-    described: Row  # the content of its run.json
-    task: str  # the name of the benchmark
     scorer: str  # the name of its score
-    scores: Mapping[str, float]  # of its scores.json, under the names that our tasks give them in a harness
-    questions: list[LoggedQuestion]
-    prompts: str  # what is to be said of the requests; empty if they are those of the run
-    changed: str | None = None  # which files were changed since the run was scored
+    # The request about each question, by its id, for MemFail with `@k` behind it.
+    requests: Callable[[Row, Sequence[Row]], dict[str, Request]]
+    scores: Callable[[Path], _Scores]  # of its scores.json, under the names that our tasks give them in a harness
+    target: str  # the column of the true answer, or of the true items
+    explanation: Callable[[Row], str]  # the judge's words
+    details: str  # columns that say what else is known of the score
+    about: str  # columns that describe the question
 
 
-def read_logged(folder: Path) -> LoggedRun:
-    """Read a finished run of tulving, booksort or memfail; nothing in its folder changes."""
-    described = read_run(folder)
-    benchmark = described["identity"].get("benchmark")
-    if benchmark not in _READERS:
-        raise BadInput(f"{folder / 'run.json'}: expected a run of {', '.join(_READERS)}, found {benchmark!r}")
-    scorer, scores_of, question_of = _READERS[benchmark]
-    scores = {name: value for name, value in scores_of(folder) if value is not None}
-    rows = _rows(folder)
-    requests, note = requests_of(described, rows)
-    questions = [question_of(row, requests) for row in rows]
-    return LoggedRun(described, benchmark, scorer, scores, questions, note, change_note(folder))
+_BENCHMARKS: Mapping[str, _Benchmark] = {
+    "tulving": _Benchmark(
+        "episodic_f1", _tulving, _tulving_scores, "reference", lambda row: row["reason"] or "",
+        "items scores order precision recall harsh_f1 tau",
+        "template cue time space entity content trace get bin n_chapters origin",
+    ),
+    "booksort": _Benchmark(
+        "sort_accuracy", _booksort, _booksort_scores, "answer", lambda row: "",
+        "predicted p_a p_b label_mass written",
+        "book_idx excerpt_idx distance distance_bin excerpt_length segment_length",
+    ),
+    "memfail": _Benchmark(
+        "stage_that_failed", _memfail, _memfail_scores, "reference",
+        lambda row: ": ".join(filter(None, (row["label"], row["reason"]))),
+        "label vacuous answer_right needs", "row kind group k n_stored",
+    ),
+}  # fmt: skip
+_ABOUT = ("dataset", "dataset_revision", "label", "judge", "limit", "shard", "engine")
+
+
+def write_inspect_log(run: Path, out: Path) -> Path:
+    """Write the log of a run, of one config for MemFail. The run stays as it is, and a log of the same run is replaced.
+
+    Each question is a sample with an integer as its id, ours in its metadata, and what it was asked, said and worth; a
+    question that failed is the error of its sample. The metrics are the numbers of scores.json. A text that several
+    questions show, such as the book, is in the file once, in the transcript of the first sample that shows it.
+
+    The requests are those of the run if its dataset is still where it was, its prompts are ours, and what the model was shown
+    follows from them. Otherwise a sample has the question alone, as far as the run's folder knows it.
+
+    Raises:
+        BadInput: The folder holds no finished run, or inspect_ai is not installed.
+    """
+    try:
+        from inspect_ai.log import (
+            EvalConfig,
+            EvalDataset,
+            EvalLog,
+            EvalMetric,
+            EvalResults,
+            EvalScore,
+            EvalSpec,
+            EvalStats,
+            write_eval_log,
+        )
+    except ImportError:
+        raise BadInput(f"a log of inspect_ai needs this library; {install_hint('inspect')}") from None
+    described = read_run(run)
+    identity, name = described["identity"], described["identity"].get("benchmark")
+    if name not in _BENCHMARKS:
+        raise BadInput(f"{run / 'run.json'}: expected a run of {', '.join(_BENCHMARKS)}, found {name!r}")
+    benchmark, rows = _BENCHMARKS[name], _rows(run)
+    metadata: dict[str, Any] = {field: described[field] for field in _ABOUT if described.get(field) is not None}
+    metadata["identity"] = dict(identity)
+    try:
+        requests = benchmark.requests(described, rows)
+    except BadInput as error:
+        requests = {_id(row): Request(_id(row), "", "", row.get("question") or f"pair {row['id']}") for row in rows}
+        metadata["prompts"] = f"the questions alone, not the prompts of the run: {error}"
+    if changed := change_note(run):
+        metadata["warning"] = changed
+    samples = _samples(benchmark, str(identity.get("model", "unknown")), rows, requests)
+    scored = sum(sample.error is None for sample in samples)
+    metrics = {n: EvalMetric(name=n, value=value) for n, value in benchmark.scores(run) if value is not None}
+    score = EvalScore(
+        name=benchmark.scorer, scorer=benchmark.scorer, metrics=metrics, scored_samples=scored,
+        unscored_samples=len(samples) - scored,
+    )  # fmt: skip
+    began = datetime.fromtimestamp((run / "run.json").stat().st_mtime, UTC).replace(microsecond=0)
+    created, named = began.isoformat(), re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(run.absolute().parts[-2:]))
+    log = EvalLog(
+        status="success",
+        eval=EvalSpec(
+            created=created,
+            eval_id=named,
+            run_id=named,
+            task=f"epbench/{name}",
+            task_id=named,
+            dataset=EvalDataset(name=described.get("dataset"), samples=len(samples)),
+            model=str(identity.get("model", "unknown")).replace(":", "/", 1),
+            config=EvalConfig(fail_on_error=False),
+            packages={"epbench": described.get("versions", {}).get("epbench", "unknown")},
+            metadata=metadata,
+        ),
+        results=EvalResults(total_samples=len(samples), completed_samples=scored, scores=[score]),
+        stats=EvalStats(started_at=created, completed_at=created),
+        samples=samples,
+    )
+    file = out / f"{began.strftime('%Y-%m-%dT%H-%M-%S-00-00')}_{name}_{named}.eval"
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{named}-", suffix=".scratch", dir=out) as scratch:
+        draft = Path(scratch) / file.name
+        write_eval_log(log, draft)
+        draft.replace(file)
+    return file
 
 
 def _rows(folder: Path) -> list[dict[str, Any]]:
@@ -169,190 +239,50 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _fields(row: Row, *names: str) -> dict[str, Any]:
-    return {name: row[name] for name in names if row.get(name) is not None}
+def _id(row: Row) -> str:
+    return f"{row['id']}@{row['k']}" if "k" in row else row["id"]
 
 
-def _tulving_scores(folder: Path) -> Iterator[tuple[str, float | None]]:
-    scores = tulving.read_scores(folder)
-    yield "simple_recall", scores["simple_recall_score"]
-    for bin_, f1 in scores["f1_by_bin"].items():
-        yield f"f1_bin_{bin_}", f1
-    for name in ("latest", "all_matched", "kendall_tau", "chronological_awareness"):
-        yield name, scores[name]
-
-
-def _tulving_question(row: Row, requests: Mapping[str, Request]) -> LoggedQuestion:
-    return LoggedQuestion(
-        row["id"], row["repeat"] + 1, requests[row["id"]], row["reference"], row["answer"], row["failure"], row["f1"],
-        row["reason"] or "",
-        _fields(row, "items", "scores", "order", "precision", "recall", "harsh_f1", "tau"),
-        _fields(row, "template", "cue", "time", "space", "entity", "content", "trace", "get", "bin", "n_chapters", "origin"),
-    )  # fmt: skip
-
-
-def _booksort_scores(folder: Path) -> Iterator[tuple[str, float | None]]:
-    scores = booksort.read_scores(folder)
-    for name in ("accuracy", "greedy_accuracy", "share_a", "label_mass"):
-        yield name, scores.get(name)
-    for cell, values in scores["by_group"]["excerpt_length x segment_length"].items():
-        excerpt, segment = cell.split(" x ")
-        yield f"accuracy_e{excerpt}_s{segment}", values["accuracy"]
-
-
-def _booksort_question(row: Row, requests: Mapping[str, Request]) -> LoggedQuestion:
-    failed = row["outcome"] == "failed"
-    return LoggedQuestion(
-        row["id"], 1, requests[row["id"]], row["answer"], None if failed else row["greedy"] or row["predicted"],
-        (row["failure"] or "it failed") if failed else None, None if failed else float(row["outcome"] == "right"),
-        details=_fields(row, "predicted", "p_a", "p_b", "label_mass", "written"),
-        about=_fields(row, "book_idx", "excerpt_idx", "distance", "distance_bin", "excerpt_length", "segment_length"),
-    )  # fmt: skip
-
-
-def _memfail_scores(folder: Path) -> Iterator[tuple[str, float | None]]:
-    by_k = memfail.read_scores(folder)["by_k"]
-    for k, values in by_k.items():
-        at = f"_at_{k}" if len(by_k) > 1 else ""
-        for name in ("success_rate", "answer_accuracy", *_STAGES):
-            yield name + at, values[name]
-
-
-def _memfail_question(row: Row, requests: Mapping[str, Request]) -> LoggedQuestion:
-    failed = row["outcome"] == "failed"
-    because = ": ".join(part for part in (row["label"], row["reason"]) if part)
-    return LoggedQuestion(
-        f"{row['id']}@{row['k']}", 1, requests[f"{row['id']}@{row['k']}"], row["reference"], row["answer"],
-        (row["failure"] or "it failed") if failed else None, None if failed else float(row["outcome"] == "right"),
-        "" if failed else because, _fields(row, "label", "vacuous", "answer_right", "needs"),
-        _fields(row, "row", "kind", "group", "k", "n_stored"),
-    )  # fmt: skip
-
-
-_STAGES = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
-_Scores = Callable[[Path], Iterator[tuple[str, float | None]]]
-_READERS: Mapping[str, tuple[str, _Scores, Callable[[Row, Mapping[str, Request]], LoggedQuestion]]] = {
-    "tulving": ("episodic_f1", _tulving_scores, _tulving_question),
-    "booksort": ("sort_accuracy", _booksort_scores, _booksort_question),
-    "memfail": ("stage_that_failed", _memfail_scores, _memfail_question),
-}
-
-
-_ABOUT = ("dataset", "dataset_revision", "label", "judge", "limit", "shard", "engine")
-
-
-def write_inspect_log(run: Path, out: Path) -> Path:
-    """Write the log of a run, of one config for MemFail. The run stays as it is, and a log of the same run is replaced.
-
-    Each question is a sample with an integer as its id, ours in its metadata, and what it was asked, said and worth; a
-    question that failed is the error of its sample. The metrics are the numbers of scores.json. A text that several
-    questions show, such as the book, is in the file once, in the transcript of the first sample that shows it.
-
-    Raises:
-        BadInput: The folder holds no finished run, or inspect_ai is not installed.
-    """
-    try:
-        from inspect_ai.log import write_eval_log
-    except ImportError:
-        raise BadInput(f"a log of inspect_ai needs this library; {install_hint('inspect')}") from None
-    logged = read_logged(run)
-    began = datetime.fromtimestamp((run / "run.json").stat().st_mtime, UTC).replace(microsecond=0)
-    named = re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(run.absolute().parts[-2:]))
-    file = out / f"{began.strftime('%Y-%m-%dT%H-%M-%S-00-00')}_{logged.task}_{named}.eval"
-    out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{named}-", suffix=".scratch", dir=out) as scratch:
-        draft = Path(scratch) / file.name
-        write_eval_log(_log(logged, named, began.isoformat()), draft)
-        draft.replace(file)
-    return file
-
-
-def _log(logged: LoggedRun, name: str, created: str) -> EvalLog:
-    from inspect_ai.log import EvalLog, EvalMetric, EvalResults, EvalScore, EvalStats
-
-    samples = _samples(logged)
-    scored = sum(sample.error is None for sample in samples)
-    metrics = {metric: EvalMetric(name=metric, value=value) for metric, value in logged.scores.items()}
-    score = EvalScore(
-        name=logged.scorer, scorer=logged.scorer, metrics=metrics, scored_samples=scored,
-        unscored_samples=len(samples) - scored,
-    )  # fmt: skip
-    return EvalLog(
-        status="success",
-        eval=_spec(logged, name, created, len(samples)),
-        results=EvalResults(total_samples=len(samples), completed_samples=scored, scores=[score]),
-        stats=EvalStats(started_at=created, completed_at=created),
-        samples=samples,
-    )
-
-
-def _spec(logged: LoggedRun, name: str, created: str, n: int) -> EvalSpec:
-    from inspect_ai.log import EvalConfig, EvalDataset, EvalSpec
-
-    described = logged.described
-    metadata: dict[str, Any] = {field: described[field] for field in _ABOUT if described.get(field) is not None}
-    metadata |= {"identity": dict(described["identity"])} | ({"prompts": logged.prompts} if logged.prompts else {})
-    metadata |= {"warning": logged.changed} if logged.changed else {}
-    return EvalSpec(
-        created=created,
-        eval_id=name,
-        run_id=name,
-        task=f"epbench/{logged.task}",
-        task_id=name,
-        dataset=EvalDataset(name=described.get("dataset"), samples=n),
-        model=str(described["identity"].get("model", "unknown")).replace(":", "/", 1),
-        config=EvalConfig(fail_on_error=False),
-        packages={"epbench": described.get("versions", {}).get("epbench", "unknown")},
-        metadata=metadata,
-    )
-
-
-def _samples(logged: LoggedRun) -> list[EvalSample]:
+def _samples(
+    benchmark: _Benchmark, model: str, rows: Sequence[Row], requests: Mapping[str, Request]
+) -> list[EvalSample]:
     from inspect_ai.event import InfoEvent
-    from inspect_ai.log import condense_sample
+    from inspect_ai.log import EvalError, EvalSample, condense_sample
+    from inspect_ai.model import ChatMessageAssistant, ModelOutput
+    from inspect_ai.scorer import Score
 
     from epbench.interop.inspect.contexts import messages_of, texts_in
 
-    requests = {question.id: question.request for question in logged.questions}
-    messages, numbers = messages_of(requests), {id_: number for number, id_ in enumerate(requests, 1)}
+    asked = {_id(row): requests[_id(row)] for row in rows}
+    messages, numbers = messages_of(asked), {id_: number for number, id_ in enumerate(asked, 1)}
     noted: set[str] = set()
     samples = []
-    for question in logged.questions:
-        sample = _sample(question, numbers[question.id], messages[question.id], logged)
-        for digest, text in texts_in(messages[question.id]).items():
+    for row in rows:
+        id_, failed = _id(row), row["outcome"] == "failed"
+        said = (row["greedy"] or row["predicted"]) if "predicted" in row else row["answer"]
+        answer = "" if failed and "predicted" in row else said or ""
+        score = None
+        if not failed:
+            value = row["f1"] if "f1" in row else float(row["outcome"] == "right")
+            details = {n: row[n] for n in benchmark.details.split() if row.get(n) is not None}
+            score = Score(
+                value=value, answer=said, explanation=benchmark.explanation(row) or None, metadata=details or None
+            )
+        about = {n: row[n] for n in benchmark.about.split() if row.get(n) is not None}
+        sample = EvalSample(
+            id=numbers[id_],
+            epoch=row.get("repeat", 0) + 1,
+            input=messages[id_],
+            target=row[benchmark.target],
+            messages=[*messages[id_], *([ChatMessageAssistant(content=answer, source="generate")] if answer else [])],
+            output=ModelOutput.from_content(model, answer) if answer else ModelOutput(model=model),
+            scores={benchmark.scorer: score} if score else None,
+            metadata={"id": id_, **about},
+            error=EvalError(message=row["failure"] or "it failed", traceback="", traceback_ansi="") if failed else None,
+        )
+        for digest, text in texts_in(messages[id_]).items():
             if digest not in noted:
                 sample.events.append(InfoEvent(source="epbench", data={"context": digest, "text": text}))
                 noted.add(digest)
         samples.append(condense_sample(sample))
     return samples
-
-
-def _sample(question: LoggedQuestion, number: int, messages: list[ChatMessage], logged: LoggedRun) -> EvalSample:
-    from inspect_ai.log import EvalError, EvalSample
-    from inspect_ai.model import ChatMessageAssistant, ModelOutput
-    from inspect_ai.scorer import Score
-
-    model = str(logged.described["identity"].get("model", "unknown"))
-    answer = question.answer or ""
-    scores = None
-    if question.score is not None:
-        scores = {
-            logged.scorer: Score(
-                value=question.score,
-                answer=question.answer,
-                explanation=question.explanation or None,
-                metadata=dict(question.details) or None,
-            )
-        }
-    failed = question.failure is not None
-    return EvalSample(
-        id=number,
-        epoch=question.attempt,
-        input=messages,
-        target=question.target,
-        messages=[*messages, *([ChatMessageAssistant(content=answer, source="generate")] if answer else [])],
-        output=ModelOutput.from_content(model, answer) if answer else ModelOutput(model=model),
-        scores=scores,
-        metadata={"id": question.id, **question.about},
-        error=EvalError(message=question.failure or "", traceback="", traceback_ansi="") if failed else None,
-    )

@@ -22,9 +22,7 @@ from epbench.errors import CallFailed
 from epbench.memories.guard import FINALIZE, LIST, RETRIEVE, STORE, Limits
 from epbench.memories.process import ProcessGuard
 from epbench.memories.protocol import Conversation, SystemSpec
-from epbench.memories.systems.hosting import Hosting, process_guard
-
-Result = Literal["passed", "failed"]
+from epbench.memories.systems.hosting import Hosting
 
 _SOME = 12  # conversations of a store in which a number does not matter
 _KS = (1, 2, 3, 5, 10, 20)
@@ -38,9 +36,13 @@ _KILL_AFTER_S = 0.05  # into a call, which may have returned by then
 class Outcome:
     """What came of a check."""
 
-    result: Result  # whether the promise was kept
     found: str  # what the system did
     expected: str = ""  # what it should have done; empty if it did
+
+    @property
+    def result(self) -> Literal["passed", "failed"]:
+        """Whether the promise was kept."""
+        return "failed" if self.expected else "passed"
 
 
 class Stores:
@@ -167,7 +169,7 @@ def starts_and_answers_in_time(stores: Stores) -> Outcome:
     stores.retrieve(question(0), 5)
     stores.listed()
     slowest = ", ".join(f"{method} {seconds:.2f} s" for method, seconds in stores.slowest.items())
-    return Outcome("passed", f"{first:.2f} s to the first instance; slowest calls: {slowest}")
+    return Outcome(f"{first:.2f} s to the first instance; slowest calls: {slowest}")
 
 
 def stores_apart(stores: Stores) -> Outcome:
@@ -176,16 +178,19 @@ def stores_apart(stores: Stores) -> Outcome:
     stores.tell_facts(range(_SOME))
     stores.open()
     stores.tell_facts(range(_SOME, 2 * _SOME))
-    seen = stores.listed() + stores.retrieve(question(0), 5)
-    if strangers := [number for number in range(_SOME) if mentions(seen, name(number))]:
-        return Outcome("failed", f"the second store has {len(strangers)} of {_SOME} facts of the first", "none of them")
+
+    def strangers(this: str, other: str, theirs: range) -> Outcome | None:
+        seen = stores.listed() + stores.retrieve(question(theirs[0]), 5)
+        n = sum(bool(mentions(seen, name(number))) for number in theirs)
+        return Outcome(f"the {this} store has {n} of {_SOME} facts of the {other}", "none of them") if n else None
+
+    if found := strangers("second", "first", range(_SOME)):
+        return found
     if not stores.durable:
-        return Outcome("passed", "the second store has no fact of the first")
+        return Outcome("the second store has no fact of the first")
     stores.reopen(first)
-    seen = stores.listed() + stores.retrieve(question(_SOME), 5)
-    if strangers := [number for number in range(_SOME, 2 * _SOME) if mentions(seen, name(number))]:
-        return Outcome("failed", f"the first store has {len(strangers)} of {_SOME} facts of the second", "none of them")
-    return Outcome("passed", "neither store has a fact of the other")
+    found = strangers("first", "second", range(_SOME, 2 * _SOME))
+    return found or Outcome("neither store has a fact of the other")
 
 
 def at_most_k_retrieved(stores: Stores) -> Outcome:
@@ -195,8 +200,8 @@ def at_most_k_retrieved(stores: Stores) -> Outcome:
     counts = {k: len(stores.retrieve(question(0), k)) for k in _KS}
     listed = ", ".join(f"{count} for {k}" for k, count in counts.items())
     if any(count > k for k, count in counts.items()):
-        return Outcome("failed", f"memories for k: {listed}", "at most k")
-    return Outcome("passed", f"memories for k: {listed}")
+        return Outcome(f"memories for k: {listed}", "at most k")
+    return Outcome(f"memories for k: {listed}")
 
 
 def listing_is_complete(stores: Stores) -> Outcome:
@@ -205,7 +210,7 @@ def listing_is_complete(stores: Stores) -> Outcome:
     stores.tell_facts(range(stores.n))
     listed = stores.listed()
     if not listed:
-        return Outcome("failed", f"an empty listing after {stores.n:,} conversations", "memories")
+        return Outcome(f"an empty listing after {stores.n:,} conversations", "memories")
     everything = "\n".join(listed).casefold()
     missing = [number for number in range(stores.n) if name(number).casefold() not in everything]
     held = set(listed)
@@ -213,12 +218,11 @@ def listing_is_complete(stores: Stores) -> Outcome:
         for memory in stores.retrieve(question(number), 10):
             if memory not in held:
                 return Outcome(
-                    "failed",
                     f"{_count(listed)} listed after {stores.n:,} conversations, and others retrieved: {_shown(memory)}",
                     "a listing of everything that can be retrieved",
                 )
     traces = f"; {len(missing):,} conversations left no trace" if missing else ""
-    return Outcome("passed", f"{_count(listed)} listed after {stores.n:,} conversations{traces}")
+    return Outcome(f"{_count(listed)} listed after {stores.n:,} conversations{traces}")
 
 
 def retrieval_changes_nothing(stores: Stores) -> Outcome:
@@ -230,15 +234,14 @@ def retrieval_changes_nothing(stores: Stores) -> Outcome:
         stores.retrieve(question(number), 5)
     after = stores.listed()
     if stored := mentions(after, name(_LATER)):
-        return Outcome("failed", f"a query is listed: {_shown(stored[0])}", "only what was told")
+        return Outcome(f"a query is listed: {_shown(stored[0])}", "only what was told")
     gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
     if gone or new:
         return Outcome(
-            "failed",
             f"after {_SOME + 1} queries, {gone.total()} memories are gone and {new.total()} are new",
             "no change",
         )
-    return Outcome("passed", f"{_count(before)} before and after {_SOME + 1} queries")
+    return Outcome(f"{_count(before)} before and after {_SOME + 1} queries")
 
 
 def any_text(stores: Stores) -> Outcome:
@@ -254,8 +257,8 @@ def any_text(stores: Stores) -> Outcome:
         stores.retrieve(f"Who knows {foreign}? 🤔", 5)
         about = mentions(listed, name(number))
         if about and not mentions(about, foreign):
-            return Outcome("failed", _shown(about[0]), f"the name {foreign}")
-    return Outcome("passed", f"{_count(listed)} of {len(_FOREIGN_NAMES)} conversations with names in several scripts")
+            return Outcome(_shown(about[0]), f"the name {foreign}")
+    return Outcome(f"{_count(listed)} of {len(_FOREIGN_NAMES)} conversations with names in several scripts")
 
 
 def survives_a_kill(stores: Stores) -> Outcome:
@@ -269,19 +272,16 @@ def survives_a_kill(stores: Stores) -> Outcome:
     after = stores.listed()
     if not stores.durable:
         if after:
-            return Outcome(
-                "failed", f"{_count(after)} from before the kill", "none, or durable = True: all is told again"
-            )
-        return Outcome("passed", "not durable, and empty after the kill")
+            return Outcome(f"{_count(after)} from before the kill", "none, or durable = True: all is told again")
+        return Outcome("not durable, and empty after the kill")
     if not before:
-        return Outcome("failed", f"no memories after {_SOME} conversations", "memories")
+        return Outcome(f"no memories after {_SOME} conversations", "memories")
     if gone := Counter(before) - Counter(after):
-        return Outcome("failed", f"{gone.total()} of {_count(before)} gone after the kill", "all of them")
+        return Outcome(f"{gone.total()} of {_count(before)} gone after the kill", "all of them")
     stores.store(interrupted)
     stores.finalize()
     interrupted_memories = mentions(stores.listed(), name(_SOME))
     return Outcome(
-        "passed",
         f"all {_count(before)} there; the interrupted conversation, stored again, made {_count(interrupted_memories)}",
     )
 
@@ -326,18 +326,17 @@ def try_system(system: SystemSpec, folder: Path, limits: Limits, n: int = N) -> 
             try:
                 outcome = check(stores)
             except CallFailed as error:
-                outcome = Outcome("failed", str(error), "an answer")
+                outcome = Outcome(str(error), "an answer")
             yield check.__name__.replace("_", " "), outcome
 
 
 @contextmanager
 def stores_of(system: SystemSpec, folder: Path, limits: Limits, n: int = N) -> Iterator[Stores]:
     """Open stores of a system, see `try_system`, and end its process afterwards."""
-    hosting = Hosting(system, folder) if system.installation else None
-    guard = process_guard(system, limits, folder / "system.log", hosting)
+    hosting = Hosting(system, folder)
+    guard = hosting.guard(limits, folder / "system.log")
     try:
         yield Stores(guard, folder, durable=system.durable, n=n)
     finally:
         guard.close()
-        if hosting is not None:
-            hosting.close()
+        hosting.close()

@@ -33,7 +33,7 @@ from epbench.memories.guard import FINALIZE, LIST, OPEN, RETRIEVE, STORE, USAGE,
 from epbench.memories.http_memory import NOTE
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.relay_calls import Operation
-from epbench.memories.systems.hosting import Hosting, process_guard
+from epbench.memories.systems.hosting import Hosting
 from epbench.progress import Progress
 
 STOPPED = "the run was stopped while it was told"
@@ -79,11 +79,9 @@ class Stores:
     def __init__(self, folder: Path, system: SystemSpec, limits: Limits) -> None:
         folder = folder.absolute()  # a system may change the current folder
         self._folder, self._system = folder, system
-        self._hosting = Hosting(system, folder) if system.installation else None
-        if system.make is not None:
-            self._guard: Guard = ThreadGuard(system, limits, folder / LOG)
-        else:
-            self._guard = process_guard(system, limits, folder / LOG, self._hosting)
+        self._hosting, self._installed = Hosting(system, folder), system.installation is not None
+        in_thread, log = system.make is not None, folder / LOG
+        self._guard: Guard = ThreadGuard(system, limits, log) if in_thread else self._hosting.guard(limits, log)
         self._counted_before: dict[str, int] = {}  # what the present instance has counted so far
         self._losses, self._made = 0, False  # losses in a row, and whether there has been an instance
         self._stored, self._retrieved = Journal(folder / STORED), Journal(folder / RETRIEVED)
@@ -93,8 +91,7 @@ class Stores:
     def close(self) -> None:
         """Close the journals and end the thread or the process of the system."""
         self._guard.close()
-        if self._hosting is not None:
-            self._hosting.close()
+        self._hosting.close()
         self._stored.close()
         self._retrieved.close()
 
@@ -131,7 +128,7 @@ class Stores:
         """Make an instance with an empty folder; a durable system gets back the folder that it has begun."""
         folder = self._store_folder(store)
         begun = any(self._stored.done(stored_key(store, c.id)) for c in conversations)
-        if self._hosting is not None:
+        if self._installed:
             begun = self._restore(store, folder, begun)
         if folder.exists() and not (begun and self._system.durable):
             shutil.rmtree(folder)
@@ -211,7 +208,7 @@ class Stores:
         if self._system.durable:  # if this stays the last record, nobody knows whether the conversation is stored
             earlier = self._stored.records.get(key, {})
             told_before = earlier.get("failure") == STOPPED or earlier.get("lost", False)
-            about["again"] = begun and told_before and self._hosting is None
+            about["again"] = begun and told_before and not self._installed
             self._stored.add(key, **about, failure=STOPPED)
         lost = None
         try:
@@ -224,12 +221,12 @@ class Stores:
             if isinstance(error, SystemLost):
                 about["lost"] = True  # a durable system may hold part of it
             failed.add(key)
-            in_part = self._hosting is not None and conversation.failure is None  # perhaps: back to the copy
+            in_part = self._installed and conversation.failure is None  # perhaps: back to the copy
             if (in_part or isinstance(error, SystemLost)) and not self._given_up:
                 lost = str(error)
         else:
             about |= {"seconds": _since(begin), **self._counts()}
-            if self._hosting is not None:
+            if self._installed:
                 note = json.dumps(about)
                 keep_copy(self._store_folder(store), self._store_folder(store, "kept"), note)
             if not before:  # storing something again does not show that the system works
@@ -292,8 +289,7 @@ class Stores:
         """Make a call, unless too many instances have been lost; the user's keys are removed from what it returns."""
         if self._given_up:
             raise CallFailed(f"not called: {MOST_LOSSES} calls in a row hung or ended the system's process")
-        if self._hosting is not None:
-            self._hosting.begin(operation)  # under which the requests to its models are noted
+        self._hosting.begin(operation)  # under which the requests to its models are noted
         try:
             return scrubbed(call(*args))
         except SystemLost:

@@ -35,17 +35,16 @@ def dataset(tmp_path_factory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("memory", ["in-context", "none"])
-def test_the_same_answers_have_the_accuracy_of_our_own_evaluation(script, dataset, memory, tmp_path):
+def test_the_same_answers_have_the_accuracy_of_our_own_evaluation(script, dataset, tmp_path):
     with LoopbackEndpoint(answer) as endpoint:
         done = script(
-            "eval_scripts/booksort.py", "--dataset", dataset, "--config", "e250_s20", "--memory", memory, "--model",
+            "eval_scripts/booksort.py", "--dataset", dataset, "--config", "e250_s20", "--memory", "in-context", "--model",
             "openai:some", "--base-url", endpoint.url, "--out", tmp_path / "run",
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     own = pd.read_parquet(tmp_path / "run" / "questions.parquet").set_index("id")
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
-    log = ran(booksort(dataset=str(dataset), memory=memory), answer, tmp_path / "logs")
+    log = ran(booksort(dataset=str(dataset)), answer, tmp_path / "logs")
     assert {s.metadata["id"]: s.scores["sort_accuracy"].answer for s in log.samples} == dict(own["predicted"])
     assert set(own["predicted"]) == {"A", "B", "X"}
     found = metrics_of(log)
@@ -55,11 +54,6 @@ def test_the_same_answers_have_the_accuracy_of_our_own_evaluation(script, datase
         right_edge = name.split(" x ")[1]
         assert found[f"accuracy_distance_{right_edge}"] == pytest.approx(expected, abs=1e-9)
     assert len([name for name in found if name.startswith("accuracy_distance_")]) == len(bins) == 4
-
-
-@pytest.mark.slow
-def test_each_excerpt_is_in_the_log_once(dataset, tmp_path):
-    log = ran(booksort(dataset=str(dataset)), answer, tmp_path)
     everything = content_of(Path(log.location))
     excerpts = pd.read_parquet(next((dataset / "e250_s20").glob("test-*.parquet")))["excerpt_text"].unique()
     assert len(excerpts) == 12 and all(everything.count(excerpt) == 1 for excerpt in excerpts)
@@ -75,12 +69,8 @@ def test_an_answer_that_was_cut_off_before_it_named_a_segment_is_an_error(datase
 
 def test_probabilities_decide_where_they_are_asked_for_and_given(dataset, tmp_path):
     likely = output("A")
-    tokens = [
-        TopLogprob(token="A", logprob=-1.0),
-        TopLogprob(token=" B", logprob=-1.2),
-        TopLogprob(token="B", logprob=-1.2),
-    ]
+    tokens = [TopLogprob(token=token, logprob=value) for token, value in (("A", -1.0), (" B", -1.2), ("B", -1.2))]
     likely.choices[0].logprobs = Logprobs(content=[Logprob(token="A", logprob=-1.0, top_logprobs=tokens)])
-    log = ran(booksort(dataset=str(dataset), logprobs=True), lambda prompt: likely, tmp_path, limit=2)
+    log = ran(booksort(dataset=str(dataset), memory="none", logprobs=True), lambda prompt: likely, tmp_path, limit=2)
     assert log.eval.model_generate_config.logprobs or log.plan.config.logprobs
     assert [sample.scores["sort_accuracy"].answer for sample in log.samples] == ["B", "B"]  # both spellings count

@@ -73,8 +73,7 @@ def test_a_number_that_is_missing_is_wrong_and_counted(datasets, pairs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("memory", ["in-context", "none"])
-@pytest.mark.parametrize("chat", [True, False])
+@pytest.mark.parametrize(("memory", "chat"), [("in-context", True), ("none", False)])
 def test_prompts_are_those_of_our_own_evaluation(memory, chat, datasets, pairs, tmp_path):
     from transformers import AutoTokenizer
 
@@ -84,14 +83,11 @@ def test_prompts_are_those_of_our_own_evaluation(memory, chat, datasets, pairs, 
     found = run(Scripted({}, prompts.tokenizer), [task], datasets, limit=5, apply_chat_template=chat)
     pack = load_prompts()
     asked = {request.id: request for request in requests_for(memory, pairs, pack, pack.usual)}
+    answers = {pair.id: pair.answer for pair in pairs}
     for sample in found["samples"][task]:
         (first, a), (second, b) = sample["arguments"]
         assert first == second == prompts.text(asked[sample["doc"]["id"]]).rstrip(" ")
-        assert (a, b) == (" A", " B") and sample["target"] == asked_answer(pairs, sample["doc"]["id"])
-
-
-def asked_answer(pairs, id_):
-    return next(pair.answer for pair in pairs if pair.id == id_)
+        assert (a, b) == (" A", " B") and sample["target"] == answers[sample["doc"]["id"]]
 
 
 @pytest.mark.slow

@@ -35,7 +35,9 @@ def scored_by_script(script, short_book, answers, out):
 
 @pytest.mark.slow
 def test_the_same_answers_get_the_same_scores_as_from_our_own_script(script, short_book, rows, tmp_path):
-    answers = scripted_answers(rows)
+    # Empty answers are wrong and counted, even where nothing has happened.
+    empty = [row["id"] for row in rows if row["bin"] == "0"][:7] + [row["id"] for row in rows if row["bin"] == "2"][:3]
+    answers = scripted_answers(rows) | dict.fromkeys(empty, " \n")
     expected, questions = scored_by_script(script, short_book, answers, tmp_path / "run")
     found = run(Scripted(answers), [TASK], short_book.parent)
 
@@ -52,45 +54,25 @@ def test_the_same_answers_get_the_same_scores_as_from_our_own_script(script, sho
     for bin_, value in expected["f1_by_bin"].items():
         assert scores[f"f1_bin_{bin_},none"] == pytest.approx(value, abs=1e-9)
     assert math.isnan(scores["f1_bin_6+,none"]) and "6+" not in expected["f1_by_bin"]
-    assert scores["missing,none"] == 0
+    assert scores["missing,none"] == pytest.approx(10 / len(rows)) and expected["coverage"]["missing"] == 10
     assert scores["f1,none"] == pytest.approx(questions["f1"].mean(), abs=1e-9) and scores["f1_stderr,none"] > 0
 
 
 @pytest.mark.slow
-def test_an_empty_answer_is_wrong_and_counted_even_where_nothing_has_happened(script, short_book, rows, tmp_path):
-    answers = scripted_answers(rows)
-    empty = [row["id"] for row in rows if row["bin"] == "0"][:7] + [row["id"] for row in rows if row["bin"] == "2"][:3]
-    answers |= dict.fromkeys(empty, " \n")
-    expected, _ = scored_by_script(script, short_book, answers, tmp_path / "run")
-    scores = run(Scripted(answers), [TASK], short_book.parent)["results"][TASK]
-    assert scores["missing,none"] == pytest.approx(10 / len(rows))
-    assert expected["coverage"]["missing"] == 10
-    assert scores["simple_recall,none"] == pytest.approx(expected["simple_recall_score"], abs=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("memory", ["in-context", "none"])
-@pytest.mark.parametrize("chat", [True, False])
+@pytest.mark.parametrize(("memory", "chat"), [("in-context", True), ("none", False)])
 def test_prompts_are_those_of_our_own_evaluation(memory, chat, short_book, rows, tmp_path):
     folder = make_tiny_model(tmp_path / "model", "a text", chat=chat)
     from transformers import AutoTokenizer
 
     prompts = PromptTokens(AutoTokenizer.from_pretrained(folder))
     task = TASK + ("_none" if memory == "none" else "")
-    found = run(Scripted({}, prompts.tokenizer), [task], short_book.parent, limit=5, apply_chat_template=chat)
+    more = {} if chat else {"system_instruction": "Answer in English."}  # which stands before ours
+    found = run(Scripted({}, prompts.tokenizer), [task], short_book.parent, limit=5, apply_chat_template=chat, **more)
     asked = {request.id: request for request in Reading(memory=memory).requests(load_book(str(short_book)), rows)}
     for sample in found["samples"][task]:
         (prompt, how) = sample["arguments"][0]
-        assert prompt == prompts.text(asked[sample["doc"]["id"]])
+        assert prompt == "Answer in English.\n\n" * (not chat) + prompts.text(asked[sample["doc"]["id"]])
         assert how["max_gen_toks"] == 1024 and how["do_sample"] is False and how["until"] == []
-
-
-@pytest.mark.slow
-def test_a_system_instruction_stands_before_ours(short_book):
-    found = run(Scripted(), [f"{TASK}_none"], short_book.parent, limit=1, system_instruction="Answer in English.")
-    assert found["samples"][f"{TASK}_none"][0]["arguments"][0][0].startswith(
-        "Answer in English.\n\nYou have an excellent"
-    )
 
 
 def test_a_book_that_the_model_cannot_hold_is_refused_before_anything_is_asked(short_book, tmp_path):

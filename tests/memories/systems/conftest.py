@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from epbench.memories.systems.hosting import environment_python
-from tests.memories.systems.scripted_endpoint import DIMENSIONS
+from tests.memories.systems.scripted_endpoint import DIMENSIONS, ScriptedEndpoint
+from tests.memories.systems.scripted_systems import SCRIPTED, made_up_checkout
 from tests.own_home import USERS_CACHE
 
 ROOT = Path(__file__).parents[3]
@@ -37,30 +38,16 @@ class AdapterProcess:
         folder.mkdir(parents=True, exist_ok=True)
         read, their_replies = os.pipe()
         their_calls, write = os.pipe()
+        pipes = their_calls, their_replies
         environ = {name: text for name, text in os.environ.items() if not name.startswith(FOREIGN)} | dict(environ)
         script = Path(__file__).with_name("in_environment.py")
         with (folder.parent / "system.log").open("a") as log:
             self._process = subprocess.Popen(
-                [
-                    python,
-                    "-P",
-                    script,
-                    ROOT / "src" / "epbench",
-                    str(their_calls),
-                    str(their_replies),
-                    target,
-                    folder,
-                    json.dumps(settings),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=environ,
-                cwd=folder.parent,
-                pass_fds=(their_calls, their_replies),
-            )
-        os.close(their_calls)
-        os.close(their_replies)
+                [python, "-P", script, ROOT / "src/epbench", *map(str, pipes), target, folder, json.dumps(settings)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environ, cwd=folder.parent, pass_fds=pipes,
+            )  # fmt: skip
+        for pipe in pipes:
+            os.close(pipe)
         self._calls, self._replies = os.fdopen(write, "w", buffering=1), os.fdopen(read)
         self._call("open")
 
@@ -144,3 +131,34 @@ def adapter_process(environment):
     yield open_
     for adapter in opened:
         adapter.end()
+
+
+@pytest.fixture
+def endpoint(system):
+    """Replies to the system of a test as a good model does, until the test says otherwise."""
+    with ScriptedEndpoint(SCRIPTED[system].reply) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def open_store(system, adapter_process, endpoint, tmp_path):
+    """Open the store of a name with the system of a test."""
+    about = SCRIPTED[system]
+    settings = dict(about.settings)
+    if system == "structmem":
+        settings["source"] = str(made_up_checkout(tmp_path / "checkout"))
+
+    def open_(name="store", **chosen):
+        folder = tmp_path / name
+        return adapter_process(system, about.target, folder, endpoint.base_url, about.environ, **settings | chosen)
+
+    return open_
+
+
+def turn(role, content, minute):
+    return {"role": role, "content": content, "timestamp": f"2024-03-01T10:{minute:02}:00"}
+
+
+def fact(text, minute=0):
+    """A conversation in which the user says this."""
+    return [turn("user", text, minute)]

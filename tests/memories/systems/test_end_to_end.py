@@ -1,4 +1,4 @@
-"""Each installed system through the whole benchmark, killed in the middle, with scripted replies on loopback."""
+"""Each installed system through whole benchmarks, killed in the middle, with scripted replies on loopback."""
 
 import json
 import os
@@ -9,30 +9,13 @@ import time
 
 import pytest
 
-from tests.memories.systems import (
-    test_a_mem,
-    test_cognee,
-    test_graphiti,
-    test_langmem,
-    test_mem0,
-    test_simplemem,
-    test_structmem,
-)
+from tests.booksort.sort_set import write_set
 from tests.memories.systems.conftest import ROOT
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+from tests.memories.systems.scripted_systems import SCRIPTED, made_up_checkout
 from tests.memories.test_isolation import needs_bwrap
 
 pytestmark = pytest.mark.slow
-REPLIES = {
-    "mem0": test_mem0.reply,
-    "mem0-1": test_mem0.reply,
-    "a-mem": test_a_mem.script,
-    "simplemem": test_simplemem.script,
-    "langmem": test_langmem.reply,
-    "graphiti": test_graphiti.reply,
-    "cognee": test_cognee.reply,
-    "structmem": test_structmem.script,
-}
 CONFIGS = ("long_hop", "coexisting_facts")
 KILLS_AFTER = (3, 9)  # stored conversations
 
@@ -45,10 +28,10 @@ def memfail(script, tmp_path_factory):
     return out / "memfail"
 
 
-@pytest.mark.parametrize("name", REPLIES)
+@pytest.mark.parametrize("name", SCRIPTED)
 def test_a_killed_run_ends_as_if_nothing_had_happened(name, environment, memfail, tmp_path):
     environment(name)
-    with ScriptedEndpoint(REPLIES[name]) as endpoint:
+    with ScriptedEndpoint(SCRIPTED[name].reply) as endpoint:
         command = command_for(name, endpoint, memfail, tmp_path)
         for n in KILLS_AFTER:
             run_until(command, tmp_path / "run/long_hop/stored.jsonl", n)
@@ -77,15 +60,15 @@ def command_for(name, endpoint, memfail, folder):
         "--out", folder / "run",
     ]  # fmt: skip
     if name == "structmem":
-        command += ["--system-source", test_structmem.made_up_checkout(folder / "checkout")]
+        command += ["--system-source", made_up_checkout(folder / "checkout")]
     return command
 
 
-@pytest.mark.parametrize("name", REPLIES)
+@pytest.mark.parametrize("name", SCRIPTED)
 def test_it_works_in_a_sandbox(name, environment, memfail, tmp_path):
     environment(name)
     needs_bwrap()
-    with ScriptedEndpoint(REPLIES[name]) as endpoint:
+    with ScriptedEndpoint(SCRIPTED[name].reply) as endpoint:
         command = [*command_for(name, endpoint, memfail, tmp_path), "--isolation", "bwrap", "--limit", 2]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
@@ -103,3 +86,22 @@ def run_until(command, journal, n):
             os.killpg(process.pid, signal.SIGKILL)
         time.sleep(0.01)
     assert process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("name", ["mem0", "simplemem"])
+def test_a_killed_run_finds_the_segments_in_what_the_system_stored(name, environment, tmp_path):
+    environment(name)
+    dataset = write_set(tmp_path / "booksort")
+    with ScriptedEndpoint(SCRIPTED[name].reply) as endpoint:
+        command = [
+            sys.executable, "eval_scripts/booksort.py", "--dataset", dataset, "--config", "e120_s20", "--limit", 8,
+            "--memory", name, "--conversation-words", 30, "--model", "oracle", "--system-model", "scripted",
+            "--system-url", endpoint.base_url, "--embedder", "openai:vectors", "--out", tmp_path / "run",
+        ]  # fmt: skip
+        run_until(command, tmp_path / "run/stored.jsonl", 3)
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    scores, usage = (json.loads((tmp_path / "run" / file).read_text()) for file in ("scores.json", "usage.json"))
+    assert scores["n_failed"] == 0 and scores["retrieval"]["n"] == 8
+    assert (usage["storing"]["stores"], usage["storing"]["conversations"], usage["retrieving"]["queries"]) == (2, 10, 8)
+    assert usage["storing"]["tokens_in"] > 0 and scores["retrieval"]["both_found"] > 0.5

@@ -1,5 +1,6 @@
 """An installed system in its own environment: what it stored survives every way to stop it, and nothing twice."""
 
+import contextlib
 import hashlib
 import io
 import json
@@ -84,21 +85,16 @@ def test_it_runs_in_its_own_environment_and_asks_the_relay(tmp_path, system, end
     asked = [body for path, body in endpoint.requests if path.endswith("/chat/completions")]
     assert {body["model"] for body in asked} == {"inner-model"}
     assert not any("secret" in json.dumps(body) for body in asked)  # it sees no key of the user
-    for file in (tmp_path / "run").rglob("*"):
-        assert not file.is_file() or b"secret-of-the-user" not in file.read_bytes(), file
-
-
-@pytest.mark.slow
-def test_requests_are_counted_by_operation(tmp_path, system):
-    run(tmp_path / "run", system, told("one", "two"))
     usage = memory_usage(tmp_path / "run")
-    assert (usage["storing"]["calls"], usage["retrieving"]["calls"]) == (2, 1)
+    assert (usage["storing"]["calls"], usage["retrieving"]["calls"]) == (3, 1)
     assert usage["storing"]["tokens_in"] > 0 and usage["retrieving"]["tokens_out"] > 0
     records = [json.loads(line) for line in (tmp_path / "run/system_calls.jsonl").read_text().splitlines()]
     assert [(r["method"], r["item"]) for r in records if r["path"].endswith("completions")] == [
-        ("store_conversation", "c0"), ("store_conversation", "c1"), ("retrieve_memories", "q1"),
+        *(("store_conversation", f"c{i}") for i in range(3)), ("retrieve_memories", "q1")
     ]  # fmt: skip
     assert records[1]["reply"] == "kept one"
+    for file in (tmp_path / "run").rglob("*"):
+        assert not file.is_file() or b"secret-of-the-user" not in file.read_bytes(), file
 
 
 @pytest.mark.slow
@@ -115,48 +111,43 @@ def test_what_was_stored_in_part_is_taken_back_and_stored_by_the_next_start(tmp_
 _KILLED_RUN = """
 import sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from tests.memories.systems.test_hosting import lone, run, told
-run(Path(sys.argv[2]), lone(Path(sys.argv[3]), Path(sys.argv[4]), sys.argv[5]), told(*map(str, range(30))))
+from tests.memories.systems.test_hosting import lone, many_queries, run, told
+texts, queries = told(*map(str, range(int(sys.argv[6])))), many_queries(int(sys.argv[7]))
+run(Path(sys.argv[2]), lone(Path(sys.argv[3]), Path(sys.argv[4]), sys.argv[5]), texts, queries=queries)
 """
+
+
+def killed_run(tmp_path, cache, endpoint, n_texts, n_queries, far_enough):
+    """Start a run, and kill it as soon as it has come far enough."""
+    command = [sys.executable, "-c", _KILLED_RUN, Path(__file__).parents[3], tmp_path / "run", cache / "lone.txt"]
+    command += [tmp_path / "flag", endpoint.base_url, n_texts, n_queries]
+    process = subprocess.Popen(list(map(str, command)), start_new_session=True)
+    while process.poll() is None and not far_enough():
+        time.sleep(0.002)
+    assert far_enough()
+    with contextlib.suppress(ProcessLookupError):  # it may have ended by now
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 @pytest.mark.slow
 def test_a_run_that_is_killed_at_any_moment_stores_nothing_twice(tmp_path, system, cache, endpoint):
-    root = Path(__file__).parents[3]
-    command = [sys.executable, "-c", _KILLED_RUN, root, tmp_path / "run", cache / "lone.txt", tmp_path / "flag"]
-    for _ in range(3):
-        process = subprocess.Popen([*map(str, command), endpoint.base_url], start_new_session=True)
-        before = stored_so_far(tmp_path / "run")
-        while process.poll() is None and stored_so_far(tmp_path / "run") < before + 6:
-            time.sleep(0.002)
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    for n in (6, 12, 18):
+        killed_run(tmp_path, cache, endpoint, 30, 1, lambda n=n: stored_so_far(tmp_path / "run") >= n)
     recall = run(tmp_path / "run", system, told(*map(str, range(30))))
     assert recall.stores[""] == [f"kept {i}" for i in range(30)]
 
 
-_KILLED_WHILE_ASKED = _KILLED_RUN.replace("import lone,", "import lone, many_queries,").replace(
-    "told(*map(str, range(30))))", "told('one', 'two'), queries=many_queries(300))"
-)
-
-
 @pytest.mark.slow
 def test_a_run_that_is_killed_while_it_asks_goes_on_with_the_same_store(tmp_path, system, cache, endpoint):
-    root, retrieved = Path(__file__).parents[3], tmp_path / "run/retrieved.jsonl"
-    command = [sys.executable, "-c", _KILLED_WHILE_ASKED, root, tmp_path / "run", cache / "lone.txt", tmp_path / "flag"]
-    process = subprocess.Popen([*map(str, command), endpoint.base_url], start_new_session=True)
-    while process.poll() is None and not (retrieved.exists() and retrieved.read_text().count("\n") > 5):
-        time.sleep(0.002)
-    assert process.poll() is None
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    recall = run(tmp_path / "run", system, told("one", "two"), queries=many_queries(300))
-    assert recall.stores == {"": ["kept one", "kept two"]} and len(recall.found) == 300 and not recall.failures
+    retrieved = tmp_path / "run/retrieved.jsonl"
+    killed_run(tmp_path, cache, endpoint, 2, 300, lambda: retrieved.exists() and retrieved.read_text().count("\n") > 5)
+    recall = run(tmp_path / "run", system, told("0", "1"), queries=many_queries(300))
+    assert recall.stores == {"": ["kept 0", "kept 1"]} and len(recall.found) == 300 and not recall.failures
     lines = [json.loads(line) for line in retrieved.read_text().splitlines()]
     assert len(lines) == len({line["key"] for line in lines}) == 300  # nothing that was answered is asked again
     told_once = [b for path, b in endpoint.requests if path.endswith("completions")]
-    assert sum(body["messages"][-1]["content"].startswith(("one", "two")) for body in told_once) == 2
+    assert sum(body["messages"][-1]["content"].startswith(("0", "1")) for body in told_once) == 2
 
 
 def stored_so_far(folder):
@@ -165,32 +156,21 @@ def stored_so_far(folder):
 
 
 @pytest.mark.slow
-def test_another_length_of_vectors_is_refused(tmp_path, system, endpoint):
+def test_a_run_that_cannot_go_on_with_its_stores_is_refused(tmp_path, system, endpoint):
     run(tmp_path / "run", system, told("one"))
+    shutil.move(tmp_path / "run/kept", tmp_path / "away")
+    with pytest.raises(BadInput, match="expected the copy of a store that this run has begun"):
+        run(tmp_path / "run", system, told("one", "two"))
+    shutil.move(tmp_path / "away", tmp_path / "run/kept")
     endpoint.dimensions = 32
     with pytest.raises(BadInput, match="expected vectors of 64 numbers.*got 32"):
         run(tmp_path / "run", system, told("one", "two"))
 
 
-@pytest.mark.slow
-def test_a_store_without_its_copy_is_not_filled_up(tmp_path, system):
-    run(tmp_path / "run", system, told("one"))
-    shutil.rmtree(tmp_path / "run/kept")
-    with pytest.raises(BadInput, match="expected the copy of a store that this run has begun"):
-        run(tmp_path / "run", system, told("one", "two"))
-
-
-@pytest.mark.slow
-def test_a_lock_for_another_python_and_one_that_cannot_be_installed_are_refused(tmp_path, system, cache):
-    other = cache / "other.txt"
-    other.write_text("# python: 3.8 to 3.9\n")
+def test_a_lock_for_another_python_is_refused(tmp_path):
+    (tmp_path / "other.txt").write_text("# python: 3.8 to 3.9\n")
     with pytest.raises(BadInput, match=r"it is for Python 3.8 to 3.9, this is 3\."):
-        run(tmp_path / "a", lone(other, tmp_path / "flag", system.installation.endpoint.url), told("one"))
-    broken = cache / "broken.txt"
-    broken.write_text("./no-such-folder\n")
-    with pytest.raises(BadInput, match="environment of this memory system cannot be built"):
-        run(tmp_path / "b", lone(broken, tmp_path / "flag", system.installation.endpoint.url), told("one"))
-    assert not list((cache / "systems").glob("broken*"))
+        environment_python(tmp_path / "other.txt")
 
 
 SPY = """
@@ -225,9 +205,9 @@ def test_an_installation_builds_nothing_and_has_no_key(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     lock, found = tmp_path / "spy.txt", tmp_path / "found"
     lock.write_text(index_with_an_sdist(tmp_path, found))
-    with pytest.raises(BadInput, match="cannot be built"):
+    with pytest.raises(BadInput, match="environment of this memory system cannot be built"):
         environment_python(lock)
-    assert not found.exists()
+    assert not found.exists() and not list((tmp_path / "cache/systems").glob("spy*"))
     # Even the one package that is built from its source does not see the key.
     monkeypatch.setattr(hosting, "_INSTALL", hosting._INSTALL.replace("langdetect", "spy"))
     with pytest.raises(BadInput, match="cannot be built"):

@@ -36,24 +36,41 @@ from epbench.progress import counter
 
 
 class Hosting:
-    """The environment and the relay of one run, both made when the first store is opened."""
+    """The environment and the relay of one run, both made when the first store is opened; no system but an installed has them."""
 
     def __init__(self, system: SystemSpec, folder: Path) -> None:
         self._system, self._folder = system, folder
         self._relay: Relay | None = None
 
-    def home(self, store: Path) -> Home:
+    def guard(self, limits: Limits, log: Path) -> ProcessGuard:
+        """Return what keeps the system in a process of its own: in its own environment if it is installed, else in ours."""
+        system = self._system
+        if (installation := system.installation) is not None:
+            home = partial(self._home, installation, limits)
+            limits = replace(limits, gigabytes=limits.gigabytes + installation.reserves)
+            return ProcessGuard(installation.class_name, limits, log, home)
+        if system.client:
+            return ProcessGuard(system.client, limits, log, partial(remote_home, system, limits))
+        return ProcessGuard(
+            system.name, limits, log, partial(own_home, system.name, system.isolation, system.variables)
+        )
+
+    def _home(self, installation: Installation, limits: Limits, store: Path) -> Home:
         """Return how the process that serves the store in a folder is started.
 
         Raises:
             BadInput: the environment cannot be built, or the endpoint or the embedder cannot be used.
             RunFailed: the embeddings endpoint does not answer.
         """
-        installation = self._system.installation
-        assert installation is not None and installation.lock is not None
-        python = environment_python(installation.lock)
+        python = environment_python(installation.lock) if installation.lock is not None else None
         sandboxed = self._system.isolation == "bwrap"
-        relay, keys = self._admitting(installation)
+        if self._relay is None:
+            self._relay = Relay(installation.endpoint, self._folder, by_socket=sandboxed)
+        relay = self._relay
+        keys = {"OPENAI_API_KEY": relay.admit(), "OPENAI_BASE_URL": relay.base_url}
+        if python is None:  # our client of a system without a class, whose command asks the relay
+            home = remote_home(self._system, limits, store, relay.socket if sandboxed else None)
+            return replace(home, variables={**home.variables, **keys}, port=relay.port if sandboxed else None)
         settings: dict[str, Setting] = {
             **self._system.settings,
             "model": installation.endpoint.model,
@@ -74,22 +91,6 @@ class Hosting:
         command = [*sandbox(store, mounts, store, relay.socket), *command]
         return Home(command, variables | {"TMPDIR": "/tmp"}, settings, relay.port)
 
-    def client_home(self, limits: Limits, store: Path) -> Home:
-        """The same for our client of a system without a class, whose command asks the relay."""
-        installation = self._system.installation
-        assert installation is not None
-        relay, keys = self._admitting(installation)
-        sandboxed = self._system.isolation == "bwrap"
-        home = remote_home(self._system, limits, store, relay.socket if sandboxed else None)
-        return replace(home, variables={**home.variables, **keys}, port=relay.port if sandboxed else None)
-
-    def _admitting(self, installation: Installation) -> tuple[Relay, dict[str, str]]:
-        """The relay, and its address with a new token for it, as environment variables."""
-        if self._relay is None:
-            by_socket = self._system.isolation == "bwrap"
-            self._relay = Relay(installation.endpoint, self._folder, by_socket=by_socket)
-        return self._relay, {"OPENAI_API_KEY": self._relay.admit(), "OPENAI_BASE_URL": self._relay.base_url}
-
     def begin(self, operation: Operation) -> None:
         """Say what the system does from now on; its requests are noted under it."""
         if self._relay is not None:
@@ -99,19 +100,6 @@ class Hosting:
         """Stop the relay."""
         if self._relay is not None:
             self._relay.close()
-
-
-def process_guard(system: SystemSpec, limits: Limits, log: Path, hosting: Hosting | None) -> ProcessGuard:
-    """Return what keeps a system in a process of its own: in its own environment if it is installed, else in ours."""
-    if system.client:
-        home = partial(remote_home, system, limits) if hosting is None else partial(hosting.client_home, limits)
-        return ProcessGuard(system.client, limits, log, home)
-    if system.installation is None or hosting is None:
-        return ProcessGuard(
-            system.name, limits, log, partial(own_home, system.name, system.isolation, system.variables)
-        )
-    limits = replace(limits, gigabytes=limits.gigabytes + system.installation.reserves)
-    return ProcessGuard(system.installation.class_name, limits, log, hosting.home)
 
 
 _FOR_PYTHON = re.compile(r"^# python: (\d+)\.(\d+) to (\d+)\.(\d+)$", re.M)

@@ -1,4 +1,4 @@
-"""Rows and results in their published form: made-up ones, and the real ones if they are next to the checkout."""
+"""Rows and results in their published form, which may lie beside the checkout; results are made otherwise."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ import pytest
 from epbench.memfail.dataset.schema import Row
 from tests.conftest import SHARED
 from tests.memfail.made_results import write_results
-from tests.memfail.made_rows import limited_rows
 from tests.memfail.memfail_samples import SOURCES, rows_in
-from tests.memfail.published_csv import write_published
 
 if TYPE_CHECKING:
     from tests.conftest import Once
 
 
-@pytest.fixture(scope="session", params=SOURCES)
-def published(request: pytest.FixtureRequest, once: Once) -> Path:
-    """Folder with the CSV files of all configs."""
-    if request.param == "published":
-        return SHARED / "memfail"
-    return once("memfail-rows", lambda folder: write_published(folder, limited_rows()))
+@pytest.fixture(scope="session")
+def published() -> Path:
+    """Folder with the published CSV files of all configs."""
+    if "published" not in SOURCES:
+        pytest.skip("the published rows are not beside the checkout")
+    return SHARED / "memfail"
 
 
 @pytest.fixture(scope="session")
 def published_rows(published: Path) -> dict[str, list[Row]]:
-    """The completed rows of that folder, by config."""
+    """The completed published rows, by config."""
     return rows_in(published)
 
 

@@ -93,9 +93,6 @@ def test_questions_that_failed_in_either_run_are_left_out(dataset, runs, tmp_pat
     (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
     assert pair["n_failed"] == [0, 5] and (pair["n"], pair["n_one_sided"]) == (15, 5)
     assert "oracle / faulty: 0 and 5 failed questions are left out" in shown
-
-
-def test_a_run_that_failed_everywhere_has_nothing_to_compare(dataset, runs, tmp_path):
     faulty = evaluate(dataset, tmp_path / "f", "tests/memories/faulty.py:RaisesInRetrieval", configs=["long_hop"])
     done = script(COMPARE, runs / "oracle", faulty)
     assert done.returncode == 1 and "oracle and f have no answered question in common" in done.stderr

@@ -1,11 +1,6 @@
 """The judge check as a user runs it: by the rules, by a model behind an endpoint, through a kill, on published answers."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -23,12 +18,14 @@ ROOT = Path(__file__).parents[2]
 CHECK = "eval_scripts/judge_check.py"
 
 
+def ran(*args):
+    done = script(*args)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 def read(folder, name):
     return json.loads((folder / name).read_text())
-
-
-def lines(folder, name):
-    return (folder / name).read_bytes().splitlines() if (folder / name).exists() else []
 
 
 @pytest.fixture(autouse=True)
@@ -46,8 +43,7 @@ def yes(prompt):
 
 @pytest.mark.slow
 def test_the_rules_get_their_passport(tmp_path, cache):
-    done = script(CHECK, "--judge", "lexical", "--n", "25", "--seed", "4", "--out", tmp_path / "r")
-    assert done.returncode == 0, done.stderr
+    done = ran(CHECK, "--judge", "lexical", "--n", "25", "--seed", "4", "--out", tmp_path / "r")
     passport = read(tmp_path / "r", "passport.json")
     judge, made = LexicalJudge(), make_calibration_set(25, 4)
     right = Counter(answer.kind for answer in made if is_right(answer, judge.verdict(answer.judge_input)))
@@ -64,8 +60,8 @@ def test_the_rules_get_their_passport(tmp_path, cache):
     assert "paraphrase" in done.stdout and "25/25" in done.stdout
     assert find_passport(judge) == passport and len(list((cache / "passports").iterdir())) == 1
     before = {p.name: p.read_bytes() for p in (tmp_path / "r").iterdir()}
-    again = script(CHECK, "--judge", "lexical", "--n", "25", "--seed", "4", "--out", tmp_path / "r")
-    assert again.returncode == 0 and {p.name: p.read_bytes() for p in (tmp_path / "r").iterdir()} == before
+    ran(CHECK, "--judge", "lexical", "--n", "25", "--seed", "4", "--out", tmp_path / "r")
+    assert {p.name: p.read_bytes() for p in (tmp_path / "r").iterdir()} == before
 
 
 @pytest.mark.slow
@@ -73,52 +69,21 @@ def test_a_model_that_always_says_yes_is_exposed_and_its_runs_tell(tmp_path, sho
     with LoopbackEndpoint(yes) as endpoint:
         run = ["eval_scripts/tulving.py", "--dataset", short_book, "--memory", "none", "--limit", 40]
         run += ["--judge", "openai:tiny", "--judge-url", endpoint.url, "--out", tmp_path / "run"]
-        before = script(*run)
-        assert before.returncode == 0, before.stderr
+        ran(*run)
         hint = "epbench judge-check --judge openai:tiny --out runs/judge"
         assert hint in (tmp_path / "run/table.md").read_text()
-        done = script(
+        done = ran(
             CHECK, "--judge", "openai:tiny", "--base-url", endpoint.url, "--n", "20", "--out", tmp_path / "check"
         )
-        assert done.returncode == 0, done.stderr
         assert f"judge openai:tiny: {20 * len(KINDS)} verdicts, at most" in done.stdout
         rates = {kind["kind"]: kind["rate"] for kind in read(tmp_path / "check", "passport.json")["kinds"]}
         assert rates["exact"] > 0.9 and max(rates["one missing"], rates["one wrong"], rates["wrong day"]) < 0.1
-        side = script("eval_scripts/report.py", tmp_path / "run", "--out", tmp_path / "side")
-        assert side.returncode == 0 and "judge openai:tiny: sensitivity" in (tmp_path / "side/report.html").read_text()
-        assert script(*run).returncode == 0
+        ran("eval_scripts/report.py", tmp_path / "run", "--out", tmp_path / "side")
+        assert "judge openai:tiny: sensitivity" in (tmp_path / "side/report.html").read_text()
+        ran(*run)
         scores, page = read(tmp_path / "run", "scores.json"), (tmp_path / "run/report.html").read_text()
         assert scores["judge"]["specificity"] < 0.5 and scores["judge"]["passport"]["n"] == 20
         assert f"specificity {scores['judge']['specificity']:.3f}" in page and hint not in page
-
-
-@pytest.mark.slow
-def test_a_killed_check_asks_nothing_twice(tmp_path):
-    with LoopbackEndpoint(honest, latency_s=0.002) as endpoint:
-        command = [sys.executable, ROOT / CHECK, "--judge", "openai:tiny", "--base-url", endpoint.url, "--n", "20"]
-        env = os.environ | {"OPENAI_API_KEY": "none"}
-        process = subprocess.Popen(
-            [*command, "--out", tmp_path / "r"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        while process.poll() is None and len(lines(tmp_path / "r", "judgements.jsonl")) < 100:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        kept = len(lines(tmp_path / "r", "judge_calls.jsonl"))
-        assert kept >= 100 and not (tmp_path / "r/passport.json").exists()
-        before = Counter(call.user for call in endpoint.calls if call.answered)
-        done = script(CHECK, *command[2:], "--out", tmp_path / "r")
-        assert done.returncode == 0, done.stderr
-        paid = Counter(call.user for call in endpoint.calls if call.answered)
-        assert paid.total() - len(paid) == before.total() - kept  # those in flight when it was killed
-        whole = script(CHECK, *command[2:], "--out", tmp_path / "whole")
-        assert whole.returncode == 0, whole.stderr
-        assert paid.keys() == {call.user for call in endpoint.calls}
-    assert read(tmp_path / "r", "passport.json") == read(tmp_path / "whole", "passport.json")
-    for name in ("answers.jsonl", "judgements.jsonl", "judge_calls.jsonl"):
-        keys = Counter(json.loads(line)["key"] for line in lines(tmp_path / "r", name))
-        assert set(keys.values()) == {1}, name
-        assert keys.keys() == {json.loads(line)["key"] for line in lines(tmp_path / "whole", name)}
 
 
 @pytest.mark.slow
@@ -128,14 +93,13 @@ def test_a_judge_that_fails_now_and_then_fails_apart_and_one_that_always_does_ha
 
     with LoopbackEndpoint(garbled) as endpoint:
         base = [CHECK, "--judge", "openai:tiny", "--base-url", endpoint.url, "--n", "20"]
-        done = script(*base, "--out", tmp_path / "r")
-        assert done.returncode == 0, done.stderr
+        done = ran(*base, "--out", tmp_path / "r")
         passport = read(tmp_path / "r", "passport.json")
         affected = [m for m in make_calibration_set(20) if any(w in f"{m.judge_input}" for w in ("Kayak", "Bavaria"))]
         assert passport["failed"] == len(affected) > 3
         assert f"{len(affected)} calibration answers have no verdict" in done.stdout
         endpoint.answer = honest
-        assert script(*base, "--out", tmp_path / "r").returncode == 0
+        ran(*base, "--out", tmp_path / "r")
         assert read(tmp_path / "r", "passport.json")["failed"] == 0
         endpoint.answer = lambda prompt: "no verdict"
         none = script(*base, "--out", tmp_path / "none")
@@ -146,11 +110,11 @@ def test_a_judge_that_fails_now_and_then_fails_apart_and_one_that_always_does_ha
 def test_a_plan_asks_nothing(tmp_path):
     with LoopbackEndpoint(honest) as endpoint:
         base = [CHECK, "--judge", "openai:tiny", "--base-url", endpoint.url, "--out", tmp_path / "r", "--plan"]
-        done = script(*base)
-        assert done.returncode == 0 and f"{30 * len(KINDS)} verdicts, at most" in done.stdout, done.stderr
+        done = ran(*base)
+        assert f"{30 * len(KINDS)} verdicts, at most" in done.stdout
         assert not endpoint.calls and not (tmp_path / "r").exists()
-    free = script(CHECK, "--judge", "lexical", "--plan", "--out", tmp_path / "r")
-    assert free.returncode == 0 and "no tokens" in free.stdout and not (tmp_path / "r").exists()
+    free = ran(CHECK, "--judge", "lexical", "--plan", "--out", tmp_path / "r")
+    assert "no tokens" in free.stdout and not (tmp_path / "r").exists()
 
 
 def test_bad_checks_are_named(tmp_path):
@@ -161,15 +125,14 @@ def test_bad_checks_are_named(tmp_path):
     refused(script(CHECK, "--judge", "lexical", "--book", "long", *out), "give --released with them")
     refused(script(CHECK, "--judge", "lexical", "--released", tmp_path / "no.zip", *out), "no such folder or zip")
     assert not (tmp_path / "r").exists()
-    assert script(CHECK, "--judge", "lexical", "--n", "20", *out).returncode == 0
+    ran(CHECK, "--judge", "lexical", "--n", "20", *out)
     refused(script(CHECK, "--judge", "lexical", "--n", "21", *out), "its n is 20, expected 21")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("archive", "expected"), ARCHIVES, ids=lambda path: path.name)
 def test_the_rules_are_held_against_the_published_judge(archive, expected, tmp_path):
-    done = script(CHECK, "--judge", "lexical", "--released", archive, "--out", tmp_path / "r")
-    assert done.returncode == 0, done.stderr
+    done = ran(CHECK, "--judge", "lexical", "--released", archive, "--out", tmp_path / "r")
     assert "short, rag" in done.stdout and "kappa" in done.stdout
     found = {path.parent.name: json.loads(path.read_text()) for path in (tmp_path / "r").glob("*/*/agreement.json")}
     expected = json.loads(expected.read_text())
@@ -187,11 +150,10 @@ def test_the_rules_are_held_against_the_published_judge(archive, expected, tmp_p
 
 def test_published_runs_are_chosen(released, tmp_path):
     base = [CHECK, "--judge", "lexical", "--released", released, "--out", tmp_path / "r"]
-    done = script(*base, "--book", "short", "--generator", "made", "--run", "rag")
-    assert done.returncode == 0, done.stderr
+    ran(*base, "--book", "short", "--generator", "made", "--run", "rag")
     assert [path.parent.name for path in (tmp_path / "r").glob("*/*/agreement.json")] == [
         "answered_by_kind_rag_model_gpt-4o_chunk_paragraph_top12"
     ]
     refused(script(*base, "--book", "long"), "no run matches; it has: short, prompting gpt-4o")
-    planned = script(*base, "--plan")
-    assert planned.returncode == 0 and planned.stdout.count("456 verdicts, no tokens") == 3
+    planned = ran(*base, "--plan")
+    assert planned.stdout.count("456 verdicts, no tokens") == 3

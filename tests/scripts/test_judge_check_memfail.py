@@ -5,7 +5,7 @@ import json
 import pytest
 
 from epbench.memfail.dataset.load import CONFIGS
-from tests.memfail.honest_judge import honest, verdict
+from tests.memfail.honest_judge import verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint
 
 CHECK = "eval_scripts/judge_check.py"
@@ -65,18 +65,6 @@ def test_a_model_is_planned_asked_once_and_exposed(script, tmp_path):
     by_fault = {fault["fault"]: fault for fault in passport["faults"]}
     assert passport["specificity"] == 1 and by_fault["fact absent"]["right"] == 0
     assert by_fault["answer wrong"]["rate"] == 1  # a letter needs no judge
-
-
-@pytest.mark.slow
-def test_an_honest_model_has_a_good_passport(script, tmp_path):
-    with LoopbackEndpoint(honest) as endpoint:
-        base = ["--config", "coexisting_facts", "--judge", "openai:tiny", "--base-url", endpoint.url]
-        done = check(script, *base, "--out", tmp_path / "r")
-    assert done.returncode == 0, done.stderr
-    passport = passport_of(tmp_path / "r")
-    by_fault = {fault["fault"]: fault for fault in passport["faults"]}
-    assert passport["specificity"] == 1
-    assert {by_fault[name]["rate"] for name in ("fact absent", "wrong fact retrieved", "answer wrong")} == {1.0}
 
 
 @pytest.mark.parametrize(

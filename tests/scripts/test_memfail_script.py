@@ -14,18 +14,12 @@ import pytest
 from epbench import BadInput
 from tests.memories.test_isolation import needs_bwrap
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
+from tests.scripts.in_process import refused
 
 ROOT = Path(__file__).parents[2]
 FAULTY = "tests/memories/faulty.py"
 SCRIPT = "eval_scripts/memfail.py"
 STAGES = ("stored.jsonl", "retrieved.jsonl", "answers.jsonl", "judgements.jsonl")
-
-
-def refused(done, message):
-    """Exit status 2, one line that begins with `error:`, no traceback."""
-    assert done.returncode == 2, (done.returncode, done.stderr)
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    assert len(lines) == 1 and lines[0].startswith("error: ") and message in lines[0], done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -106,22 +100,6 @@ def test_what_was_corrected_or_withdrawn_is_told_apart(script, tmp_path, capsys)
     page = (tmp_path / "full-context" / "report.html").read_text("utf-8")
     assert "Resurrected: it gives away what was withdrawn." in page and "not needed: a neighbour" in page
     assert script("eval_scripts/verify.py", tmp_path / "full-context").returncode == 0
-
-
-def test_the_published_query_finds_facts_that_only_the_options_name(memfail, tmp_path):
-    named = []
-    for i, option in enumerate(([], ["--published-query"])):
-        base = ["--dataset", memfail, "--config", "long_hop", "--system", "verbatim-bm25", "--out", tmp_path / f"r{i}"]
-        evaluate(*base, *option)
-        options = {record["id"]: [record[f"choice_{x}"] for x in "abcde"] for record in _rows(memfail, "long_hop")}
-        named.append(
-            sum(
-                any(option in memory for option in options[record["question"]])
-                for record in lines_of(tmp_path / f"r{i}/retrieved.jsonl")
-                for memory in record["memories"]
-            )
-        )
-    assert named[1] > 2 * named[0]
 
 
 def _rows(dataset, config):
@@ -212,37 +190,16 @@ def test_the_same_judge_resumes_a_run_and_asks_for_what_is_missing(memfail, tmp_
 
 
 @pytest.mark.slow
-def test_a_run_that_was_stopped_before_its_scores_is_free_for_any_judge(memfail, tmp_path, endpoint):
-    """Verdicts of the first judge stay in the journal, and count for nothing."""
-    out, alone = tmp_path / "r", tmp_path / "alone"
-    _judged(memfail, out, endpoint)
-    run = json.loads((out / "run.json").read_text())
-    del run["judge"]
-    (out / "run.json").write_text(json.dumps(run))
-    (out / "scores.json").unlink()
-    assert _judged(memfail, out)["scores.json"] == _judged(memfail, alone)["scores.json"]
-    assert {record["judge"] for record in lines_of(out / "judgements.jsonl")} == {"openai:tiny", "lexical"}
-    assert json.loads((out / "run.json").read_text())["judge"]["name"] == "lexical"
-
-
-@pytest.mark.slow
-def test_a_system_has_the_same_scores_in_its_own_process_and_in_ours(memfail, tmp_path):
-    base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--isolate"]
+@pytest.mark.parametrize("where", [["--in-process"], ["--isolation", "bwrap"]])
+def test_a_system_has_the_same_scores_in_its_own_process_and_elsewhere(memfail, tmp_path, where):
+    if "bwrap" in where:
+        needs_bwrap()
+    base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--limit", 6, "--isolate"]
     base += ["--system", "epbench.memories.example:KeywordMemory", "--out"]
     evaluate(*base, tmp_path / "own")
-    evaluate(*base, tmp_path / "ours", "--in-process")
-    assert scores_of(tmp_path / "own") == scores_of(tmp_path / "ours")
+    evaluate(*base, tmp_path / "elsewhere", *where)
+    assert scores_of(tmp_path / "own") == scores_of(tmp_path / "elsewhere")
     evaluate(*base, tmp_path / "own", "--isolation", "none")  # nor is it another run
-
-
-@pytest.mark.slow
-def test_a_system_has_the_same_scores_in_a_sandbox(memfail, tmp_path):
-    needs_bwrap()
-    base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--limit", 4]
-    base += ["--system", "epbench.memories.example:KeywordMemory", "--out"]
-    evaluate(*base, tmp_path / "own")
-    evaluate(*base, tmp_path / "sandbox", "--isolation", "bwrap")
-    assert scores_of(tmp_path / "own") == scores_of(tmp_path / "sandbox")
 
 
 @pytest.mark.slow
@@ -352,10 +309,6 @@ def _command(memfail, name, out):
         ("Counting", 1),
         ("DurableCounting", 0),
         ("DurableCounting", 3),
-        *(
-            pytest.param(*rest, marks=pytest.mark.nightly)
-            for rest in (("Counting", 0), ("Counting", 2), ("DurableCounting", 1))
-        ),
     ],
 )
 def test_a_killed_run_goes_on_where_it_was(script, memfail, whole, tmp_path, hf_home, name, stage):

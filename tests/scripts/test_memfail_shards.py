@@ -33,20 +33,8 @@ def ran(*args):
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["--limit", 5], ["--units-per-conversation", 2]])
 def test_rows_with_stores_of_their_own_are_split(dataset, tmp_path, more):
-    base = [
-        EVALUATE,
-        "--dataset",
-        dataset,
-        "--config",
-        "long_hop",
-        "--isolate",
-        "--system",
-        "verbatim-bm25",
-        "--k",
-        1,
-        3,
-        *more,
-    ]
+    base = [EVALUATE, "--dataset", dataset, "--config", "long_hop", "--isolate", "--system", "verbatim-bm25"]
+    base += ["--k", 1, 3, *more]
     ran(*base, "--out", tmp_path / "whole")
     parts = [tmp_path / f"part{i}" for i in (1, 2, 3)]
     for i, part in enumerate(parts, 1):

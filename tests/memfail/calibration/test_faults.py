@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
@@ -18,13 +17,9 @@ from epbench.memfail.calibration.faults import (
     with_other_numbers,
     without_detail,
 )
-from epbench.memfail.calibration.revision_faults import REVISION_FAULTS, faults_of
 from epbench.memfail.dataset.load import CONFIGS, GoldMemory, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
-from epbench.memfail.judging.diagnosis import diagnose
-from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.templates.rows import make_rows
-from epbench.progress import no_progress
 
 RULE = GoldMemory(
     "r/0", "Ada Lin keeps 3 bees. Ada sings to them only below 8 degrees. She likes toast.", ("Ada Lin", "sings to them"),
@@ -55,21 +50,7 @@ def test_what_cannot_be_planted_with_certainty_is_left_alone():
     assert without_detail(LINK) is None and with_other_numbers(LINK) is None
     assert reversed_link(GoldMemory("c/0", "Ada loves rain.", ("Ada", "rain"), ())) is None  # a name is no cause
     assert reversed_link(GoldMemory("c/0", "Rain cheers me up.", ("rain", "feel glad"), ())) is None
-    assert reversed_link(RULE) is None or "Ada" not in RULE.link[0]
     assert under_name(GoldMemory("r/0", "She sings.", ("Ada",), ()), "Bo") is None
-
-
-def test_faults_of_revision_get_their_labels(tmp_path):
-    """From a store with all messages word for word, by the built-in judge."""
-    questions, facts = made("revision")
-    cases = planted_cases("revision", questions, facts, 20, 1, faults_of("revision"))
-    counts = Counter(case.fault for case in cases)
-    assert set(counts) == set(REVISION_FAULTS) and min(counts.values()) == 20
-    records = [replace(case.record, store=str(number)) for number, case in enumerate(cases)]
-    stores = {str(number): case.stores[""] for number, case in enumerate(cases)}
-    outcomes = diagnose(tmp_path, records, stores, LexicalJudge(), no_progress)
-    wrong = [(c.fault, o.label) for c, o in zip(cases, outcomes, strict=True) if o.label != c.expected]
-    assert len(wrong) <= 0.05 * len(cases), wrong
 
 
 PEOPLE = {"people conflated", "detail dropped", "negation turned"}

@@ -23,7 +23,6 @@ MULTIPLE = "When I sip tea, what do I end up doing?\n\nOptions:\nA. fold laundry
     ("notes", "question", "begins"),
     [
         (["Mira sings only when it rains."], "It rains hard today. Would Mira sing now?", "Yes — Mira sings"),
-        (["Mira sings only when it rains."], "The sun is out. Would Mira sing now?", "No — Mira sings"),
         (["Mira sings only when it rains."], "It does not rain. Would Mira sing now?", "No — Mira sings"),
         (["Mira sings only when it is below 10°C."], "It is 8°C outside. Would Mira sing?", "Yes"),
         (["Mira sings only when it is below 10°C."], "It is 12°C outside. Would Mira sing?", "No"),
@@ -35,9 +34,7 @@ MULTIPLE = "When I sip tea, what do I end up doing?\n\nOptions:\nA. fold laundry
             "Ada Berg bakes rye bread.",
         ),
         (["Ada Berg bakes rye bread."], "What does Noah Brooks bake?", "I have no information about Noah Brooks."),
-        (["Ada Berg bakes rye bread."], "Would Noah Brooks bake?", "I have no information about Noah Brooks."),
         (["I like fedoras.", "I wear caps."], "Which hats should I pack?", "- I like fedoras.\n- I wear caps."),
-        ([], "Which hats should I pack?", NOTHING),
     ],
 )
 def test_the_form_of_a_question_decides_how_it_is_answered(notes, question, begins):
@@ -50,7 +47,6 @@ def test_the_form_of_a_question_decides_how_it_is_answered(notes, question, begi
         (["Tea makes me calm.", "When calm I hum loudly."], "B"),
         (["When calm I hum loudly.", "Tea makes me calm.", "Coffee makes me bake bread."], "B"),
         (["When calm I hum loudly."], "B"),  # the chain is broken, and no other option appears anywhere
-        (["Tea makes me calm."], None),
         ([], None),
     ],
 )

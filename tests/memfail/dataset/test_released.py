@@ -1,8 +1,4 @@
-import json
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
@@ -11,9 +7,7 @@ from epbench.errors import RunFailed
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.released import Source, file_of, open_source, read_config
 from epbench.memfail.templates.rows import make_rows
-from tests.hub.hub_double import HubDouble, Repo
-from tests.memfail.made_rows import limited_rows
-from tests.memfail.published_csv import PATHS, write_csv, write_published
+from tests.memfail.published_csv import write_csv, write_published
 
 FIRST_WORDS = {
     "conditional_facts_easy": "Selene just found",
@@ -29,10 +23,7 @@ def test_the_published_files_are_read_completely(published, config):
     found = read_config(file_of(open_source(str(published)), config), config)
     assert len(found) == (92 if config == "long_hop" else 100)
     question = found[0].get("question") or found[0].get("graded_question") or found[0]["questions"][0]["text"]
-    if published.name == "memfail":
-        assert question.startswith(FIRST_WORDS[config])
-    else:
-        assert found == limited_rows()[config]
+    assert question.startswith(FIRST_WORDS[config])
     if config == "persona_retrieval":
         assert sum(len(row["questions"]) for row in found) == 300
     if config == "long_hop":
@@ -83,22 +74,17 @@ DAMAGES = {
     "another JSON": ("coexisting_facts", {"preferences": '"tea"'}, "'preferences': expected a JSON list of strings, got "),
     "an empty item": ("coexisting_facts", {"preference_facts": ["a", ""]}, "'preference_facts': expected non-empty strings, got the item ''"),
     "too few facts": ("coexisting_facts", {"preferences": ["a", "b", "c"], "preference_facts": ["a", "b"]}, "'preference_facts': expected 3 items, got 2"),
-    "too many preferences": ("coexisting_facts", {"preferences": [*"abcdef"]}, "'preferences': expected 2 to 5 items, got 6"),
     "a preference twice": ("coexisting_facts", {"preferences": ["a", "a"], "preference_facts": ["b", "c"]}, "'preferences': expected distinct names, got a repeated name"),
     "two questions": ("persona_retrieval", {"questions": [QUESTION, QUESTION]}, "'questions': expected 3 items, got 2"),
     "a word for a flag": ("persona_retrieval", {"questions": [QUESTION | {"is_misleading": "yes"}] * 3}, "'questions.is_misleading': expected true or false, got 'yes'"),
-    "a number for a flag": ("persona_retrieval", {"questions": [QUESTION | {"is_misleading": 0}] * 3}, "'questions.is_misleading': expected true or false, got 0"),
     "a missing field": ("persona_retrieval", {"questions": [{"text": "q"}] * 3}, "'questions.is_misleading': expected a value, got nothing"),
-    "an empty question": ("persona_retrieval", {"questions": [QUESTION | {"text": ""}] * 3}, "'questions.text': expected text, got an empty string"),
     "a distractor too many": ("persona_retrieval", {"questions": [QUESTION | {"distractor": "Z"}] * 3}, "'questions.distractor': expected a name in misleading questions only, got 'Z'"),
     "a text for an object": ("persona_retrieval", {"questions": ["q"] * 3}, "'questions': expected objects, got the item"),
     "four hops": ("long_hop", {"hop_count": 4}, "'hop_count': expected 1, 2 or 3, got '4'"),
     "a fact too few": ("long_hop", {"fact_2": None}, "'fact_2': expected text in only the first 2 of fact_1.*with 1 hops, got an empty cell"),
     "an anchor too many": ("long_hop", {"chain_4": "x"}, "'chain_4': expected text in only the first 3 of chain_1.*got text"),
-    "a foreign letter": ("long_hop", {"correct_choice": "F"}, "'correct_choice': expected one of A, B, C, D, E, got 'F'"),
     "another true option": ("long_hop", {"ground_truth_answer": "x"}, "'correct_choice': expected the true answer 'x', got "),
     "no options": ("long_hop", {"graded_question": "x"}, "'graded_question': expected the stem.*got 'x'"),
-    "another option in the text": ("long_hop", {"choice_a": "x", "correct_choice": "E"}, "'graded_question': expected the stem.*and the choices by letter, got"),
     "an id twice": ("long_hop", {"id": "longhop-1hop-001"}, "'id': expected distinct rows, got 'longhop-1hop-001' of row 0 again"),
     "a row twice": ("coexisting_facts", make_rows("coexisting_facts", 5)[0], "'all': expected distinct rows, got the cells of row 0 again"),
 }  # fmt: skip
@@ -131,37 +117,6 @@ def test_a_damaged_file_is_named(tmp_path):
         path.write_bytes(content)
         with pytest.raises(BadInput, match=rf"rows\.csv.*{message}"):
             read_config(path, "long_hop")
-
-
-FETCH = """
-from epbench.memfail.dataset.released import read_config
-from epbench.memfail.dataset.released import file_of, open_source
-import json
-source = open_source("hub")
-print(json.dumps([source.name, read_config(file_of(source, "long_hop"), "long_hop")]))
-"""
-
-
-def fetched(tmp_path, url):
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
-    ours = {"HF_ENDPOINT": url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1", "NO_PROXY": "127.0.0.1"}
-    return subprocess.run([sys.executable, "-c", FETCH], env=clean | ours, capture_output=True, text=True, timeout=120)
-
-
-def test_rows_come_from_the_hub(tmp_path):
-    rows = make_rows("long_hop", 5)
-    write_published(tmp_path / "repo", {"long_hop": rows})
-    repo = Repo({"type": "dataset", "organization": "ishirgarg", "name": "MemFail"})
-    repo.commits.append(
-        {PATHS["long_hop"]: (tmp_path / "repo" / PATHS["long_hop"]).read_bytes(), "model.bin": b"no rows"}
-    )
-    with HubDouble() as hub:
-        hub.repos["datasets", "ishirgarg/MemFail"] = repo
-        done = fetched(tmp_path, hub.url)
-        assert done.returncode == 0, done.stderr
-        name, found = json.loads(done.stdout)
-        assert found == rows and repo.sha(1) in name
-        assert not any("model.bin" in request for request in hub.requests)
 
 
 def test_an_unreachable_hub_is_one_clear_error(monkeypatch):

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from epbench import BadInput
@@ -101,7 +99,3 @@ def test_other_datasets_are_refused(folder, tmp_path):
         load_memfail(str(tmp_path / "other"), "coexisting_facts")
     with pytest.raises(BadInput, match="neither a folder nor on the Hub"):
         load_memfail("nobody/nothing", "long_hop")
-
-
-def test_rows_are_plain_json():
-    assert json.loads(json.dumps(TABLES)) == TABLES

@@ -7,13 +7,10 @@ from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.shortcuts import PUBLISHED, RULES, shortcuts
 from epbench.memfail.templates.rows import make_rows
-from tests.conftest import SHARED
-from tests.memfail.memfail_samples import rows_in
 
 
-@pytest.mark.skipif(not (SHARED / "memfail").is_dir(), reason="the published rows are not beside the checkout")
-def test_the_published_scores_are_those_of_the_published_rows():
-    report = validate(rows_in(SHARED / "memfail"))
+def test_the_published_scores_are_those_of_the_published_rows(published_rows):
+    report = validate(published_rows)
     assert {config: found["shortcuts"] for config, found in report.items()} == PUBLISHED
 
 

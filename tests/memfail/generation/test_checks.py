@@ -1,51 +1,37 @@
 """Each check: a row that keeps every rule passes, and one that breaks a rule is rejected by exactly that rule's check."""
 
-import inspect
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from epbench.memfail.dataset.word_rules import sentences
-from epbench.memfail.generation.asking import load_generation_prompts
-from epbench.memfail.generation.conditional import Rule, datapoint_step, easy_step, hard_step
-from epbench.memfail.generation.long_hop import (
-    Chain,
-    OptionsSpec,
-    Window,
-    audit_step,
-    chain_step,
-    options_step,
-    people_are_disjoint,
-)
-from epbench.memfail.generation.revision import revision_step
-from epbench.memfail.generation.single_call import coexisting_step, persona_step
-from epbench.memfail.generation.specs import ChainSpec, CoexistingSpec, PersonaSpec, conditional_specs, revision_specs
+from epbench.memfail.generation.conditional import DATAPOINTS, EASY, ESSAYS, HARD
+from epbench.memfail.generation.long_hop import AUDITS, CHAINS, OPTIONS, Window, people_are_disjoint, person_of
+from epbench.memfail.generation.single_call import COEXISTING, PERSONAS, REVISIONS
+from epbench.memfail.generation.specs import Chain, CoexistingSpec, PersonaSpec, conditional_specs, revision_specs
 from epbench.memfail.generation.words import keeps, missing
 from tests.memfail.generation.scripted_rows import WRITERS
 
-PROMPTS = load_generation_prompts()
 POINT = conditional_specs(20)[4]
-RULE = Rule(POINT, "sharpens a moon blade with a deep bow", "in falling snow")
-CHAIN_SPEC = ChainSpec(1, 2)
+RULE = replace(POINT, behavior="sharpens a moon blade with a deep bow", condition="in falling snow")
 CHAIN = Chain(
-    CHAIN_SPEC,
-    ("I hum whenever I feel calm.", "After I feel calm I bake bread.", "Once I bake bread I call Ada."),
-    ("hum", "feel calm", "bake bread", "call Ada"),
-    "What do I do in the end when I hum?",
-)
+    1, 2, ("I hum whenever I feel calm.", "After I feel calm I bake bread.", "Once I bake bread I call Ada."),
+    ("hum", "feel calm", "bake bread", "call Ada"), "What do I do in the end when I hum?",
+)  # fmt: skip
 CANDIDATES = ("water the ferns", "fold the maps", "paint a gate", "polish a spoon", "call Ada at night", "bake bread")
 CASES = {
-    "datapoint": (datapoint_step(PROMPTS), POINT),
-    "easy": (easy_step(PROMPTS), RULE),
-    "hard": (hard_step(PROMPTS), RULE),
-    "coexisting": (coexisting_step(PROMPTS), CoexistingSpec(3, "hats", 3)),
-    "persona": (persona_step(PROMPTS), PersonaSpec(7, "Ava Thompson", "a baker", (None, "Liam Carter", None))),
-    "chain": (chain_step(PROMPTS, []), ChainSpec(2, 2)),
-    "named chain": (chain_step(PROMPTS, []), ChainSpec(1, 2)),
-    "audit": (audit_step(PROMPTS), Window(0, (CHAIN,))),
-    "revision": (revision_step(PROMPTS), revision_specs(1)[0]),
-    "options": (options_step(PROMPTS), OptionsSpec(CHAIN, CANDIDATES)),
+    "datapoint": (DATAPOINTS, POINT),
+    "easy": (ESSAYS[EASY], RULE),
+    "hard": (ESSAYS[HARD], RULE),
+    "coexisting": (COEXISTING, CoexistingSpec(3, "hats", 3)),
+    "persona": (PERSONAS, PersonaSpec(7, "Ava Thompson", "a baker", (None, "Liam Carter", None))),
+    "chain": (CHAINS, Chain(2, 2)),
+    "named chain": (CHAINS, Chain(1, 2)),
+    "audit": (AUDITS, Window(0, (CHAIN,))),
+    "revision": (REVISIONS, revision_specs(1)[0]),
+    "options": (OPTIONS, replace(CHAIN, candidates=CANDIDATES)),
 }
 
 
@@ -228,8 +214,8 @@ def test_a_violation_is_rejected_by_its_own_check(case, check, change):
 
 
 def test_every_check_has_a_violation():
-    made = "".join(inspect.getsource(step.faults) for step, _ in CASES.values())
-    assert {"fields", *re.findall(r'yield "(\w+)"', made)} == {check for _, check, _ in VIOLATIONS}
+    checks = {name for case, (step, spec) in CASES.items() for some in step.checks(spec, good(case)) for name in some}
+    assert {"fields", *checks} == {check for _, check, _ in VIOLATIONS}
 
 
 def test_as_if_is_no_connective():
@@ -256,11 +242,11 @@ def test_a_rule_loses_no_number_and_no_turning_word():
 
 def test_people_in_two_chains_are_found():
     def named(number, name):
-        return Chain(ChainSpec(number, 1), (f"{name} hums.", f"{name} sings."), (name, "hums", "sings"), f"And {name}?")
+        return Chain(number, 1, (f"{name} hums.", f"{name} sings."), (name, "hums", "sings"), f"And {name}?")
 
     chains = [named(0, "Dagny Holm"), CHAIN, named(1, "Ilse"), named(2, "Dagny")]
     assert list(people_are_disjoint(chains)) == [(3, "the name 'Dagny' also stands in chain-1hop-000")]
-    assert CHAIN.person is None
+    assert person_of(CHAIN) is None
 
 
 def test_the_grammar_speaks_of_what_it_is_told():

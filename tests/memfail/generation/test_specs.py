@@ -1,6 +1,5 @@
 """The samplers: the reference's draws with seed 42, and what holds for any seed."""
 
-import json
 from collections import Counter
 
 import pytest
@@ -8,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput
-from epbench.memfail.dataset.findings import condition_types
-from epbench.memfail.dataset.released import file_of, open_source, read_config
 from epbench.memfail.dataset.schema import LETTERS
 from epbench.memfail.generation.specs import (
     batches,
@@ -19,10 +16,9 @@ from epbench.memfail.generation.specs import (
     drawn_personas,
     option_orders,
     persona_specs,
-    pools,
     targets,
 )
-from tests.conftest import SHARED
+from epbench.memfail.templates.bank import bank
 
 SEEDS = st.integers(0, 2**32)
 
@@ -36,29 +32,6 @@ FIRST_PERSONAS = [
 FIRST_LETTERS = "CEDEBAEABA"
 
 
-@pytest.fixture(scope="module")
-def released():
-    if not (SHARED / "memfail").is_dir():
-        pytest.skip("the published rows are not beside the checkout")
-    source = open_source(str(SHARED / "memfail"))
-    return lambda config: read_config(file_of(source, config), config)
-
-
-def test_the_pools_are_those_of_the_paper():
-    pool = pools()
-    sizes = {name: len(pool[name]) for name in pool}
-    assert sizes == {
-        "condition_types": 32, "observable_types": 9, "entity_categories": 3, "preference_categories": 100, "names": 30,
-        "flavors": 30,
-    }  # fmt: skip
-    assert all(len(set(names)) == len(names) for names in pool.values())
-    assert set(pool["condition_types"]) == set(condition_types())
-    assert set(pool["observable_types"]) == set(
-        json.loads('["time_of_day", "weather", "temperature", "location", "noise_level", "lighting", '
-                   '"food_or_drink_present", "prior_activity", "company"]')
-    )  # fmt: skip
-
-
 def test_the_first_draws_are_those_of_the_released_rows():
     first = conditional_specs(100)[:3]
     assert [(spec.category, spec.condition_type) for spec in first] == FIRST_RULES
@@ -67,22 +40,22 @@ def test_the_first_draws_are_those_of_the_released_rows():
     assert "".join(LETTERS[order.index(4)] for order in option_orders(92))[:10] == FIRST_LETTERS
 
 
-def test_seed_42_gives_the_released_draws(released):
+def test_seed_42_gives_the_released_draws(published_rows):
     rules = conditional_specs(100)
     for level, n_met in (("easy", 83), ("hard", 100)):
-        rows = released(f"conditional_facts_{level}")
+        rows = published_rows[f"conditional_facts_{level}"]
         expected = [(row["entity_category"], row["condition_type"]) for row in rows]
         assert [(spec.category, spec.condition_type) for spec in rules] == expected
         assert sum(spec.target == row["condition_met"] for spec, row in zip(rules, rows, strict=True)) == n_met
     assert [(spec.category, spec.size) for spec in coexisting_specs(100)] == [
-        (row["preference_category"], len(row["preferences"])) for row in released("coexisting_facts")
+        (row["preference_category"], len(row["preferences"])) for row in published_rows["coexisting_facts"]
     ]
     assert [(spec.entity, spec.strangers) for spec in drawn_personas(100)] == [
         (row["entity"], tuple(asked["distractor"] for asked in row["questions"]))
-        for row in released("persona_retrieval")
+        for row in published_rows["persona_retrieval"]
     ]
     letters = [LETTERS[order.index(4)] for order in option_orders(92)]
-    assert letters == [row["correct_choice"] for row in released("long_hop")]
+    assert letters == [row["correct_choice"] for row in published_rows["long_hop"]]
 
 
 @given(n=st.integers(1, 150), seed=SEEDS)
@@ -90,7 +63,7 @@ def test_rules_have_names_of_their_own_and_balanced_targets(n, seed):
     specs = conditional_specs(n, seed)
     assert [spec.number for spec in specs] == [*range(n)]
     assert len({spec.entity for spec in specs}) == n
-    assert all(spec.condition_type in pools()["observable_types"] for spec in specs if spec.category == "pet")
+    assert all(spec.condition_type in bank("pools")["observable_types"] for spec in specs if spec.category == "pet")
     assert abs(Counter(spec.target for spec in specs)["yes"] - n / 2) <= 10 + n / 2 * (n < 20)
 
 

@@ -11,7 +11,7 @@ from epbench.memfail.dataset.load import QuestionRecord, facts_to_store, questio
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.judging import lexical, memories
 from epbench.memfail.judging.diagnosis import diagnose
-from epbench.memfail.judging.leave_one_out import MOST_BY_RULES, leave_one_out
+from epbench.memfail.judging.leave_one_out import leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.memfail.judging.memories import Memories
@@ -64,11 +64,6 @@ def test_an_index_changes_no_verdict_and_no_nearest_memory(tmp_path, monkeypatch
     indexed = judged(tmp_path / "indexed", config, 20)
     monkeypatch.setattr(Memories, "candidates", lambda self, groups, share: self)
     assert judged(tmp_path / "scanned", config, 20) == indexed
-
-
-def test_rules_are_asked_about_a_fixed_part_of_very_many_units(tmp_path, monkeypatch):
-    monkeypatch.setattr("epbench.memfail.judging.leave_one_out.MOST_BY_RULES", 30)
-    assert judged(tmp_path / "r", "long_hop", 40)[1].of == 30 < MOST_BY_RULES
 
 
 def test_all_checks_of_a_store_share_one_text_of_it(monkeypatch):

@@ -15,8 +15,8 @@ from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.models.load import Options
 from epbench.progress import no_progress
-from tests.memfail import planted_faults as plant
 from tests.memfail.honest_judge import honest, verdict
+from tests.memfail.template_runs import output_of
 from tests.models.loopback_endpoint import LoopbackEndpoint
 
 
@@ -73,7 +73,7 @@ def test_a_warning_above_one_in_twenty(n, misplaced, more):
 
 @pytest.mark.parametrize(("config", "model_is_fooled"), [("persona_retrieval", False), ("long_hop", True)])
 def test_template_rows_are_told_apart(tmp_path, config, model_is_fooled):
-    output = plant.output_of(tmp_path, config, plant.full_context, n=40)
+    output = output_of(tmp_path, config, "full-context", n=40)
     assert output.told[""] and len(output.told) == 1
     rules = leave_one_out(tmp_path, output.records, output.told, LexicalJudge(), no_progress)
     assert (rules.n, rules.misplaced) == (0, 0) and rules.of >= 40

@@ -1,6 +1,5 @@
 """What runs took and cost: by hand, with what is unknown told apart from nothing."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -67,12 +66,6 @@ def test_the_examples_can_be_read(tmp_path, text):
     assert prices.of("text-embedding-3-small") == Price(0.02, 0.0)
 
 
-def test_json_is_the_same(tmp_path, prices):
-    content = {"currency": "EUR", "models": {"gpt-5-mini": {"input": 0.25, "output": 2}}}
-    (tmp_path / "p.json").write_text(json.dumps(content), "utf-8")
-    assert read_prices(tmp_path / "p.json").of("openai:gpt-5-mini") == prices.of("gpt-5-mini") == Price(0.25, 2.0)
-
-
 def test_what_has_no_price_has_no_cost_and_the_whole_has_none(prices):
     unknown = {**RUN, "identity": {**RUN["identity"], "system_model": "other"}}
     found = spent(unknown, USAGE, prices)
@@ -124,10 +117,7 @@ def test_tables(prices):
     [
         ("currency = ", "expected prices in TOML"),
         ('currency = "EUR"', "field 'models': expected an object, found nothing"),
-        ('currency = "EUR"\n[models.a]\noutput = 1', "field 'models.a.input': expected a number"),
-        ('currency = "EUR"\n[models.a]\ninput = "1"', "field 'models.a.input': expected a number"),
         ('currency = "EUR"\n[models.a]\ninput = -1', "field 'models.a.input': expected a number >= 0.0, found -1"),
-        ('currency = "EUR"\n[models.a]\ninput = nan', "field 'models.a.input': expected a number"),
     ],
 )
 def test_bad_files_are_one_line(tmp_path, text, message):

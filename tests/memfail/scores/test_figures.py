@@ -42,22 +42,18 @@ def test_a_line_for_each_system_over_the_models_in_the_order_of_the_paper():
     assert "lonely" not in html and "without" not in html  # a point is no line
 
 
-def test_two_runs_of_one_system_and_model_are_told_apart_by_their_labels():
-    runs = {"first": run("mem0", "a"), "second": run("mem0", "a"), "third": run("mem0", "b")}
-    html = drawn(runs, ERRORS_BY_MODEL)
-    assert ">mem0<" in html and ">second<" in html
-
-
 def test_errors_have_a_panel_for_each_model():
     runs = {
         "a": run("mem0", "small", ks=(3, 5)),
         "b": run("mem0", "large", ks=(5,)),
         "c": run("x", "large", errors=False, reported=True),
+        "second": run("mem0", "small"),
     }
     html = drawn(runs, ERRORS_BY_MODEL)
     for text in (">small<", ">large<", "storage error", "reasoning error", "at k = 5"):
         assert text in html, text
     assert ">x, reported<" not in html
+    assert ">mem0<" in html and ">second<" in html  # two runs of one system and model are told apart by their labels
 
 
 @pytest.mark.parametrize("caption", [BY_MODEL, ERRORS_BY_MODEL])

@@ -83,18 +83,9 @@ def test_numbers_of_questions_and_tokens_stand_in_a_table(tmp_path):
             COUNTS | {"dataset": "Coexisting-Facts"},
             "field 'dataset': expected one of conditional, .*, got 'Coexisting-Facts'",
         ),
-        (COUNTS | {"summary": "6"}, "field 'summary': expected a whole number, found '6'"),
         (RATE, "two rates at k = 5"),
-        (RATE | {"k": "5"}, "row 2, field 'k': expected a whole number, found '5'"),
         (RATE | {"k": True}, "field 'k': expected a whole number, found True"),
         (RATE | {"success_rate": 35}, "row 2, field 'success_rate': expected a number <= 1.0, found 35"),
-        (RATE | {"dataset": "Other"}, "field 'dataset': expected one of .*, got 'Other'"),
-        ({}, "field 'dataset': expected a text, found nothing"),
-        (7, r"field 'rows\[2\]': expected an object, found 7"),
-        (
-            RATE | {"mean_tokens_per_graded_question": "many"},
-            "field 'mean_tokens_per_graded_question': expected a number",
-        ),
         (
             RATE | {"mean_tokens_per_graded_question": -1},
             "field 'mean_tokens_per_graded_question': expected a number >= 0.0, found -1",
@@ -106,12 +97,9 @@ def test_bad_rows_are_one_line(tmp_path, row, message):
         read_reported(file(tmp_path, "both.json", COUNTS, RATE, row))
 
 
-@pytest.mark.parametrize(
-    ("content", "message"), [("{", "expected JSON"), ("[]", "expected a JSON object"), ('{"rows": 3}', "field 'rows'")]
-)
-def test_bad_files_are_one_line(tmp_path, content, message):
-    (tmp_path / "p.json").write_text(content, "utf-8")
-    with pytest.raises(BadInput, match=message):
+def test_bad_files_are_one_line(tmp_path):
+    (tmp_path / "p.json").write_text('{"rows": 3}', "utf-8")
+    with pytest.raises(BadInput, match="field 'rows'"):
         read_reported(tmp_path / "p.json")
     with pytest.raises(BadInput, match="No such file"):
         read_reported(tmp_path / "nowhere.json")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.files.json_files import read_json
 from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
-from epbench.memfail.scores.results import cards_of, questions_html
+from epbench.memfail.scores.results import cards_of
 from epbench.memfail.scores.run_files import COLUMNS, nearest, question_rows
 from epbench.runs.question_table import read_questions
 from epbench.runs.results import QUESTIONS, write_questions
-from tests.reports.page_data import questions_of
 
 GOLD = (
     GoldMemory("r1/0", "Ada keeps bees on the roof.", ("Ada", "bees"), ("roof",)),
@@ -80,12 +77,9 @@ def test_what_matters_counts_before_the_other_words():
     essay = "Ada lives by the sea and only sings."
     assert nearest(BOATS, (essay, "Ada paints", "rain: Ada paints boats")) == "rain: Ada paints boats"
     assert nearest(BOATS, ("Ada paints boats when it rains, and more, and more", BOATS.text)) == BOATS.text
-    assert nearest(BOATS, ()) is None and nearest(BOATS, ("nothing in common",)) is None
-
-
-def test_a_rare_word_says_more_than_a_common_one():
     memories = ("Ada cooks.", "Ada sings.", "Ada sleeps.", "Boats are painted.")
-    assert nearest(BOATS, memories) == "Boats are painted."
+    assert nearest(BOATS, memories) == "Boats are painted."  # a rare word says more
+    assert nearest(BOATS, ()) is None and nearest(BOATS, ("nothing in common",)) is None
 
 
 @given(st.lists(st.text("ab cdr", max_size=12), max_size=8).map(tuple), st.randoms())
@@ -127,47 +121,3 @@ def test_no_stage_after_the_first_that_failed_was_judged(stage):
     rest = ["not passed"] + ["not judged"] * 3 if passed < 3 else []
     assert [step.state for step in steps] == (["passed"] * passed + rest)[:3]
     assert [step.note for step in steps].index("judge: why") == min(passed, 2)
-
-
-def test_the_page_says_that_memories_illustrate(browser, tmp_path):
-    from epbench.reports.page import page
-
-    html = questions_html(rows())
-    assert "it illustrates the verdict and does not decide it" in html
-    (tmp_path / "p.html").write_text(page("MemFail", html), "utf-8")
-    browser.open(tmp_path / "p.html")
-    shown = browser.text(".question")
-    assert "Needed fact 1: r1/0" in shown and "Ada keeps bees on the roof." in shown
-    for part in ("✗ not passed", "✓ passed", "no sailing", "Bob bakes."):
-        assert part in shown, part
-    browser.choose("outcome", "! failed")
-    assert "overloaded" in browser.text(".question") and browser.complaints() == []
-
-
-def test_the_page_of_a_run_has_a_card_for_each_outcome(run_of_memfail):
-    """Against questions.parquet, as it is on disk."""
-    folder = run_of_memfail
-    outcomes = pq.read_table(folder / "questions.parquet").to_pylist()
-    cards = questions_of((folder / "report.html").read_text("utf-8"))
-    assert len(cards) == len(outcomes) > 0
-    for card, outcome in zip(cards, outcomes, strict=True):
-        assert card["id"].startswith(outcome["id"])
-        assert card["outcome"] == {True: "right", False: "wrong", None: "failed"}[outcome["success"]]
-        assert card["facets"]["label"] == outcome["label"].replace("_", " ")
-        assert [title.split(": ")[1] for title, _ in card["trails"]] == [need["fact"] for need in outcome["needs"]]
-    assert read_json(folder / "scores.json")["n_questions"] <= len(cards)
-
-
-@pytest.fixture(scope="module")
-def run_of_memfail(tmp_path_factory):
-    from tests.scripts.in_process import script
-
-    out = tmp_path_factory.mktemp("memfail")
-    for name, *args in (
-        ("builders/memfail.py", "--config", "coexisting_facts", "--rows", 6, "--out", out),
-        ("eval_scripts/memfail.py", "--dataset", out / "memfail", "--config", "coexisting_facts", "--system", "verbatim-bm25",
-         "--k", 2, 5, "--out", out / "run"),
-    ):  # fmt: skip
-        done = script(name, *args)
-        assert done.returncode == 0, done.stderr
-    return next((out / "run").rglob("report.html")).parent

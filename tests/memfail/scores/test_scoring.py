@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from epbench.memfail.dataset.load import CONFIGS, Question, QuestionRecord, questions_of
 from epbench.memfail.judging.leave_one_out import LeftOut
-from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.scoring import ERRORS, floor_of, score_outcomes
 from epbench.metric_folders import metric_module
 from epbench.runs.folder import open_run
-from tests.memfail import planted_faults as plant
 from tests.memfail.memfail_samples import outcome
+from tests.memfail.template_runs import outcomes_of, template
 
 LABELS = metric_module("memory_failures").LABELS
 
@@ -144,14 +143,9 @@ def test_published_rows_have_the_published_floors(published_rows):
 
 
 def test_a_run_without_memory_is_the_floor_that_was_computed(tmp_path):
-    from epbench.memories.load import load_memory
-
-    def none(units, questions):
-        return load_memory("none", {})
-
     for config in CONFIGS:
-        outcomes = plant.run(tmp_path / config, config, none, LexicalJudge(), n=20)
-        _, questions = plant.template(config, 20)
+        outcomes = outcomes_of(tmp_path / config, config, "none", n=20)
+        _, questions = template(config, 20)
         assert score_outcomes(outcomes)["5"]["success_rate"] == floor_of(questions)["success_rate"]
 
 
@@ -169,42 +163,28 @@ def test_no_vacuous_pass_is_earned_whatever_its_answer(passes):
     assert scores["vacuous_wrong"] == sum(vacuous and not right for vacuous, _, right in passes)
 
 
-def test_what_the_judge_cannot_see_is_in_the_scores_and_warned_about(tmp_path):
-    outcomes = [
-        replace(outcome(i=i), facts=(), needs=(f"r/{i}",), unsure=(f"r/{i}",) if i == 0 else ()) for i in range(4)
-    ]
-    _, questions = plant.template("coexisting_facts", 4)
-    traces = [QuestionRecord(question, 5, "", ("m",)) for question in questions]
-    plant.run(tmp_path, "coexisting_facts", plant.full_context, LexicalJudge(), n=4)
-    with open_run(tmp_path, {}, {}) as folder:
-        scores = finish(folder, outcomes, traces, {"": ["m"]}, "mine", {"warnings": ["first"]}, LeftOut(1, 1, 8))
-    assert scores["unnoticed"] == {"n": 1, "misplaced": 1, "of": 8, "share": 1 / 8}
-    assert scores["not_judgeable"] == {"n": 1, "of": 4}
-    first, absent, unsure = scores["warnings"]
-    assert first == "first" and "for 1 of 8" in absent and "1 of 4 needed facts" in unsure
-    page = (tmp_path / "report.html").read_text("utf-8")
-    assert "would not miss, if they were absent: 1 of 8" in page and "nothing to decide by: 1 of 4" in page
-    assert (tmp_path / "questions.parquet").is_file()
-
-
-def test_finish_writes_what_a_run_is_worth(tmp_path):
-    outcomes = plant.run(tmp_path, "long_hop", plant.astray, LexicalJudge(), n=6, ks=(2, 5))
-    _, questions = plant.template("long_hop", 6)
+def test_finish_writes_what_a_run_is_worth_and_what_the_judge_cannot_see(tmp_path):
+    outcomes = outcomes_of(tmp_path, "long_hop", "astray", n=6, ks=(2, 5))
+    outcomes = [replace(o, needs=(f"r/{i}",), unsure=(f"r/{i}",) if i == 0 else ()) for i, o in enumerate(outcomes)]
+    _, questions = template("long_hop", 6)
     traces = [QuestionRecord(question, k, "", ("m",)) for k in (2, 5) for question in questions]
     usage = {
-        "answering": {"requests": 12, "failed": {}},
-        "memory_tokens": {"2": {"per_memory": 9.5}},
-        "warnings": ["1 unit was not stored"],
-    }
+        "answering": {"requests": 12, "failed": {}}, "memory_tokens": {"2": {"per_memory": 9.5}}, "warnings": ["first"],
+    }  # fmt: skip
     with open_run(tmp_path, {}, {}) as folder:
-        scores = finish(folder, outcomes, traces, {"": ["one two", "three"]}, "astray", usage)
+        scores = finish(folder, outcomes, traces, {"": ["one two", "three"]}, "astray", usage, LeftOut(1, 1, 8))
     assert json.loads((tmp_path / "scores.json").read_text("utf-8")) == scores
-    assert (scores["config"], scores["system"]) == ("long_hop", "planted")
+    assert (scores["config"], scores["system"]) == ("long_hop", "astray")
     assert (scores["n_questions"], scores["n_failed"]) == (6, 0)
     assert scores["stored"] == {"stores": 1, "memories": 2, "words": 3}
-    assert set(scores["by_k"]) == {"2", "5"} and scores["warnings"] == ["1 unit was not stored"]
     assert [scores["by_k"][k]["tokens_per_memory"] for k in ("2", "5")] == [9.5, None]
+    assert scores["unnoticed"] == {"n": 1, "misplaced": 1, "of": 8, "share": 1 / 8}
+    assert scores["not_judgeable"] == {"n": 1, "of": 12}
+    first, absent, unsure = scores["warnings"]
+    assert first == "first" and "for 1 of 8" in absent and "1 of 12 needed facts" in unsure
     written = json.loads((tmp_path / "usage.json").read_text("utf-8"))
     assert written["judging"]["requests"] > 0 and "warnings" not in written
-    assert "1 unit was not stored" in (tmp_path / "table.md").read_text("utf-8")
-    assert "1 unit was not stored" in (tmp_path / "report.html").read_text("utf-8")
+    assert "would not notice it" in (tmp_path / "table.md").read_text("utf-8")
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "would not miss, if they were absent: 1 of 8" in page and "nothing to decide by: 1 of 12" in page
+    assert (tmp_path / "questions.parquet").is_file()

@@ -6,15 +6,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from epbench.errors import BadInput
 from epbench.memfail.context.requests import Setting, conversations_of
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.load import facts_to_store, questions_of
 from epbench.memfail.dataset.revision import ACT_OF, FACTS, N_QUESTIONS, values_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.word_rules import content_of, stands_in
-from epbench.memfail.templates.bank import bank
-from epbench.memfail.templates.rows import MOST_ROWS, make_rows
+from epbench.memfail.templates.rows import make_rows
 
 seeds = st.integers(0, 10_000)
 some = settings(max_examples=settings.default.max_examples // 10, deadline=None)
@@ -119,23 +117,3 @@ def test_every_question_needs_a_message_with_its_value():
                 assert gold.link[1] != question.about["other"] and not stands_in(question.about["other"], gold.text)
             else:
                 assert gold.link == (question.about["subject"], question.reference)
-
-
-def test_no_value_of_a_topic_hides_in_small_talk_or_frames():
-    plain, words = bank("revision"), bank("fillers")["words"]
-    slots = [name for name in words if any(f"{{{name}}}" in sentence for sentence in plain["talk"])]
-    talk = content_of(" ".join([*plain["talk"], *(text for name in slots for text in words[name])]))
-    for topic in plain["topics"].values():
-        values = [content_of(value) for value in topic["values"]]
-        assert not any(value & talk for value in values)
-        assert sum(map(len, values)) == len(frozenset().union(*values))
-    assert set(bank("revision_harder")["topics"]) == set(plain["topics"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("harder", [False, True])
-def test_there_are_as_many_rows_as_names(harder):
-    most = MOST_ROWS["revision"][harder]
-    assert len(make_rows("revision", most, 0, harder)) == most
-    with pytest.raises(BadInput, match=f"at most {most:,}"):
-        make_rows("revision", most + 1, 0, harder)

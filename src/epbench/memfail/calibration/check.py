@@ -22,7 +22,6 @@ from epbench.memfail.calibration.passport import (
     passport_path,
     passport_table,
 )
-from epbench.memfail.calibration.revision_faults import faults_of
 from epbench.memfail.dataset.load import QuestionRecord, check_config, facts_to_store, load_memfail, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.judging.diagnosis import diagnose
@@ -58,7 +57,7 @@ def planted_set(configs: Sequence[str], n: int, seed: int, *, dataset: str | Non
         else:
             loaded = load_memfail(dataset, config)
             questions, facts = loaded.questions, loaded.facts
-        cases += planted_cases(config, questions, facts, n, seed, faults_of(config))
+        cases += planted_cases(config, questions, facts, n, seed)
     return cases
 
 

@@ -14,6 +14,7 @@ from itertools import islice
 
 from epbench.draws import RandomStream
 from epbench.memfail.dataset.load import Fact, GoldMemory, Question, QuestionRecord
+from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.dataset.word_rules import content_of, decision_of, sentences_of, words_of
 from epbench.memfail.judging.diagnosis import Label
 from epbench.memfail.judging.multiple_choice import LETTERS
@@ -189,7 +190,6 @@ def planted_cases(
     facts: Sequence[Fact],
     n: int,
     seed: int,
-    faults: Mapping[str, tuple[Plant, Label]] | None = None,
 ) -> list[PlantedCase]:
     """Plant each fault that the config can have into up to n questions, drawn at random; one store holds all facts.
 
@@ -197,7 +197,7 @@ def planted_cases(
     into misleading ones.
     """
     cases = []
-    for fault, (plant, expected) in (faults or FAULTS).items():
+    for fault, (plant, expected) in faults_of(config).items():
         world = World(facts, questions, RandomStream("planted fault", config, fault, seed))
         for record, stores in islice(_planted(world, fault, plant), n):
             cases.append(PlantedCase(fault, record, stores, expected))
@@ -235,11 +235,11 @@ def _planted(world: World, fault: str, plant: Plant) -> Iterator[Case]:
                 break
 
 
-def absent(world: World, question: Question, gold: GoldMemory) -> Case | None:
+def _absent(world: World, question: Question, gold: GoldMemory) -> Case | None:
     return world.case(question, gold, [])
 
 
-def unlisted(world: World, question: Question, gold: GoldMemory) -> Case | None:
+def _unlisted(world: World, question: Question, gold: GoldMemory) -> Case | None:
     """The fact comes back, but the list of all memories does not have it."""
     record, _ = world.case(question, gold, [gold.text])
     return record, world.case(question, gold, [])[1]
@@ -270,7 +270,7 @@ def _replaced_by(change: Callable[[World, Question, GoldMemory], str | None]) ->
     return plant
 
 
-def not_retrieved(world: World, question: Question, gold: GoldMemory) -> Case | None:
+def _not_retrieved(world: World, question: Question, gold: GoldMemory) -> Case | None:
     """Everything is held; of what the question needs one memory does not come back, but one about something else does."""
     record, stores = world.case(question, gold, [gold.text])
     foreign = [fact.text for fact in world.facts if fact.row != question.row and not _mentions(fact.text, gold)]
@@ -294,17 +294,89 @@ def _wrong_answer(world: World, question: Question, gold: GoldMemory) -> Case | 
 
 FAULTS: Mapping[str, tuple[Plant, Label]] = {
     NO_FAULT: (_replaced_by(lambda _world, _question, gold: gold.text), "correct"),
-    "fact absent": (absent, "storage_error"),
-    "fact not listed": (unlisted, "storage_error"),
+    "fact absent": (_absent, "storage_error"),
+    "fact not listed": (_unlisted, "storage_error"),
     "question stored": (_replaced_by(lambda _world, question, _gold: question.query), "storage_error"),
     "people conflated": (_conflated, "storage_error"),
     "detail dropped": (_replaced_by(lambda _world, _question, gold: without_detail(gold)), "summary_error"),
     "negation turned": (_replaced_by(lambda world, _question, gold: negated(gold, world.draw)), "summary_error"),
     "number changed": (_replaced_by(lambda _world, _question, gold: with_other_numbers(gold)), "summary_error"),
     "direction reversed": (_replaced_by(lambda _world, _question, gold: reversed_link(gold)), "summary_error"),
-    "wrong fact retrieved": (not_retrieved, "retrieval_error"),
+    "wrong fact retrieved": (_not_retrieved, "retrieval_error"),
     "answer wrong": (_wrong_answer, "reasoning_error"),
 }
 """By name, how a fault is planted and the label that it deserves."""
 OF_ANSWERS = (NO_FAULT, "answer wrong")
 """Faults that are planted into misleading questions too: a fault of a memory lets these pass vacuously."""
+
+# Those of `revision`: what was corrected or withdrawn is answered all the same, or a neighbour is gone.
+_ALONE = ("told again", "untouched")
+_UNKNOWN = "I have no information about that."
+
+
+def _of_groups(plant: Plant, *groups: str) -> Plant:
+    """The same fault, in questions of some groups alone."""
+
+    def planted(world: World, question: Question, gold: GoldMemory) -> Case | None:
+        return plant(world, question, gold) if question.group in groups else None
+
+    return planted
+
+
+def _gone(world: World, question: Question, gold: GoldMemory) -> Case | None:
+    """No message is held that tells the fact, but all others are."""
+    same = {fact.text for fact in world.facts if fact.id in gold.also}
+    sibling = {question.sibling.text} if question.sibling else set()
+    return world.case(question, gold, [], dropped=[*same, *sibling])
+
+
+_RIGHT = {
+    "corrected": "It is {truth}. It is no longer {other}.",
+    "said first": "At first you told me {truth}, and later {other}.",
+    "withdrawn": "You asked me to forget that.",
+}
+_GIVEN_UP = {
+    "corrected": ("It is {other}.", "It is {other}. It is {truth}.", "You mentioned {other} and {truth}."),
+    "withdrawn": ("It is {other}.", "I am not sure, but I think it is {other}.", "I was to forget that it is {other}."),
+}
+
+
+def _faithful(world: World, question: Question, gold: GoldMemory) -> Case | None:
+    """Everything is held and came back, and the answer is right, in one word or in a sentence."""
+    frame = world.draw.pick(["", _RIGHT.get(question.group, "It is {truth}.")])
+    return world.case(question, gold, [gold.text], answer=_filled(frame, question))
+
+
+def _other_answered(world: World, question: Question, gold: GoldMemory) -> Case | None:
+    """Everything is held and came back, but the answer has the value that was given up."""
+    return world.case(question, gold, [gold.text], answer=_filled(world.draw.pick(_GIVEN_UP[question.group]), question))
+
+
+def _filled(frame: str, question: Question) -> str:
+    return frame.format(truth=question.reference, other=question.about["other"])
+
+
+def _wrong_revision(world: World, question: Question, gold: GoldMemory) -> Case | None:
+    """An answer that knows nothing, or gives a neighbour's value for what was withdrawn."""
+    answer = f"It is {gold.link[-1]}." if question.kind == "forgotten" else _UNKNOWN
+    return world.case(question, gold, [gold.text], answer=answer)
+
+
+REVISION_FAULTS: Mapping[str, tuple[Plant, Label]] = {
+    NO_FAULT: (_faithful, "correct"),
+    "fact absent": (_of_groups(_gone, *_ALONE), "storage_error"),
+    "fact not listed": (_of_groups(_unlisted, "untouched"), "storage_error"),
+    "correction absent": (_of_groups(_absent, "corrected"), "storage_error"),
+    "wrong fact retrieved": (_of_groups(_not_retrieved, "restated", "kept", *_ALONE), "retrieval_error"),
+    "answer wrong": (_wrong_revision, "reasoning_error"),
+    "corrected value answered": (_of_groups(_other_answered, "corrected"), "stale"),
+    "withdrawn value answered": (_of_groups(_other_answered, "withdrawn"), "resurrected"),
+    "neighbour gone": (_of_groups(_gone, "withdrawn", "restated", "kept"), "lost_with_it"),
+}
+"""By name, how a fault is planted and the label that it deserves."""
+ALL_FAULTS = {**FAULTS, **{name: fault for name, fault in REVISION_FAULTS.items() if name not in FAULTS}}
+
+
+def faults_of(config: str) -> Mapping[str, tuple[Plant, Label]]:
+    """Return the faults that are planted into a config."""
+    return REVISION_FAULTS if config == REVISION else FAULTS

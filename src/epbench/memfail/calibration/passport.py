@@ -24,8 +24,7 @@ from epbench.files.safe_text import markdown_text
 from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.judges.people import people_line
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, identity_of, noted_judge
-from epbench.memfail.calibration.faults import NO_FAULT, PlantedCase
-from epbench.memfail.calibration.revision_faults import ALL_FAULTS, faults_of
+from epbench.memfail.calibration.faults import ALL_FAULTS, NO_FAULT, PlantedCase, faults_of
 from epbench.memfail.judging.diagnosis import Label
 from epbench.reports.figures import COLOURS, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import how_it_was_run, page, pairs

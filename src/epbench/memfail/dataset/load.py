@@ -148,10 +148,13 @@ def questions_of(config: str, rows: Sequence[Row]) -> list[Question]:
     return [question for row in rows for question in ask(config, row)]
 
 
-def _row_question(config: str, row: Row, gold: Iterable[GoldMemory], group: str, about: Mapping[str, str]) -> Question:
-    """The only question of a row, which is asked as it stands."""
-    id_, text, truth = row["id"], row["question"], row["ground_truth_answer"]
-    return Question(id_, config, id_, "", text, text, tuple(gold), truth, group=group, about=about)
+def _question(
+    config: str, row: Row, text: str, truth: str, gold: Iterable[GoldMemory], number: int | None = None, **more: Any
+) -> Question:
+    """A question of a row, by its number from 0 if the row has several; the memory is asked the same, unless `more` says so."""
+    id_, query = row["id"] if number is None else f"{row['id']}-q{number + 1}", more.pop("query", text)
+    kind: Kind = more.pop("kind", "")
+    return Question(id_, config, row["id"], kind, text, query, tuple(gold), truth, **more)
 
 
 def _texts(config: str, row: Row) -> Sequence[str]:
@@ -170,57 +173,41 @@ def _conditional(config: str, row: Row) -> Iterator[Question]:
     names = "entity entity_category behavior condition_type condition question_context condition_met"
     about = {name: row[name] for name in names.split()} | {"answer_polarity": row["answer_polarity"] or ""}
     gold = _gold(config, row, 0, (row["entity"], row["behavior"]), (row["condition"],))
-    yield _row_question(config, row, [gold], row["condition_met"], about)
+    met, truth = row["condition_met"], row["ground_truth_answer"]
+    yield _question(config, row, row["question"], truth, [gold], group=met, about=about)
 
 
 def _coexisting(config: str, row: Row) -> Iterator[Question]:
     gold = [_gold(config, row, i, (name,)) for i, name in enumerate(row["preferences"])]
-    yield _row_question(config, row, gold, str(len(gold)), {"preference_category": row["preference_category"]})
+    about, truth = {"preference_category": row["preference_category"]}, row["ground_truth_answer"]
+    yield _question(config, row, row["question"], truth, gold, group=str(len(gold)), about=about)
 
 
 def _persona(config: str, row: Row) -> Iterator[Question]:
     for number, asked in enumerate(row["questions"]):
         kind: Kind = "misleading" if asked["is_misleading"] else "direct"
-        name = asked["distractor"] or row["entity"]
-        detail = () if asked["is_misleading"] else (asked["ground_truth_answer"],)
-        yield Question(
-            id=f"{row['id']}-q{number + 1}",
-            config=config,
-            row=row["id"],
-            kind=kind,
-            text=asked["text"],
-            query=asked["text"],
-            gold=(_gold(config, row, 0, (row["entity"],), detail),),
-            reference=asked["ground_truth_answer"],
-            group=kind,
-            about={
-                "entity": row["entity"],
-                "asked_name": name,
-                "distractor": asked["distractor"] or "",
-                "n_essays_of_asked_name": str(row["n_essays_of_asked_name"][number]),
-            },
-        )
+        text, truth = asked["text"], asked["ground_truth_answer"]
+        gold = _gold(config, row, 0, (row["entity"],), () if asked["is_misleading"] else (truth,))
+        about = {
+            "entity": row["entity"],
+            "asked_name": asked["distractor"] or row["entity"],
+            "distractor": asked["distractor"] or "",
+            "n_essays_of_asked_name": str(row["n_essays_of_asked_name"][number]),
+        }
+        yield _question(config, row, text, truth, [gold], number, kind=kind, group=kind, about=about)
 
 
 def _long_hop(config: str, row: Row) -> Iterator[Question]:
-    links = pairwise(chain_of(row))
-    yield Question(
-        id=row["id"],
-        config=config,
-        row=row["id"],
-        kind="",
-        text=row["graded_question"],
-        query=row["stem"],
-        gold=tuple(_gold(config, row, i, link) for i, link in enumerate(links)),
-        reference=row["ground_truth_answer"],
-        choices=tuple(row[choice] for choice in CHOICES),
-        group=str(row["hop_count"]),
-        about={
-            "correct_choice": row["correct_choice"],
-            "published_query": row["graded_question"],  # includes the options, and so the answer
-            "option_leak": "yes" if row["option_leak"] else "no",
-        },
-    )
+    text, truth = row["graded_question"], row["ground_truth_answer"]
+    gold = [_gold(config, row, i, link) for i, link in enumerate(pairwise(chain_of(row)))]
+    # The published query includes the options, and so the answer.
+    about = {
+        "correct_choice": row["correct_choice"],
+        "published_query": text,
+        "option_leak": "yes" if row["option_leak"] else "no",
+    }
+    choices, group = tuple(row[choice] for choice in CHOICES), str(row["hop_count"])
+    yield _question(config, row, text, truth, gold, query=row["stem"], choices=choices, group=group, about=about)
 
 
 def _revision(config: str, row: Row) -> Iterator[Question]:
@@ -229,15 +216,14 @@ def _revision(config: str, row: Row) -> Iterator[Question]:
         needed = asked["fact"] if asked["neighbour"] is None else asked["neighbour"]
         corrected = row["facts"][needed]["fate"] == "corrected"
         other = {"now": fact["first"] if corrected else "", "first": fact["now"], "forgotten": fact["first"]}[kind]
-        yield Question(
-            id=f"{row['id']}-q{number + 1}",
-            config=config,
-            row=row["id"],
+        yield _question(
+            config,
+            row,
+            asked["text"],
+            asked["ground_truth_answer"],
+            [_said(config, row, needed, first=kind == "first")],
+            number,
             kind=kind,
-            text=asked["text"],
-            query=asked["text"],
-            gold=(_said(config, row, needed, first=kind == "first"),),
-            reference=asked["ground_truth_answer"],
             group="said first" if kind == "first" else fact["fate"],
             about={"subject": fact["subject"], "other": other},
             sibling=_said(config, row, needed, first=kind != "first") if corrected else None,

@@ -9,10 +9,10 @@ generation that was stopped finds its replies in the journal and asks nothing tw
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from epbench.errors import UnusableReply
 from epbench.files.packaged import packaged
@@ -88,21 +88,26 @@ def object_of(fields: Mapping[str, Any]) -> Item:
     return {"type": "object", "properties": dict(fields), "required": [*fields], "additionalProperties": False}
 
 
+Checks: TypeAlias = Mapping[str, Iterable[str] | Literal[False] | None]
+"""By the name of a check, what is wrong with a row, of which the first is told; empty or false if the row passes."""
+
+
 @dataclass(frozen=True)
 class Step(Generic[S]):
     """One kind of request.
 
-    `faults` yields what is wrong with a row of the right form, once for each check. What other checks rely on, such as the
-    number of facts, comes first; if that is wrong, the others are not made.
+    `checks` yields the checks of a row of the right form. What other checks rely on, such as the number of facts, comes first:
+    if a row fails one, the later ones are not made.
     """
 
     name: str  # how messages and reports name it
     batch: int  # rows per request
-    prompt: Callable[..., str]  # makes the prompt from the `specs` as JSON
+    prompt: str  # the text of the pack that asks about the `specs`
     fields: Mapping[str, Any]  # JSON schemas of what a row of the reply has, besides `row_id`
     shown: Callable[[S], Item]  # a spec as the model sees it, besides `row_id`
-    faults: Callable[[S, Item], Iterator[Fault]]
+    checks: Callable[[S, Item], Iterator[Checks]]
     stand_in: Callable[[S], Item]  # a row of usual length, for an estimate
+    more: Mapping[str, str] = field(default_factory=dict)  # what the prompt has besides the specs
 
     @property
     def schema(self) -> Item:
@@ -113,32 +118,33 @@ class Step(Generic[S]):
         """Return every check that a row fails."""
         if row is None:
             return [("row_present", "this row is missing from the reply")]
-        misfit = misfit_of({name: row.get(name) for name in self.fields}, object_of(self.fields))
-        return [("fields", misfit)] if misfit else list(self.faults(spec, row))
-
-
-@dataclass(frozen=True)
-class Rejection:
-    """A row that failed a check."""
-
-    check: str
-    step: str  # what was asked, or done with the rows
-    row: str  # the label of its spec
-    reason: str
-    attempt: int  # which try it was, 1 to 3; 0 for a check of rows that the model is not asked for again
-    dropped: bool  # whether the row is lost
+        if misfit := misfit_of({name: row.get(name) for name in self.fields}, object_of(self.fields)):
+            return [("fields", misfit)]
+        for checks in self.checks(spec, row):
+            told = {
+                name: found if isinstance(found, str) else next(iter(found or ()), None)
+                for name, found in checks.items()
+            }
+            if faults := [(name, reason) for name, reason in told.items() if reason]:
+                return faults
+        return []
 
 
 @dataclass
 class Log:
-    """What happens to the rows of a generation: rejections, and how many rows go into each step and come out of it."""
+    """What happens to the rows of a generation: rejections, and how many rows go into each step and come out of it.
 
-    rejections: list[Rejection] = field(default_factory=list)
-    counts: list[Item] = field(default_factory=list)
+    A rejection has row (the label of its spec), step (what was asked, or done with the rows), try (1 to 3; 0 for a check of rows
+    that the model is not asked for again), reason, and dropped (whether the row is lost).
+    """
 
-    def drop(self, check: str, step: str, row: str, reason: str) -> None:
-        """Note that a row is dropped, without another try."""
-        self.rejections.append(Rejection(check, step, row, reason, 0, True))
+    rejections: dict[str, list[Item]] = field(default_factory=dict)  # by check
+    counts: dict[str, Item] = field(default_factory=dict)  # by step
+
+    def reject(self, check: str, step: str, row: str, reason: str, attempt: int = 0) -> None:
+        """Note that a row fails a check; without another try, or after the last, it is dropped."""
+        about = {"row": row, "step": step, "try": attempt, "reason": reason, "dropped": attempt in (0, TRIES)}
+        self.rejections.setdefault(check, []).append(about)
 
     def without_alike(
         self, step: str, rows: Sequence[S], threshold: float, texts: Mapping[int, Sequence[str]], what: str
@@ -147,16 +153,14 @@ class Log:
         seen, kept = Duplicates(threshold), []
         for row in rows:
             if like := seen.like(texts[row.number], row.label):
-                self.drop("duplicate", step, row.label, f"{what} {like}")
+                self.reject("duplicate", step, row.label, f"{what} {like}")
             else:
                 kept.append(row)
         return kept
 
     def count(self, step: str, before: int, after: int) -> None:
         """Note how many rows a step had and kept; several turns of one step are added up."""
-        counts = next((counts for counts in self.counts if counts["step"] == step), None)
-        if counts is None:
-            self.counts.append(counts := {"step": step, "before": 0, "after": 0})
+        counts = self.counts.setdefault(step, {"step": step, "before": 0, "after": 0})
         counts |= {"before": counts["before"] + before, "after": counts["after"] + after}
 
 
@@ -205,7 +209,8 @@ class Asker:
     def request(self, batch: _Batch[Any], attempt: int) -> Request:
         """Return the request for the open rows of a batch; a later one includes what was wrong with them."""
         specs = [{"row_id": spec.number, **batch.step.shown(spec)} for spec in batch.open]
-        prompt = batch.step.prompt(specs=json.dumps(specs, ensure_ascii=False, indent=1))
+        known = {"specs": json.dumps(specs, ensure_ascii=False, indent=1), **batch.step.more}
+        prompt = getattr(self.prompts, batch.step.prompt).format(**known)
         if batch.faults:
             prompt += "\n\n" + self.prompts.repair.format(problems="\n".join(f"- {fault}" for fault in batch.faults))
         id_, system = f"{batch.step.name}, batch {batch.number}", self.prompts.system
@@ -226,13 +231,15 @@ class Planner(Asker):
         return {spec.number: step.stand_in(spec) for spec in specs}
 
 
+@dataclass
 class _Batch(Generic[S]):
     """The rows of one request: those that passed, and those that are still open, with what was wrong with them."""
 
-    def __init__(self, step: Step[S], number: int, specs: Sequence[S]) -> None:
-        self.step, self.number, self.open = step, number, list(specs)
-        self.rows: dict[int, Item] = {}
-        self.faults: list[str] = []
+    step: Step[S]
+    number: int
+    open: list[S]
+    rows: dict[int, Item] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
 
     def read(self, record: Record, attempt: int, log: Log) -> None:
         """Take the rows of a reply that pass; log the others."""
@@ -245,8 +252,7 @@ class _Batch(Generic[S]):
                 continue
             failed.append(spec)
             for check, reason in problems:
-                made = Rejection(check, self.step.name, spec.label, reason, attempt + 1, attempt + 1 == TRIES)
-                log.rejections.append(made)
+                log.reject(check, self.step.name, spec.label, reason, attempt + 1)
                 self.faults += [] if whole else [f"row_id {spec.number}: {reason}"]
         self.open = failed
 

@@ -6,7 +6,6 @@ Paper: Section 4 and Appendix B. A config of which no row is left is an error; a
 from __future__ import annotations
 
 import platform
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -21,8 +20,7 @@ from epbench.memfail.dataset.schema import LETTERS, Row, complete
 from epbench.memfail.generation.asking import TEMPERATURE, TRIES, Asker, Planner
 from epbench.memfail.generation.conditional import EASY, HARD, conditional_rows
 from epbench.memfail.generation.long_hop import long_hop_rows
-from epbench.memfail.generation.revision import revision_rows
-from epbench.memfail.generation.single_call import coexisting_rows, persona_rows
+from epbench.memfail.generation.single_call import coexisting_rows, persona_rows, revision_rows
 from epbench.models.estimate import Estimate, check_window, estimate
 from epbench.models.protocol import weights_of
 from epbench.runs.replies import folder_by
@@ -49,19 +47,25 @@ def generate(asker: Asker, configs: Sequence[str], n: int, seed: int) -> dict[st
     drawn: dict[str, list[Row]] = {}
     if conditional := [config for config in configs if config in (EASY, HARD)]:
         drawn |= conditional_rows(asker, conditional, n, seed)
-    one_by_one = {"coexisting_facts": coexisting_rows, "persona_retrieval": persona_rows, "long_hop": long_hop_rows}
-    one_by_one |= {REVISION: revision_rows}
-    drawn |= {config: rows_of(asker, n, seed) for config, rows_of in one_by_one.items() if config in configs}
+    drawn |= {config: rows_of(asker, n, seed) for config, rows_of in _ONE_BY_ONE.items() if config in configs}
     empty = [config for config in configs if not drawn[config]]
     if empty and not isinstance(asker, Planner):
-        most = Counter(rejection.check for rejection in asker.log.rejections).most_common(3)
-        reasons = ", ".join(f"{check} ({count} times)" for check, count in most)
-        example = next((r.reason for r in asker.log.rejections if most and r.check == most[0][0]), "none")
+        most = sorted(asker.log.rejections.items(), key=lambda of_check: -len(of_check[1]))[:3]
+        reasons = ", ".join(f"{check} ({len(found)} times)" for check, found in most)
+        example = most[0][1][0]["reason"] if most else "none"
         raise BadInput(
             f"{asker.model.name}: no row of {', '.join(empty)} is left of the {n} that were asked for, after {TRIES} tries "
             f"each; most failed {reasons}, such as: {example}; the replies are kept, choose another model or other prompts"
         )
     return {config: complete(config, drawn[config]) for config in configs}
+
+
+_ONE_BY_ONE = {
+    "coexisting_facts": coexisting_rows,
+    "persona_retrieval": persona_rows,
+    "long_hop": long_hop_rows,
+    REVISION: revision_rows,
+}
 
 
 def check_rows(configs: Sequence[str], n: int) -> None:
@@ -105,12 +109,8 @@ def about(asker: Asker, tables: Mapping[str, Sequence[Row]], n: int, seed: int, 
     for package in _PACKAGES:
         with suppress(PackageNotFoundError):
             versions[package] = version(package)
-    dropped = {rejection.row for rejection in asker.log.rejections if rejection.dropped}
+    dropped = {found["row"] for of_check in asker.log.rejections.values() for found in of_check if found["dropped"]}
     audits = {row for row in dropped if row.startswith("audit ")}
-    by_check: dict[str, list[dict[str, Any]]] = {}
-    for found in asker.log.rejections:
-        told = {"row": found.row, "step": found.step, "try": found.attempt, "reason": found.reason}
-        by_check.setdefault(found.check, []).append(told | {"dropped": found.dropped})
     return {
         "model": asker.model.name,
         **weights_of(asker.model),
@@ -123,10 +123,10 @@ def about(asker: Asker, tables: Mapping[str, Sequence[Row]], n: int, seed: int, 
         "prompt_hash": fingerprint_of(asker.prompts),
         "requests": usage["requests"],
         "tokens": {"in": usage["prefilled"] + usage["saved"], "out": usage["generated"]},
-        "steps": asker.log.counts,
+        "steps": [*asker.log.counts.values()],
         "dropped": sorted(dropped - audits),
         "audits_without_verdict": sorted(dropped & audits),
-        "rejections": by_check,
+        "rejections": asker.log.rejections,
         "validation_failures": validation_failures(report),
     }
 

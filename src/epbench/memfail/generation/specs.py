@@ -3,21 +3,19 @@
 Paper: Appendix B.2, B.4 and B.5. The released rows were drawn with seed 42 from one `random.Random` per config, and the
 same calls in the same order give the same specs here. That is why this module draws with `choice`, `sample` and
 `shuffle`, and not with `epbench.draws`. Whatever the reference leaves to the model or to chance, and what must be unique
-here (names), comes from streams of its own, so that it changes none of these draws.
+here (names), comes from streams of its own, so that it changes none of these draws. `data/pools.json` has the lists of the
+paper, and persona flavors of ours.
 """
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, ClassVar, Literal
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
-from epbench.files.packaged import packaged
 from epbench.memfail.dataset.revision import N_TOPICS, Said, messages
 from epbench.memfail.dataset.schema import LETTERS
 from epbench.memfail.templates.bank import bank, entities, people
@@ -30,13 +28,6 @@ HOPS = (1, 2, 3)
 SPARE = 55 / 40
 """Chains that are asked for over chains that are wanted, because many do not survive the checks; as in the reference."""
 _OPTION_SEED = 0xC401CE  # what the reference mixes into the seed before it shuffles options
-
-
-@cache
-def pools() -> Mapping[str, Any]:
-    """Return the lists of Appendix B, except for the persona flavors, which are ours: `data/pools.json`."""
-    content: dict[str, Any] = json.loads(packaged("epbench.memfail", "pools.json").read_text("utf-8"))
-    return content
 
 
 @dataclass(frozen=True)
@@ -53,13 +44,15 @@ class _Numbered:
 
 @dataclass(frozen=True)
 class ConditionalSpec(_Numbered):
-    """One rule of Conditional-Facts."""
+    """One rule of Conditional-Facts. Its behavior and condition, which the model invents, are empty at first."""
 
     task = "conditional"
     category: str  # `person`, `pet` or `character`
     condition_type: str  # one of the 32 types; one of the 9 observable ones for a pet
     target: Literal["yes", "no"]  # whether the condition is to hold in the question
     entity: str  # its name, unlike every other name in the store
+    behavior: str = ""
+    condition: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,11 +85,15 @@ class RevisionSpec(_Numbered):
 
 
 @dataclass(frozen=True)
-class ChainSpec:
-    """One chain of Long-Hop with `hops` hops: as many statements plus one, and as many anchors plus two."""
+class Chain:
+    """One chain of Long-Hop with `hops` hops: as many facts plus one, and as many anchors plus two; empty at first."""
 
     number: int
     hops: int
+    facts: tuple[str, ...] = ()
+    anchors: tuple[str, ...] = ()
+    question: str = ""  # its stem
+    candidates: tuple[str, ...] = ()  # the ends of other chains out of which its wrong options are chosen
 
     @property
     def label(self) -> str:
@@ -109,7 +106,7 @@ def conditional_specs(n: int, seed: int = SEED) -> list[ConditionalSpec]:
     Raises:
         BadInput: There are fewer names than rules.
     """
-    drawn, pool = random.Random(seed), pools()
+    drawn, pool = random.Random(seed), bank("pools")
     targets: list[Literal["yes", "no"]] = [*(["yes"] * 5), *(["no"] * 5)] * (n // 10 + 1)  # type: ignore[list-item]
     drawn.shuffle(targets)
     kinds = []
@@ -133,7 +130,7 @@ def coexisting_specs(n: int, seed: int = SEED) -> list[CoexistingSpec]:
     Raises:
         BadInput: There are fewer than n categories.
     """
-    categories = [*pools()["preference_categories"]]
+    categories = [*bank("pools")["preference_categories"]]
     if n > len(categories):
         raise BadInput(f"rows: expected at most {len(categories)} for coexisting_facts, one per category, got {n}")
     drawn = random.Random(seed)
@@ -144,7 +141,7 @@ def coexisting_specs(n: int, seed: int = SEED) -> list[CoexistingSpec]:
 
 def drawn_personas(n: int, seed: int = SEED) -> list[PersonaSpec]:
     """Draw n personas as the reference does: three strangers are drawn for each, and each slot uses its own by a coin."""
-    drawn, pool = random.Random(seed), pools()
+    drawn, pool = random.Random(seed), bank("pools")
     specs = []
     for number in range(n):
         entity = drawn.choice(pool["names"])
@@ -166,7 +163,7 @@ def persona_specs(n: int, seed: int = SEED) -> list[PersonaSpec]:
     """
     specs = drawn_personas(n, seed)
     first = {spec.entity: spec.number for spec in reversed(specs)}
-    known = {part for name in pools()["names"] for part in name.split()}
+    known = {part for name in bank("pools")["names"] for part in name.split()}
     names = bank("names")
     most = (len(names["feminine"]) + len(names["masculine"])) * len(names["last"])
     persons = people(min(n * (SLOTS + 1), most), RandomStream("memfail names of a model", seed, n))
@@ -198,10 +195,10 @@ def revision_specs(n: int, seed: int = SEED) -> list[RevisionSpec]:
     return specs
 
 
-def chain_specs(n: int, spare: float = SPARE) -> list[ChainSpec]:
+def chain_specs(n: int) -> list[Chain]:
     """Return the chains to ask for: those of `targets`, and as many more as usually do not survive the checks."""
-    wanted = [hops for hops, n_chains in targets(n).items() for _ in range(-int(-n_chains * spare // 1))]
-    return [ChainSpec(number, hops) for number, hops in enumerate(wanted)]
+    wanted = [hops for hops, n_chains in targets(n).items() for _ in range(-int(-n_chains * SPARE // 1))]
+    return [Chain(number, hops) for number, hops in enumerate(wanted)]
 
 
 def targets(n: int) -> dict[int, int]:

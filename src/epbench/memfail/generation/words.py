@@ -46,11 +46,6 @@ def missing(part: str, text: str) -> str:
     return ", ".join(map(repr, lost)) or "none"
 
 
-def same(one: str, other: str) -> bool:
-    """Return whether two phrases have the same words, without case and punctuation."""
-    return normalised(one) == normalised(other)
-
-
 def literally_in(part: str, text: str) -> bool:
     """Return whether a phrase stands in a text letter by letter, without case."""
     return part.strip().lower() in text.lower()
@@ -61,9 +56,9 @@ def names_in(text: str) -> set[str]:
     return set(_NAME.findall(text.strip()[1:]))
 
 
-def quoted(text: str, most: int = 80) -> str:
-    """Return a text as a message quotes it."""
-    return repr(text if len(text) <= most else text[: most - 1] + "…")
+def quoted(text: str) -> str:
+    """Return a text as a message quotes it, with at most 80 characters."""
+    return repr(text if len(text) <= 80 else f"{text[:79]}…")
 
 
 def stand_in(label: str, n: int) -> str:

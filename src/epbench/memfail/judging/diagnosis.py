@@ -9,6 +9,7 @@ is journaled as it arrives, and serves every k and every question that asks for 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -83,9 +84,8 @@ def diagnose(
     """
     held: Stores = {name: Memories(store) for name, store in stores.items()}
     answered = [record for record in records if record.failure is None]
-    journal = Journal(folder / JUDGEMENTS)
-    verdicts = Verdicts(journal, judge, progress)
-    try:
+    with closing(Journal(folder / JUDGEMENTS)) as journal:
+        verdicts = Verdicts(journal, judge, progress)
         passing = [(record, gold) for record in answered for gold in record.question.gold]
         for stage in STAGES:
             passing = [(record, gold) for record, gold in passing if stage in stages_of(record.question)]
@@ -95,8 +95,6 @@ def diagnose(
         verdicts.ask([check for record in answered if (check := answer_check(record))], "answer verdicts")
         verdicts.ask([check for record in answered for check in _more_checks(record, held, verdicts)], "more verdicts")
         return _with_merit([_outcome(record, held, verdicts) for record in records], records)
-    finally:
-        journal.close()
 
 
 def _with_merit(outcomes: list[Outcome], records: Sequence[QuestionRecord]) -> list[Outcome]:
@@ -188,7 +186,8 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outc
         for of_fact in checks
     )
     last = [next((check for check in of_fact if not verdicts.of(check)), of_fact[-1]) for of_fact in checks]
-    right = verdicts.of(answered) if answered else letter_is_right(record)
+    choices, letter = question.choices, letter_of(record.answer, question.choices) if question.choices else None
+    right = verdicts.of(answered) if answered else letter == LETTERS[choices.index(question.reference)]
     label, vacuous = question_label(question.kind, facts, right)
     earliest = next((ERRORS[stage] for stage in STAGES if ERRORS[stage] in facts), None)
     deciding = next((check for fact, check in zip(facts, last, strict=True) if fact == earliest), answered)
@@ -229,12 +228,6 @@ Label = Literal["correct", "storage_error", "summary_error", "retrieval_error", 
 ERRORS: Mapping[Stage, Label] = {"storage": "storage_error", "summary": "summary_error", "retrieval": "retrieval_error"}
 GOES_WITH = ("corrected", "said first", "withdrawn", "restated", "kept")
 """Groups of `revision` whose needed fact can have gone with what was withdrawn; whatever is told again is told last."""
-
-
-def letter_is_right(record: QuestionRecord) -> bool:
-    """Whether the answer to a multiple choice selects the right option."""
-    question = record.question
-    return letter_of(record.answer, question.choices) == LETTERS[question.choices.index(question.reference)]
 
 
 def fact_label(verdicts: Mapping[Stage, bool | None]) -> Label:

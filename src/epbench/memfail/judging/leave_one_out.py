@@ -7,6 +7,7 @@ faithful, would let a memory system pass that has lost it: where facts share the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -63,14 +64,11 @@ def leave_one_out(
     """
     asked = {record.question.id: (record.question, record.store) for record in records}
     checks = left_out_checks(asked.values(), told, MOST_BY_RULES if is_free(judge) else MOST)
-    journal = Journal(folder / JUDGEMENTS)
-    verdicts = Verdicts(journal, judge, progress, left_out=True)
-    try:
+    with closing(Journal(folder / JUDGEMENTS)) as journal:
+        verdicts = Verdicts(journal, judge, progress, left_out=True)
         verdicts.ask([stored for stored, _ in checks], "verdicts without the fact")
         verdicts.ask([kept for stored, kept in checks if verdicts.of(stored)], "verdicts without the fact")
         pairs = [(verdicts.of(stored), verdicts.of(kept) if verdicts.of(stored) else False) for stored, kept in checks]
-    finally:
-        journal.close()
     judged = [(stored, kept) for stored, kept in pairs if stored is not None and kept is not None]
     unnoticed = sum(kept for _, kept in judged)
     return LeftOut(unnoticed, sum(stored for stored, _ in judged) - unnoticed, len(judged))

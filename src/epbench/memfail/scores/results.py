@@ -29,7 +29,7 @@ def finish(
     stores: Mapping[str, Sequence[str]],
     label: str,
     usage: Mapping[str, Any],
-    left_out: LeftOut | None = None,
+    left_out: LeftOut,
 ) -> dict[str, Any]:
     """Compute the results of a run, and write them; see `epbench.runs.results`.
 
@@ -38,9 +38,8 @@ def finish(
 
     Returns:
         The content of scores.json: config, system, by_k (see `score_outcomes`), floor (see `floor_of`), stored (the
-        numbers of stores, memories and words), n_questions, n_failed, unnoticed (see `LeftOut`; absent if nobody
-        looked), not_judgeable (of how many needed facts the judge had nothing to decide by), and warnings, those of the
-        run before those of the judge.
+        numbers of stores, memories and words), n_questions, n_failed, unnoticed (see `LeftOut`), not_judgeable (of how
+        many needed facts the judge had nothing to decide by), and warnings, those of the run before those of the judge.
     """
     run = read_json(folder / "run.json")
     questions = list({record.question.id: record.question for record in records}.values())
@@ -59,19 +58,19 @@ def finish(
         "stored": {"stores": len(stores), "memories": len(held), "words": len(" ".join(held).split())},
         "n_questions": len(questions),
         "n_failed": sum(outcome.label == "failed" for outcome in outcomes),
-        **({"unnoticed": left_out.as_dict()} if left_out else {}),
+        "unnoticed": left_out.as_dict(),
     }
     n, of = len({fact for outcome in outcomes for fact in outcome.unsure}), len(needed)
     unsure = (
         f"of {n} of {of} needed facts the judge could not tell whether their detail was kept, as rules found nothing to "
         f"compare; it counts as kept"
     )
-    warnings = [left_out.warning() if left_out else None, unsure if n > TOO_MANY * of else None]
+    warnings = [left_out.warning(), unsure if n > TOO_MANY * of else None]
     scores["not_judgeable"] = {"n": n, "of": of}
     scores["warnings"] = [*usage.get("warnings", []), *filter(None, warnings)]
     shown = with_baseline(scores, run)
     rows = question_rows(outcomes, records, stores, scores["system"])
-    report = html_report(label, run, shown, about, questions_html(rows))
+    report = html_report(label, run, shown, about, explorer_html(cards_of(rows), notes=ABOUT))
     prices = price_table({label: about["price"]} if "price" in about else {})
     table = "\n".join([markdown_table({label: shown}), *(each.markdown() for each in prices)])
     write_questions(folder, COLUMNS, rows)
@@ -93,11 +92,6 @@ ABOUT = (
     "The judge looks at all memories together and names none. So the memory that stands beside a stage is the one that has "
     "most words in common with the fact: it illustrates the verdict and does not decide it.",
 )
-
-
-def questions_html(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Question by question, as HTML for the page of a run, from what `question_rows` returns."""
-    return explorer_html(cards_of(rows), notes=ABOUT)
 
 
 def cards_of(rows: Sequence[Mapping[str, Any]]) -> list[QuestionCard]:

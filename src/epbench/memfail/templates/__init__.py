@@ -1,5 +1,5 @@
 """MemFail rows made from templates, without a model.
 
-Read `rows` (the entry point, and Coexisting-Facts), `bank` (lists and sentence frames), then the other tasks: `conditional`,
-`persona`, `long_hop`.
+Read `rows` (the entry point, Coexisting-Facts and Long-Hop), `bank` (lists and sentence frames), then the other tasks:
+`conditional`, `persona`, `revision`.
 """

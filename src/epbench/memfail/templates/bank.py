@@ -69,24 +69,14 @@ def people(n: int, stream: RandomStream) -> list[Entity]:
 
 
 def families(sizes: Sequence[int], stream: RandomStream) -> list[list[Entity]]:
-    """Return groups of people of these sizes, in each of which all have one family name; all full names are distinct.
-
-    Raises:
-        BadInput: The lists do not give that many names.
-    """
+    """Return groups of people of these sizes, in each of which all have one family name; all full names are distinct."""
     names = bank("names")
     first_names = [*names["feminine"], *names["masculine"]]
     last_names = stream.sample(names["last"], len(names["last"]))
     left = {name: stream.sample(first_names, len(first_names)) for name in last_names}
-    groups = []
-    for i, size in enumerate(sizes):
-        name = last_names[i % len(last_names)]
-        if len(left[name]) < size:
-            told = f"rows: {sum(sizes)} names of people are needed, but the lists give only {sum(sizes[:i])}"
-            raise BadInput(f"{told}; ask for fewer rows")
-        drawn = [left[name].pop() for _ in range(size)]
-        groups.append([Entity(f"{first} {name}", "person", first in names["feminine"]) for first in drawn])
-    return groups
+    groups = [(last_names[i % len(last_names)], size) for i, size in enumerate(sizes)]
+    drawn = [[(left[name].pop(), name) for _ in range(size)] for name, size in groups]
+    return [[Entity(f"{first} {name}", "person", first in names["feminine"]) for first, name in of] for of in drawn]
 
 
 def entities(category: str, n: int, stream: RandomStream) -> list[Entity]:

@@ -20,11 +20,7 @@ SHARING = 5
 
 
 def persona_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
-    """Return n rows; half of all questions are misleading, and all names are distinct.
-
-    Raises:
-        BadInput: There are fewer names than people.
-    """
+    """Return n rows; half of all questions are misleading, and all names are distinct."""
     stream = RandomStream("memfail personas", seed, n)
     misleading = spread((True, False), n * QUESTIONS, stream)
     of_row = [misleading[i * QUESTIONS : (i + 1) * QUESTIONS] for i in range(n)]

@@ -21,22 +21,14 @@ SENTENCES = 3
 
 
 def revision_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
-    """Return n rows, each about three people of its own.
-
-    Raises:
-        BadInput: There are fewer names than people.
-    """
+    """Return n rows, each about three people of its own."""
     stream = RandomStream("memfail revisions", seed, n)
     circles = families([revision.N_SUBJECTS] * n, stream) if harder else strangers(n, stream)
     return [_Texts(circle, RandomStream("memfail revision", seed, i), harder).row() for i, circle in enumerate(circles)]
 
 
 def strangers(n: int, stream: RandomStream) -> list[list[Entity]]:
-    """Return the people of n rows, who share no name within a row, as far as there are such.
-
-    Raises:
-        BadInput: There are fewer names than people.
-    """
+    """Return the people of n rows, who share no name within a row, as far as there are such."""
     left, circles = people(revision.N_SUBJECTS * n, stream), list[list[Entity]]()
     while left:
         circle = [left.pop(0)]

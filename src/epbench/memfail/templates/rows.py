@@ -9,14 +9,13 @@ harder rows have these properties too, but their questions cannot be answered by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import product
+from itertools import pairwise, product
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
-from epbench.memfail.dataset.schema import Row
-from epbench.memfail.templates.bank import bank, fill, pairs, spread
+from epbench.memfail.dataset.schema import LETTERS, Row, long_hop_row
+from epbench.memfail.templates.bank import bank, fill, pairs, people, spread
 from epbench.memfail.templates.conditional import easy_rows, hard_rows
-from epbench.memfail.templates.long_hop import long_hop_rows
 from epbench.memfail.templates.persona import persona_rows
 from epbench.memfail.templates.revision import revision_rows
 
@@ -29,9 +28,6 @@ def coexisting_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
     Paper: Section 4, task 2. A category is a kind of thing on an occasion (`hats on stage`). No preference is named in another
     row, so exactly the facts of a row answer its question. The questions of the harder rows describe the occasion and ask for
     the category in other words: they share no word of meaning with the facts.
-
-    Raises:
-        BadInput: There are fewer than n categories.
     """
     stream, content = RandomStream("memfail preferences", seed, n), bank("coexisting")
     scenarios = bank("coexisting_harder")
@@ -71,6 +67,49 @@ def coexisting_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
                 "ground_truth_answer": ", ".join(names),
             }
         )
+    return rows
+
+
+def long_hop_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
+    """Return n rows with 1, 2 and 3 hops, each equally often.
+
+    Paper: Section 4, task 4, and Appendix B.6. No anchor appears in two chains. The wrong options are the last anchors of
+    other chains, each used equally often: all five options appear in stored facts, and none is more frequent than another.
+    Half of the chains are about a named person (Appendix B.7), whose name leads to every fact of the chain. In the other half
+    the question leads only to the first fact, and each fact to the next.
+
+    In the harder rows, anchors are moods, feelings and what follows from them, many of them about the same things, and at
+    least five chains share a person, whose name then leads to all of them. The options of a row are the ends of these chains.
+
+    Raises:
+        BadInput: There are fewer rows than options.
+    """
+    if n < len(LETTERS):
+        raise BadInput(f"rows: expected at least {len(LETTERS)} for long_hop, whose rows share their options, got {n}")
+    stream, content = RandomStream("memfail chains", seed, n), bank("long_hop_harder" if harder else "long_hop")
+    hops = sorted(spread((1, 2, 3), n, stream))
+    phrases = pairs(content["objects"], content["verbs"], sum(hops) + 2 * n, stream, "anchors")
+    anchors = iter([f"{verb} {thing}" for thing, verb in phrases])
+    chains = [[next(anchors) for _ in range(k + 2)] for k in hops]
+    # Chains of one group offer their ends to one another as options, and share a person if rows are harder.
+    group = spread(range(n // len(LETTERS)), n, stream) if harder else [0] * n
+    ends = [[chain[-1] for chain, of in zip(chains, group, strict=True) if of == i] for i in range(max(group) + 1)]
+    circles = [stream.sample(members, len(members)) for members in ends]
+    letters = spread(LETTERS, n, stream)
+    named = spread((True, False), max(group) + 1 if harder else n, stream)
+    drawn = iter(people(sum(named), stream))
+    persons = [next(drawn) if of_person else None for of_person in named]  # None is the user
+    rows = []
+    for i, (k, chain, letter) in enumerate(zip(hops, chains, letters, strict=True)):
+        circle, at = circles[group[i]], circles[group[i]].index(chain[-1])
+        options = [circle[(at + j) % len(circle)] for j in range(1, len(LETTERS))]
+        options = stream.sample(options, len(options))
+        options.insert(LETTERS.index(letter), chain[-1])
+        person = persons[group[i] if harder else i]
+        voice, known = content["voices"]["person" if person else "self"], person.words if person else {}
+        facts = [fill(stream.pick(voice["facts"]), known | {"from": a, "to": b}, stream) for a, b in pairwise(chain)]
+        stem = fill(stream.pick(voice["stems"]), known | {"head": chain[0]}, stream)
+        rows.append(long_hop_row(f"longhop-{k}hop-{hops[:i].count(k) + 1:03}", facts, chain, stem, options))
     return rows
 
 

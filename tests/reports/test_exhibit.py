@@ -135,41 +135,33 @@ def nasty(name="Table 3", draw=None):
     return Exhibit(name, "What it shows", framed(RECORDS), columns, ["a note"], draw)
 
 
-def test_names_of_files_sort_as_in_the_paper():
+def test_names_of_files_sort_as_in_the_paper_and_rows_that_are_not_ones_own_are_marked():
     names = ("Table 3", "Figure 12", "Table 14, chunks", "E.8", "Harsh F1")
     assert list(map(slug, names)) == ["table-03", "figure-12", "table-14-chunks", "e-08", "harsh-f1"]
-
-
-def test_rows_that_are_not_ones_own_are_marked():
     assert (marked("m", "own"), marked("m", "released")) == ("m", "m (released)")
 
 
-def test_every_exhibit_has_four_files_and_a_place_on_the_page(tmp_path):
-    shown = write_exhibits(
-        tmp_path, "A <paper>", [nasty(), nasty("Figure 4", drawn), Missing("Table 5", "People", "people")]
-    )
-    stems, pages = ("table-03", "figure-04"), {"tables.md", "tables.html"}
+def test_every_exhibit_has_four_files_a_place_on_the_page_and_the_same_bytes_each_time(tmp_path):
+    exhibits = [nasty(), nasty("Figure 4", drawn), Missing("Table 5", "People", "people")]
+    for folder in ("a", "b"):
+        shown = write_exhibits(tmp_path / folder, "A <paper>", exhibits, [nasty("Leaderboard")])
+    out = tmp_path / "a"
+    for path in out.iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+    stems, pages = ("leaderboard", "table-03", "figure-04"), {"tables.md", "tables.html", "LEADERBOARD.md"}
     parts = {f"{stem}.{kind}" for stem in stems for kind in ("svg", "csv", "md", "tex")}
-    assert {path.name for path in tmp_path.iterdir()} == parts | pages
+    assert {path.name for path in out.iterdir()} == parts | pages
     for stem in stems:
-        assert ElementTree.parse(tmp_path / f"{stem}.svg").getroot().tag.endswith("svg")
-    page, text = (tmp_path / "tables.html").read_text("utf-8"), (tmp_path / "tables.md").read_text("utf-8")
-    assert 'id="table-03"' in page and page.count("<svg") == 1 and "<b>x" not in page and "A &lt;paper&gt;" in page
+        assert ElementTree.parse(out / f"{stem}.svg").getroot().tag.endswith("svg")
+    page, text = (out / "tables.html").read_text("utf-8"), (out / "tables.md").read_text("utf-8")
+    assert page.index('id="leaderboard"') < page.index('id="table-03"') and page.count("<svg") == 1
+    assert "<b>x" not in page and "A &lt;paper&gt;" in page
     assert "(figure-04.svg)" in text and "(table-03.svg)" not in text
     assert "needs" in page and "People" in page and "Not made" in text
     assert shown.rows == [["Table 5", "people"]] and "Table 3, Figure 4" in shown.notes[0]
-
-
-def test_csv_keeps_all_digits_and_leaves_out_what_is_not_known(tmp_path):
-    rows = list(csv.DictReader(io.StringIO(as_csv(nasty()))))
+    assert "| label | mean |" in (out / "LEADERBOARD.md").read_text("utf-8")
+    rows = list(csv.DictReader(io.StringIO((out / "table-03.csv").read_text("utf-8"))))  # with all digits
     assert rows == [{"label": NASTY, "mean": repr(1 / 3), "n": "3"}, {"label": "a,b", "mean": "", "n": "0"}]
-
-
-def test_the_same_exhibits_give_the_same_bytes(tmp_path):
-    for folder in ("a", "b"):
-        write_exhibits(tmp_path / folder, "P", [nasty(), nasty("Figure 4", drawn)])
-    for path in (tmp_path / "a").iterdir():
-        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
 
 
 def test_two_exhibits_of_one_name_are_refused(tmp_path):
@@ -195,10 +187,3 @@ def test_a_full_disk_leaves_the_folder_as_it_was(tmp_path):
     with full_disk(3_000), pytest.raises(OSError, match="old"):
         write_exhibits(tmp_path / "old", "P2", [nasty(), nasty("Figure 4", drawn)])
     assert {path: path.read_bytes() for path in (tmp_path / "old").iterdir()} == before
-
-
-def test_leaderboards_are_written_too_and_come_first(tmp_path):
-    write_exhibits(tmp_path, "P", [nasty()], [nasty("Leaderboard")])
-    assert "| label | mean |" in (tmp_path / "LEADERBOARD.md").read_text("utf-8")
-    page = (tmp_path / "tables.html").read_text("utf-8")
-    assert page.index('id="leaderboard"') < page.index('id="table-03"')

@@ -9,7 +9,7 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal
 from epbench.runs.merge import merge
 from epbench.runs.results import QUESTIONS
-from tests.booksort.paper.made_runs import OTHER, answers_of, make_run, mostly_right
+from tests.paper.sort_runs import OTHER, answers_of, make_run, mostly_right
 
 
 def some_failed(pair):

@@ -84,20 +84,14 @@ def test_made_results_support_a_claim_and_others_deny_it():
         assert (nothing.decision, nothing.cases, nothing.missing) == ("not decided", (), claim.needs)
 
 
-NOT_COMPARABLE = """
-mem0-best-on-coexisting | coexisting Mem0 90; coexisting B 10 k=10 | no k in common
-mem0-best-on-coexisting | coexisting Mem0 90; coexisting B 10 model=gemini-3.1 | other models
-stronger-models-gain-little | easy A 20 model=tiny; easy A 80 model=huge | nobody says which is stronger
-elsewhere-k-gains-little | easy A 20; easy A 80 | two runs of one system at one k
-"""
-
-
-def test_what_is_not_comparable_is_not_compared():
-    for name, texts, why in (line.split(" | ") for line in NOT_COMPARABLE.strip().splitlines()):
+def test_what_is_compared_and_counted():
+    for name, texts, why in (
+        ("mem0-best-on-coexisting", "coexisting Mem0 90; coexisting B 10 k=10", "no k in common"),
+        ("mem0-best-on-coexisting", "coexisting Mem0 90; coexisting B 10 model=gemini-3.1", "other models"),
+        ("stronger-models-gain-little", "easy A 20 model=tiny; easy A 80 model=huge", "nobody says which is stronger"),
+        ("elsewhere-k-gains-little", "easy A 20; easy A 80", "two runs of one system at one k"),
+    ):
         assert evidence(name, texts).missing, why
-
-
-def test_groups_of_cells_and_what_is_counted():
     cells = [cell(EASY, "A", 1, k=10, storage=1), cell(EASY, "A", 2, k=3, storage=1), cell(EASY, "A", 3, storage=1)]
     assert [c["k"] for c in by_place(cells)[EASY, "A", "gpt-4.1-mini"]] == [3, 5, 10]
     assert [c["passed"] for c in with_errors(cells)] == [(3, 100)]  # at k = 5
@@ -205,26 +199,16 @@ def test_what_an_interval_says():
     assert list(starmap(holds_of("gain little"), gains)) == ["for", "against", "neither", "neither"]
 
 
-RULES = """
-all 3 0 2 supported
-all 9 1 0 denied
-all 2 0 2 not decided
-all 0 0 0 not decided
-most 3 2 0 supported
-most 2 3 0 denied
-most 2 2 0 not decided
-most 0 0 0 not decided
-some 2 5 0 supported
-some 1 0 5 not decided
-some 0 2 0 denied
-some 0 0 0 not decided
-"""
-"""Rules, the numbers of cases for a claim, against it and neither, and the decision."""
+RULES = {
+    "all": {(3, 0, 2): "supported", (9, 1, 0): "denied", (2, 0, 2): "not decided", (0, 0, 0): "not decided"},
+    "most": {(3, 2, 0): "supported", (2, 3, 0): "denied", (2, 2, 0): "not decided", (0, 0, 0): "not decided"},
+    "some": {(2, 5, 0): "supported", (0, 2, 0): "denied", (1, 0, 5): "not decided", (0, 0, 0): "not decided"},
+}
+"""By rule and the numbers of cases for a claim, against it and neither, the decision."""
 
 
 def test_rules():
-    for line in RULES.strip().splitlines():
-        rule, *numbers, decision = line.split(" ", 4)
-        of_side = dict(zip(("for", "against", "neither"), map(int, numbers), strict=True))
+    for rule, numbers, decision in ((rule, *one) for rule, of in RULES.items() for one in of.items()):
+        of_side = dict(zip(("for", "against", "neither"), numbers, strict=True))
         found = decide([Case("", 0, 0, 0, side) for side, n in of_side.items() for _ in range(n)], rule)
-        assert (found.decision, found.numbers) == (decision, of_side), line
+        assert (found.decision, found.numbers) == (decision, of_side), (rule, numbers)

@@ -131,15 +131,12 @@ _GREEDY = (
     "greedy: the accuracy of what the model would have written; label mass: the probability that its first token is A or B. "
     "Where both are low, the accuracy says which label is the more probable one, and not what the model answers."
 )
-_LABELS = columns_of({"segment": "segment_length", "accuracy": mean_half(), "p": p_value()})
+_LABELS = columns_of(
+    {"segment": "segment_length", "accuracy": mean_half(), "p": p_value(), "greedy": "greedy_accuracy"}
+)
 _BY_LENGTH: dict[str, Any] = {
     "split": by("excerpt_length", "segment_length", more=labels),
-    "columns": [
-        *named("run model excerpt"),
-        *_LABELS,
-        Column("greedy", "greedy_accuracy"),
-        *named("label_mass n failed"),
-    ],
+    "columns": [*named("run model excerpt"), *_LABELS, *named("label_mass n failed")],
     "plot": line_panels("excerpt_length", "{label}, {segment_length} words", "length of the excerpt (words)"),
     "together": True,
 }

@@ -63,12 +63,7 @@ def chosen_tables(inputs: Inputs, what: str) -> list[Exhibit | Missing]:
         "half. tied: how many were within it.",
         *sources(reported),
     ]
-    asked = [
-        Column("pairs", "pairs", text=True),
-        Column(what, what),
-        *named("accuracy"),
-        Column("share of A", "share_a"),
-    ]
+    asked = [*columns_of({"pairs": "pairs", what: what}, 1), *named("accuracy"), Column("share of A", "share_a")]
     columns = [*named("of_model memory"), *asked, *named("n failed"), Column("tied", "n_tied")]
     title = f"The {what} that was chosen for each model on held-out pairs"
     chosen = exhibit(name, title, rows, columns, notes, needs=needs, sections="source")

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import product
 
 from epbench.models.estimate import CL100K
-from epbench.reports.exhibit import Column, Row, mean_sd, of_source, plain
+from epbench.reports.exhibit import Column, Row, columns_of, mean_sd, of_source, plain
 from epbench.statistics.estimate import Estimate
 from epbench.tulving.events.events import Distribution
 from epbench.tulving.events.universe import PUBLISHED_SIZE
@@ -113,11 +113,8 @@ OVERVIEW = BookTable(
     "Table 28",
     "All books, and the tables in which they are used",
     [
-        BOOK,
-        *texts("universe", "size", "writer", "order", "use"),
-        Column("made from it", "used_in", text=True),
-        Column("chapters", "n_chapters"),
-        Column("length", _length),
+        *(BOOK, *texts("universe", "size", "writer", "order", "use"), Column("made from it", "used_in", text=True)),
+        *(Column("chapters", "n_chapters"), Column("length", _length)),
     ],
     own=_uses,
     given=in_one_row(("n_chapters", "length"), length_unit=CL100K),
@@ -195,12 +192,10 @@ def _expectations(books: Books) -> Iterable[Record]:
 EXPECTED = BookTable(
     "Table 6",
     f"Expected n{_OFTEN}",
-    [
-        Column("events", of_source("n_events"), text=True),
-        Column("universe", "universe_size", text=True),
-        Column("law", "distribution", text=True),
-        Column("{}", mean_sd(digits=1)),
-    ],
+    columns_of(
+        {"events": of_source("n_events"), "universe": "universe_size", "law": "distribution", "{}": mean_sd(digits=1)},
+        3,
+    ),
     own=_expectations,
     given=lambda row: [
         _expectation("reported", *of) | {"mean": row.scores.get(cell), "sd": row.deviations.get(cell)}
@@ -236,13 +231,7 @@ def _items(row: Row) -> str:
 REPETITIONS = BookTable(
     "Table 9",
     f"N{_OFTEN}",
-    [
-        BOOK,
-        WRITER,
-        Column("chapters", "n_chapters", text=True),
-        Column("element", "feature", text=True),
-        Column("{}", _items),
-    ],
+    [BOOK, WRITER, *columns_of({"chapters": "n_chapters", "element": "feature", "{}": _items}, 2)],
     own=_repetitions,
     given=of_cells(("feature", "times"), product(FEATURES, TIMES_BINS), "items"),
     notes=lambda _: [

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations, pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from epbench.reports.exhibit import Column, Exhibit, Missing, marked, of_source, p_value
+from epbench.reports.exhibit import Exhibit, Missing, Shown, columns_of, marked, of_source, p_value
 from epbench.statistics.estimate import Value, framed
 from epbench.tulving.paper.inputs import EVENTS, Line, grouped_by, is_short, runs_among
-from epbench.tulving.paper.rows import ALL_ROWS, POLICY, RUN, for_each, judge_notes
+from epbench.tulving.paper.rows import ALL_ROWS, POLICY, for_each, judge_notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,10 +73,12 @@ def _diagram(name: str, title: str, found: Matched) -> Exhibit:
         others = [other if line.who == one else one for one, other in same if line.who in (one, other)]
         numbers = {"rank": ranking.ranks[line.who], "mean": float(f1[column].mean()), "n": ranking.n}
         rows.append({**line.columns(), "not_different_from": "; ".join(others) or None, **numbers})
-    others_column = Column("not different from", "not_different_from", text=True)
-    columns = [RUN, others_column, Column("average rank", lambda row: f"{row['rank']:.2f}"), Column("mean F1", "mean")]
+    shown: Shown = {"run": of_source(), "not different from": "not_different_from"}
+    shown |= {"average rank": lambda row: f"{row['rank']:.2f}", "mean F1": "mean"}
     notes = [_tests(ranking), _smallest(f1), *_matched_notes(runs, len(f1))]
-    return Exhibit(name, title, framed(rows), columns, notes, lambda: critical_difference_diagram(ranking))
+    return Exhibit(
+        name, title, framed(rows), columns_of(shown, 2), notes, partial(critical_difference_diagram, ranking)
+    )
 
 
 def _pairs(name: str, title: str, found: Matched) -> Exhibit:
@@ -87,15 +90,14 @@ def _pairs(name: str, title: str, found: Matched) -> Exhibit:
         test = {"statistic": pair.statistic, "p": pair.p, "p_holm": pair.p_holm}
         other = {"second": second.label, "second_source": second.source}
         rows.append({**lines[pair.first].columns(), **other, **test, "different": different})
-    columns = [
-        Column("better rank", of_source(), text=True),
-        Column("worse rank", lambda row: marked(row["second"], row["second_source"]), text=True),
-        Column("W", lambda row: f"{row['statistic']:.1f}"),
-        Column("p", p_value("p")),
-        Column("p (Holm)", p_value()),
-        Column("different", "different"),
-    ]
-    return Exhibit(name, title, framed(rows), columns, [_tests(ranking), *_matched_notes(runs, len(f1))])
+    shown: Shown = {"better rank": of_source(), "worse rank": lambda row: marked(row["second"], row["second_source"])}
+    shown |= {
+        "W": lambda row: f"{row['statistic']:.1f}",
+        "p": p_value("p"),
+        "p (Holm)": p_value(),
+        "different": "different",
+    }
+    return Exhibit(name, title, framed(rows), columns_of(shown, 2), [_tests(ranking), *_matched_notes(runs, len(f1))])
 
 
 def _tests(ranking: Ranking) -> str:
@@ -153,20 +155,17 @@ def _estimation_plot(name: str, title: str, found: Matched) -> Exhibit:
         rows.append({**runs[other].columns(), **of_before, **both, **found_here, "smallest": smallest})
         names = [fill(runs[column].who, 16) for column in (one, other)]  # in lines that fit beside one another
         groups[f"{len(rows)}: {difference.mean:+.3f}"] = names[0], before, names[1], after, difference
-    shown = "{difference_mean:+.3f} ({difference_low:+.3f} to {difference_high:+.3f})"
-    columns = [
-        RUN,
-        Column("before it", lambda row: marked(row["before"], row["before_source"]), text=True),
-        Column("mean F1", lambda row: "{mean:.3f} / {before_mean:.3f}".format(**row)),
-        Column("difference (95 % interval)", lambda row: shown.format(**row)),
-        Column("smallest difference", "smallest"),
-    ]
+    text = "{difference_mean:+.3f} ({difference_low:+.3f} to {difference_high:+.3f})"
+    shown: Shown = {"run": of_source(), "before it": lambda row: marked(row["before"], row["before_source"])}
+    shown |= {"mean F1": lambda row: "{mean:.3f} / {before_mean:.3f}".format(**row)}
+    shown |= {"difference (95 % interval)": lambda row: text.format(**row), "smallest difference": "smallest"}
     notes = [
         "Bootstrap of the paired mean difference, 5,000 resamples that draw whole cues, 95 % percentile interval; no test, and "
         "no correction for the number of pairs. Smallest difference: what so many questions show with 80 % power at p < 0.05.",
         *_matched_notes(runs, len(f1)),
     ]
-    return Exhibit(name, title, framed(rows), columns, notes, lambda: paired_estimation_plot(groups, "F1"))
+    plot = partial(paired_estimation_plot, groups, "F1")
+    return Exhibit(name, title, framed(rows), columns_of(shown, 2), notes, plot)
 
 
 def _events(line: Line, f1: pd.DataFrame) -> list[tuple[str, ...]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, p_value
+from epbench.reports.exhibit import Exhibit, Missing, Row, Show, Shown, columns_of, p_value
 from epbench.statistics.estimate import Value, framed, p_text
 from epbench.statistics.paired import holm
 from epbench.tulving.judging.realism import Rating
@@ -47,26 +47,16 @@ def _p(row: Row) -> str:
     return f"<{row['p_below']:.2f}" if row["p"] is None else f"{row['p']:.2f}"
 
 
-_COLUMNS = (
-    Column("first > second", lambda row: f"{row['first']} > {row['second']}", text=True),
-    Column("n", _both("{first_n} / {second_n}")),
-    Column("mean F1", _both("{first_mean:.3f} / {second_mean:.3f}")),
-    *(
-        Column("effect", "effect"),
-        Column("p", _p),
-        Column("p (Holm)", p_value()),
-        Column("smallest effect", "smallest"),
-    ),
-)
+_SHOWN: Shown = {
+    "first > second": lambda row: f"{row['first']} > {row['second']}",
+    "n": _both("{first_n} / {second_n}"),
+}
+_SHOWN |= {"mean F1": _both("{first_mean:.3f} / {second_mean:.3f}"), "effect": "effect"}
+_SHOWN |= {"p": _p, "p (Holm)": p_value(), "smallest effect": "smallest"}
 
 
-class _Contrast(NamedTuple):
-    """Two samples of questions, of which the first is expected to have the higher F1."""
-
-    fixed: str  # what is held fixed, such as the book
-    first: str  # what the samples are
-    second: str
-    samples: tuple[pd.DataFrame, ...]  # the questions of both
+_Contrast = tuple[str, str, str, Sequence["pd.DataFrame"]]
+"""What is held fixed, such as the book; what two samples of questions are; and their questions, the first with the higher F1."""
 
 
 @dataclass(frozen=True)
@@ -87,16 +77,16 @@ class _Tests:
         from epbench.statistics.smallest_difference import mann_whitney
 
         tests = []
-        for one in contrasts:
-            first, second = (of["f1"].dropna().astype(float).tolist() for of in one.samples)
-            tests += [(one, mann_whitney(first, second, "greater"))] if first and second else []
+        for *names, samples in contrasts:
+            first, second = (of["f1"].dropna().astype(float).tolist() for of in samples)
+            tests += [(names, samples, mann_whitney(first, second, "greater"))] if first and second else []
         if not tests:
             return Missing(self.name, self.title, needs)
         rows: list[dict[str, Value]] = []
-        for (one, test), p_holm in zip(tests, holm([test.p for _, test in tests]), strict=True):
-            about, (mean, other), (n, n_other) = self._who(one.fixed, one.first, one.second), test.means, test.n
+        for (names, samples, test), p_holm in zip(tests, holm([test.p for *_, test in tests]), strict=True):
+            about, (mean, other), (n, n_other) = self._who(*names), test.means, test.n
             about |= {"first_mean": mean, "first_n": n, "second_mean": other, "second_n": n_other}
-            about["n_failed"] = sum(map(len, one.samples)) - n - n_other
+            about["n_failed"] = sum(map(len, samples)) - n - n_other
             found = {"u": test.u, "effect": test.effect, "p": test.p, "p_holm": p_holm}
             rows.append({**about, **found, "smallest": 0.5 + test.smallest_difference})
         lost = sum(int(row["n_failed"] or 0) for row in rows)
@@ -106,7 +96,7 @@ class _Tests:
         notes += [f"{lost} questions without an answer or a verdict are left out of the tests."] if lost else []
         notes += [*judge_notes(runs), *([_UNCORRECTED] if papers else [])]
         notes += notes_on_papers([*runs, *(line for line, _ in papers)]) if papers else []
-        return Exhibit(self.name, self.title, framed(rows), [*texts(self.about), *_COLUMNS], notes)
+        return Exhibit(self.name, self.title, framed(rows), [*texts(self.about), *columns_of(_SHOWN, 1)], notes)
 
     def _who(self, fixed: str, first: str, second: str) -> dict[str, Value]:
         return {self.about: fixed, "first": first, "second": second, "alternative": "first > second"}
@@ -164,7 +154,7 @@ def books_by_writer(lines: Sequence[Line]) -> list[Exhibit | Missing]:
         if first.text == second.text and first.memory == second.memory and first.model != second.model:
             if "claude" in first.model.lower() and "gpt" in second.model.lower():
                 first, second = second, first  # the paper asks whether a GPT does better than a Claude
-            contrasts.append(_Contrast(first.text, first.who, second.who, (first.questions, second.questions)))
+            contrasts.append((first.text, first.who, second.who, (first.questions, second.questions)))
     needs = "runs of two models with one memory on each of these books"
     return [recall_table("Table 20", title, ordered, BIN), _BY_WRITER.table(contrasts, runs, lines, needs)]
 
@@ -205,16 +195,12 @@ def books_by_order(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     if not readers:
         needs = "runs of one model and memory on a book and on its ordered version, such as short and short-ordered"
         return [Missing("Table 22", title, needs), Missing(_BY_ORDER.name, _BY_ORDER.title, needs)]
-    contrasts = [
-        _Contrast(
-            f"{first.model}, {first.memory}",
-            f"{first.who} on {first.text}",
-            f"{second.who} on {second.text}",
-            (asked_for_all(first), asked_for_all(second)),
-        )
-        for first, second in pairs
-        if not first.reported
-    ]
+    contrasts: list[_Contrast] = []
+    for first, second in pairs:
+        if not first.reported:
+            names = f"{first.who} on {first.text}", f"{second.who} on {second.text}"
+            samples = asked_for_all(first), asked_for_all(second)
+            contrasts.append((f"{first.model}, {first.memory}", *names, samples))
     both = {id(line): line for side in (0, 1) for pair in pairs for line in [pair[side]]}.values()
 
     def place(line: Line) -> tuple[bool, str, bool]:
@@ -264,10 +250,8 @@ def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit |
         return recall_table(name, title, shown, _REALISM, BIN, selection=selection, notes=unrated(shown))
 
     def tests(name: str, title: str, runs: Sequence[Line]) -> Exhibit | Missing:
-        contrasts = [
-            _Contrast(line.who, *_GROUPS, tuple(line.questions[line.questions["realism"] == of] for of in _GROUPS))
-            for line in runs
-        ]
+        samples = [[line.questions[line.questions["realism"] == of] for of in _GROUPS] for line in runs]
+        contrasts = [(line.who, *_GROUPS, of) for line, of in zip(runs, samples, strict=True)]
         table = replace(_BY_REALISM, name=name, title=title, notes=[*_BY_REALISM.notes, *unrated(runs)])
         made = table.table(contrasts, runs, lines, "answered questions about realistic and about other chapters")
         return replace(made, title=_BY_REALISM.title) if isinstance(made, Missing) else made

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, get_args
 
 from epbench.errors import BadInput
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, exhibit, interval
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean, wilson
 from epbench.statistics.smallest_difference import smallest_difference_of_means, smallest_difference_of_rates
@@ -158,14 +158,13 @@ def harsh(lines: Sequence[Line]) -> Exhibit | Missing:
             both = f1.columns(*SPREAD, prefix="f1_") | harsh_f1.columns(*SPREAD, prefix="harsh_f1_")
             loss = less.columns("mean", "sd", "low", "high", prefix="loss_")
             rows.append({**line.columns(), "bin": bin_, **f1.columns("n", "n_failed"), **both, **loss})
-    if not rows:
-        return Missing(name, title, "runs with questions that ask for all items (get = all)")
     of_loss = Column("loss", "loss_mean"), Column("95 % interval of the loss", interval("loss_low", "loss_high"))
     columns = [RUN, *texts("bin"), _F1, _HARSH_F1, *of_loss, *_COUNTS]
     notes = [*_HARSH, INTERVALS, *lost_notes(rows), *judge_notes(lines)]
     drawn = sorted(rows, key=lambda row: (ALL_BINS, *BINS).index(str(row["bin"])))
     plot = forest(drawn, "loss_", "bin", "F1 less harsh F1")
-    return Exhibit(name, title, framed(rows), columns, notes, plot, sections="label")
+    needs = "runs with questions that ask for all items (get = all)"
+    return exhibit(name, title, rows, columns, notes, plot, needs=needs, sections="label")
 
 
 def over_bins(questions: pd.DataFrame, column: str) -> Estimate:
@@ -207,13 +206,14 @@ _NAMED = (
 _LOST = (
     "A range stands for a share that has lost questions: from none of the failed ones naming something to all of them."
 )
+_USED = ["id", "trace", "cue", "origin", "outcome", "answer", "items", "f1", EVENTS]  # wide frames are slow to divide
 _LETTERS = "A cue gives time (t), space (s), entity (e) and content (c), or some of them."
 
 
 def hallucinations(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     """The shares by origin, and the same by the kind of item asked for and by what the cue gives."""
     name, title = "E.8", "Answers that name something although nothing in the book matches"
-    empty = [(line, of[of["bin"] == "0"]) for line in runs_among(lines) for of in [asked_for_all(line)]]
+    empty = [(line, of.loc[of["bin"] == "0", _USED]) for line in runs_among(lines) for of in [asked_for_all(line)]]
     asked = [(line, questions) for line, questions in empty if len(questions)]
     if not asked:
         return [Missing(name, title, "runs with questions of bin 0 that ask for all items")]

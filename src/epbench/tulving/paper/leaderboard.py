@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from epbench.judges.people import people_line
 from epbench.models.protocol import name_of
 from epbench.reports.exhibit import Exhibit
-from epbench.reports.leaderboard import Standing, bounded, by_board, leaderboard, score_of
+from epbench.reports.leaderboard import Standing, bounded, by_board, leaderboard, reported_standing, score_of
 from epbench.reports.reported import ReportedRow
 from epbench.tulving.judging.verdicts import ScoredAnswer
 from epbench.tulving.paper.inputs import Inputs, Line
@@ -67,19 +67,14 @@ _PUBLISHED, _THIS = "the published book", "this book"
 def standing(run: Line, judge: str, published: bool = False) -> Standing:
     """The row of a run whose judge is called `judge`; about a `published` book it stands beside reported rows."""
     scores = run.scores
-    lost, intervals = scores["incomplete"], scores["intervals"]
+    lost, intervals, judged = scores["incomplete"], scores["intervals"], judge_in_words(scores.get("judge"), judge)
     return Standing(
-        label=run.label,
-        source=run.source,
-        origin=str(run.folder),
-        model=name_of(run.model),
-        memory=run.memory,
-        judge=judge_in_words(scores.get("judge"), judge),
+        *(run.label, run.source, str(run.folder), name_of(run.model), run.memory, judged),
+        {name: score_of(scores.get(name), intervals.get(name), lost.get(name)) for name in _SHOWN.values()},
+        _floors(scores["n_by_bin"], run.questions),
         about=_PUBLISHED if published else _THIS,
-        baseline=run.memory,
         n_asked=run.questions["id"].nunique() if "id" in run.questions else None,
-        scores={name: score_of(scores.get(name), intervals.get(name), lost.get(name)) for name in _SHOWN.values()},
-        floors=_floors(scores["n_by_bin"], run.questions),
+        baseline=run.memory,
         alike=dict.fromkeys(_SHOWN.values(), (run.model, run.source)),
     )
 
@@ -87,17 +82,7 @@ def standing(run: Line, judge: str, published: bool = False) -> Standing:
 def _of_reported(row: ReportedRow) -> Standing:
     # The short books have no cue with six or more chapters, and so one bin less.
     bins = BINS[:-1] if "short" in row.dataset else BINS
-    return Standing(
-        label=row.model,
-        source="reported",
-        origin=f"{row.source}, {row.table}",
-        model=row.model,
-        memory=row.memory,
-        judge="the paper's, without a passport",
-        scores={name: score_of(row.scores.get(name)) for name in _SHOWN.values()},
-        floors=_floors(bins),
-        about=_PUBLISHED,
-    )
+    return reported_standing(row, _floors(bins), "the paper's, without a passport", _PUBLISHED)
 
 
 def _floors(bins: Collection[str], questions: pd.DataFrame | None = None) -> dict[str, float]:

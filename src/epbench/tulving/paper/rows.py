@@ -66,7 +66,7 @@ def f1_rows(lines: Sequence[Line], *sides: Side) -> list[dict[str, Any]]:
     """A row of a frame with the F1 of each line for each combination of values that it has questions for, or reports."""
     found, names = [], [side.name for side in sides]
     for line in lines:
-        parts = dict(list(asked_for_all(line).groupby(names))) if not line.reported else {}
+        parts = dict(list(asked_for_all(line)[[*names, "f1"]].groupby(names))) if not line.reported else {}
         for key in product(*(side.texts for side in sides)):
             if line.reported:  # such as `f1_by_bin.1`, `f1_by_bin.1.realistic` or `f1_by_cue_and_bin.te.1`
                 of_bin = "bin" in names and names[0] in ("bin", "realism")

@@ -1,9 +1,14 @@
+"""Leaderboards: who is ranked with whom, floors and ceilings, and what is said of the judge."""
+
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import epbench
+from epbench.booksort.paper.inputs import Inputs as SortInputs
+from epbench.booksort.paper.inputs import reported_numbers
+from epbench.booksort.paper.make import leaderboards as sort_leaderboards
 from epbench.models.protocol import Request
 from epbench.reports.leaderboard import BELOW
 from epbench.reports.reported import ReportedRow
@@ -13,13 +18,8 @@ from epbench.tulving.paper.leaderboard import COLUMNS, judge_in_words, leaderboa
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.reader.everything import EverythingReader
 
-CHECKED = {
-    "name": "lexical",
-    "prompt_hash": "rules-3",
-    "passport": {"n": 30},
-    "sensitivity": 0.916,
-    "specificity": 0.924,
-}
+CHECKED = {"name": "lexical", "prompt_hash": "rules-3", "passport": {"n": 30}}
+CHECKED |= {"sensitivity": 0.916, "specificity": 0.924}
 SCORES = {"chronological_awareness": 0.3, "latest": 0.4, "all_matched": 0.2, "n_by_bin": dict.fromkeys(BINS, 10)}
 NOTHING = {"incomplete": {}, "intervals": {}}
 
@@ -36,13 +36,9 @@ def reported(recall=0.67, dataset="long"):
 def test_own_released_and_reported_rows_stand_in_one_table_and_are_told_apart():
     (board,) = leaderboards(Inputs([run("a", 0.5), run("b", 0.7, source="released")], [reported()]))
     ranked = [("1", "m (released)"), ("2", "gpt (reported)"), ("3", "m")]
-    assert [(row[0], row[1]) for row in board.table.rows] == ranked
+    assert [(row[0], row[1]) for row in board.table.rows] == ranked and board.name == "Leaderboard, long"
     assert board.table.rows[1][-1] == "A paper, ranking" and "without a passport" in board.table.rows[1][-2]
-    assert board.name == "Leaderboard, long"
-
-
-def test_a_template_book_is_not_ranked_against_the_published_one():
-    (board,) = leaderboards(Inputs([run("a", 0.99)], [reported()]))
+    (board,) = leaderboards(Inputs([run("a", 0.99)], [reported()]))  # a template book is not the published one
     assert [(row[0], row[3]) for row in board.table.rows] == [("1", "this book"), ("1", "the published book")]
     assert any("other events" in note for note in board.table.notes)
 
@@ -86,15 +82,27 @@ def test_harsh_recall_and_items_stand_beside_and_a_run_that_names_too_much_is_po
     assert "all: its answers name 11.9 items" in said and "By simple recall all is ahead of few." in said
 
 
-def test_the_ceiling_is_the_same_model_with_the_whole_book():
+def test_the_ceiling_is_the_same_model_with_the_whole_book_and_a_judge_has_its_passport():
     rag, alone = run("rag", 0.5, memory="rag-chapter"), run("alone", 0.4, memory="rag-chapter", model="n")
-    runs = [rag, run("whole", 0.9), alone]
-    (board,) = leaderboards(Inputs(runs))
+    (board,) = leaderboards(Inputs([rag, run("whole", 0.9), alone]))
     ceilings = {record["label"]: record["simple_recall_score_ceiling"] for record in board.records}
     assert ceilings == {"rag": 0.9, "whole": 1.0, "alone": 1.0}
-
-
-def test_a_judge_is_named_with_its_passport():
     assert judge_in_words(CHECKED, "lexical") == "lexical, sensitivity 0.92, specificity 0.92"
     assert judge_in_words({"passport": None}, "x") == "x, without a passport"
     assert judge_in_words(None, "not noted") == "not noted"
+
+
+def test_reported_rows_alone_make_a_leaderboard_of_sort_and_own_rows_are_ranked_apart(sort_inputs, booksort):
+    (board,) = sort_leaderboards(SortInputs([], reported=reported_numbers()))
+    assert {record["source"] for record in board.records} == {"reported"}
+    assert all(record["accuracy_floor"] in (0.5, None) for record in board.records)
+    values = [record["accuracy_mean"] for record in board.records if record["accuracy_mean"] is not None]
+    assert values == sorted(values, reverse=True)
+    own = [r for board in sort_leaderboards(sort_inputs) for r in board.records if r["source"] == "own"]
+    assert len(own) >= len(sort_inputs.runs)
+    for label, rows in booksort.rows.items():
+        (record,) = [one for one in own if one["label"] == label]
+        right = [row.right for row in rows]
+        assert record["accuracy_mean"] == (None if None in right else sum(right) / len(right))
+        assert (record["accuracy_lowest"] is not None) == (None in right)
+        assert record["accuracy_floor"] >= 0.5 and record["about"] == "these pairs"

@@ -1,9 +1,5 @@
-"""What the tables and figures promise: their order, what is missing, names of runs, notes, drawings, and what is refused."""
+"""What the exhibits about MemFail promise beside their numbers: names of runs, notes, drawings, and what is refused."""
 
-from __future__ import annotations
-
-import csv
-import io
 import json
 import shutil
 from dataclasses import replace
@@ -21,17 +17,11 @@ from epbench.memfail.paper.make import differences, exhibits, table_2, tokens_an
 from epbench.memfail.paper.rows import notes_on, rows_of
 from epbench.memfail.scores.reported_rates import PAPER, read_reported
 from epbench.models.prices import read_prices
-from epbench.reports.exhibit import Exhibit, Missing, as_csv, write_exhibits
+from epbench.reports.exhibit import Exhibit, Missing
 from epbench.reports.figures import drawing
 from tests.conftest import SHARED
-from tests.memfail.paper.conftest import K
-from tests.memfail.paper.plain import questions_of
+from tests.paper.plain_memfail import LABELS, K, cell, questions_of, stages
 
-NAMES = [
-    *("Table 2", "Figure 1", "Figure 1, beside success", "Figure 2", "Figure 3", "Figure 3, tokens per question"),
-    *(f"Figure {number}" for number in range(4, 10)),
-]
-MORE = ["Differences", "Scaling in N", "Scaling in K", "Tokens and cost"]
 published = pytest.mark.skipif(not (SHARED / "memfail").is_dir(), reason="needs the published rows beside the checkout")
 
 
@@ -43,37 +33,23 @@ def drawn(exhibit):
     return figure, legends + [title for axes in figure.axes if (title := axes.get_title())]
 
 
-@pytest.mark.slow
-def test_everything_is_in_the_order_of_the_paper_and_can_be_written(made, tmp_path):
-    found = exhibits(made.inputs)
-    assert [one.name for one in found] == [*NAMES, "Figure 9, no model inside", *MORE]
-    shown = write_exhibits(tmp_path, "MemFail", found)
-    assert len(shown.rows) == sum(isinstance(one, Missing) for one in found) and (tmp_path / "figure-08.svg").is_file()
-    for one in (one for one in found if isinstance(one, Exhibit)):
-        assert one.title[-1] != "." and all(note.endswith(".") or "judge" in note for note in one.table.notes)
-        assert len({tuple(record) for record in one.records}) == 1  # the same columns in each
-        rows = list(csv.DictReader(io.StringIO(as_csv(one))))
-        cells = {cell for row in rows for cell in row.values()}
-        assert len(rows) == len(one.records) and not {"nan", "NaN"} & cells
-
-
-def test_without_anything_only_what_needs_nothing_is_made():
-    found = exhibits(Inputs())
-    assert [one.name for one in found if isinstance(one, Exhibit)] == ["Table 2"]
-    missing = [one for one in found if isinstance(one, Missing)]
-    assert [one.name for one in missing] == [name for name in [*NAMES, *MORE] if name != "Table 2"]
-    assert all(one.needs for one in missing) and leaderboards(Inputs()) == []
-
-
-def test_runs_are_called_by_system_reader_or_folder(made, tmp_path):
-    again, one = tmp_path / "again", made.folder / "bm25"
-    shutil.copytree(made.folder / "bm25/long_hop", again)
+def test_runs_are_called_by_system_reader_or_folder_and_may_lack_a_judge_or_usage(memfail_folder, tmp_path):
+    again, one = tmp_path / "again", memfail_folder / "bm25"
+    shutil.copytree(memfail_folder / "bm25/long_hop", again)
     assert {run.label for run in read_runs([one])} == {"verbatim-bm25 (baseline)"}
     labels = [run.label for run in read_runs([one, again]) if run.config == "long_hop"]
     assert labels == ["verbatim-bm25 (baseline) [bm25]", "verbatim-bm25 (baseline) [again]"]
     shutil.copytree(again, tmp_path / "other/again")
     with pytest.raises(BadInput, match="rename one of the folders"):
         read_runs([again, tmp_path / "other/again"])
+    (again / "usage.json").unlink()
+    about = json.loads((again / "run.json").read_text("utf-8"))
+    (again / "run.json").write_text(json.dumps({name: about[name] for name in about if name != "judge"}), "utf-8")
+    (run,) = read_runs([again])
+    assert run.spent["answering"].calls is None and run.system_model == "" and not run.on_published_rows
+    assert isinstance(by_k(Inputs([run]), "Figure 1"), Exhibit)
+    (board,) = leaderboards(Inputs([run]))
+    assert [record["judge"] for record in board.records] == ["not named, without a passport"]
     (again / "questions.parquet").unlink()
     with pytest.raises(BadInput, match="start the run again"):
         exhibits(Inputs(read_runs([again])))
@@ -81,25 +57,12 @@ def test_runs_are_called_by_system_reader_or_folder(made, tmp_path):
         read_datasets([str(tmp_path)])
 
 
-def test_runs_without_a_judge_or_usage_are_shown(made, tmp_path):
-    folder = tmp_path / "run"
-    shutil.copytree(made.folder / "bm25/long_hop", folder)
-    (folder / "usage.json").unlink()
-    about = json.loads((folder / "run.json").read_text("utf-8"))
-    (folder / "run.json").write_text(json.dumps({name: about[name] for name in about if name != "judge"}), "utf-8")
-    (run,) = read_runs([folder])
-    assert run.spent["answering"].calls is None and run.system_model == "" and not run.on_published_rows
-    assert isinstance(by_k(Inputs([run]), "Figure 1"), Exhibit)
-    (board,) = leaderboards(Inputs([run]))
-    assert [record["judge"] for record in board.records] == ["not named, without a passport"]
-
-
-def test_notes_say_what_to_know_beside_own_and_reported_rates(made):
-    first = by_k(made.inputs, "Figure 1")
+def test_notes_say_what_to_know_beside_own_and_reported_rates(memfail_given, memfail_folder):
+    first = by_k(memfail_given, "Figure 1")
     assert {r["system_model"] for r in first.records if r["source"] == "reported"} == {"gpt-4.1-mini"}
-    shown = {row[1] for row in by_k(made.inputs, "Figure 4").table.rows}
+    shown = {row[1] for row in by_k(memfail_given, "Figure 4").table.rows}
     assert shown >= {"Mem0, haiku-4.5 (reported)", "oracle (baseline)"}
-    outcomes = questions_of(made.folder / "floor/persona_retrieval")
+    outcomes = questions_of(memfail_folder / "floor/persona_retrieval")
     empty = sum(line["vacuous"] for line in outcomes)
     rate, notes = f"{empty / len(outcomes):.3f}", "\n".join(first.table.notes)
     for text in (
@@ -109,11 +72,16 @@ def test_notes_say_what_to_know_beside_own_and_reported_rates(made):
         "Ceilings, the best success at any k: coexisting_facts oracle (baseline) 1.000",
     ):
         assert text in notes
-    alone = by_k(Inputs([run for run in made.inputs.runs if run.system == "verbatim-bm25"]), "Figure 1")
+    alone = by_k(Inputs([run for run in memfail_given.runs if run.system == "verbatim-bm25"]), "Figure 1")
     assert any("No ceiling is known" in note for note in alone.table.notes)
-    compared = " ".join(differences(made.inputs).table.notes)
+    compared = " ".join(differences(memfail_given).table.notes)
     for text in ("McNemar", "Holm over all 18 comparisons", "80 % power", "failed in one of the runs are left out"):
         assert text in compared
+    one, other = [run for run in memfail_given.runs if run.config == "long_hop"][:2]  # with other judges
+    assert isinstance(differences(Inputs([one, replace(other, judge=PastJudge("another", "1"))])), Missing)
+    (found,) = leaderboards(replace(memfail_given, sources={"rates.json": "a table of the paper"}))
+    assert {record["origin"] for record in found.records if record["source"] == "reported"} == {"rates.json"}
+    assert any("rates.json: a table of the paper." in note for note in found.table.notes)
 
 
 def test_reported_systems_in_which_nothing_was_stored_are_pointed_out():
@@ -128,10 +96,10 @@ def test_reported_systems_in_which_nothing_was_stored_are_pointed_out():
     assert not any("storage error" in note for note in notes_on(inputs, rows_of(inputs)))
 
 
-def test_success_by_model_has_the_systems_that_were_run_with_two(made):
-    assert {r["system"] for r in by_model(made.inputs, "Figure 2").records} == {"StructMem", "SimpleMem"}
-    assert {r["source"] for r in by_model(made.inputs, "Figure 5").records} == {"reported"}  # no model inside baselines
-    bm25 = next(run for run in made.inputs.runs if run.system == "verbatim-bm25" and run.config == "long_hop")
+def test_success_by_model_has_the_systems_that_were_run_with_two(memfail_given):
+    assert {r["system"] for r in by_model(memfail_given, "Figure 2").records} == {"StructMem", "SimpleMem"}
+    assert {r["source"] for r in by_model(memfail_given, "Figure 5").records} == {"reported"}  # baselines have none
+    bm25 = next(run for run in memfail_given.runs if run.system == "verbatim-bm25" and run.config == "long_hop")
     mine = [replace(bm25, system="mine", label=f"mine, {m}", system_model=m) for m in ("b", "a")]
     exhibit = by_model(Inputs(mine), "Figure 5")
     assert exhibit.table.head == ["config", "system", "k", "a", "b"]
@@ -140,53 +108,70 @@ def test_success_by_model_has_the_systems_that_were_run_with_two(made):
     assert isinstance(by_model(Inputs(mine[:1]), "Figure 5"), Missing)
 
 
+def test_cells_show_what_the_frame_holds(memfail_paper):
+    def row(name, *first):
+        table = memfail_paper.exhibits[name].table
+        (found,) = [row for row in table.rows if tuple(row[: len(first)]) == first]
+        return dict(zip(table.head, found, strict=True))
+
+    label, config = LABELS["flaky"], "long_hop"
+    questions = memfail_paper.of_run(label, config)
+    found = stages(questions)
+    n, failed, right = found["n"], found["n_failed"], found["n_right"]
+    success = f"{right / (n + failed):.3f} to {(right + failed) / (n + failed):.3f}"
+    assert failed and row("Figure 1", config, label)[f"k = {K}"] == success
+    beside_it = row("Figure 1, beside success", config, label)
+    assert (beside_it["success"], beside_it["failed"]) == (success, str(failed))
+    of_stages = row("Figure 9, no model inside", config, label)
+    assert of_stages["correct"] == f"{right} ({right / n:.2f})" and of_stages["n"] == str(n)
+    hops = memfail_paper.rows[config][0]["hop_count"]
+    ids = {one["id"] for one in memfail_paper.rows[config] if one["hop_count"] == hops}
+    of_size = cell([question for question in questions if question["id"] in ids])
+    assert row("Scaling in K", label)[f"K = {hops}"].endswith(f"[{of_size['n']}]")
+    pairs = memfail_paper.exhibits["Differences"]
+    for record, cells in zip(pairs.records, pairs.table.rows, strict=True):
+        different = "yes" if record["p_holm"] < 0.05 else "not shown"
+        expected = [
+            *("{success_first:.3f} / {success_second:.3f}", "{better} / {equal} / {worse}", "{p_holm:.3g}", different),
+            "{smallest_difference:.3f} / {smallest_difference_corrected:.3f}",
+        ]
+        assert [cells[at] for at in (4, 6, 8, 9, 10)] == [text.format(**record) for text in expected]
+
+
 @pytest.mark.slow
-def test_drawings_have_a_panel_for_each_config_one_legend_and_need_no_colour(made):
-    found = {one.name: one for one in exhibits(made.inputs)}
+def test_drawings_have_a_panel_for_each_config_one_legend_and_need_no_colour(memfail_paper):
+    found = memfail_paper.exhibits
     _, texts = drawn(found["Figure 1"])
     assert {"Coexisting facts", "Long hop", "oracle (baseline)", "Mem0, gpt-4.1-mini (reported)"} <= set(texts)
     assert texts.count("oracle (baseline)") == 1
     assert {"gpt-4.1-mini, Long hop", "no model inside, Coexisting facts"} <= {*drawn(found["Figure 4"])[1]}
-    stages, texts = drawn(found["Figure 8"])
+    of_stages, texts = drawn(found["Figure 8"])
     assert {"Persona retrieval, direct", "Persona retrieval, misleading", "storage error"} <= set(texts)
-    assert len({patch.get_hatch() for patch in stages.axes[0].patches}) == 5
-    by_memory, by_question = found["Figure 3"], found["Figure 3, tokens per question"]
-    assert isinstance(by_question, Missing)  # neither the reader nor these reported rates have tokens
+    assert len({patch.get_hatch() for patch in of_stages.axes[0].patches}) == 5
+    by_memory = found["Figure 3"]
     assert ("none", "long_hop") not in {(r["system"], r["config"]) for r in by_memory.records}  # nothing came back
     assert all(drawn(one)[0].axes for one in (by_memory, found["Scaling in N"], found["Scaling in K"]))
 
 
-def test_runs_with_other_judges_are_not_compared(made):
-    one, other = [run for run in made.inputs.runs if run.config == "long_hop"][:2]
-    assert isinstance(differences(Inputs([one, replace(other, judge=PastJudge("another", "1"))])), Missing)
-    assert isinstance(differences(Inputs([one])), Missing)
-
-
-def test_prices_add_a_cost(made, tmp_path):
-    assert any("No file of prices" in note for note in tokens_and_cost(made.inputs).table.notes)
+def test_prices_add_a_cost_and_table_2_says_why_tokens_are_not_counted(
+    memfail_given, memfail_folder, tmp_path, monkeypatch
+):
+    assert any("No file of prices" in note for note in tokens_and_cost(memfail_given).table.notes)
     (tmp_path / "p.json").write_text('{"currency": "USD", "models": {}}', "utf-8")
     prices = read_prices(tmp_path / "p.json")
-    priced = tokens_and_cost(Inputs(read_runs([made.folder / "bm25"], prices), prices=prices))
+    priced = tokens_and_cost(Inputs(read_runs([memfail_folder / "bm25"], prices), prices=prices))
     assert "cost in USD" in priced.table.head and {record["cost"] for record in priced.records} == {0.0}
 
-
-def test_table_2_stands_beside_the_papers_and_says_why_tokens_are_not_counted(made, monkeypatch):
     def absent():
         raise BadInput("no vocabulary")
 
     monkeypatch.setattr(make, "cl100k_tokens", absent)
-    exhibit = table_2(made.inputs)
+    exhibit = table_2(memfail_given)
     assert {r["tokens"] for r in exhibit.records if r["source"] == "own"} == {None}
     assert "Tokens were not counted: no vocabulary." in exhibit.table.notes
     reported = [r for r in exhibit.records if r["source"] == "reported"]
     assert len(reported) == 10 and sum(r["rows"] for r in reported) == 492
     assert [r["tokens"] for r in reported if r["config"] == "long_hop"] == [59, 74, 87]
-
-
-def test_reported_rows_of_the_leaderboard_name_their_file(made):
-    (found,) = leaderboards(replace(made.inputs, sources={"rates.json": "a table of the paper"}))
-    assert {record["origin"] for record in found.records if record["source"] == "reported"} == {"rates.json"}
-    assert any("rates.json: a table of the paper." in note for note in found.table.notes)
 
 
 @published

@@ -1,14 +1,9 @@
 """Runs and trainings with planned answers, written as journals and finished by the package, to make exhibits from."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
-from epbench.booksort.dataset.load import Pair, fingerprint, load_pairs
 from epbench.booksort.dataset.load import both_orders as in_both_orders
+from epbench.booksort.dataset.load import fingerprint, load_pairs
 from epbench.booksort.finetuning.measures import summary_of
 from epbench.booksort.scores.results import finish
 from epbench.draws import RandomStream
@@ -17,14 +12,12 @@ from epbench.journals.journal import Journal
 from epbench.runs.folder import open_run
 
 OTHER = {"A": "B", "B": "A"}
-Plan = Callable[[Pair], dict[str, Any]]
-"""What answers.jsonl says about a pair: an answer, with probabilities or not, or a failure."""
 
 
-def mostly_right(share: float, stream: str = "answers") -> Plan:
-    """Answers with probabilities of which about this share is right; the same pair gets the same answer each time."""
+def mostly_right(share, stream="answers"):
+    """A plan: what answers.jsonl says about a pair. About this share is right; the same pair gets the same answer each time."""
 
-    def plan(pair: Pair) -> dict[str, Any]:
+    def plan(pair):
         draws = RandomStream(stream, pair.id)
         said = pair.answer if draws.unit() < share else OTHER[pair.answer]
         sure = 0.5 + draws.unit() / 2.5
@@ -34,22 +27,12 @@ def mostly_right(share: float, stream: str = "answers") -> Plan:
 
 
 def make_run(
-    folder: Path,
-    dataset: Path | str,
-    plan: Plan,
-    *,
-    memory: str = "none",
-    model: str = "m",
-    configs: Sequence[str] = ("all",),
-    both_orders: bool = False,
-    more: dict[str, Any] | None = None,
-    retrieved: Callable[[Pair], tuple[bool, bool]] | None = None,
-) -> Path:
+    folder, dataset, plan, *, memory="none", model="m", configs=("all",), both_orders=False, more=None, retrieved=None
+):
     """Write a finished run.
 
-    Args:
-        more: Further fields of the identity, such as keep_order.
-        retrieved: Whether both segments of a pair were found, and whether in order, for memory `rag`.
+    `more` are further fields of the identity, such as keep_order; `retrieved` says of a pair, for memory `rag`, whether both
+    segments were found, and whether in order.
     """
     pairs = load_pairs(str(dataset), list(configs))
     identity = {"benchmark": "booksort", "fingerprint": fingerprint(pairs), "memory": memory, "model": model}
@@ -72,7 +55,7 @@ def make_run(
     return folder
 
 
-def answers_of(folder: Path) -> dict[str, dict[str, Any]]:
+def answers_of(folder):
     """The last record about each pair in answers.jsonl, read plainly."""
     lines = (folder / ANSWERS).read_text("utf-8").splitlines()
     return {record["id"]: record for record in map(json.loads, lines)}
@@ -83,36 +66,21 @@ IDENTITY = {"benchmark": "finetuning", "method": "sort_lm", "pairs": "p", "promp
 IDENTITY |= {"measured_texts": {"books": "b"}}
 
 
-def make_training(
-    folder: Path,
-    dataset: Path,
-    plans: dict[int, Plan],
-    *,
-    control: str | None = None,
-    model: str = "hf:made/tiny",
-    weights: str = "w1",
-    configs: Sequence[str] = ("e120_s20",),
-    kinds: Sequence[str] = tuple(KINDS),
-    perplexity: dict[int, dict[str, float | None]] | None = None,
-    readout: dict[int, dict[str, Any]] | None = None,
-) -> Path:
+def make_training(folder, dataset, plans, *, control=None, weights="w1", kinds=tuple(KINDS), readout=None, **more):
     """Write a training whose epochs answer by these plans, without and with context.
 
-    Args:
-        plans: By epoch, how the model answers.
-        control: What is trained in place of the books.
-        perplexity: By epoch; 100 / (1 + epoch) for segments and books unless given.
-        readout: By epoch; none unless given.
+    `control` is trained in place of the books; `readout` and `perplexity` are by epoch; `model` may be another one.
     """
     folder.mkdir(parents=True)
+    model, perplexity = more.get("model", "hf:made/tiny"), more.get("perplexity")
     identity = IDENTITY | {"model": model, "weights": weights, "control": control}
     (folder / "run.json").write_text(json.dumps({"identity": identity, "dataset": str(dataset), "label": folder.name}))
     journal = Journal(folder / "measures.jsonl")
     for epoch, plan in plans.items():
-        record: dict[str, Any] = {"sort_in_context": None}
+        record = {"sort_in_context": None}
         for kind in kinds:
             run = folder / f"measures/epoch-{epoch}/{kind}"
-            make_run(run, dataset, plan, memory=KINDS[kind], model=model, configs=configs)
+            make_run(run, dataset, plan, memory=KINDS[kind], model=model, configs=["e120_s20"])
             record[kind.replace("-", "_")] = summary_of(run, json.loads((run / "scores.json").read_text()))
         usual = {"segments": 100 / (1 + epoch), "books": 90 / (1 + epoch), "held_out": 80.0}
         record["perplexity"] = usual if perplexity is None else perplexity[epoch]

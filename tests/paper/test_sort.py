@@ -1,4 +1,4 @@
-"""What exhibits promise whatever the numbers: order, marks, ranges, notes, and pictures that any label leaves whole."""
+"""What the exhibits about Book-SORT promise whatever the numbers: marks, ranges, notes, and what a training lacks."""
 
 import math
 import shutil
@@ -9,19 +9,16 @@ import pytest
 from scipy.stats import binom, norm
 
 from epbench.booksort.paper.checkpoints import by_base
-from epbench.booksort.paper.inputs import Inputs, read_inputs, reported_numbers
-from epbench.booksort.paper.make import ORDER, exhibits, leaderboards
+from epbench.booksort.paper.inputs import Inputs, read_inputs
+from epbench.booksort.paper.make import exhibits
 from epbench.booksort.paper.rates import accuracy_of, smallest_above_chance
 from epbench.booksort.paper.results import is_base
-from epbench.reports.exhibit import Missing, write_exhibits
+from epbench.reports.exhibit import Missing
 from epbench.reports.figures import drawing, svg
 from epbench.reports.reported import ReportedRow
-from epbench.statistics.estimate import TESTED
-from tests.booksort.paper.made_runs import make_run, make_training, mostly_right
+from tests.paper.sort_runs import make_run, make_training, mostly_right
 
 pytestmark = pytest.mark.usefixtures("drawn_pictures")
-
-WITHOUT_RUNS = ["Table 5", "Table 7", "Table 8", "Table 10", "Appendix F.5"]
 
 
 def made_of(*inputs, **more):
@@ -34,31 +31,19 @@ def pictures(made):
 
 
 @pytest.fixture(scope="module")
-def run_of(given):
+def run_of(sort_inputs):
     """The runs by label."""
-    return {run.label: run for run in given.runs}
+    return {run.label: run for run in sort_inputs.runs}
 
 
-def test_exhibits_stand_in_the_order_of_the_paper_with_one_vocabulary(found):
-    names = [name.split(",")[0].rstrip("ab") for name in found]
-    assert list(dict.fromkeys(names)) == [*ORDER, "Appendix F.5"]
-    for one in found.values():
-        assert "source" in one.frame and all(len(row) == len(one.table.head) for row in one.table.rows)
-        assert not {"accuracy", "ci_low", "lower", "if_failed_wrong", "difference", "success"} & set(one.frame)
-        assert all(value == value for record in one.records for value in record.values()), "NaN"
-    assert set(TESTED) <= set(found["Table 1"].frame)
+@pytest.fixture(scope="module")
+def found(booksort):
+    return booksort.exhibits
 
 
-def test_without_runs_each_says_what_it_needs_and_reported_numbers_remain():
-    made = made_of((), reported=reported_numbers())
-    assert [name for name, one in made.items() if not isinstance(one, Missing)] == WITHOUT_RUNS
-    for one in made_of(()).values():
-        assert isinstance(one, Missing) and ("run" in one.needs or one.needs.startswith("a training of a model"))
-
-
-def test_numbers_of_the_paper_are_shown_only_if_they_are_given(given, run_of):
+def test_numbers_of_the_paper_are_shown_only_if_they_are_given(sort_inputs, run_of):
     shown = [run_of[label] for label in ("base", "llama", "searched", "whole")]
-    for one in made_of(shown, given.trainings).values():
+    for one in made_of(shown, sort_inputs.trainings).values():
         assert isinstance(one, Missing) or "reported" not in set(one.frame["source"]), one.name
     row = ReportedRow("Mine", "T", "MMLU", "mine", "none", {"mmlu": 50.0})
     assert [record["model"] for record in made_of((), reported=[row])["Table 5"].records] == ["mine"]
@@ -126,23 +111,6 @@ def test_runs_on_other_pairs_are_not_averaged_and_one_run_is_its_own_mean(run_of
     assert "Left out of the mean, as they are about other pairs: other." in figure.notes
     alone = made_of(runs[:1])
     assert alone["Figure 5"].records == alone["Figure 13"].records
-
-
-@pytest.mark.slow
-def test_labels_are_text_and_pictures_are_the_same_each_time(given, tmp_path):
-    runs = [replace(run, label=f"_{run.label} $x^2$ <b>") for run in given.runs if run.model != "m/x"]
-    trainings = [
-        replace(one, label=f"_{one.label} <b>", runs=[replace(run, training=f"_{one.label} <b>") for run in one.runs])
-        for one in given.trainings
-    ]
-    made = made_of(runs, trainings, given.reported)
-    first = pictures(made)
-    assert first == pictures(made) and not any("<b>" in picture for picture in first.values())
-    for name in ("Figure 2", "Figure 7", "Figure 10", "Figure 11", "Figure 14", "Share of A", "Segment lengths"):
-        assert "$x^2$ &lt;b&gt;" in first[name], name
-    assert all("_books &lt;b&gt;" in first[f"Figure {number}"] for number in (15, 16, 17, 18, 19, 20))
-    write_exhibits(tmp_path / "out", "SORT", list(made.values()))
-    assert {path.suffix for path in (tmp_path / "out").glob("figure-18*")} == {".svg", ".csv", ".md", ".tex"}
 
 
 @pytest.mark.slow
@@ -221,22 +189,3 @@ def test_cells_of_the_matrix_are_marked_by_the_corrected_p(found):
     below = sum(record["p_holm"] < 0.05 for record in found["Figure 18"].records)
     assert pictures({"it": found["Figure 18"]})["it"].count("*</text>") == 2 * below
     assert 0 < below < len(found["Figure 18"].records)
-
-
-# Leaderboards
-
-
-def test_reported_rows_alone_make_a_leaderboard_and_own_rows_are_ranked_apart(given, journals):
-    (board,) = leaderboards(Inputs([], reported=reported_numbers()))
-    assert {record["source"] for record in board.records} == {"reported"}
-    assert all(record["accuracy_floor"] in (0.5, None) for record in board.records)
-    values = [record["accuracy_mean"] for record in board.records if record["accuracy_mean"] is not None]
-    assert values == sorted(values, reverse=True)
-    own = [r for board in leaderboards(given) for r in board.records if r["source"] == "own"]
-    assert len(own) >= len(given.runs)
-    for label, rows in journals.rows.items():
-        (record,) = [one for one in own if one["label"] == label]
-        right = [row.right for row in rows]
-        assert record["accuracy_mean"] == (None if None in right else sum(right) / len(right))
-        assert (record["accuracy_lowest"] is not None) == (None in right)
-        assert record["accuracy_floor"] >= 0.5 and record["about"] == "these pairs"

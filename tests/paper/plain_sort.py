@@ -1,23 +1,22 @@
-"""Numbers of exhibits computed anew and plainly: from journals, by loops and sums over lists."""
+"""Numbers of exhibits about Book-SORT computed anew: from journals, by loops and sums over lists."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
-import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2, fisher_exact, norm, ttest_rel, wilcoxon
-from statsmodels.stats.multitest import multipletests
 
 from epbench.booksort.dataset.load import Pair, both_orders, load_pairs
-from tests.booksort.paper.made_runs import answers_of
+from tests.paper.plain import Paper, mcnemar
+from tests.paper.plain import estimate as without_interval
+from tests.paper.sort_runs import answers_of
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Row:
         return ("first", "middle", "last")[first] if first == second else "in two thirds"
 
 
-def rows_of(run: Path) -> list[Row]:
+def rows_of(run):
     """All questions of a run in the order of its set, by answers.jsonl and the set that run.json names."""
     described = json.loads((run / "run.json").read_text())
     pairs = load_pairs(described["dataset"], described["identity"]["config"])
@@ -56,16 +55,44 @@ def rows_of(run: Path) -> list[Row]:
     return found
 
 
-@dataclass(frozen=True)
-class Journals:
-    """What was given to make exhibits from: folders of runs by label, of trainings, and by what is chosen the counts of a search."""
+class Sort(Paper):
+    """Folders of runs by label, of trainings, and by what is chosen the counts of a search."""
 
-    runs: Mapping[str, Path]
-    trainings: Mapping[str, Path]
-    choices: Mapping[str, Mapping[int, Sequence[int]]]
+    def __init__(self, found, runs, trainings, choices):
+        super().__init__(found)
+        self.runs, self.trainings, self.choices = runs, trainings, choices
+        self.rows = {label: rows_of(folder) for label, folder in runs.items()}
 
-    def __post_init__(self):
-        object.__setattr__(self, "rows", {label: rows_of(folder) for label, folder in self.runs.items()})
+    @property
+    def NAMING(self):
+        return NAMING
+
+    def expected(self, name, exhibit):
+        own = [record for record in exhibit.records if record["source"] == "own"]
+        if "epoch" in own[0]:  # of each training all epochs must be there that were measured so
+            kind = {"Appendix F.5": "sort_in_context", "Figure 15": "readout"}.get(name, "sort")
+            measured = {(of, one["epoch"]) for of in self.trainings for one in self.measures(of) if one[kind]}
+            assert {(record["training"], record["epoch"]) for record in own} == measured
+        yield from ((record, EXPECTED[name](name, record, self)) for record in own)
+
+    def families(self, name, rows):
+        found = {}
+        for p in ("p", "gain_p", "p_higher", "p_lower"):
+            of_gain = (name, p) == ("Segment lengths", "gain_p")
+            for record in rows[::2] if of_gain else rows:
+                if f"{p}_holm" in record and record[p] is not None:
+                    family = p if name in TOGETHER or of_gain else (p, record.get("label"))
+                    family = "ratios" if p in ("p_higher", "p_lower") else family
+                    found.setdefault(family, []).append((record[p], record[f"{p}_holm"]))
+        return found.values()
+
+    def asked_in(self, name, row):
+        """How many questions all rows of a run have together, in Table 2 twice: in all, and by the length of segments."""
+        if EXPECTED[name] not in (rate, gain_of_memory) or row["label"] not in self.rows:
+            return None
+        words = {"Figure 8": 20, "Figure 9": 50}.get(name)
+        rows = inside(name, {"segment_length": words}, self.rows[row["label"]])
+        return len(rows) * (2 if name == "Table 2" else 1)
 
     def identity(self, label):
         return json.loads((self.runs[label] / "run.json").read_text())["identity"]
@@ -90,25 +117,19 @@ class Journals:
 # Statistics
 
 
-def interval(values: Sequence[float], clusters: Sequence[Any], draws: int = 2000) -> tuple[Any, Any]:
-    """A 95 % interval of the mean, by drawing clusters; another generator than the package has, so about the same."""
-    by_cluster: dict[Any, list[float]] = {}
-    for value, cluster in zip(values, clusters, strict=True):
-        by_cluster.setdefault(cluster, []).append(value)
-    groups, stream = list(by_cluster.values()), random.Random(5)
-    if len(groups) < 2:
+def interval(values, clusters, draws=2000):
+    """A 95 % interval of the mean, by drawing clusters; other draws than the package has, so about the same."""
+    known = sorted(set(clusters))
+    if len(known) < 2:
         return None, None
-    means = sorted(fmean([value for _ in groups for value in stream.choice(groups)]) for _ in range(draws))
-    ends = means[int(0.025 * draws)], means[int(0.975 * draws)]
+    of = [[value for value, cluster in zip(values, clusters, strict=True) if cluster == one] for one in known]
+    drawn = np.random.default_rng(5).integers(len(known), size=(draws, len(known)))
+    sums, counts = (np.array(list(map(what, of)), float)[drawn].sum(axis=1) for what in (sum, len))
+    ends = np.quantile(sums / counts, (0.025, 0.975))
     return tuple(pytest.approx(end, abs=0.3 / len(values) ** 0.5) for end in ends)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected by Holm, as another library has it."""
-    return multipletests(p_values, method="holm")[1].tolist()
-
-
-def smallest_difference(differences: Sequence[float]) -> Any:
+def smallest_difference(differences):
     """Two-sided at 0.05 with a power of 0.8, by the normal approximation."""
     if len(differences) < 3 or not stdev(differences):
         return None
@@ -116,22 +137,19 @@ def smallest_difference(differences: Sequence[float]) -> Any:
     return pytest.approx(found, rel=0.3 if len(differences) < 20 else 0.1)
 
 
-def estimate(values: Sequence[float | None], clusters: Sequence[Any]) -> dict[str, Any]:
+def estimate(values, clusters):
     """The mean with its interval, or the range in which it lies if values are lost."""
-    known = [float(value) for value in values if value is not None]
-    n, lost = len(known), len(values) - len(known)
-    names = ("mean", "sd", "low", "high", "lowest", "highest")
-    found = dict.fromkeys(names) | {"n": n, "n_failed": lost}
-    if lost:
-        return found | {"lowest": sum(known) / len(values), "highest": (sum(known) + lost) / len(values)}
-    low, high = interval(known, clusters)
-    if known and set(known) in ({0.0}, {1.0}) and low is not None:  # the exact interval of as many clusters
-        low, high = binomtest((k := len(set(clusters))) * int(known[0]), k).proportion_ci(method="exact")
+    found = without_interval(values)
+    if found["mean"] is None:
+        return found
+    low, high = interval(values, clusters)
+    if len({*values}) == 1 and values[0] in (0, 1) and low is not None:  # the exact interval of as many clusters
+        low, high = binomtest((k := len(set(clusters))) * int(values[0]), k).proportion_ci(method="exact")
         low, high = pytest.approx(low), pytest.approx(high)
-    return found | {"mean": fmean(known), "sd": stdev(known) if n > 1 else None, "low": low, "high": high}
+    return found | {"low": low, "high": high}
 
 
-def against_chance(rows: Sequence[Row]) -> dict[str, Any]:
+def against_chance(rows):
     """Exact and two-sided; where pairs were asked twice, right both times against wrong both times."""
     times: dict[str, list[Any]] = {}
     for row in rows:
@@ -149,7 +167,7 @@ def _power(n: int) -> dict[str, Any]:
 # What a row of a frame should say, by the exhibit
 
 UNTESTED = {"p": None, "units": None, "smallest": None}
-GROUPS: Mapping[str, Callable[[Row], Any]] = {
+GROUPS = {
     **{name: lambda row, name=name: getattr(row.pair, name) for name in ("segment_length", "excerpt_length")},
     **{name: lambda row, name=name: getattr(row.pair, name) for name in ("distance_bin", "book_idx")},
     "part": lambda row: "SORT" if row.pair.excerpt_length <= 2500 else "SORT-extend",
@@ -157,7 +175,7 @@ GROUPS: Mapping[str, Callable[[Row], Any]] = {
 }
 
 
-def inside(name: str, record: Mapping[str, Any], rows: Sequence[Row]) -> list[Row]:
+def inside(name, record, rows):
     """The questions that a row of a frame is about."""
     asked = [row for row in rows if all(record.get(key) in (None, of(row)) for key, of in GROUPS.items())]
     if "up_to" in record:
@@ -166,7 +184,7 @@ def inside(name: str, record: Mapping[str, Any], rows: Sequence[Row]) -> list[Ro
     return [row for row in asked if row.pair.distance_bin > 200] if name == "Figure 4b" else asked
 
 
-def labels(rows: Sequence[Row]) -> dict[str, Any]:
+def labels(rows):
     """What is written is the more probable label in these runs."""
     known, lost = [row.mass for row in rows if row.mass is not None], any(row.right is None for row in rows)
     greedy = None if lost else fmean([row.right for row in rows])
@@ -222,13 +240,12 @@ def differences(both, rows):
     """McNemar's test of outcomes of the same questions, and how much they differ."""
     both, rows = zip(*((two, row) for two, row in zip(both, rows, strict=True) if None not in two), strict=True)
     gains = [one - other for one, other in both]
-    wins, losses = gains.count(1), gains.count(-1)
-    n = wins + losses
+    found, first, second = mcnemar(both)
     low, high = interval(gains, [row.excerpt for row in rows])
-    found = {"n": len(gains), "mean": fmean(gains), "low": low, "high": high, "smallest": smallest_difference(gains)}
-    found |= {"p": binomtest(wins, n).pvalue if n else 1.0, "wins": wins, "losses": losses, "ties": gains.count(0)}
-    found["p_chi_square"] = chi2.sf((abs(wins - losses) - 1) ** 2 / n, 1) if n else 1.0
-    return found | dict(zip(("first_mean", "second_mean"), map(fmean, zip(*both, strict=True)), strict=True))
+    n, apart = found["wins"] + found["losses"], abs(found["wins"] - found["losses"])
+    found |= {"mean": fmean(gains), "low": low, "high": high, "smallest": smallest_difference(gains)}
+    found |= {"p_chi_square": chi2.sf((apart - 1) ** 2 / n, 1) if n else 1.0}
+    return found | {"first_mean": first, "second_mean": second}
 
 
 def gain_of_length(name, record, journals):
@@ -361,17 +378,9 @@ EXPECTED = {
 """What computes a row of each exhibit; the regression of Figure 11 has a test of its own."""
 
 
-def keys(name: str, journals: Journals) -> list[tuple[Any, ...]] | None:
-    """The rows that an exhibit about trainings or choices must have, by the columns that name them; None for others."""
-    if EXPECTED[name] in (checkpoints, ratios_of_checkpoints):
-        kind = "sort-in-context" if name.startswith("Appendix") else "sort"
-        return list(itertools.combinations(journals.checkpoints(kind), 2))
-    measured = [(training, one["epoch"], one) for training in journals.trainings for one in journals.measures(training)]
-    epochs = [(training, epoch) for training, epoch, _ in measured]
-    if name == "Figure 16":
-        return [(training, epoch, text) for training, epoch, one in measured for text in one["perplexity"]]
-    if name == "Figure 15":
-        read = [(training, epoch, one["readout"]) for training, epoch, one in measured if one["readout"]]
-        return [(training, epoch, book) for training, epoch, one in read for book in (None, *one["by_group"])]
-    of_books = [place for place in epochs if place[0] == "books"]
-    return {"Figure 17": epochs, "Figure 20": epochs, "Appendix F.5": of_books}.get(name)
+NAMING = {
+    *"source label group over up_to model memory pairs training trained epoch book text".split(),
+    *("first", "second", "search", *GROUPS, "tried"),
+}
+TOGETHER = ("Figure 10", "Figure 12", "Figure 14", "Share of A", "Figure 18", "Appendix F.5, differences")
+"""Those whose correction is for all rows, and not for those of a run."""

@@ -1,0 +1,83 @@
+"""What the plain recomputations of the three papers share: the exhibits by name, and statistics by loops over lists."""
+
+import math
+from statistics import fmean, stdev
+
+import pytest
+from scipy.stats import binomtest
+from statsmodels.stats.multitest import multipletests
+
+from epbench.reports.exhibit import Missing
+
+Z = 1.959963984540054
+
+
+class Paper:
+    """The exhibits of a paper by name. `expected` gives pairs of a record and the numbers that it must hold, by column."""
+
+    NAMING = frozenset()
+    """The columns that say what a row is about; all others must be expected. Empty where some are not recomputed."""
+
+    def __init__(self, found):
+        self.exhibits = {one.name: one for one in found}
+        assert len(self.exhibits) == len(found)
+
+    @property
+    def made(self):
+        return {name: one for name, one in self.exhibits.items() if not isinstance(one, Missing)}
+
+    def named(self, name):
+        """The exhibits of a name, for each book or run."""
+        return [self.exhibits[name]]
+
+    def expected(self, name, exhibit):
+        raise NotImplementedError
+
+    def families(self, name, rows):
+        """The p-values of tests that are corrected together, each with the corrected one; by default all of them."""
+        return [[(row["p"], row["p_holm"]) for row in rows if "p_holm" in row]]
+
+    def asked_in(self, name, row):
+        """How many questions all rows of a run must have together; None for a table that need not have all of them."""
+
+
+def estimate(values):
+    """What an estimate of some values must be, without an interval; None stands for a question that failed."""
+    known = [float(value) for value in values if value is not None]
+    n, lost = len(known), len(values) - len(known)
+    found = dict.fromkeys(("mean", "sd", "low", "high", "lowest", "highest")) | {"n": n, "n_failed": lost}
+    if lost:
+        return found | {"lowest": sum(known) / len(values), "highest": (sum(known) + lost) / len(values)}
+    return found | ({"mean": fmean(known), "sd": stdev(known) if n > 1 else None} if known else {})
+
+
+def share(right, n, failed=0, prefix=""):
+    """The columns of a share: with Wilson's interval, or without a mean, but with its range, where questions failed."""
+    found = estimate([1] * right + [0] * (n - right) + [None] * (failed if n else 0))
+    if found["mean"] is not None:
+        found["low"], found["high"] = wilson(right, n)
+    return {f"{prefix}{name}": found[name] for name in ("mean", "low", "high", "lowest", "highest")}
+
+
+def wilson(right, n):
+    """Wilson's 95 % interval, written out."""
+    middle, half = right + Z * Z / 2, Z * math.sqrt(right * (n - right) / n + Z * Z / 4)
+    return (middle - half) / (n + Z * Z), (middle + half) / (n + Z * Z)
+
+
+def holm(p_values):
+    """P-values corrected by Holm, as another library has it."""
+    return multipletests(p_values, method="holm")[1].tolist()
+
+
+def mcnemar(pairs):
+    """Outcomes of the same questions, two by two: the exact test, who was right alone, and both means."""
+    wins, losses = sum(one > other for one, other in pairs), sum(one < other for one, other in pairs)
+    first, second = map(fmean, zip(*pairs, strict=True))
+    p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+    return {"n": len(pairs), "wins": wins, "losses": losses, "ties": len(pairs) - wins - losses, "p": p}, first, second
+
+
+def about(value):
+    """A number as it may differ in its last digits."""
+    return pytest.approx(value, rel=1e-6, abs=1e-9) if isinstance(value, float) else value

@@ -3,7 +3,7 @@
     python benchmarks/torture.py
     python benchmarks/torture.py --quick
 
-Kills: eleven commands (builders, installation, runs, judges) are killed by SIGKILL at random moments and started again
+Kills: twelve commands (builders, installation, runs, judges) are killed by SIGKILL at random moments and started again
 until they end. Lost are journaled records that are missing afterwards and files that have vanished; paid again are
 requests of an endpoint that were asked anew although their answer was journaled; paid twice are answers that the
 endpoint had sent and that were not yet journaled. Archives: mutations of a published archive, read and scored; escaped

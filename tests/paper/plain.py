@@ -1,6 +1,7 @@
 """What the plain recomputations of the three papers share: the exhibits by name, and statistics by loops over lists."""
 
 import math
+from abc import ABC, abstractmethod
 from statistics import fmean, stdev
 
 import pytest
@@ -12,7 +13,7 @@ from epbench.reports.exhibit import Missing
 Z = 1.959963984540054
 
 
-class Paper:
+class Paper(ABC):
     """The exhibits of a paper by name. `expected` gives pairs of a record and the numbers that it must hold, by column."""
 
     NAMING = frozenset()
@@ -30,8 +31,8 @@ class Paper:
         """The exhibits of a name, for each book or run."""
         return [self.exhibits[name]]
 
-    def expected(self, name, exhibit):
-        raise NotImplementedError
+    @abstractmethod
+    def expected(self, name, exhibit): ...
 
     def families(self, name, rows):
         """The p-values of tests that are corrected together, each with the corrected one; by default all of them."""
@@ -39,6 +40,7 @@ class Paper:
 
     def asked_in(self, name, row):
         """How many questions all rows of a run must have together; None for a table that need not have all of them."""
+        return None
 
 
 def estimate(values):

@@ -46,6 +46,7 @@ def test_every_number_is_that_of_the_journals_and_files(paper, name):
     for exhibit in paper.named(name):
         checked, counted, asked = [], Counter(), {}
         for record, expected in paper.expected(name, exhibit):
+            assert expected.keys() & record.keys(), record  # or nothing is tested
             for key in expected.keys() & record.keys():
                 assert record[key] == about(expected[key]), (exhibit.name, key, record)
             rest = record.keys() - expected.keys() - paper.NAMING if paper.NAMING else ()

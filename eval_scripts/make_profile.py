@@ -13,9 +13,9 @@ same. The same command goes on where it was stopped.
 
 --memory is what the books are read with, --system the memory system of MemFail; a memory system as --memory is that of all.
 --budget ends the runs before it is exceeded: a time (90m, 2h), tokens (500k, 2M), or a price (5usd, with --prices). Each part is
-first asked a few questions, and from their cost and spread follows how many more of each buy the narrowest intervals, up to the
-numbers of the preset. What is missing is named, and a larger budget goes on. Before models are asked, the number of requests is
-printed, and it asks whether to go on, unless --yes is given.
+first asked a few questions, fewer where they take long, and from their cost and spread follows how many more of each buy the
+narrowest intervals, up to the numbers of the preset. What is missing is named, and a larger budget goes on. Before models are
+asked, the number of requests is printed, and it asks whether to go on, unless --yes is given.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _within(budget: Budget, runs: dict[str, list[str]], most: dict[str, int | None], args: Arguments) -> dict[str, str]:
     """Ask each part a few questions, then as many more as the budget buys; return why what is missing is."""
-    from epbench.profile.budget import MOST, PILOT, Asked, allocate, spent_in, variance_of
+    from epbench.profile.budget import MOST, Asked, allocate, pilot, spent_in, variance_of
     from epbench.profile.dimensions import measured, scored_runs
 
     noted, begin = args.out / "limits.json", time.monotonic()
@@ -112,13 +112,16 @@ def _within(budget: Budget, runs: dict[str, list[str]], most: dict[str, int | No
 
     known = read_json(noted) if noted.is_file() else {}
     asked = dict.fromkeys(most, 0)
-    limits = {name: min(max(int(known.get(name, 0)), PILOT), most[name] or MOST) for name in most}
+    limits = {name: min(int(known.get(name, 0)), most[name] or MOST) for name in most}
     cost, missing = dict.fromkeys(most, 0.0), dict[str, str]()
     for _ in range(ROUNDS):
-        write_json(noted, limits)
-        for name, limit in limits.items():
-            if limit == asked[name]:
+        for at, name in enumerate(most):
+            if not limits[name]:
+                left = budget.total - spent(args.out / "runs")
+                limits[name] = min(pilot(left, len(most) - at, max(cost.values())), most[name] or MOST)
+            if (limit := limits[name]) == asked[name]:
                 continue
+            write_json(noted, limits)
             before, bounds = spent(args.out / "runs"), _bounds(budget, spent(args.out / "runs"), args.prices)
             some = "in part: " if scored_runs(args.out / "runs" / name) else ""
             spent_up = f"{some}the budget was spent"

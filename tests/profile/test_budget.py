@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from epbench.errors import BadInput
 from epbench.models.prices import Price, Prices
-from epbench.profile.budget import RESERVE, Asked, allocate, read_budget, variance_of
+from epbench.profile.budget import FEW, PILOT, RESERVE, Asked, allocate, pilot, read_budget, variance_of
 from epbench.statistics.estimate import Estimate
 
 PARTS = st.dictionaries(
@@ -27,6 +27,20 @@ def test_a_budget_is_a_time_tokens_or_a_price():
     for text, given_prices in (("5", None), (".m", None), ("5usd", None), ("5eur", prices)):
         with pytest.raises(BadInput, match="budget"):
             read_budget(text, given_prices)
+
+
+@given(st.integers(2, 8), st.lists(st.floats(0.01, 50), min_size=2, max_size=8), st.floats(500, 5000))
+def test_every_part_gets_its_share_of_a_tight_budget(first, costs, budget):
+    left, dearest = budget - first * costs[0], costs[0]
+    for at, cost in enumerate(costs[1:], 1):
+        asked = pilot(left, len(costs) - at, dearest)
+        assert 1 <= asked <= PILOT
+        assert asked == 1 or asked * dearest <= left / (len(costs) - at)
+        left, dearest = left - asked * cost, max(dearest, cost)
+
+
+def test_the_first_part_is_asked_few_questions_as_nobody_knows_what_they_cost():
+    assert pilot(600, 5, 0.0) == FEW < PILOT == pilot(600, 4, 1.0)
 
 
 @given(PARTS, st.floats(0, 1e5))

@@ -1,8 +1,8 @@
 """What a profile may cost, and how many questions of each part buy the narrowest intervals for it.
 
-A part is first asked a few questions. From what they cost, and from how wide the intervals of its dimensions are, follows how
-many the rest of the budget buys of each: as many as make the sum of the squared standard errors of all dimensions least
-(Neyman's allocation with costs; Cochran, Sampling Techniques, Section 5.5).
+A part is first asked a few questions, as many as its share of the budget allows. From what they cost, and from how wide the
+intervals of its dimensions are, follows how many the rest of the budget buys of each: as many as make the sum of the squared
+standard errors of all dimensions least (Neyman's allocation with costs; Cochran, Sampling Techniques, Section 5.5).
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from epbench.statistics.estimate import Estimate
 
 PILOT = 12
-"""How many questions each part is asked first, and of each config."""
+"""How many questions a part is asked first, and of each config, if they are cheap."""
+FEW = 4
+"""How many the first part is asked first, while nobody knows what they cost."""
 RESERVE = 0.9
 """Which share of what is left is given out at once, as the next questions may cost more than those before."""
 MOST = 1_000_000
@@ -71,6 +73,17 @@ def spent_in(folder: Path, reader: str, judge: str, prices: Prices | None) -> tu
                 tokens += sent + received
                 cost += price.cost_of(sent, received)
     return tokens, cost
+
+
+def pilot(left: float, n_parts: int, dearest: float) -> int:
+    """How many questions to ask first of the next of so many parts, so that all of them get some.
+
+    Args:
+        left: What is left of the budget.
+        n_parts: How many parts have not been asked yet; at least 1.
+        dearest: What a question has cost in the dearest part so far; 0 if none was asked.
+    """
+    return min(PILOT, max(1, int(left / n_parts / dearest))) if dearest > FREE else FEW
 
 
 @dataclass(frozen=True)

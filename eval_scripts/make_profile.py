@@ -112,8 +112,10 @@ def _within(budget: Budget, runs: dict[str, list[str]], most: dict[str, int | No
 
     known = read_json(noted) if noted.is_file() else {}
     asked = dict.fromkeys(most, 0)
-    limits = {name: min(int(known.get(name, 0)), most[name] or MOST) for name in most}
-    cost, missing = dict.fromkeys(most, 0.0), dict[str, str]()
+    limits = {name: min(int(known.get("limits", {}).get(name, 0)), most[name] or MOST) for name in most}
+    # What is answered already costs nothing now: what it cost then says what more of it will.
+    before_now = known.get("costs", {}) if known.get("of") == budget.kind else {}
+    cost, missing = {name: float(before_now.get(name, 0.0)) for name in most}, dict[str, str]()
     for _ in range(ROUNDS):
         for at, name in enumerate(most):
             if not limits[name]:
@@ -121,17 +123,20 @@ def _within(budget: Budget, runs: dict[str, list[str]], most: dict[str, int | No
                 limits[name] = min(pilot(left, len(most) - at, max(cost.values())), most[name] or MOST)
             if (limit := limits[name]) == asked[name]:
                 continue
-            write_json(noted, limits)
             before, bounds = spent(args.out / "runs"), _bounds(budget, spent(args.out / "runs"), args.prices)
             some = "in part: " if scored_runs(args.out / "runs" / name) else ""
-            spent_up = f"{some}the budget was spent"
-            missing[name] = spent_up if bounds is None else _run([*_limited(runs[name], limit), *bounds])
-            cost[name] = (spent(args.out / "runs") - before) / (limit - asked[name])
+            if bounds is None:
+                missing[name] = f"{some}the budget was spent"
+                continue
+            missing[name] = _run([*_limited(runs[name], limit), *bounds])
+            now = (spent(args.out / "runs") - before) / (limit - asked[name])
+            cost[name] = now if asked[name] else max(now, cost[name])
             asked[name] = limit
+            write_json(noted, {"of": budget.kind, "limits": limits, "costs": cost})
         if any(missing.values()):
             break
         found = list(measured({name: args.out / "runs" / name for name in most}, args.out))
-        now = {
+        parts = {
             name: Asked(
                 limits[name],
                 most[name] or MOST,
@@ -140,7 +145,7 @@ def _within(budget: Budget, runs: dict[str, list[str]], most: dict[str, int | No
             )
             for name in most
         }
-        limits = allocate(now, budget.total - spent(args.out / "runs"))
+        limits = allocate(parts, budget.total - spent(args.out / "runs"))
         if limits == asked:
             break
     return {name: why for name, why in missing.items() if why}

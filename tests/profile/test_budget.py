@@ -50,6 +50,11 @@ def test_what_is_given_out_fits_and_takes_nothing_back(parts, left):
     assert sum((limits[name] - part.limit) * part.cost for name, part in parts.items()) <= RESERVE * left + 1e-6
 
 
+def test_a_start_for_one_more_question_is_not_worth_it():
+    parts = {"dear": Asked(12, 120, 50.0, 1.0), "cheap": Asked(12, 100, 0.1, 1.0)}
+    assert allocate(parts, 100) == {"dear": 12, "cheap": 100}
+
+
 def test_a_large_budget_buys_everything():
     assert allocate({"a": Asked(4, 90, 2.0, 1.0), "b": Asked(4, 70, 5.0, 0.1)}, 1e6) == {"a": 90, "b": 70}
 

@@ -130,7 +130,7 @@ def test_a_spent_budget_is_named_and_a_larger_one_goes_on(profiles, preset, tmp_
     assert "the budget was spent" in str(read_profile(out).missing)
     assert profile("lexical", "--preset", preset, "--budget", "1h", "--out", out).returncode == 0
     assert set(read_profile(out).missing) == {"booksort"}
-    assert json.loads((out / "limits.json").read_text("utf-8"))["tulving-1"] == 40
+    assert json.loads((out / "limits.json").read_text("utf-8"))["limits"]["tulving-1"] == 40
     assert read_profile(out).dimensions == read_profile(profiles / "in-context").dimensions
 
 

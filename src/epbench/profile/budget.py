@@ -26,6 +26,8 @@ FEW = 4
 """How many the first part is asked first, while nobody knows what they cost."""
 RESERVE = 0.9
 """Which share of what is left is given out at once, as the next questions may cost more than those before."""
+WORTH = 1.25
+"""How many times as many questions are worth another start, which loads the model and reads the book again."""
 MOST = 1_000_000
 FREE = 1e-9
 
@@ -123,4 +125,7 @@ def allocate(parts: Mapping[str, Asked], left: float) -> dict[str, int]:
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if cost(given(middle)) <= RESERVE * left else (low, middle)
-    return given(low)
+    return {
+        name: n if n == parts[name].most or n >= WORTH * parts[name].limit else parts[name].limit
+        for name, n in given(low).items()
+    }

@@ -244,8 +244,7 @@ def _show(profile: Profile) -> None:
 def _compare(args: Arguments) -> None:
     import os
 
-    from epbench.files.writing import write_text
-    from epbench.profile.page import differences, profile_page, read_profile
+    from epbench.profile.page import differences, read_profile, write_overlaid
 
     if len(args.compare) < 2:
         raise BadInput("--compare: expected the folders of at least two profiles")
@@ -255,8 +254,7 @@ def _compare(args: Arguments) -> None:
     places = {profile.name: os.path.relpath(folder, args.out) for folder, profile in profiles.items()}
     if len(places) < len(profiles):
         raise BadInput("--compare: two profiles have the same model and memory")
-    page = profile_page(list(profiles.values()), places, tables[0] if len(tables) == 1 else None)
-    write_text(args.out / "profile.html", page)
+    write_overlaid(args.out, list(profiles.values()), places, tables[0] if len(tables) == 1 else None)
     for table in tables:
         command.console().print(table)
     command.console().say(f"profiles: {args.out / 'profile.html'}")

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from unittest.mock import patch
 
+import pandas as pd
 import pytest
 
 from epbench.profile.dimensions import measured
@@ -116,6 +117,10 @@ def test_two_profiles_are_compared_and_others_refused(profiles, tmp_path):
     assert done.returncode == 0 and "p, corrected" in done.stdout
     page = (tmp_path / "both" / "profile.html").read_text("utf-8")
     assert "lexical, in-context" in page and "lexical, rag-paragraph" in page
+    assert (tmp_path / "both" / "profile.svg").read_text("utf-8").count("<svg") == 1
+    rows = pd.read_csv(tmp_path / "both" / "profile.csv").set_index(["profile", "name"])
+    for one in map(read_profile, given):
+        assert rows.loc[one.name, "n"].to_dict() == {score.name: score.n for score in one.dimensions}
     other = shutil.copytree(given[1], tmp_path / "other")
     content = json.loads((other / "profile.json").read_text("utf-8"))
     (other / "profile.json").write_text(json.dumps(content | {"version": 4}), "utf-8")

@@ -85,11 +85,25 @@ def write_profile(folder: Path, profile: Profile) -> None:
     from msgspec import to_builtins
 
     write_json(folder / FILE, to_builtins(profile))
-    rows = to_builtins(profile.dimensions)
+    write_overlaid(folder, [profile], {profile.name: ""})
+
+
+def write_overlaid(
+    folder: Path, profiles: Sequence[Profile], places: Mapping[str, str], tested: Table | None = None
+) -> None:
+    """Write profile.csv, profile.svg and profile.html of one profile or several; see `profile_page`."""
+    from msgspec import to_builtins
+
+    several = len(profiles) > 1
+    rows = [
+        {**({"profile": profile.name} if several else {}), **row}
+        for profile in profiles
+        for row in to_builtins(profile.dimensions)
+    ]
     write_text(folder / "profile.csv", framed(rows).to_csv(index=False))
     with drawing():
-        write_text(folder / "profile.svg", svg(_dots([profile])))
-    write_text(folder / "profile.html", profile_page([profile], {profile.name: ""}))
+        write_text(folder / "profile.svg", svg(_dots(profiles)))
+    write_text(folder / "profile.html", profile_page(profiles, places, tested))
 
 
 def profile_page(profiles: Sequence[Profile], places: Mapping[str, str], tested: Table | None = None) -> str:

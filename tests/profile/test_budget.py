@@ -34,8 +34,8 @@ def test_every_part_gets_its_share_of_a_tight_budget(first, costs, budget):
     left, dearest = budget - first * costs[0], costs[0]
     for at, cost in enumerate(costs[1:], 1):
         asked = pilot(left, len(costs) - at, dearest)
-        assert 1 <= asked <= PILOT
-        assert asked == 1 or asked * dearest <= left / (len(costs) - at)
+        assert FEW <= asked <= PILOT
+        assert asked == FEW or asked * dearest <= left / (len(costs) - at)
         left, dearest = left - asked * cost, max(dearest, cost)
 
 

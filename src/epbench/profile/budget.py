@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PILOT = 12
 """How many questions a part is asked first, and of each config, if they are cheap."""
 FEW = 4
-"""How many the first part is asked first, while nobody knows what they cost."""
+"""How many it is asked at least: fewer would say little of what one more costs, beside loading the model."""
 RESERVE = 0.9
 """Which share of what is left is given out at once, as the next questions may cost more than those before."""
 WORTH = 1.25
@@ -78,14 +78,14 @@ def spent_in(folder: Path, reader: str, judge: str, prices: Prices | None) -> tu
 
 
 def pilot(left: float, n_parts: int, dearest: float) -> int:
-    """How many questions to ask first of the next of so many parts, so that all of them get some.
+    """How many questions to ask first of the next of so many parts, so that those behind it get some, too.
 
     Args:
         left: What is left of the budget.
         n_parts: How many parts have not been asked yet; at least 1.
         dearest: What a question has cost in the dearest part so far; 0 if none was asked.
     """
-    return min(PILOT, max(1, int(left / n_parts / dearest))) if dearest > FREE else FEW
+    return min(PILOT, max(FEW, int(left / n_parts / dearest))) if dearest > FREE else FEW
 
 
 @dataclass(frozen=True)

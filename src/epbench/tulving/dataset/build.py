@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal
@@ -93,6 +94,7 @@ class Outline:
     plans: list[ChapterPlan] = field(default_factory=list)
 
 
+@without_collector()
 def draw_outline(recipe: Recipe) -> Outline:
     """Universe → events → layouts → plans, which are the same for every writer.
 
@@ -147,16 +149,17 @@ def make_book(
     # From level 2 on, a first name alone does not tell a side character from a main character of another chapter.
     also = [name.split()[0] for name in universe.entities] if recipe.level > 1 else []
     writer = writer or load_writer(recipe.writer, universe, seed=recipe.seed, level=recipe.level)
-    chapters, writing = write_chapters(
-        events,
-        outline.layouts,
-        writer,
-        secondary_names(recipe.seed, also),
-        plans=outline.plans,
-        vocabulary=Vocabulary(universe) if outline.plans else None,
-        progress=progress,
-    )
-
+    # A model writes for hours.
+    with without_collector() if recipe.writer == TemplateWriter.name else nullcontext():
+        chapters, writing = write_chapters(
+            events,
+            outline.layouts,
+            writer,
+            secondary_names(recipe.seed, also),
+            plans=outline.plans,
+            vocabulary=Vocabulary(universe) if outline.plans else None,
+            progress=progress,
+        )
     if recipe.level >= 2:
         with without_collector():
             chapters = prove(chapters, universe)

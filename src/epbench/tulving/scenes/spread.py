@@ -161,13 +161,14 @@ class Spread:
         return draft
 
     def _write(self, steps: Sequence[_Step], draws: RandomStream, fill: Callable[[str], str], draft: Draft) -> None:
-        parts, numbers = draft.parts, draft.numbers
+        parts, numbers, several = draft.parts, draft.numbers, self._candidates > 1
         for step in steps:
             if isinstance(step, tuple):
                 parts.append(step[0])
                 numbers += step[1]
             elif isinstance(step, list):
-                self._write(self._freshest(step, draws, numbers), draws, fill, draft)
+                chosen = self._freshest(step, draws, numbers) if several else draws.pick(step).steps
+                self._write(chosen, draws, fill, draft)
             else:
                 text = fill(step)
                 parts.append(text)
@@ -175,10 +176,7 @@ class Spread:
 
     def _freshest(self, choices: Sequence[_Choice], draws: RandomStream, numbers: Sequence[int]) -> Sequence[_Step]:
         """The choice behind some words whose runs the book has had least; of several, one that is drawn."""
-        start, seen = draws.index(len(choices)), self._seen
-        if self._candidates == 1:
-            return choices[start].steps
-        before = 0
+        start, seen, before = draws.index(len(choices)), self._seen, 0
         for number in numbers[1 - GRAM :]:
             before = before << _BITS | number
         best, fewest = choices[start].steps, sys.maxsize

@@ -7,10 +7,10 @@ measured is absent. Sources: Huet et al., Section 4 (recall by number of events,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,26 +189,34 @@ def _questions(folder: Path) -> pd.DataFrame:
 
 def _mean(rows: pd.DataFrame) -> Estimate:
     """The mean with an interval that draws clusters; of two halves, the mean of theirs."""
+    if HALF in rows:
+        halves = [_mean(half.drop(columns=HALF)) for _, half in rows.groupby(HALF)]
+        return _mean_of(*halves) if len(halves) == 2 else Estimate()
+    return estimate(rows, VALUE, cluster=CLUSTER, interval=_drawn)
+
+
+def _drawn(values: Any, clusters: Any) -> tuple[float, float] | None:
     import numpy as np
 
-    halves = rows[HALF] if HALF in rows else rows[VALUE].notna() | True
-    known = halves[rows[VALUE].notna()].to_numpy()
-    parts = [half for half in (known, ~known) if half.any()]
+    return cluster_bootstrap(partial(weighted_mean, values=np.asarray(values)), list(clusters), bounds=(0.0, 1.0))
 
-    def statistic(weights: Any, values: Any) -> Any:
-        return np.mean([weighted_mean(weights[:, half], values[half]) for half in parts], axis=0)
 
-    def interval(values: Any, clusters: Any) -> tuple[float, float] | None:
-        seen = min(len(set(compress(clusters, half))) for half in parts)
-        drawn = partial(statistic, values=np.asarray(values))
-        return cluster_bootstrap(drawn, list(clusters), bounds=(0.0, 1.0), seen=seen)
-
-    found = estimate(rows, VALUE, cluster=CLUSTER, interval=interval)
-    if HALF not in rows or not 0 < halves.mean() < 1:
-        return found if HALF not in rows else Estimate()
-    share = halves.map({True: 0.5 / halves.mean(), False: 0.5 / (1 - halves.mean())})
-    lowest, highest = (float((rows[VALUE].fillna(of) * share).mean()) for of in (0.0, 1.0))
-    return replace(found, lowest=lowest, highest=highest) if found.n_failed else replace(found, mean=lowest)
+def _mean_of(one: Estimate, other: Estimate) -> Estimate:
+    """The mean of two independent estimates; its interval is made of theirs (MOVER: Zou and Donner, 2008, Section 2)."""
+    n, failed = (one.n or 0) + (other.n or 0), (one.n_failed or 0) + (other.n_failed or 0)
+    if one.mean is None or other.mean is None:
+        ends = [
+            sum(half.mean if half.mean is not None else getattr(half, end) or 0.0 for half in (one, other)) / 2
+            for end in ("lowest", "highest")
+        ]
+        return Estimate(n, failed, lowest=ends[0], highest=ends[1])
+    mean, sd, low, high = (one.mean + other.mean) / 2, None, None, None
+    if one.sd is not None and other.sd is not None:
+        sd = math.sqrt(n * (one.sd**2 / (one.n or 1) + other.sd**2 / (other.n or 1)) / 4)
+    if None not in (one.low, other.low):
+        low = mean - math.hypot(*(half.mean - half.low for half in (one, other))) / 2  # type: ignore[operator]
+        high = mean + math.hypot(*(half.high - half.mean for half in (one, other))) / 2  # type: ignore[operator]
+    return Estimate(n, 0, mean, sd, low, high)
 
 
 def _area(folder: Path) -> Estimate:

@@ -66,7 +66,7 @@ def plain_bm25(texts, queries):
     holding = Counter(term for document in documents for term in document)
     for query in queries:
         scores = [0.0] * len(documents)
-        for term in set(re.findall("[a-z0-9]+", query.lower())):
+        for term in dict.fromkeys(re.findall("[a-z0-9]+", query.lower())):  # ties are broken by rounding
             rarity = math.log(1 + (len(documents) - holding[term] + 0.5) / (holding[term] + 0.5))
             for place, document in enumerate(documents):
                 if n := document[term]:

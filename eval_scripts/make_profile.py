@@ -114,8 +114,8 @@ def _within(budget: Budget, runs: dict[str, list[str]], most: dict[str, int | No
     asked = dict.fromkeys(most, 0)
     limits = {name: min(int(known.get("limits", {}).get(name, 0)), most[name] or MOST) for name in most}
     # What is answered already costs nothing now: what it cost then says what more of it will.
-    before_now = known.get("costs", {}) if known.get("of") == budget.kind else {}
-    cost, missing = {name: float(before_now.get(name, 0.0)) for name in most}, dict[str, str]()
+    known_costs = known.get("costs", {}) if known.get("of") == budget.kind else {}
+    cost, missing = {name: float(known_costs.get(name, 0.0)) for name in most}, dict[str, str]()
     for _ in range(ROUNDS):
         for at, name in enumerate(most):
             if not limits[name]:

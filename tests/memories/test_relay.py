@@ -7,7 +7,7 @@ import json
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,7 +44,7 @@ def relay(tmp_path, endpoint):
 def post(relay, path="chat/completions", **options):
     """As a store's process does it, with its token."""
     headers = {"Authorization": f"Bearer {relay.admit()}", "Content-Type": "application/json"}
-    return httpx.post(f"{relay.base_url}/{path}", **{**options, "headers": headers | options.get("headers", {})})
+    return httpx2.post(f"{relay.base_url}/{path}", **{**options, "headers": headers | options.get("headers", {})})
 
 
 def chat(relay, text="hello", **more):

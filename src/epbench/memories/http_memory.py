@@ -30,11 +30,11 @@ class Server:
 
     def __init__(self, url: str, seconds: float, key: str = "") -> None:
         """`key` names the environment variable with the key of the server; it is empty if the server needs none."""
-        import httpx
+        import httpx2
 
         self._url, self._seconds = url.rstrip("/"), seconds
         limit = SizeLimit(4 * MOST_BYTES).options(asynchronous=False, key=checked_key(key) if key else "")
-        self._client = httpx.Client(timeout=seconds, **limit)
+        self._client = httpx2.Client(timeout=seconds, **limit)
 
     def call(self, what: str, method: str, path: str, body: Any = None, *, optional: bool = False) -> dict[str, Any]:
         """Make a request, and return the JSON object of the reply with its `status`.
@@ -44,14 +44,14 @@ class Server:
         Raises:
             CallFailed: There was no answer in time, or it was not a success or no JSON object of a size within the limit.
         """
-        import httpx
+        import httpx2
 
         where = f"{self._url}: {what}"
         try:
             response = self._client.request(method, f"{self._url}{path}", json=body)
-        except httpx.TimeoutException:
+        except httpx2.TimeoutException:
             raise CallFailed(f"{where}: no answer within {self._seconds:g} s") from None
-        except (httpx.HTTPError, ReplyTooLarge) as error:
+        except (httpx2.HTTPError, ReplyTooLarge) as error:
             raise CallFailed(f"{where}: {type(error).__name__}: {error}") from None
         status = response.status_code
         if optional and status in (404, 405, 501):

@@ -60,7 +60,7 @@ class Relay:
                 when the run was begun.
             RunFailed: the embeddings endpoint does not answer with a vector.
         """
-        import httpx
+        import httpx2
 
         self._endpoint, self._folder = endpoint, folder
         self._chat = endpoint_address(endpoint.url, f"{_OPENAI}{endpoint.model}")
@@ -72,7 +72,7 @@ class Relay:
 
             self._embedder = SentenceTransformerEmbedder(endpoint.embedder.removeprefix("st:"))
         limits = [SizeLimit(size).options(asynchronous=False) for size in (MOST_BYTES, 4 * MOST_BYTES)]
-        self._clients = [httpx.Client(timeout=endpoint.timeout, **limit) for limit in limits]  # for texts, for vectors
+        self._clients = [httpx2.Client(timeout=endpoint.timeout, **limit) for limit in limits]  # for texts, for vectors
         self._journal = Journal(folder / CALLS)
         self._lock = threading.Lock()
         self._number = len(self._journal.records)
@@ -160,7 +160,7 @@ class Relay:
             self._journal.add(f"{self._number}", **who, **{**empty, **about})
 
     def _forward(self, path: str, body: Mapping[str, Any], embeds: bool) -> tuple[int, str]:
-        import httpx
+        import httpx2
 
         address = self._vectors if embeds else self._chat
         url = f"{address.url.rstrip('/')}/{path.removeprefix('/v1/')}"
@@ -169,9 +169,9 @@ class Relay:
         client, query = self._clients[embeds], dict(address.query) or None
         try:
             response = client.post(url, content=json.dumps(body).encode(), headers=headers, params=query)
-        except httpx.TimeoutException:
+        except httpx2.TimeoutException:
             return 504, _error(f"{shown(address.url)}: no answer within {self._endpoint.timeout:g} s")
-        except (httpx.HTTPError, ReplyTooLarge) as error:
+        except (httpx2.HTTPError, ReplyTooLarge) as error:
             words = without_secrets(str(error), self._secrets)
             return 502, _error(f"{shown(address.url)}: {type(error).__name__}: {words}")
         return response.status_code, response.content.decode("utf-8", "replace")

@@ -8,7 +8,6 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -100,26 +99,26 @@ class SizeLimit:
         self.most_bytes = most_bytes
 
     def options(self, *, asynchronous: bool, key: str = "") -> dict[str, Any]:
-        """The arguments that make a client of httpx keep to this limit, follow no redirect and send a key, if there is one."""
+        """The arguments that make a client of httpx2 keep to this limit, follow no redirect and send a key, if there is one."""
         hook = self._bound_later if asynchronous else self._bound
         headers = {"accept-encoding": "gzip, deflate"} | ({"Authorization": f"Bearer {key}"} if key else {})
         return {"event_hooks": {"response": [hook]}, "headers": headers, "follow_redirects": False}
 
     def _bound(self, response: Any) -> None:
         encoding = response.headers.pop("content-encoding", "identity").strip().lower()
-        library = type(response).__module__.partition(".")[0]
-        response.stream = _bounded_stream(library)(response.stream, encoding, self.most_bytes)
+        response.stream = _bounded_stream()(response.stream, encoding, self.most_bytes)
 
     async def _bound_later(self, response: Any) -> None:
         self._bound(response)
 
 
 @cache
-def _bounded_stream(library: str) -> Any:
-    """The class below as a stream of that library."""
-    httpx = import_module(library)
-    bases = (_Bounded, httpx.SyncByteStream, httpx.AsyncByteStream)
-    return type("BoundedStream", bases, {"damaged": httpx.DecodingError})
+def _bounded_stream() -> Any:
+    """The class below as a stream of httpx2, which takes a while to import."""
+    import httpx2
+
+    bases = (_Bounded, httpx2.SyncByteStream, httpx2.AsyncByteStream)
+    return type("BoundedStream", bases, {"damaged": httpx2.DecodingError})
 
 
 class _Bounded:

@@ -105,7 +105,7 @@ class EndpointModel(RemoteModel):
         import openai
 
         try:
-            http = openai.DefaultHttpxClient(**SizeLimit().options(asynchronous=False))
+            http = openai.DefaultHttpx2Client(**SizeLimit().options(asynchronous=False))
             timeout = _LOADING_TIMEOUT_S if self._server else _WINDOW_TIMEOUT_S
             options = {**self._address.client_options, "max_retries": 0, "timeout": timeout, "http_client": http}
             with openai.OpenAI(**options) as client:
@@ -130,7 +130,7 @@ class EndpointModel(RemoteModel):
         open_tasks: set[asyncio.Task[None]] = set()
 
         # We keep the deadline, because that of the client starts again with every byte.
-        http = openai.DefaultAsyncHttpxClient(**SizeLimit().options(asynchronous=True))
+        http = openai.DefaultAsyncHttpx2Client(**SizeLimit().options(asynchronous=True))
         client = openai.AsyncOpenAI(**self._address.client_options, max_retries=0, timeout=None, http_client=http)
         async with client, asyncio.TaskGroup() as tasks:
             for group in by_context(requests):

@@ -1,5 +1,7 @@
 """What a run may spend: it stops before, says so, ends with what it has, and goes on with a higher bound."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from epbench.arguments.declaring import duration
@@ -9,7 +11,7 @@ from epbench.journals.journal import read_journal
 from epbench.models.bounds import Bounds, bounds_now, held
 from epbench.models.openai.model import EndpointModel
 from epbench.models.prices import Price, Prices
-from epbench.models.protocol import Request, Sampling
+from epbench.models.protocol import Reply, Request, Sampling
 from tests.models.endpoint_asks import key  # noqa: F401
 from tests.models.loopback_endpoint import LoopbackEndpoint
 from tests.scripts.in_process import refused, script
@@ -58,6 +60,22 @@ def test_a_time_ends_a_run_between_answers(tmp_path):
         assert len(answered) == 16 and made.reached == "its limit of 1 s"
         made, answered, failed = asked(tmp_path, endpoint, seconds=60.0)
         assert len(answered) == 40 and not failed and made.reached is None
+
+
+def test_no_more_is_asked_than_the_time_left_allows(monkeypatch):
+    clock, made = [0.0], Bounds(seconds=205)
+    monkeypatch.setattr(made, "_begin", 0.0)
+    monkeypatch.setattr("epbench.models.bounds.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    model, kept = EndpointModel("tiny", base_url="http://127.0.0.1:9/v1"), []
+
+    def answer(part):
+        for request in part:
+            clock[0] += 10
+            yield Reply(request.key(model.identity), request.id, "yes")
+
+    replies = list(made.within(ASKED, model, answer, kept.append))
+    # The first 16 took 160 s, so that 4 more fit into 45 s.
+    assert len(replies) == 40 and len(kept) == 20 and clock == [200] and made.reached == "its limit of 205 s"
 
 
 def evaluate(benchmark, dataset, out, *words):

@@ -26,7 +26,7 @@ class Bounds:
     """What all requests of a run may take together; None for no bound."""
 
     tokens: int | None = None  # prompt and answer tokens, those of earlier starts included
-    seconds: float | None = None  # since these bounds were made, at most exceeded by what is being answered then
+    seconds: float | None = None  # since these bounds were made; what is answered first may take longer
     cost: float | None = None  # in the currency of the prices, that of earlier starts included
     prices: Prices | None = None  # what models cost; a model without a price costs nothing
     skips: bool = False  # whether a prompt that does not fit in the window fails, instead of being refused at first
@@ -70,9 +70,9 @@ class Bounds:
                 waiting.append(request)
         limited = not self.tokens is self.seconds is self.cost is None
         together = not limited or isinstance(model, KeepsNotes)  # such a model hands all over at one time
-        size = len(waiting) if together else _FIRST
+        size, pace = len(waiting) if together else _FIRST, 0.0
         while waiting:
-            n = self._affordable(waiting[:size], model)
+            n = self._affordable(waiting[:size], model, pace)
             if not n:
                 yield from [failed(request, f"not asked: the run has reached {self.reached}") for request in waiting]
                 return
@@ -80,16 +80,21 @@ class Bounds:
             for reply in answer(part):
                 self._spend(reply.usage, model)
                 yield reply
-            if time.monotonic() - begin < _QUICK:
+            taken = time.monotonic() - begin
+            pace = taken / n
+            if taken < _QUICK:
                 size = min(2 * size, _MOST)
 
-    def _affordable(self, requests: Sequence[Request], model: Model) -> int:
-        """How many of the first requests surely stay within the bounds; if none does, `reached` says which bound it is."""
+    def _affordable(self, requests: Sequence[Request], model: Model, pace: float) -> int:
+        """How many of the first requests stay within the bounds, at so many seconds for each; if none, `reached` is set."""
         if self.reached:
             return 0
-        if self.seconds is not None and time.monotonic() - self._begin >= self.seconds:
-            self.reached = f"its limit of {self.seconds:,.0f} s"
-            return 0
+        if self.seconds is not None:
+            left = self.seconds - (time.monotonic() - self._begin)
+            if left <= 0 or left < pace:
+                self.reached = f"its limit of {self.seconds:,.0f} s"
+                return 0
+            requests = requests[: int(left / pace)] if pace else requests
         if self.tokens is self.cost is None:
             return len(requests)
         tokens, paid = self._spent, self._paid

@@ -117,7 +117,9 @@ def allocate(parts: Mapping[str, Asked], left: float) -> dict[str, int]:
         return {name: min(max(wanted[name], part.limit), part.most) for name, part in parts.items()}
 
     def cost(limits: Mapping[str, int]) -> float:
-        return sum((limits[name] - part.limit) * part.cost for name, part in parts.items())
+        # A start reads the book again, which was divided among at least so many questions.
+        more = {name: limits[name] - part.limit for name, part in parts.items()}
+        return sum(max(n, FEW) * parts[name].cost for name, n in more.items() if n)
 
     low, high = 0.0, 1.0
     while cost(given(high)) < RESERVE * left and high < MOST**2:

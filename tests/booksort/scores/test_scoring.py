@@ -121,6 +121,14 @@ def test_a_model_that_writes_its_label_has_no_warning(rows):
     assert scores["intervals"]["greedy_accuracy"] == scores["intervals"]["accuracy"]
 
 
+def test_questions_with_one_right_letter_are_told(rows):
+    of_a, of_b = ([row for row in rows if row.answer == letter] for letter in "AB")
+    (warning,) = score_run(table([*of_a[:7], *of_b[:1]]))["warnings"]
+    assert warning.startswith("A is right in 7 of the 8 answered questions") and "0.875" in warning
+    assert not score_run(table([*of_a[:11], *of_b[:9]]))["warnings"]
+    assert score_run(table([*of_a[:2], *of_b[:3]]))["warnings"][0].startswith("B is right in 3 of the 5")
+
+
 def test_the_mass_is_of_the_answers_whose_probabilities_are_known(rows):
     """An endpoint gives them where its answer begins with a label, and lists its most probable tokens only."""
     scores = score_run(table(rows))

@@ -31,6 +31,9 @@ DISTANCE_QUANTILES = 10
 LOW_MASS = 0.5
 """Below this label mass, something else is more probable than A and B together."""
 
+ONE_LETTER = 0.6
+"""From this accuracy on, always giving one letter is told as what an accuracy must be compared with."""
+
 
 def score_run(rows: pd.DataFrame) -> dict[str, Any]:
     """The content of scores.json.
@@ -44,7 +47,7 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
         low_mass, share_a, p_value, n_invalid, those of `APART`, and with failed questions incomplete.
         n_questions and n_failed: the numbers of answered and of failed questions.
         intervals: [low, high] of `accuracy`, `greedy_accuracy`, `consistency` and `auc`, 95 %, with excerpts as clusters.
-        warnings: see `mass_warnings`.
+        warnings: see `key_warnings` and `mass_warnings`.
         by_group: for each of `GROUPINGS`, a summary of each group in rising order.
         distances: accuracy by the distance in words, in ten parts of equal size.
         lost_in_the_middle: see `middle_effect`.
@@ -73,7 +76,7 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
         ends["consistency"] = _interval_of(askings["same"], askings) or (None, None)
         scores |= {"consistency": pairs.pop("consistency"), "both_orders": pairs}
     scores["intervals"] = {name: [low, high] for name, (low, high) in ends.items() if low is not None}
-    scores["warnings"] = mass_warnings(scores)
+    scores["warnings"] = [*key_warnings(rows), *mass_warnings(scores)]
     scores["by_group"] = {name: by_group(rows, columns) for name, columns in GROUPINGS.items()}
     scores["distances"] = by_distance(rows)
     scores["lost_in_the_middle"] = middle_effect(rows)
@@ -266,6 +269,18 @@ def label_scores(answered: pd.DataFrame) -> dict[str, Any]:
         "n_label_mass": len(masses),
         "low_mass": share(masses < LOW_MASS),
     }
+
+
+def key_warnings(rows: pd.DataFrame) -> list[str]:
+    """What a reader of the accuracy must know if one letter is right much more often than the other, as with few questions."""
+    key = rows["answer"][rows["right"].notna()]
+    letter, n = key.mode()[0], int(key.value_counts().max())
+    if n < ONE_LETTER * len(key):
+        return []
+    return [
+        f"{letter} is right in {n} of the {len(key)} answered questions: who always answers {letter} has an accuracy of "
+        f"{n / len(key):.3f}. Compare with that, not with 0.5, or ask in both orders."
+    ]
 
 
 def mass_warnings(scores: Mapping[str, Any]) -> list[str]:

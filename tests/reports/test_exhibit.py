@@ -14,8 +14,8 @@ from epbench.reports.exhibit import (
     as_csv,
     interval,
     marked,
-    mean_half,
     mean_interval,
+    mean_margin,
     mean_sd,
     of_source,
     p_value,
@@ -43,7 +43,7 @@ FRAME = framed(
 def table_of(**more):
     columns = [
         Column("run", of_source(), text=True),
-        Column("{} words", mean_half()),
+        Column("{} words", mean_margin()),
         Column("{} words: p", p_value()),
         Column("{} words: n", "n"),
     ]
@@ -66,6 +66,10 @@ def test_without_values_side_by_side_each_row_of_the_frame_is_a_row():
     rows = Exhibit("Table 2", "t", FRAME, columns).table.rows
     assert rows == [["a", "0.90 ± 0.30", "0.85–0.95"], ["a", "0.25–0.50*", "–"], ["b_c", "0.50", "–"]]
     assert [mean_interval()(row) for row in table_of().records] == ["0.900 (0.85–0.95)", "0.250 to 0.500", "0.500"]
+
+
+def test_a_margin_reaches_to_the_farther_end():
+    assert mean_margin()({"mean": 1.0, "low": 0.158, "high": 1.0}) == "1.000 ± 0.842"
 
 
 def test_points_are_the_csv_of_a_figure_whose_table_sums_them_up():

@@ -192,13 +192,14 @@ def mean_sd(prefix: str = "", digits: int = 2) -> Show:
     return show
 
 
-def mean_half(prefix: str = "", digits: int = 3, incomplete: str = " (incomplete)") -> Show:
-    """`0.930 ± 0.007`, the mean and half the width of its interval; `0.48–0.61 (incomplete)` where questions failed."""
+def mean_margin(prefix: str = "", digits: int = 3, incomplete: str = " (incomplete)") -> Show:
+    """`0.930 ± 0.007`, the mean and how far its interval reaches; `0.48–0.61 (incomplete)` where questions failed."""
 
     def show(row: Row) -> str:
         mean, low, high = (row[f"{prefix}{name}"] for name in ("mean", "low", "high"))
-        half = None if low is None or high is None else (high - low) / 2
-        return _range(row, prefix, 2, incomplete) if mean is None else _plus_minus(mean, half, digits)
+        if mean is None:
+            return _range(row, prefix, 2, incomplete)
+        return _plus_minus(mean, None if low is None or high is None else max(high - mean, mean - low), digits)
 
     return show
 

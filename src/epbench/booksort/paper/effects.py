@@ -33,7 +33,7 @@ from epbench.reports.exhibit import (
     difference,
     exhibit,
     interval,
-    mean_half,
+    mean_margin,
     p_value,
 )
 from epbench.reports.plots import points
@@ -112,7 +112,7 @@ def segment_lengths(inputs: Inputs) -> Exhibit | Missing:
         "p: Fisher's exact test, two-sided, by Holm for all runs; none for runs in both orders, whose askings are no independent "
         f"questions. * p < .05, ** p < .01.{shows}",
     ]
-    shown = columns_of({"gain": difference("gain_"), "p": p_value("gain_p_holm"), "{} words": counted(mean_half())})
+    shown = columns_of({"gain": difference("gain_"), "p": p_value("gain_p_holm"), "{} words": counted(mean_margin())})
     columns = [*named("run model memory"), *shown]
     names = {n: f"{n}" for n in sorted({row["segment_length"] for row in rows})}
     drawn = [{**row, "what": f"segments of {row['segment_length']} words"} for row in rows]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.booksort.scores.scoring import against_guessing
 from epbench.metric_folders import metric_module
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_half, of_source, p_value, plain
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_margin, of_source, p_value, plain
 from epbench.reports.plots import Plot
 from epbench.reports.reported import ReportedRow, sources
 from epbench.statistics.estimate import TESTED, Estimate, Value, corrected, estimate, framed
@@ -51,7 +51,7 @@ _COLUMNS = {
     "model": Column("model", "model", text=True),
     "of_model": Column("model", of_source("model"), text=True),
     "memory": Column("memory", "memory", text=True),
-    "accuracy": Column("accuracy", mean_half()),
+    "accuracy": Column("accuracy", mean_margin()),
     "p": Column("p", p_value()),
     "n": Column("n", "n"),
     "failed": Column("failed", "n_failed"),
@@ -70,7 +70,7 @@ def named(names: str) -> list[Column]:
     return [_COLUMNS[name] for name in names.split()]
 
 
-_INTERVAL = "±: half of the 95 % interval, by drawing excerpts, whose questions share one reading."
+_INTERVAL = "±: the farther end of the 95 % interval, by drawing excerpts, whose questions share one reading."
 _TEST = (
     "p: exact binomial test against 0.5, two-sided (with both orders over pairs, right both times against wrong both times), "
     "by Holm for all groups{} that are shown here. * p < .05, ** p < .01."

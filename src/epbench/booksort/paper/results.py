@@ -11,7 +11,7 @@ from epbench.booksort.pairs.bins import WHOLE_BOOK_EDGES
 from epbench.booksort.paper.inputs import PaperRun
 from epbench.booksort.paper.rates import SCORED, Group, Rates, by, named
 from epbench.booksort.scores.run_files import EXTEND, LONG_EXCERPT, SORT
-from epbench.reports.exhibit import Column, columns_of, counted, mean_half, p_value
+from epbench.reports.exhibit import Column, columns_of, counted, mean_margin, p_value
 from epbench.reports.plots import line_panels
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _share_in_order(runs: Sequence[PaperRun]) -> list[str]:
 
 # What several of them share
 
-_SIDE_BY_SIDE = Column("{}", counted(mean_half()))
+_SIDE_BY_SIDE = Column("{}", counted(mean_margin()))
 _SEGMENTS, _EXCERPTS = "segments of {segment_length} words", "excerpts of {excerpt_length:,} words"
 _NONE, _IN_CONTEXT, _RAG = ("none",), ("in-context",), ("rag",)
 _OF_SEGMENTS: dict[str, Group] = {f"accuracy_s{words}": {"segment_length": words} for words in (20, 50)}
@@ -132,7 +132,7 @@ _GREEDY = (
     "Where both are low, the accuracy says which label is the more probable one, and not what the model answers."
 )
 _LABELS = columns_of(
-    {"segment": "segment_length", "accuracy": mean_half(), "p": p_value(), "greedy": "greedy_accuracy"}
+    {"segment": "segment_length", "accuracy": mean_margin(), "p": p_value(), "greedy": "greedy_accuracy"}
 )
 _BY_LENGTH: dict[str, Any] = {
     "split": by("excerpt_length", "segment_length", more=labels),
@@ -169,7 +169,7 @@ TABLE_11 = Rates(
     "In-context accuracy by book, and what it gains over no memory (Tables 11 and 12)",
     _IN_CONTEXT,
     by("book_idx", "part", "segment_length", more=_group),
-    [*named("run model book"), Column("{}", mean_half())],
+    [*named("run model book"), Column("{}", mean_margin())],
     notes=(_IN_DATA,),
     across="group",
     reported=lambda row: row.table in ("Table 11", "Table 12"),
@@ -186,7 +186,7 @@ DECLARED = (
         "Baseline: accuracy before a model has seen the books",
         _NONE,
         by("segment_length"),
-        [*named("run model"), *columns_of({"{} words": mean_half(), "{} words: p": p_value(), "{} words: n": "n"})],
+        [*named("run model"), *columns_of({"{} words": mean_margin(), "{} words: p": p_value(), "{} words: n": "n"})],
         told=_configs,
         across="segment_length",
         scores=_OF_SEGMENTS,

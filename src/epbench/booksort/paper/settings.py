@@ -13,7 +13,7 @@ from epbench.booksort.prompt_selection import CHOICE, CHOSEN
 from epbench.files.json_files import read_json
 from epbench.files.safe_text import one_line
 from epbench.journals.journal import read_journal
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, columns_of, exhibit, fixed, mean_half
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, columns_of, exhibit, fixed, mean_margin
 from epbench.reports.reported import sources
 from epbench.runs.folder import read_run
 from epbench.runs.several import runs_in
@@ -74,7 +74,7 @@ def chosen_tables(inputs: Inputs, what: str) -> list[Exhibit | Missing]:
         f"Each accuracy is over {sizes} held-out pairs. ← marks the choice. The numbers are not tested against one another: they "
         "chose, and do not show a result."
     ]
-    shown = mean_half()
+    shown = mean_margin()
     columns = columns_of({what: what, "{}": lambda row: shown(row) + (" ←" if row["chosen"] else "")})
     title = f"Accuracy of every {what} that was tried on held-out pairs"
     every: list[Row] = [{**row, "tried": f"{row['label']} ({row['pairs']})"} for row in tried]
@@ -115,13 +115,13 @@ def table_8(inputs: Inputs) -> Exhibit | Missing:
     rows.sort(key=lambda row: int(row["query"]))
     notes = [
         "A segment is found if a passage contains at least half of its characters. The queries are those of this package, "
-        "in its own words; their numbers are those of the paper. ± is half the width of a 95 % interval that draws excerpts.",
+        "in its own words; their numbers are those of the paper. ± is how far the 95 % interval, which draws excerpts, reaches.",
         *sources(reported),
     ]
     columns = [
         Column("no.", lambda row: str(row["query"]), text=True),
         Column("query", lambda row: one_line(queries[row["query"]]) if row["query"] < len(queries) else "–", text=True),
-        Column("{}", mean_half()),
+        Column("{}", mean_margin()),
     ]
     title = f"The share of segments that a search finds among its first {DEPTH} passages, by what is searched for"
     needs = "at least one run with memory rag"

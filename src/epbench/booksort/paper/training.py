@@ -151,7 +151,7 @@ def _accuracies(
         trained, epoch = row.memory.split(", epoch ")
         theirs.append({**_of_reported(row, trained, int(epoch)), **empty, "mean": row.scores["accuracy"]})
     notes = [
-        "± is half the width of a 95 % interval that draws excerpts. Epoch 0 is the model before training. Where the books "
+        "± is how far the 95 % interval, which draws excerpts, reaches. Epoch 0 is the model before training. Where the books "
         "are trained, only epoch 1 is episodic, as each text was seen once. Figure 18 tests whether epochs differ without "
         "context.",
         *sources(reported),

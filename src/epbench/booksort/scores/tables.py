@@ -26,7 +26,7 @@ def markdown_table(runs: Runs) -> str:
 
 
 def accuracy(found: Mapping[str, Any] | None, name: str = "accuracy") -> str:
-    """An accuracy and half the width of its interval, such as `0.930 ± 0.007`; a dash without a question.
+    """An accuracy and how far its interval reaches, such as `0.930 ± 0.007`; a dash without a question.
 
     If questions failed, it is a range, `0.48–0.61 (incomplete)`, from all of them wrong to all of them right.
     """
@@ -39,7 +39,8 @@ def accuracy(found: Mapping[str, Any] | None, name: str = "accuracy") -> str:
         return cell(found.get(name))
     if found["ci_low"] is None:
         return cell(found["accuracy"])
-    return f"{found['accuracy']:.3f} ± {(found['ci_high'] - found['ci_low']) / 2:.3f}"
+    reach = max(found["ci_high"] - found["accuracy"], found["accuracy"] - found["ci_low"])
+    return f"{found['accuracy']:.3f} ± {reach:.3f}"
 
 
 def by_book(runs: Runs) -> Table:

@@ -8,9 +8,10 @@ from unittest.mock import patch
 
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 from epbench.profile.dimensions import measured
-from epbench.profile.page import read_profile, scores_of
+from epbench.profile.page import _dots, read_profile, scores_of
 from epbench.profile.presets import preset_names, read_preset
 from epbench.runs.benchmark import find_benchmark
 from epbench.runs.verification import recompute
@@ -125,6 +126,18 @@ def test_two_profiles_are_compared_and_others_refused(profiles, tmp_path):
     content = json.loads((other / "profile.json").read_text("utf-8"))
     (other / "profile.json").write_text(json.dumps(content | {"version": 4}), "utf-8")
     refused(script(PROFILE, "--compare", given[0], other, "--out", tmp_path / "none"), "has version 3")
+
+
+def test_a_score_without_an_interval_is_hollow_and_not_drawn_beside_others(profiles):
+    one = read_profile(profiles / "in-context")
+    bare = replace(one, name="bare", dimensions=[replace(score, low=None, high=None) for score in one.dimensions])
+
+    def points(*shown):
+        return [line for line in _dots(shown).axes[0].lines if line.get_marker() in "os" and len(line.get_xdata())]
+
+    assert len(points(bare)) == len(points(one)) == sum(score.score is not None for score in one.dimensions)
+    assert {line.get_markerfacecolor() for line in points(bare)} == {"none"}
+    assert 0 < len(points(one, bare)) == sum(score.low is not None for score in one.dimensions)
 
 
 @pytest.mark.slow

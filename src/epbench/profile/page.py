@@ -136,9 +136,9 @@ def profile_page(profiles: Sequence[Profile], places: Mapping[str, str], tested:
     )
 
 
-_CAPTION = """The score of each dimension with its 95 % interval, hollow where questions are too few for one; a bar without a
-point is the range that failed questions leave open. The dotted tick is the floor: what an answer that needs no memory scores. The
-ceiling is 1."""
+_CAPTION = """The score of each dimension with its 95 % interval; where questions are too few for one, it is hollow, or left to
+the table if there are several profiles. A bar without a point is the range that failed questions leave open. The dotted tick is
+the floor: what an answer that needs no memory scores. The ceiling is 1."""
 
 
 def _cell(profile: Profile, name: str, place: str) -> str:
@@ -173,7 +173,7 @@ def _dots(profiles: Sequence[Profile]) -> Figure:
             low, high = (score.low, score.high) if score.score is not None else (score.lowest, score.highest)
             if low is not None and high is not None:
                 axes.plot([low, high], [at, at], color=colour, linewidth=1.5)
-            if score.score is not None:
+            if score.score is not None and (low is not None or len(profiles) == 1):
                 filled = colour if low is not None else "none"
                 axes.plot([score.score], [at], "os^Dv"[number % 5], color=colour, markersize=5, markerfacecolor=filled)
         axes.plot([], [], "os^Dv"[number % 5], color=colour_of(number), label=profile.name)

@@ -123,7 +123,7 @@ schemas: $(VENV)/.dev
 docs: $(DOCS)/.ready
 	NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(DOCS)/bin:$$PATH" $(DOCS)/bin/mkdocs build --clean
 
-# The picture in the README: the figure on the page that `make quickstart` writes.
+# The picture in docs/tulving.md: the figure on the page that `make quickstart` writes.
 picture: runs/long/report/report.html
 	sed -n '/<svg/,/<\/svg>/{s/.*<svg/<svg/;s/<\/svg>.*/<\/svg>/;p;/<\/svg>/q}' $< > docs/images/memories.svg
 

@@ -87,7 +87,8 @@ def test_the_three_lines_and_a_picture_are_on_the_first_screen():
         "accelerate launch finetune/sort_lm.py",
     ):
         assert line in first
-    assert f"]({PICTURE})" in first
+    assert "](docs/images/profiles.svg)" in first
+    assert "](images/memories.svg)" in (ROOT / "docs/tulving.md").read_text("utf-8")
 
 
 def test_citations_name_this_version():
@@ -134,7 +135,7 @@ def test_every_command_that_needs_nothing_runs_in_its_order(pages, left_out, tmp
 
 
 def check_the_picture(checkout: Path, env: dict[str, str]) -> None:
-    """The picture in the README is the one of these runs; another matplotlib may draw it a little differently."""
+    """The picture of the docs is the one of these runs; another matplotlib may draw it a little differently."""
     shown = (ROOT / PICTURE).read_text("utf-8")
     run(["make", "picture"], checkout, env)
     drawn = (checkout / PICTURE).read_text("utf-8")

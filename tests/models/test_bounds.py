@@ -76,6 +76,12 @@ def test_no_more_is_asked_than_the_time_left_allows(monkeypatch):
     replies = list(made.within(ASKED, model, answer, kept.append))
     # The first 16 took 160 s, so that 4 more fit into 45 s.
     assert len(replies) == 40 and len(kept) == 20 and clock == [200] and made.reached == "its limit of 205 s"
+    later = Bounds(seconds=35)  # a start that goes on knows the pace from the journal
+    monkeypatch.setattr(later, "_begin", clock[0])
+    later.recall("answers.jsonl", [{"seconds": 9.0}, {"seconds": 11.0}, {"failure": "late", "seconds": 0.1}], model)
+    kept.clear()
+    assert len(list(later.within(ASKED, model, answer, kept.append))) == 40
+    assert len(kept) == 37 and clock == [230] and later.reached == "its limit of 35 s"
 
 
 def evaluate(benchmark, dataset, out, *words):

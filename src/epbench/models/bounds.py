@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 from epbench.models.prices import Prices
@@ -26,7 +27,7 @@ class Bounds:
     """What all requests of a run may take together; None for no bound."""
 
     tokens: int | None = None  # prompt and answer tokens, those of earlier starts included
-    seconds: float | None = None  # since these bounds were made; what is answered first may take longer
+    seconds: float | None = None  # since these bounds were made; the first answers of a run may take longer
     cost: float | None = None  # in the currency of the prices, that of earlier starts included
     prices: Prices | None = None  # what models cost; a model without a price costs nothing
     skips: bool = False  # whether a prompt that does not fit in the window fails, instead of being refused at first
@@ -35,13 +36,17 @@ class Bounds:
     _paid: float = field(default=0.0, init=False)
     _begin: float = field(default_factory=time.monotonic, init=False)
     _known: set[str] = field(default_factory=set, init=False)
+    _pace: float = field(default=0.0, init=False)  # seconds for a request in the last journal that was recalled
 
     def recall(self, name: str, records: Iterable[Mapping[str, Any]], model: Model) -> None:
         """Count what a journal says was spent by earlier starts; only its first call for a journal counts."""
         if name not in self._known:
             self._known.add(name)
+            taken = []
             for record in records:
                 self._spend(Usage(**(record.get("usage") or {})), model)
+                taken += [record["seconds"]] if record.get("seconds") and record.get("failure") is None else []
+            self._pace = fmean(taken) if taken else 0.0
 
     def within(
         self,
@@ -70,7 +75,7 @@ class Bounds:
                 waiting.append(request)
         limited = not self.tokens is self.seconds is self.cost is None
         together = not limited or isinstance(model, KeepsNotes)  # such a model hands all over at one time
-        size, pace = len(waiting) if together else _FIRST, 0.0
+        size, pace = len(waiting) if together else _FIRST, self._pace
         while waiting:
             n = self._affordable(waiting[:size], model, pace)
             if not n:

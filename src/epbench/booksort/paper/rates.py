@@ -70,7 +70,7 @@ def named(names: str) -> list[Column]:
     return [_COLUMNS[name] for name in names.split()]
 
 
-_INTERVAL = "±: the farther end of the 95 % interval, by drawing excerpts, whose questions share one reading."
+_INTERVAL = "±: how far the 95 % interval reaches, which draws excerpts, since their questions share one reading."
 _TEST = (
     "p: exact binomial test against 0.5, two-sided (with both orders over pairs, right both times against wrong both times), "
     "by Holm for all groups{} that are shown here. * p < .05, ** p < .01."

@@ -89,6 +89,33 @@ def test_a_stream_is_answered_with_events(relay):
     assert second == "data: [DONE]" and response.headers["content-type"] == "text/event-stream"
 
 
+@pytest.mark.parametrize(
+    ("statuses", "unanswered"),
+    [
+        ([200], None),
+        ([500, 200], None),  # a second try of the same request
+        ([500, 500], "1 of 2 requests to its models got no answer; the last, HTTP 500: scripted error 500"),
+        ([400], "1 of 2 requests to its models got no answer; the last, HTTP 400: scripted error 400"),
+        ([400, "another", 200], None),  # a prompt that was too long is the system's own error
+        ([429, "another", 200], "1 of 3 requests to its models got no answer; the last, HTTP 429: scripted error 429"),
+    ],
+)
+def test_requests_without_an_answer_are_known_for_each_operation(relay, endpoint, statuses, unanswered):
+    relay.begin(Operation(STORE, "s", "c1"))
+    replies = iter([status for status in statuses if status != "another"])
+    endpoint.reply = lambda body: "a reply" if (status := next(replies)) == 200 else status
+    text = "hello"
+    for status in statuses:
+        if status == "another":
+            text = "another"
+        else:
+            assert chat(relay, text).status_code == status
+    post(relay, "embeddings", json={"input": ["a text"]})  # vectors are no answer of the model
+    assert relay.unanswered() == unanswered
+    relay.begin(Operation(STORE, "s", "c2"))
+    assert relay.unanswered() is None
+
+
 def test_endpoints_that_are_not_there(tmp_path, endpoint):
     nowhere = "http://127.0.0.1:9"
     relay = Relay(Endpoint("inner", nowhere, "openai:vectors", endpoint.base_url), tmp_path)

@@ -26,11 +26,11 @@ from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import without_secrets
 from epbench.files.typed import Whole, fields
 from epbench.journals.journal import Journal
-from epbench.memories.guard import reason_of
+from epbench.memories.guard import one_line, reason_of
 from epbench.memories.protocol import Endpoint
 from epbench.memories.relay_calls import CALLS, Operation, asks_for_json, holds_json, streamed, text_of, tokens_of
 from epbench.models.openai.address import MOST_BYTES, SizeLimit, endpoint_address, shown
-from epbench.models.openai.wire import ReplyTooLarge
+from epbench.models.openai.wire import ReplyTooLarge, error_words
 
 if TYPE_CHECKING:
     from epbench.retrieval.protocol import Embedder
@@ -76,7 +76,8 @@ class Relay:
         self._journal = Journal(folder / CALLS)
         self._lock = threading.Lock()
         self._number = len(self._journal.records)
-        self._seen: dict[str, bool] = {}  # requests of the present operation: whether the last answer could be used
+        self._forget()
+        self.has_answered = False  # whether the model has answered any request since the start
         self.operation = Operation()
         self._token = secrets.token_urlsafe()
         self._room = tempfile.TemporaryDirectory(prefix="epbench-")
@@ -108,7 +109,35 @@ class Relay:
     def begin(self, operation: Operation) -> None:
         """Say what the system does from now on; requests are noted under it."""
         with self._lock:
-            self.operation, self._seen = operation, {}
+            self.operation = operation
+            self._forget()
+
+    def _forget(self) -> None:
+        """Begin to note anew, by the digest of a request of the present operation, what became of it."""
+        self._seen: dict[str, bool] = {}  # whether the last answer could be used
+        self._errors: dict[
+            str, tuple[bool, int, str]
+        ] = {}  # whether it is for vectors, status and words of the last error
+        self._kinds_answered: set[bool] = set()  # whether they are for vectors
+
+    def unanswered(self) -> str | None:
+        """Say which requests of the present operation got no answer from its models; None if there is none.
+
+        A system may hide such an error, and lose what it was asked about. A request is without an answer if the last one
+        to it was 429 or 500 and above. Other errors may be the request's own fault (a prompt that is too long), and count
+        only if no other request to the model or to the embedder got an answer.
+        """
+        with self._lock:
+            lost = [
+                (status, words)
+                for embeds, status, words in self._errors.values()
+                if status == 429 or status >= 500 or embeds not in self._kinds_answered
+            ]
+            n = len(self._seen)
+        if not lost:
+            return None
+        status, words = lost[-1]
+        return f"{len(lost)} of {n} requests to its models got no answer; the last, HTTP {status}: {words}"
 
     def close(self) -> None:
         self._server.shutdown()
@@ -146,6 +175,12 @@ class Relay:
             unparsable = unparsable and asks_for_json(body) and not holds_json(text)
         with self._lock:
             self._seen[digest] = fine and not unparsable
+            self._errors.pop(digest, None)
+            if fine:
+                self._kinds_answered.add(embeds)
+                self.has_answered |= not embeds
+            else:
+                self._errors[digest] = embeds, status, one_line(without_secrets(error_words(text), self._secrets), 200)
         reply = "" if embeds and fine else without_secrets(shown_text, self._secrets)
         about: dict[str, Any] = {"path": path, "status": status, "retry": retry, "unparsable": unparsable}
         about |= {"tokens_in": tokens_in, "tokens_out": tokens_out, "reply": reply}

@@ -39,7 +39,7 @@ from epbench.progress import Progress
 STOPPED = "the run was stopped while it was told"
 """The failure of a conversation that is being stored. Journals hold these words, so they stay as they are."""
 MOST_LOSSES = 3
-"""After so many lost instances in a row no call is made any more."""
+"""After so many lost instances in a row, or calls to a model that has never answered, no call is made any more."""
 STORED, MEMORIES, RETRIEVED, LOG = "stored.jsonl", "memories.json", "retrieved.jsonl", "system.log"
 MEMORIES_TYPE = dict[str, list[str]]
 """The content of memories.json: the memories of each store."""
@@ -286,15 +286,23 @@ class Stores:
                 raise _NewInstanceNeeded(lost)
 
     def _counted(self, operation: Operation, call: Callable[..., list[str] | None], *args: Any) -> Any:
-        """Make a call, unless too many instances have been lost; the user's keys are removed from what it returns."""
+        """Make a call, unless too many in a row were lost; the user's keys are removed from what it returns.
+
+        It has also failed if the system's models did not answer, which the system may have kept to itself.
+        """
         if self._given_up:
-            raise CallFailed(f"not called: {MOST_LOSSES} calls in a row hung or ended the system's process")
+            how = "hung, ended the system's process or got no answer from its model"
+            raise CallFailed(f"not called: {MOST_LOSSES} calls in a row {how}")
         self._hosting.begin(operation)  # under which the requests to its models are noted
         try:
-            return scrubbed(call(*args))
+            returned = scrubbed(call(*args))
         except SystemLost:
             self._losses += 1
             raise
+        if (unanswered := self._hosting.unanswered()) is not None:
+            self._losses += not self._hosting.has_answered  # one that refuses everything is not asked on and on
+            raise CallFailed(unanswered)
+        return returned
 
     @property
     def _given_up(self) -> bool:

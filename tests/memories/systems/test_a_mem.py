@@ -91,3 +91,15 @@ def test_replies_that_are_no_json_are_counted(open_store, endpoint):
     store.store_conversation(fact(FACTS[1], 1))
     assert store.usage() == {"swallowed": 0, "unparsable": 3}  # one note without neighbours, one with
     assert len(store.get_all_memories()) == 2
+
+
+def test_a_server_that_knows_json_objects_only_gets_the_schema_beside(open_store, endpoint):
+    def reply(body):
+        form = body["response_format"]
+        return a_mem_reply({**body, "response_format": {"json_schema": form}}) if form["type"] == "json_object" else 500
+
+    endpoint.reply = reply
+    store = open_store(response_format="json_object")
+    store.store_conversation(fact(FACTS[0], 0))
+    assert store.get_all_memories() == [f"{FACTS[0]}\nContext: a hobby\nTags: life, fact"]
+    assert store.usage() == {"swallowed": 0, "unparsable": 0}

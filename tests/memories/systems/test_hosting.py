@@ -108,6 +108,32 @@ def test_what_was_stored_in_part_is_taken_back_and_stored_by_the_next_start(tmp_
     assert not second.unstored and not any("twice" in warning for warning in second.warnings)
 
 
+@pytest.mark.slow
+def test_what_its_models_did_not_answer_has_failed_even_if_it_hides_that(tmp_path, system, endpoint):
+    reply = endpoint.reply
+    endpoint.reply = lambda body: 500 if "swallow" in body["messages"][-1]["content"] else reply(body)
+    queries = [*QUERIES, Query("q2", "q2", "", "swallow this", 2)]
+    first = run(tmp_path / "run", system, told("one", "swallow", "three"), queries=queries)
+    assert first.stores == {"": ["kept one", "kept three"]}
+    reason = "1 of 1 requests to its models got no answer; the last, HTTP 500: scripted error 500"
+    assert first.unstored == {("", "u1"): reason} and first.failures == {"q2": f"memory system: {reason}"}
+    endpoint.reply = reply
+    second = run(tmp_path / "run", system, told("one", "swallow", "three"), queries=queries)
+    assert second.stores == {"": ["kept one", "kept three", "kept swallow"]} and not second.unstored
+    assert second.found.keys() == {"q1", "q2"}
+
+
+@pytest.mark.slow
+def test_a_model_that_refuses_everything_is_asked_for_three_conversations(tmp_path, system, endpoint):
+    endpoint.reply = lambda body: 401
+    recall = run(tmp_path / "run", system, told(*(f"swallow {i}" for i in range(6))))
+    reasons = list(recall.unstored.values())
+    assert len(reasons) == 6 and all("HTTP 401: scripted error 401" in reason for reason in reasons[:3])
+    assert all("not called: 3 calls in a row" in reason and "its model" in reason for reason in reasons[3:])
+    assert len([path for path, _ in endpoint.requests if path.endswith("completions")]) == 3
+    assert not recall.stores and recall.failures.keys() == {"q1"}
+
+
 _KILLED_RUN = """
 import sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path

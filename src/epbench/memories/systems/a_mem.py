@@ -19,8 +19,10 @@ from typing import Any
 from epbench.memories.protocol import Conversation
 from epbench.memories.systems.adapter import EmbeddingsFailed, Watch, stand_in
 
-DEFAULTS: dict[str, Any] = {"evo_threshold": 100}
-"""`evo_threshold`: after how many evolutions the notes are consolidated. Version 0.2.6 writes every change at once."""
+DEFAULTS: dict[str, Any] = {"evo_threshold": 100, "response_format": "json_schema"}
+"""`evo_threshold`: after how many evolutions the notes are consolidated. Version 0.2.6 writes every change at once.
+`response_format`: how the model is told the form of its reply: "json_schema", as the system itself does, or "json_object"
+with the schema beside it, for the server of llama-cpp-python, which knows no other."""
 
 _ENVIRONMENT = {
     "ANONYMIZED_TELEMETRY": "False",  # of Chroma
@@ -39,6 +41,9 @@ class AMem:
         self._embedder = stand_in(settings)
         _leave_out_transformers()
         memory_system = importlib.import_module("agentic_memory.memory_system")
+        self._response_format = settings["response_format"]
+        if self._response_format not in ("json_schema", "json_object"):
+            raise ValueError(f"response_format: expected json_schema or json_object, got {self._response_format!r}")
         self._memory = memory_system.AgenticMemorySystem(
             model_name=settings["embedding_model"],
             llm_backend="openai",
@@ -98,8 +103,11 @@ class AMem:
 
     def _completion(self, prompt: str, response_format: dict[str, Any], **options: Any) -> Any:
         """Ask the model as the system does, and count what it will swallow."""
+        schema = response_format["json_schema"]["schema"]
+        if self._response_format == "json_object":
+            response_format = {"type": "json_object", "schema": schema}
         reply = self._ask(prompt, response_format, **options)
-        if not _has(reply, response_format["json_schema"]["schema"].get("required", ())):
+        if not _has(reply, schema.get("required", ())):
             self._watch.unparsable += 1
         return reply
 

@@ -96,6 +96,15 @@ class Hosting:
         if self._relay is not None:
             self._relay.begin(operation)
 
+    def unanswered(self) -> str | None:
+        """Say which requests of what the system does now got no answer; None if all did. See `Relay.unanswered`."""
+        return self._relay.unanswered() if self._relay is not None else None
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether the model of an installed system has answered any request since the start."""
+        return self._relay is not None and self._relay.has_answered
+
     def close(self) -> None:
         """Stop the relay."""
         if self._relay is not None:

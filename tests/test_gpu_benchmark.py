@@ -37,6 +37,7 @@ def gpu():
     return loaded("gpu")
 
 
+@pytest.mark.slow
 def test_what_a_section_has_told_is_kept_though_it_crashes_or_is_stopped(gpu, tmp_path, monkeypatch, capsys):
     (tmp_path / "gpu_sections.py").write_text(SECTION)
     monkeypatch.setattr(gpu, "HERE", tmp_path)

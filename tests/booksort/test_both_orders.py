@@ -91,6 +91,7 @@ def test_consistency_by_hand(rows):
     assert score_run(table(made[:-2]))["p_value"] == binomtest(1, 3, 0.5, alternative="greater").pvalue  # X is neither
 
 
+@pytest.mark.slow
 def test_a_pair_is_decided_by_both_probabilities(rows):
     """One certain answer outweighs a label that is preferred by 0.2 twice."""
     made = []
@@ -111,6 +112,7 @@ def test_a_pair_is_decided_by_both_probabilities(rows):
 labels = st.sampled_from(["A", "B", "X"])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=settings.default.max_examples // 6)
 @given(st.lists(st.tuples(labels, labels, labels.filter(lambda x: x != "X")), min_size=1, max_size=12))
 def test_consistent_pairs_and_preferences_make_up_the_valid_ones(rows, drawn):

@@ -119,6 +119,7 @@ def test_both_orders_share_one_retrieval_and_the_prompt_can_be_chosen(evaluation
     assert done.choice["reading"] in range(10) and done.scores["retrieval"]["n"] == 8
 
 
+@pytest.mark.slow
 def test_a_run_can_be_verified_compared_and_shown(evaluation, tmp_path):
     for name, memory in (("bm25", "verbatim-bm25"), ("full", "full-context")):
         run(prepare(replace(evaluation, memory=memory, top_k=2)), tmp_path / name)
@@ -133,6 +134,7 @@ def test_a_run_can_be_verified_compared_and_shown(evaluation, tmp_path):
     assert "found both" in (tmp_path / "beside/table.md").read_text() and scores["full"]["accuracy"] == 1
 
 
+@pytest.mark.slow
 def test_shards_are_the_whole_run(evaluation, tmp_path):
     wanted = replace(evaluation, memory="verbatim-bm25", remembering=replace(HERE, stored="book"))
     whole = run(prepare(wanted), tmp_path / "whole").scores

@@ -67,6 +67,7 @@ def test_what_expired_is_asked_again_and_no_more_than_that(tmp_path):
     assert [len(noted["requests"]) for noted in read_journal(tmp_path / "batches.jsonl").values()] == [12, 4]
 
 
+@pytest.mark.slow
 def test_what_never_comes_has_failed(tmp_path):
     with BatchEndpoint(lambda question, n: None if question.endswith("question 3") else {}) as endpoint:
         found = asked(tmp_path, endpoint)
@@ -99,7 +100,8 @@ def test_a_batch_that_fails_ends_the_run_and_the_next_start_makes_another(tmp_pa
     assert len(endpoint.batches) == 2
 
 
-@pytest.mark.parametrize("at", ["batch", *(pytest.param(at, marks=pytest.mark.slow) for at in ("file", "results"))])
+@pytest.mark.slow
+@pytest.mark.parametrize("at", ["batch", "file", "results"])
 def test_a_kill_at_any_step_submits_nothing_twice(short_book, tmp_path, at):
     """The process is killed while the endpoint answers that step, and started again."""
     came, out = [], tmp_path / "run"

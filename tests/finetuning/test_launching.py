@@ -53,6 +53,7 @@ def test_too_little_memory_is_refused_with_the_flags_that_fit(base, tmp_path, mo
         launching.check_cost(Recipe(row_tokens=60_000), base, Ranks(0, 2), tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_several_gpus_are_named_if_one_does_not_suffice(base, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     sizes = {

@@ -40,6 +40,7 @@ def really_kept(config, autocast, checkpointing):
     return sum(tensor.untyped_storage().nbytes() for key, tensor in found.items() if key not in own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFIGS)
 def test_what_is_kept_of_a_row_is_known_without_weights(name):
     config = CONFIGS[name]
@@ -54,6 +55,7 @@ def stays(**how):
     return found.weights, found.gradients, found.optimizer, found.measuring
 
 
+@pytest.mark.slow
 def test_what_stays_is_shared_trained_and_copied_as_training_goes():
     n, adapters = parameters_of(LLAMA).total, parameters_of(LLAMA).lora(4)
     assert stays(autocast=False) == (4 * n, 4 * n, 8 * n, 4 * n)
@@ -72,6 +74,7 @@ def test_the_total_is_that_of_the_highest_moment():
     assert without == replace(adapters, measuring=0) and without.total < adapters.total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_tokens", "sharded", "autocast", "masked"),
     [(2, False, False, False), (2, True, True, True), (700, False, True, True), (700, True, False, False)],

@@ -201,7 +201,15 @@ def test_baselines_run_on_every_config(tmp_path, made, baseline):
         assert labels == {"correct"}
 
 
-@pytest.mark.parametrize("baseline", [*BASELINES, f"{FAULTY}:Good"])
+@pytest.mark.parametrize(
+    "baseline",
+    [
+        "none",
+        "oracle",
+        "full-context",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("bm25", "dense", f"{FAULTY}:Good")),
+    ],
+)
 def test_the_estimate_counts_what_is_asked(tmp_path, made, baseline):
     """It has as many requests as the run, and as many tokens if memories are stored word for word."""
     facts, questions = made
@@ -281,6 +289,7 @@ def test_what_is_prepared_is_run_and_what_was_run_is_read_again(tmp_path):
         run_evaluation(alone, tmp_path / "r")
 
 
+@pytest.mark.slow
 def test_unrelated_text_is_stored_last_and_is_read_again_from_the_journal(tmp_path):
     rows = dataset.complete("long_hop", template.make_rows("long_hop", 6))
     write_dataset(tmp_path / "memfail", [dataset.config_of("long_hop", rows)], card="# made")

@@ -17,9 +17,8 @@ def outcomes_of(system, folder, seconds=60.0):
     return dict(try_system(system, folder, Limits(seconds), 60))
 
 
-@pytest.mark.parametrize(
-    "system", [pytest.param("epbench.memories.example:KeywordMemory", marks=pytest.mark.slow), "KeepsInAFile"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["epbench.memories.example:KeywordMemory", "KeepsInAFile"])
 def test_a_system_that_keeps_its_promises_passes(system, tmp_path):
     outcomes = outcomes_of(system, tmp_path)
     assert list(outcomes) == [check.__name__.replace("_", " ") for check in CHECKS]

@@ -74,6 +74,7 @@ UNUSABLE = {
 }
 
 
+@pytest.mark.slow
 def test_what_a_call_gives_that_cannot_be_used_is_a_reason_in_one_line(make, opened, tmp_path):
     for name, reason in UNUSABLE.items():
         guard = opened(make, name)
@@ -133,6 +134,7 @@ def test_what_a_system_prints_goes_to_the_log_and_ours_does_not(make, opened, tm
     assert capfd.readouterr() == ("ours\n", "")
 
 
+@pytest.mark.slow
 def test_a_system_may_print_a_lot_up_to_a_limit_over_several_starts(make, opened, tmp_path, monkeypatch):
     monkeypatch.setattr("epbench.memories.guard.LOG_LIMIT", 50_000)
     for _ in range(2):

@@ -94,6 +94,7 @@ def test_what_cannot_be_loaded_is_one_line(name, options, words):
         load_memory(name, **options)
 
 
+@pytest.mark.slow
 def test_an_edited_file_is_another_system(tmp_path):
     """So that a run does not go on with the scores of what the file was."""
     (tmp_path / "helper.py").write_text("LIMIT = 1")

@@ -116,6 +116,7 @@ def test_presets_go_by_the_command(monkeypatch):
     assert load_memory(f"{COMMAND} {{folder}}/notes", settings=TOOLS).durable
 
 
+@pytest.mark.slow
 @needs_mcp
 def test_a_server_is_started_and_asked(opened, capfd):
     system = opened()
@@ -133,6 +134,7 @@ def test_a_server_is_started_and_asked(opened, capfd):
     assert by_page.retrieve_memories("this fact there?", [], 2) == ["a b", "tiny fact here"]
 
 
+@pytest.mark.slow
 @needs_mcp
 def test_what_cannot_be_started_or_called_is_told_in_one_line(opened):
     for settings, words in [

@@ -52,7 +52,7 @@ def in_its_own(folder, name, *args, **options):
     return run_system(describe_system(f"{FAULTY}:{name}", variables=["CALLS", "MY_API_KEY"]), folder, *args, **options)
 
 
-@pytest.fixture(params=[in_its_own, in_process], ids=["own process", "thread"])
+@pytest.fixture(params=[pytest.param(in_its_own, marks=pytest.mark.slow), in_process], ids=["own process", "thread"])
 def run(request):
     return request.param
 
@@ -85,7 +85,13 @@ def test_hangs_fail_and_after_three_in_a_row_nothing_is_called(run, tmp_path):
     recall = run(tmp_path, "HangsInRetrieval", asked=asked, limit=1.5)
     reasons = [recall.failures[query.id] for query in asked]
     assert reasons[:3] == ["memory system: no answer within 1.5 s"] * 3
-    assert reasons[3:] == ["memory system: not called: 3 calls in a row hung, ended the system's process or got no answer from its model"] * 3
+    assert (
+        reasons[3:]
+        == [
+            "memory system: not called: 3 calls in a row hung, ended the system's process or got no answer from its model"
+        ]
+        * 3
+    )
 
 
 @pytest.mark.slow

@@ -91,6 +91,7 @@ def _biased(draw, n_clusters, shift):
     return map(list, zip(*rows, strict=True))
 
 
+@pytest.mark.slow
 def test_auc_interval_and_test_hold_what_they_promise_for_a_biased_reader():
     draw, rejected, covered, found, calibrated = random.Random(11), 0, 0, 0, 0.0
     for _ in range(200):

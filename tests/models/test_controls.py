@@ -115,6 +115,7 @@ def test_a_template_gets_its_switch_and_a_system_message_comes_first(folder, req
     assert model.count_tokens(requests[0])[0] > plain.count_tokens(requests[0])[0]
 
 
+@pytest.mark.slow
 def test_a_penalty_is_that_of_generate(folder, requests):
     model = TransformersModel(folder, controls=Controls(repetition_penalty=1.3))
     causal = model.reader.forward.model
@@ -127,6 +128,7 @@ def test_a_penalty_is_that_of_generate(folder, requests):
     assert together == {reply.id: reply.text for request in requests for reply in model.answer([request])}
 
 
+@pytest.mark.slow
 def test_draws_from_the_most_probable_token_alone_are_greedy(folder, requests):
     warm = [replace(request, sampling=Sampling(24, temperature=2.0)) for request in requests]
     greedy = {reply.id: reply.text for reply in TransformersModel(folder).answer(requests)}

@@ -2,6 +2,8 @@
 
 import math
 
+import pytest
+
 from epbench.models.hf.model import TransformersModel
 from epbench.models.openai.model import EndpointModel
 from epbench.models.probe import probe
@@ -58,6 +60,7 @@ def test_an_endpoint_that_cuts_prompts_off_is_found_out():
     assert found["window"] == found["window"].__class__("window", "no", "not told")
 
 
+@pytest.mark.slow
 def test_weights_are_probed_in_the_same_way(tmp_path):
     model = TransformersModel(str(make_tiny_model(tmp_path / "m", "The brass key is here. " * 200, window=1024)))
     found = {finding.what: finding for finding in probe(model)}

@@ -55,6 +55,7 @@ def test_a_revision_is_its_commit(on_hub, revision, commit):
         assert model.window() == 32768 and model.count_tokens(REQUESTS[0])[0] > 10
 
 
+@pytest.mark.slow
 def test_a_revision_has_its_own_weights(on_hub, tiny, tmp_path):
     main, tagged = TransformersModel(on_hub), TransformersModel(on_hub, revision="v1")
     assert variant_of(main) == {} and main.identity == f"hf:org/tiny@{NEW}"
@@ -71,6 +72,7 @@ def test_what_has_no_such_revision_is_refused(on_hub, tiny):
         load_model("openai:x", Options("http://127.0.0.1:1/v1", revision="main"))
 
 
+@pytest.mark.slow
 def test_an_adapter_answers_as_the_merged_model_does(tiny, adapter, tmp_path):
     base, named = TransformersModel(str(tiny)), TransformersModel(str(tiny), adapter=str(adapter))
     merged = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(tiny), adapter).merge_and_unload()

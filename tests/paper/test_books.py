@@ -65,6 +65,7 @@ def test_a_book_by_templates_and_one_of_an_archive(short_book):
 NEWS = "news-very-long-ordered, seed 1, written by hf:a, b"
 
 
+@pytest.mark.slow
 def test_names_tell_universe_length_and_order(folders, tmp_path, short_book):
     titles = {
         "The days of very-long, seed 7": ("default", "very-long", "narrative", "template", 7),
@@ -103,6 +104,7 @@ def rezipped(out, change):
     return out
 
 
+@pytest.mark.slow
 def test_checks_of_an_archive_may_be_absent_and_those_of_another_form_are_named(tmp_path):
     bare = rezipped(tmp_path / "bare.zip", lambda name, old: None if "verif" in name else old)
     (book,) = read_books(archive=bare)
@@ -185,6 +187,7 @@ def drawn(exhibit):
         return svg(exhibit.plot())
 
 
+@pytest.mark.slow
 def test_the_tables_for_people_show_the_frames(tulving):
     made, sonnet = tulving.exhibits, "claude-3-5-sonnet-20240620"
     names = [f"Table {n}" for n in (2, 6, 7, 8, 9, 12, 28)] + ["Figure 5"]
@@ -220,6 +223,7 @@ def test_the_tables_for_people_show_the_frames(tulving):
     assert all(record["latitude"] for record in made["Figure 6, short (released)"].records)
 
 
+@pytest.mark.slow
 def test_templates_with_different_numbers_show_both_and_unwritten_books_have_no_rounds(all_books):
     book = replace(all_books[-1], selected=[Asked(0, "t", "2")] * 2, n_events=None)
     found = exhibits([book])
@@ -232,6 +236,7 @@ def test_templates_with_different_numbers_show_both_and_unwritten_books_have_no_
     )
 
 
+@pytest.mark.slow
 def test_books_that_take_two_figures_or_do_not_tell_a_fact_word_for_word(all_books, drawn_pictures):
     first, second = positions_figures([replace(all_books[0], label=f"copy {number}") for number in range(5)])
     assert (first.name, second.name) == ("Figure 5, part 1", "Figure 5, part 2")
@@ -248,6 +253,7 @@ def test_books_that_take_two_figures_or_do_not_tell_a_fact_word_for_word(all_boo
     assert why in figure.notes and isinstance(missing, Missing) and why in missing.needs
 
 
+@pytest.mark.slow
 def test_a_person_may_be_chosen_and_must_be_for_a_path_that_is_too_long_for_a_map(all_books, drawn_pictures):
     first = all_books[0]
     name = first.chapters[4].event.entity
@@ -271,6 +277,7 @@ def test_a_person_may_be_chosen_and_must_be_for_a_path_that_is_too_long_for_a_ma
     assert f"{lost} (not on the map)" in drawn(figure)
 
 
+@pytest.mark.slow
 def test_numbers_of_stops_do_not_cover_one_another(all_books, drawn_pictures, monkeypatch):
     """Forty stops in one street."""
     placed, free, first = [], book_map._free, all_books[0].chapters[0]
@@ -293,6 +300,7 @@ def paper(table, dataset):
     return next(row.scores for row in REPORTED_BOOKS if (row.table, row.dataset) == (table, dataset))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["short", "long"])
 def test_a_published_book_has_the_papers_numbers(name):
     """Our archive tells the events of the short book of the paper, with other names."""
@@ -327,6 +335,7 @@ SOME_SCORES = (
     number=st.sampled_from([2, 6, 7, 8, 9, 12, 26, 28]),
     scores=st.dictionaries(st.sampled_from(SOME_SCORES.split()), st.integers(0, 300)),
 )
+@pytest.mark.slow
 @settings(max_examples=settings.default.max_examples // 5, deadline=None)
 def test_rows_of_other_papers_and_gaps_do_no_harm(all_books, number, scores):
     row = ReportedRow("Somebody, 2025", f"Table {number}", "long", "m", "", scores, {}, {}, {})

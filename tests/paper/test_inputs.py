@@ -33,6 +33,7 @@ def changed(folder, **more):
 # Tulving
 
 
+@pytest.mark.slow
 def test_runs_are_known_by_their_run_json_and_released_ones_by_their_names(lines):
     released, own = ([line for line in lines if line.source == source] for source in ("released", "own"))
     gpt, haiku, mini = "gpt-4o-2024-08-06", "claude-3-haiku-20240307", "gpt-4o-mini-2024-07-18"
@@ -52,6 +53,7 @@ def test_runs_are_known_by_their_run_json_and_released_ones_by_their_names(lines
     assert lines[0].source == "own" and len({slug(line.label) for line in lines}) == len(lines)
 
 
+@pytest.mark.slow
 def test_a_model_that_openai_has_tuned_is_fine_tuned_memory(given, tmp_path):
     tuned, plain = "openai:ft:gpt-4o-mini-2024-07-18:me::a1b2", "openai:gpt-4o-mini-2024-07-18"
     folder = Path(shutil.copytree(given.inputs.runs[0].folder, tmp_path / "run"))
@@ -64,6 +66,7 @@ def test_a_model_that_openai_has_tuned_is_fine_tuned_memory(given, tmp_path):
         assert line.memory == expected
 
 
+@pytest.mark.slow
 def test_labels_writers_and_reported_rows(given):
     run = given.inputs.runs[0]
     same = [replace(run, label="a b"), replace(run, label="a-b"), replace(run, label="A B", book="long")]
@@ -107,6 +110,7 @@ def training_of(folder, dataset, method="sort_lm", control=None):
     return folder
 
 
+@pytest.mark.slow
 def test_runs_on_several_configs_in_one_folder_are_one(tmp_path, small_set):
     for config in ("e120_s20", "e250_s20"):
         make_run(tmp_path / "m" / config, small_set, mostly_right(0.5), model="someone/m", configs=[config])

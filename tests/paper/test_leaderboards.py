@@ -92,6 +92,7 @@ def test_the_ceiling_is_the_same_model_with_the_whole_book_and_a_judge_has_its_p
     assert judge_in_words(None, "not noted") == "not noted"
 
 
+@pytest.mark.slow
 def test_reported_rows_alone_make_a_leaderboard_of_sort_and_own_rows_are_ranked_apart(sort_inputs, booksort):
     (board,) = sort_leaderboards(SortInputs([], reported=reported_numbers()))
     assert {record["source"] for record in board.records} == {"reported"}

@@ -174,6 +174,7 @@ def test_prices_add_a_cost_and_table_2_says_why_tokens_are_not_counted(
     assert [r["tokens"] for r in reported if r["config"] == "long_hop"] == [59, 74, 87]
 
 
+@pytest.mark.slow
 @published
 def test_the_published_rows_are_known_and_have_the_numbers_of_the_paper(script, tmp_path):
     built = script("builders/memfail.py", "--source", SHARED / "memfail", "--out", tmp_path)

@@ -21,6 +21,7 @@ from tests.paper import plain_answers, plain_memfail, plain_sort
 from tests.paper.plain import about, holm
 from tests.paper.sort_runs import make_run, mostly_right
 
+pytestmark = pytest.mark.slow
 EXPECTED = {
     "tulving": plain_answers.EXPECTED,
     "booksort": tuple(plain_sort.EXPECTED),

@@ -21,6 +21,7 @@ from tests.paper.conftest import REPORTED_BOOKS
 PAPERS = ("tulving", "booksort", "memfail_paper")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS, indirect=True)
 def test_everything_is_in_the_order_of_the_paper(paper):
     for kind in ("Table", "Figure"):
@@ -29,6 +30,7 @@ def test_everything_is_in_the_order_of_the_paper(paper):
         assert numbers == sorted(numbers) and numbers
 
 
+@pytest.mark.slow
 def test_who_judged_is_said_below_every_table_about_answers(tulving):
     for one in tulving.made.values():
         is_about_answers = {"judge", "alternative"} & one.records[0].keys()

@@ -172,6 +172,7 @@ def test_the_papers_numbers_about_books_fit_together():
         assert sum(row.scores[f"selected_{bin_}"] for bin_ in BINS) == row.scores["n_selected"]
 
 
+@pytest.mark.slow
 def test_every_number_on_tulving_stands_in_its_table_beside_those_of_runs(tulving):
     numbers, tests = Counter(), []
     for exhibit in tulving.made.values():

@@ -18,7 +18,7 @@ from epbench.reports.figures import drawing, svg
 from epbench.reports.reported import ReportedRow
 from tests.paper.sort_runs import make_run, make_training, mostly_right
 
-pytestmark = pytest.mark.usefixtures("drawn_pictures")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("drawn_pictures")]
 
 
 def made_of(*inputs, **more):
@@ -113,7 +113,6 @@ def test_runs_on_other_pairs_are_not_averaged_and_one_run_is_its_own_mean(run_of
     assert alone["Figure 5"].records == alone["Figure 13"].records
 
 
-@pytest.mark.slow
 def test_a_single_excerpt_and_failed_questions_are_no_error(run_of):
     gone = dict.fromkeys(("predicted", "written", "p_a", "p_b", "label_mass"))
     gone |= {"outcome": "failed", "failure": "gone", "right": math.nan, "log_ratio": math.nan}

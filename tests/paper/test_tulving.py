@@ -31,6 +31,8 @@ from epbench.tulving.scores.inventions import SOURCES
 from tests.paper.tulving_runs import CLAUDE_BOOK, FINGERPRINT, GPT_BOOK
 from tests.published_data import BOOKS
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = {"f1_by_bin.0": 0.5, "f1_by_bin.1": 0.25}, {"f1_by_bin.0": 0.125}, {"f1_by_bin.0": 150}
 REPORTED = ReportedRow("A paper", "Table 13", "short", "gpt", "in-context", *NUMBERS, {}, "They stopped early.")
 
@@ -135,7 +137,6 @@ def test_an_ordered_book_stands_before_the_same_book_as_it_was(given):
     assert any("left out of the tests" in note for note in found["Table 23"].table.notes)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("archive", [book[0] for book in BOOKS], ids=[book[0].stem for book in BOOKS])
 def test_a_published_archive(archive, tmp_path):
     opened = open_archive(archive)

@@ -60,6 +60,7 @@ def base(short_book, tmp_path_factory):
     return scores(short_book, tmp_path_factory.mktemp("base") / "plain", plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reader", "moved", "against"),
     [
@@ -79,6 +80,7 @@ def test_a_planted_weakness_moves_its_dimension_and_no_other(short_book, base, t
             assert before[name].low - 1e-9 <= estimate.mean <= before[name].high + 1e-9, name
 
 
+@pytest.mark.slow
 def test_always_abstaining_and_never_abstaining_are_at_the_floor(short_book, tmp_path):
     silent = scores(short_book, tmp_path / "silent", lambda row, draws: "I do not know.")
     talking = scores(short_book, tmp_path / "talking", lambda row, draws: "- Ada Moss")

@@ -79,6 +79,7 @@ def profiles(tmp_path_factory, preset):
     return out
 
 
+@pytest.mark.slow
 def test_every_dimension_that_was_measured_is_there_and_no_other(profiles):
     found = read_profile(profiles / "in-context")
     names = [score.name for score in found.dimensions]
@@ -93,6 +94,7 @@ def test_every_dimension_that_was_measured_is_there_and_no_other(profiles):
         assert (profiles / "in-context" / score.run / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_every_number_is_that_of_the_journals(profiles, tmp_path):
     again: dict[str, Path] = {}
     for run in sorted(path.parent for path in (profiles / "in-context" / "runs").rglob("run.json")):
@@ -104,6 +106,7 @@ def test_every_number_is_that_of_the_journals(profiles, tmp_path):
     assert found == {score.name: (score.score, score.low, score.high) for score in noted}
 
 
+@pytest.mark.slow
 def test_the_same_command_asks_nothing_again(profiles, preset):
     journal = profiles / "in-context" / "runs" / "tulving-1" / "answers.jsonl"
     before = journal.read_bytes(), (profiles / "in-context" / "profile.json").read_bytes()
@@ -112,6 +115,7 @@ def test_the_same_command_asks_nothing_again(profiles, preset):
     assert before == (journal.read_bytes(), (profiles / "in-context" / "profile.json").read_bytes())
 
 
+@pytest.mark.slow
 def test_two_profiles_are_compared_and_others_refused(profiles, tmp_path):
     given = [profiles / "in-context", profiles / "rag-paragraph"]
     done = script(PROFILE, "--compare", *given, "--out", tmp_path / "both")
@@ -128,6 +132,7 @@ def test_two_profiles_are_compared_and_others_refused(profiles, tmp_path):
     refused(script(PROFILE, "--compare", given[0], other, "--out", tmp_path / "none"), "has version 3")
 
 
+@pytest.mark.slow
 def test_a_score_without_an_interval_is_hollow_and_not_drawn_beside_others(profiles):
     one = read_profile(profiles / "in-context")
     bare = replace(one, name="bare", dimensions=[replace(score, low=None, high=None) for score in one.dimensions])
@@ -152,6 +157,7 @@ def test_a_spent_budget_is_named_and_a_larger_one_goes_on(profiles, preset, tmp_
     assert read_profile(out).dimensions == read_profile(profiles / "in-context").dimensions
 
 
+@pytest.mark.slow
 def test_a_budget_that_ends_between_two_configs_leaves_the_first(profiles, preset, tmp_path):
     out = shutil.copytree(profiles / "in-context", tmp_path / "profile")
     for name in ("scores.json", "questions.parquet"):

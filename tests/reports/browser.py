@@ -27,7 +27,7 @@ class Browser:
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
         port, path = _port(profile / "DevToolsActivePort", self._process)
-        self._socket = connect(f"ws://127.0.0.1:{port}{path}", max_size=None, proxy=None)
+        self._socket = connect(f"ws://127.0.0.1:{port}{path}", max_size=None, max_queue=None, proxy=None)
         self._number = 0
         self._session = None
         self.events = []

@@ -28,6 +28,7 @@ def figures(html):
     return re.findall(r"<figure>.*?</figure>", html, re.S)
 
 
+@pytest.mark.slow
 def test_a_row_for_each_comparison():
     (table,) = comparison_tables(compared())
     head = "runs | n | accuracy | difference, 95 % interval | better / equal / worse | p | p (Holm) | p (chi-square)"
@@ -67,6 +68,7 @@ def test_the_page_shows_any_two_runs_symmetrically():
     assert "log ratio" not in html and "trust the interval" in html
 
 
+@pytest.mark.slow
 def test_other_scores_have_their_own_test_and_several_settings_no_figures():
     f1 = with_holm([pair("a", "b", [A, B], outcomes=False)])
     shown = figures(comparison_page("x", Comparison("F1", f1)))

@@ -93,6 +93,7 @@ def test_every_format_comes_from_the_frame(tmp_path):
     assert as_csv(table_of()).splitlines()[2] == "a,own,50,,,,,0.25,0.5,30,10,,"
 
 
+@pytest.mark.slow
 def test_figures_draw_intervals_ranges_and_stars_and_the_same_bytes_each_time():
     rows = table_of().records
 

@@ -12,6 +12,8 @@ from epbench.reports.figures import drawing, figure_html, new_figure
 from epbench.reports.page import EXPLORER, joined, page, pairs
 from tests.reports.page_data import data_of
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = (
     "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'><b>bold</b> <!-- \u2028 &amp;"
 )

@@ -10,6 +10,8 @@ from epbench.reports.explorer import Evidence, Mark, QuestionCard, versus_html
 from epbench.reports.page import page
 from tests.reports.page_data import data_of
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>\u202e \u2028"
 LABELS = ("with book", "search", "none", HOSTILE)
 N = 60

@@ -136,6 +136,7 @@ STORES = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(STORES)
 @example(["a a b c", "a b", "a a b c"])
 def test_topics_are_those_of_scikit_learn(store):

@@ -137,6 +137,7 @@ def test_a_bad_line_ends_with_every_question_answered_or_failed(script, short_bo
         assert reasons != {None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [
@@ -174,6 +175,7 @@ def test_answers_that_are_lost_are_no_abstentions(short_book, tmp_path, parts, r
     assert f"failed {n} times: {reason}" in " ".join(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_is_swapped_in_place_is_another_run(short_book, book_text, tmp_path):
     tiny = make_tiny_model(tmp_path / "tiny", book_text, ends=True)
     command = [

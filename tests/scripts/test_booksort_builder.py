@@ -50,6 +50,7 @@ def test_a_folder_of_texts_becomes_a_set(built):
     assert f"`python builders/booksort.py {chosen}`" in (folder / "README.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_pairs_of_whole_books_are_asked_up_to_40_000_words_apart(script, tmp_path):
     """Built, asked with the book in context, by retrieval and by a memory system, and shown as Figure 10."""
     texts = write_texts(tmp_path / "texts", 44_000)
@@ -132,7 +133,7 @@ def mirror(nine_texts, tmp_path):
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(root))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}", root
         server.shutdown()
 

@@ -162,6 +162,7 @@ def test_an_endpoint_writes_its_answer(run, dataset, tmp_path):
     assert "secret-of-mine" not in pd.read_parquet(tmp_path / "r" / QUESTIONS).to_csv()
 
 
+@pytest.mark.slow
 def test_first_token_probabilities_of_an_endpoint_count_where_it_begins_with_a_label(run, dataset, tmp_path):
     def told(token, *others):
         top = [{"token": t, "logprob": math.log(p)} for t, p in (token, *others)]

@@ -71,6 +71,7 @@ def test_runs_are_compared_for_each_config_and_k(runs, tmp_path):
     assert "MemFail: 3 runs compared" in page and "long_hop, 2" in page and "<svg" not in page  # of several configs
 
 
+@pytest.mark.slow
 def test_a_run_of_one_config_and_k_is_compared_where_both_are(dataset, runs, tmp_path):
     one = evaluate(dataset, tmp_path / "one", "oracle", "--k", 5, 7, "--limit", 12, configs=["long_hop"])
     shown = compared(one, runs / "none", "--out", tmp_path / "out")
@@ -84,6 +85,7 @@ def test_a_run_of_one_config_and_k_is_compared_where_both_are(dataset, runs, tmp
     refused(script(COMPARE, other, runs / "none"), "other has long_hop at k = 3, none has")
 
 
+@pytest.mark.slow
 def test_questions_that_failed_in_either_run_are_left_out(dataset, runs, tmp_path):
     faulty = evaluate(dataset, tmp_path / "faulty", "tests/memories/faulty.py:KeepsNothing", configs=["long_hop"])
     table = pq.read_table(faulty / "questions.parquet")

@@ -13,6 +13,8 @@ from tests.booksort.sort_set import write_set
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 from tests.scripts.in_process import refused, script
 
+pytestmark = pytest.mark.slow
+
 COMPARE, EVALUATE = "eval_scripts/compare.py", "eval_scripts/booksort.py"
 
 
@@ -94,7 +96,6 @@ def test_failed_questions_are_left_out_and_counted(dataset, runs, tmp_path):
     assert "the 24 that remain may be easier" in shown
 
 
-@pytest.mark.slow
 def test_log_ratios_are_tested_where_both_runs_have_probabilities(dataset, tmp_path):
     def told(p_a, p_b):
         top = [{"token": t, "logprob": math.log(p)} for t, p in (("A", p_a), ("B", p_b))]
@@ -149,7 +150,6 @@ def test_a_training_is_compared_epoch_by_epoch(drawn_pictures, runs, tmp_path):
     assert page.count(">books, epoch 2</text>") == 6  # in 3 figures, row and column
 
 
-@pytest.mark.slow
 def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
     refused(script(COMPARE, runs / "none"), "expected two or more runs of booksort, found one")
     refused(script(COMPARE, runs / "none", runs / "rag" / ".." / "none"), "a run is given twice")
@@ -173,7 +173,6 @@ def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
     refused(script(COMPARE, runs / "none", runs / "rag", other), "expected two or more runs of memfail, found one")
 
 
-@pytest.mark.slow
 def test_a_report_of_two_benchmarks_is_one_page_with_a_part_for_each(script, runs, tmp_path):
     book = ["--dataset", tmp_path / "short", "--memory", "none", "--limit", "4", "--out", tmp_path / "of-a-book"]
     few = ("--events", "5", "--universe-size", "20")

@@ -57,6 +57,7 @@ def test_a_book_is_told_by_its_chapters_too(small_sets, other_chapters):
     assert one.fingerprint == other.fingerprint and one.chapters != other.chapters
 
 
+@pytest.mark.slow
 def test_a_run_on_other_chapters_is_another_run(small_sets, small_runs, other_chapters, other_run, tmp_path):
     mine = tmp_path / "mine"
     shutil.copytree(small_runs / "tulving", mine)

@@ -50,6 +50,7 @@ def again(run, small_sets):
     return script(f"{EVALUATE} --dataset {small_sets / 'short'} --memory rag-chapter --limit 40 --out {run}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", ["tulving", "booksort", "memfail"])
 def test_whatever_shows_an_edited_score_says_so(copied, tmp_path, benchmark):
     run, out = copied(benchmark), tmp_path / "out"

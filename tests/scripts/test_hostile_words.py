@@ -34,6 +34,7 @@ def _check(done, folder):
     assert "<script>alert" not in (folder / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_runs_and_what_stands_side_by_side(short_book, endpoint, tmp_path):
     out = tmp_path / FOLDER
     asked = ("--memory", "none", "--model", "openai:tiny", "--base-url", endpoint.url, "--limit", 12, "--out", out)

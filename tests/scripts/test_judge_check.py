@@ -148,6 +148,7 @@ def test_the_rules_are_held_against_the_published_judge(archive, expected, tmp_p
     assert "| get = latest |" in table and "| 3-5 chapters |" in table
 
 
+@pytest.mark.slow
 def test_published_runs_are_chosen(released, tmp_path):
     base = [CHECK, "--judge", "lexical", "--released", released, "--out", tmp_path / "r"]
     ran(*base, "--book", "short", "--generator", "made", "--run", "rag")

@@ -72,6 +72,7 @@ def mean_of(run):
     return read(run, "scores.json")["f1_by_bin"]["1"]
 
 
+@pytest.mark.slow
 def test_judging_again_at_another_address_asks_that_server(judged, ones, zeros, tmp_path):
     run = tmp_path / "r"
     ran(judged(run, ones))
@@ -92,6 +93,7 @@ def test_judging_again_at_another_address_asks_that_server(judged, ones, zeros, 
     assert len(ones.calls) == calls and mean_of(run) == 1.0  # its own verdicts are still there
 
 
+@pytest.mark.slow
 def test_a_run_begun_with_one_server_and_finished_with_another_has_verdicts_of_one(judged, ones, zeros, tmp_path):
     run = tmp_path / "r"
     ran(judged(run, ones))
@@ -107,6 +109,7 @@ def test_a_run_begun_with_one_server_and_finished_with_another_has_verdicts_of_o
     ran(script(VERIFY, run))
 
 
+@pytest.mark.slow
 def test_verification_sees_a_judge_that_was_swapped_in_one_file(judged, ones, zeros, tmp_path):
     run = tmp_path / "r"
     ran(judged(run, ones))
@@ -119,6 +122,7 @@ def test_verification_sees_a_judge_that_was_swapped_in_one_file(judged, ones, ze
     assert done.returncode == 1 and "judge.setup" in done.stdout.replace("\n", ""), done.stdout
 
 
+@pytest.mark.slow
 def test_shards_of_two_servers_are_not_merged(judged, ones, zeros, tmp_path):
     for number, endpoint in ((1, ones), (2, zeros)):
         ran(judged(tmp_path / f"part{number}", endpoint, "--shard", f"{number}/2"))
@@ -127,6 +131,7 @@ def test_shards_of_two_servers_are_not_merged(judged, ones, zeros, tmp_path):
     assert ones.url in merged.stderr and zeros.url in merged.stderr
 
 
+@pytest.mark.slow
 def test_runs_of_two_servers_are_told_apart_side_by_side_and_not_compared(judged, ones, zeros, tmp_path):
     runs = [tmp_path / "a", tmp_path / "b"]
     for run, endpoint in zip(runs, (ones, zeros), strict=True):
@@ -142,6 +147,7 @@ def test_runs_of_two_servers_are_told_apart_side_by_side_and_not_compared(judged
     assert "not comparable" in board and ones.url in board and zeros.url in board
 
 
+@pytest.mark.slow
 def test_records_of_an_earlier_version_are_an_unknown_judge(judged, ones, tmp_path, monkeypatch):
     run = tmp_path / "old"
     with monkeypatch.context() as earlier:
@@ -190,6 +196,7 @@ def memfail_run(small_sets, out, endpoint, *more):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_memfail_keeps_two_servers_apart(small_sets, tmp_path):
     said = {word: json.dumps({"reason": "so", "verdict": word}) for word in (True, False)}
     with LoopbackEndpoint(lambda p: said[True]) as yes, LoopbackEndpoint(lambda p: said[False]) as no:

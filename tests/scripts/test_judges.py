@@ -59,6 +59,7 @@ def by(endpoint, name="tiny"):
     return ["--judge", f"openai:{name}", "--judge-url", endpoint.url]
 
 
+@pytest.mark.slow
 def test_a_model_judges_a_run_from_the_start(short_book, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "secret-of-mine")
     with LoopbackEndpoint(honest) as endpoint:
@@ -103,6 +104,7 @@ def test_a_plan_counts_the_judge_at_most_and_asks_nothing(short_book, tmp_path):
         assert not endpoint.calls and not (tmp_path / "r").exists()
 
 
+@pytest.mark.slow
 def test_judging_again_asks_no_reader_and_keeps_all_verdicts(short_book, run):
     lexical, answers = read(run, "scores.json"), (run / "answers.jsonl").read_bytes()
     with LoopbackEndpoint(zealous) as endpoint:
@@ -138,6 +140,7 @@ def results(folder):
     return {p.name: p.read_bytes() for p in files if p.name != "checksums.json"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [["--limit", 10], ["--shard", "1/4"]])
 def test_a_trial_of_a_judge_on_a_few_answers_leaves_the_run_as_it_is(short_book, run, part):
     before = results(run)
@@ -185,6 +188,7 @@ def test_bad_judges_are_named(short_book, tmp_path):
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.slow
 def test_own_answers_are_judged_by_a_model_and_again(short_book, judged_by_rules, tmp_path):
     mine = tmp_path / "mine.jsonl"
     mine.write_bytes((judged_by_rules / "answers.jsonl").read_bytes())

@@ -251,6 +251,7 @@ def written(script, tmp_path_factory):
     return out, done.stdout, first
 
 
+@pytest.mark.slow
 def test_a_model_writes_all_five_configs(written):
     from datasets import load_dataset
 
@@ -272,6 +273,7 @@ def test_a_model_writes_all_five_configs(written):
     assert "2 specifications were dropped; generation.json says why" in shown
 
 
+@pytest.mark.slow
 def test_the_report_of_a_generation_lists_every_rejection(written):
     out, _, asked = written
     told = json.loads((out / "memfail/generation.json").read_text())
@@ -290,6 +292,7 @@ def test_the_report_of_a_generation_lists_every_rejection(written):
     assert steps["chains"] == (29, 29) and steps["chains up to the targets"] == (28, 20)
 
 
+@pytest.mark.slow
 def test_the_card_of_a_generation_states_it(written):
     card = (written[0] / "memfail/README.md").read_text()
     assert "`python builders/memfail.py --source openai:scripted --rows 20 --seed 42`" in card
@@ -336,6 +339,7 @@ def lines_of(path):
     return path.read_bytes().split(b"\n")[:-1]
 
 
+@pytest.mark.slow
 def test_a_plan_for_a_model_asks_and_writes_nothing(script, tmp_path):
     scripted = ScriptedRows()
     with ScriptedEndpoint(scripted) as endpoint:

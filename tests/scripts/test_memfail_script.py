@@ -82,6 +82,7 @@ def test_several_configs_have_folders_and_one_table(memfail, tmp_path, capsys):
         assert config in (tmp_path / "r/table.md").read_text()
 
 
+@pytest.mark.slow
 def test_what_was_corrected_or_withdrawn_is_told_apart(script, tmp_path, capsys):
     made = script("builders/memfail.py", "--config", "revision", "--rows", 6, "--out", tmp_path)
     assert made.returncode == 0, made.stderr
@@ -109,6 +110,7 @@ def _rows(dataset, config):
     return parquet.read_table(path).to_pylist()
 
 
+@pytest.mark.slow
 def test_a_system_that_kept_nothing_is_warned_of_loudly(script, memfail, tmp_path):
     base = ["--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r"]
     done = script(SCRIPT, *base, "--system", f"{FAULTY}:KeepsNothing")
@@ -118,6 +120,7 @@ def test_a_system_that_kept_nothing_is_warned_of_loudly(script, memfail, tmp_pat
     refused(script(SCRIPT, *base, "--system", "none"), "its system is")
 
 
+@pytest.mark.slow
 def test_a_system_that_ends_its_process_does_not_end_the_run(script, memfail, tmp_path):
     base = ["--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r"]
     done = script(SCRIPT, *base, "--system", f"{FAULTY}:EndsItsProcess")

@@ -59,6 +59,7 @@ def test_a_missing_part_shows(dataset, tmp_path):
     assert merged["n_failed"] == merged["n_questions"] - part["n_questions"] > 0
 
 
+@pytest.mark.slow
 def test_configs_with_one_store_are_split_whole(dataset, tmp_path):
     base = [EVALUATE, "--dataset", dataset, "--config", "long_hop", "coexisting_facts", "--system", "verbatim-bm25"]
     ran(*base, "--out", tmp_path / "whole")

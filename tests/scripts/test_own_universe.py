@@ -3,6 +3,8 @@
 import json
 import shutil
 
+import pytest
+
 from epbench.tulving.events.universe import load_universe
 from tests.scripts.in_process import ran, refused
 from tests.tulving.own_universe import EVENTS, PLACES, toml, write_universe
@@ -10,6 +12,7 @@ from tests.tulving.own_universe import EVENTS, PLACES, toml, write_universe
 BUILD = "builders/tulving.py"
 
 
+@pytest.mark.slow
 def test_a_short_book_from_an_own_universe_is_a_dataset_like_any_other(tmp_path):
     from datasets import load_dataset
 

@@ -22,6 +22,7 @@ CASES = [(name, "stopped") for name in COMMANDS]
 CASES += [("tulving", "new"), ("tulving", "finished"), ("memfail", "of another version"), ("booksort-rag", "new")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "state"), CASES)
 def test_a_command_reads_each_journal_once(small_sets, small_runs, tmp_path, name, state):
     run = tmp_path / "run"

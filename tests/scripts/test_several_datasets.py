@@ -77,6 +77,7 @@ def test_windows_are_checked_for_all_before_weights_are_loaded(two, tmp_path, lo
     assert not loaded and not (tmp_path / "r").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", list(COMMANDS))
 def test_a_plan_covers_all(two, tmp_path, benchmark):
     tiny = make_tiny_model(tmp_path / "tiny", TEXT, ends=True)

@@ -50,6 +50,7 @@ def test_another_dtype_is_another_run(tmp_path):
         assert answer["probabilities"] != exact[answer["id"]]["probabilities"]
 
 
+@pytest.mark.slow
 def test_memfail(tiny, tmp_path):
     made = script("builders/memfail.py", "--config", "long_hop", "--rows", 6, "--out", tmp_path)
     assert made.returncode == 0, made.stderr

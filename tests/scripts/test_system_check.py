@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from epbench.memories.contract import CHECKS
 from tests.scripts.in_process import script
 
@@ -10,6 +12,7 @@ CHECK = "eval_scripts/system_check.py"
 FAULTY = Path(__file__).parents[1] / "memories" / "faulty.py"
 
 
+@pytest.mark.slow
 def test_a_system_that_keeps_its_promises_gives_0_and_a_table(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     done = script(CHECK, "epbench.memories.example:KeywordMemory", "--n", 40, "--wait", 0, "--out", tmp_path / "check")
@@ -30,6 +33,7 @@ def test_a_system_that_keeps_its_promises_gives_0_and_a_table(tmp_path, monkeypa
     assert again.returncode == 2 and "expected an empty folder" in again.stderr
 
 
+@pytest.mark.slow
 def test_a_broken_promise_gives_1(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     done = script(CHECK, f"{FAULTY}:RetrievesOneMore", "--n", 5, "--forget", 0)

@@ -103,6 +103,7 @@ def tiny(once):
     return once("tiny-book-model", write_tiny_model)
 
 
+@pytest.mark.slow
 def test_a_plan_says_what_it_takes_and_leaves_nothing(script, book, tiny, tmp_path):
     done = script(SCRIPT, *recipe(book), "--model", tiny, "--out", tmp_path / "run", "--plan")
     assert done.returncode == 0, done.stderr

@@ -297,6 +297,7 @@ def test_the_reader_passes_half_on_the_published_book_with_its_wording(released,
     assert len(list((tmp_path / "published").glob("*/*/scores.json"))) == 3
 
 
+@pytest.mark.slow
 def test_one_command_converts_all_books_of_an_archive(released, tmp_path):
     with zipfile.ZipFile(released) as archive:
         archive.extractall(tmp_path / "data")

@@ -105,6 +105,7 @@ def test_what_was_refused_is_told_with_its_reason_and_asked_again(made):
     assert "field 'contents': expected a list, found 'Gull Count'" in scripted.prompts["contents", ""][2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [1, 5])
 def test_a_book_is_made_of_it(made, tmp_path, level):
     options = ["--universe", made[0] / "harbour", "--universe-size", SIZE, "--events", 8, "--level", level]
@@ -116,6 +117,7 @@ def test_a_book_is_made_of_it(made, tmp_path, level):
     assert json.loads((tmp_path / "run/scores.json").read_text())["n_questions"] == 40
 
 
+@pytest.mark.slow
 def test_a_universe_without_scenes_is_for_level_1(script, tmp_path):
     """They are not asked for, or no kind of event gets one; the few that pass are then left out."""
     never = {("scene", event): [lambda reply: {}] * 4 for event in EVENTS}
@@ -140,6 +142,7 @@ def test_a_plan_asks_and_writes_nothing(tmp_path):
     assert planned == scripted.asked.total() + 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("faults", "message"),
     [

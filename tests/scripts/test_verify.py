@@ -241,6 +241,7 @@ def test_a_run_of_an_earlier_version_holds_without_the_fields_of_later_ones(copi
         assert done.returncode == 1 and said in done.stdout
 
 
+@pytest.mark.slow
 def test_a_run_of_book_sort_without_the_auc_holds_and_is_shown(copied, tmp_path):
     run = copied("booksort")
     whole = read_json(run / "scores.json")

@@ -33,7 +33,7 @@ def view():
 def served(view, folder, scratch):
     scratch.mkdir(exist_ok=True)
     with ThreadingHTTPServer((view.HOST, 0), partial(view.Viewer, folder, scratch)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://{view.HOST}:{server.server_port}"
         server.shutdown()
 
@@ -135,6 +135,7 @@ def test_runs_are_filtered_sorted_and_compared(view, small_runs, tmp_path, brows
         assert browser.complaints() == []
 
 
+@pytest.mark.slow
 def test_the_list_follows_a_run(view, small_runs, tmp_path, browser):
     runs = tmp_path / "runs"
     run = shutil.copytree(small_runs / "tulving", runs / "new")

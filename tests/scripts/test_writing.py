@@ -58,6 +58,7 @@ def book(script, tmp_path_factory, drawing_of_pictures):
         return out / "short", done.stdout, paid(endpoint)
 
 
+@pytest.mark.slow
 def test_the_book_has_the_rounds_that_the_script_implies(book):
     folder, printed, answered = book
     told = json.loads((folder / "writing.json").read_text())
@@ -85,6 +86,7 @@ def test_the_book_has_the_rounds_that_the_script_implies(book):
     assert all(words in printed for words in said), printed
 
 
+@pytest.mark.slow
 def test_the_book_is_a_dataset_like_any_other(book, short_book):
     from datasets import load_dataset
 
@@ -103,6 +105,7 @@ def test_the_book_is_a_dataset_like_any_other(book, short_book):
     assert not any(row["time"] == lost.day and row["space"] == lost.space and row["answer"] for row in questions)
 
 
+@pytest.mark.slow
 def test_the_card_tells_of_the_writing_and_no_file_has_the_key(book, short_book):
     folder, _, _ = book
     assert not any(b"secret-of-mine" in path.read_bytes() for path in folder.parent.rglob("*") if path.is_file())

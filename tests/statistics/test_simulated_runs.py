@@ -44,6 +44,7 @@ def test_a_method_that_is_better_is_found():
     assert share(found) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alternative", ["less", "greater", "two-sided"])
 def test_two_sets_that_are_alike_differ_in_five_of_a_hundred_runs(alternative):
     random = np.random.default_rng(3)
@@ -132,6 +133,7 @@ def test_an_estimate_is_the_mean_difference_and_needs_two_clusters():
         paired_estimate([0.0, 1.0], [0.0, 1.0], ["a", "a"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("true", [0.0, 0.1])
 def test_the_spread_between_books_is_recovered(true):
     random = np.random.default_rng(8)

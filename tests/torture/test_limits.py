@@ -78,6 +78,7 @@ def test_a_zip_with_too_many_entries(tmp_path, monkeypatch):
         Files(path)
 
 
+@pytest.mark.slow
 def test_a_table_with_too_many_equal_rows_or_that_unpacks_to_more_than_the_memory(tmp_path):
     rows = zipped(tmp_path / "rows.zip", t=table(3_000_000))
     assert rows.stat().st_size < 100_000

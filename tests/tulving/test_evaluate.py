@@ -99,6 +99,7 @@ def test_another_judge_reads_the_answers(short_book, done):
         rejudge.prepare(rejudge.Rejudging(**given, said={"memory": "none"}))
 
 
+@pytest.mark.slow
 def test_unrelated_text_stands_between_the_book_and_the_question(short_book, tmp_path):
     def ready(memory, n):
         return prepare(evaluation(short_book, reading=Reading(memory=memory, between=n, sampling=Sampling(64))))

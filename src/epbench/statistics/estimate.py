@@ -91,17 +91,16 @@ def estimate(
         The estimate; with failed questions only the range in which its mean lies.
     """
     values = questions[column].astype("float64")
-    answered = questions[values.notna()]
-    known = values[values.notna()]
-    n, n_failed = len(answered), len(questions) - len(answered)
+    known = values.dropna()
+    n, n_failed = len(known), len(questions) - len(known)
     if n_failed:
         right = float(known.sum())
         return Estimate(n, n_failed, lowest=right / len(questions), highest=(right + n_failed) / len(questions))
     if not n:
         return Estimate()
-    clusters = list(range(n)) if cluster is None else answered[cluster].tolist()
+    clusters = list(range(n)) if cluster is None else questions[cluster].tolist()
     low, high = (interval(known.tolist(), clusters) if interval else None) or (None, None)
-    p, units = test(answered) if test else (None, None)
+    p, units = test(questions) if test else (None, None)
     least = smallest(units) if smallest and units else None
     sd = float(known.std(ddof=1)) if n > 1 else None
     return Estimate(n, 0, float(known.mean()), sd, low, high, p=p, units=units, smallest=least)

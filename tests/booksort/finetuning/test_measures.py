@@ -90,6 +90,7 @@ def approximately(value):
     return value if value is None else pytest.approx(value, rel=1e-4, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS)
 def test_sort_is_what_the_script_measures(measured, dataset, tiny, plan, tmp_path, run):
     done = in_process.script(
@@ -180,6 +181,7 @@ def test_the_readout_is_that_of_the_states_before_the_answers(measured, tiny, pl
     assert found["by_group"] == {str(book): accuracy for book, accuracy in expected.by_group.items()}
 
 
+@pytest.mark.slow
 def test_two_processes_measure_the_same(measured, tiny, plan, tmp_path):
     asked = [0, 0]
 
@@ -213,6 +215,7 @@ def watched(model, notice):
     return model
 
 
+@pytest.mark.slow
 def test_a_finished_measurement_asks_nothing(measured, tiny, plan):
     model = watched(TransformersModel(str(tiny)), lambda requests: pytest.fail("asked") if requests else None)
     before = (measured[0] / "sort/scores.json").read_bytes()

@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+import pytest
+
 from epbench.booksort.scores.results import finish
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal
@@ -46,6 +48,7 @@ def test_every_card_is_what_the_pairs_and_the_journal_say(tmp_path, pairs):
     assert len(data_of(html)["texts"]) == len({pair.excerpt for pair in pairs})  # each excerpt is there once
 
 
+@pytest.mark.slow
 def test_what_was_retrieved_is_told_in_numbers(tmp_path, pairs):
     run(tmp_path / "r", pairs)
     record = {"key": "k", "id": pairs[0].id, "query": "q", "passages": [[3, 1200], [4, 0]], "ranks": [1, None], "both": False,
@@ -59,6 +62,7 @@ def test_what_was_retrieved_is_told_in_numbers(tmp_path, pairs):
     assert first["facets"]["both segments retrieved"] == "no" and second["facets"]["both segments retrieved"] == "–"
 
 
+@pytest.mark.slow
 def test_excerpts_that_are_too_large_or_absent_are_left_out_and_the_page_says_so(tmp_path, pairs, monkeypatch):
     html = run(tmp_path / "none", [replace(pair, excerpt=None) for pair in pairs])
     assert "has no texts of excerpts" in html and not any(card["evidence"] for card in questions_of(html))

@@ -60,6 +60,7 @@ def test_what_has_no_test():
 log_ratios = st.integers(-300, 0).map(lambda n: n / 100)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(st.tuples(log_ratios, log_ratios), min_size=2, max_size=20))
 def test_the_directions_are_mirrors(values):

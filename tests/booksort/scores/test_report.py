@@ -70,6 +70,7 @@ def test_a_run_that_lost_questions_is_shown_as_a_range(rows):
     assert "(80 questions without an answer are left out here)" in page
 
 
+@pytest.mark.slow
 def test_a_small_label_mass_is_a_warning_everywhere(rows):
     small = [replace(row, p_a=3e-5, p_b=2e-5, greedy="The", written="X") for row in rows]
     scores = score_run(table(small))
@@ -87,6 +88,7 @@ def test_a_small_label_mass_is_a_warning_everywhere(rows):
     assert "<strong>Warning: " in page and "5e-05" in markdown_table({"ours": scores}).split("Warnings")[0]
 
 
+@pytest.mark.slow
 def test_consistency_is_shown_where_both_orders_were_asked(rows):
     twice = [asking for row in rows for asking in (row, replace(row, id=f"{row.id}/swapped"))]
     scores = score_run(table(twice))
@@ -97,6 +99,7 @@ def test_consistency_is_shown_where_both_orders_were_asked(rows):
     assert "always A" in comparison_report("x", {"ours": scores})
 
 
+@pytest.mark.slow
 def test_page_of_a_run(rows):
     page = html_report("tiny", RUN, score_run(table(rows)), table(rows), USAGE)
     assert "&lt;tiny&gt; &amp; co" in page and "<tiny>" not in page and "&lt;broken&gt;" in page
@@ -119,6 +122,7 @@ def test_page_with_retrieval_and_a_single_excerpt(rows):
     assert "| rag | 0.875 | 1.000 | 0.000 | – |" in markdown_table({"rag": scores})
 
 
+@pytest.mark.slow
 def test_runs_side_by_side(rows):
     """Segments may have any length, and all may be right, so that the effect of the middle cannot be told."""
     right = [replace(row, correct=True, predicted=row.answer, segment_length=7) for row in rows]

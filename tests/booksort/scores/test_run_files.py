@@ -62,6 +62,7 @@ def test_both_orders_are_two_rows(tmp_path, dataset):
     assert list(first["distance"]) == list(swapped["distance"])
 
 
+@pytest.mark.slow
 def test_a_merged_run_has_the_rows_of_its_shards(tmp_path, dataset):
     whole = make_run(tmp_path / "whole", dataset, mostly_right(0.7))
     for number, name in enumerate(("one", "two")):

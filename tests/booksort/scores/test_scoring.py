@@ -129,6 +129,7 @@ def test_questions_with_one_right_letter_are_told(rows):
     assert score_run(table([*of_a[:2], *of_b[:3]]))["warnings"][0].startswith("B is right in 3 of the 5")
 
 
+@pytest.mark.slow
 def test_the_mass_is_of_the_answers_whose_probabilities_are_known(rows):
     """An endpoint gives them where its answer begins with a label, and lists its most probable tokens only."""
     scores = score_run(table(rows))

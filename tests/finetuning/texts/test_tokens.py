@@ -42,6 +42,7 @@ def end_of(template):
     return ENDS.get(template, "</s>")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("template", "text"),
     [

@@ -15,6 +15,8 @@ from tests.booksort.sort_set import write_set
 from tests.interop.inspect.runs import content_of, metrics_of, output, ran
 from tests.models.loopback_endpoint import LoopbackEndpoint
 
+pytestmark = pytest.mark.slow
+
 SAID = (
     "A",
     "**B**",
@@ -34,7 +36,6 @@ def dataset(tmp_path_factory) -> Path:
     return write_set(tmp_path_factory.mktemp("sort") / "booksort")
 
 
-@pytest.mark.slow
 def test_the_same_answers_have_the_accuracy_of_our_own_evaluation(script, dataset, tmp_path):
     with LoopbackEndpoint(answer) as endpoint:
         done = script(

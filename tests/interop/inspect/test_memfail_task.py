@@ -55,6 +55,7 @@ def test_the_same_answers_have_the_diagnosis_of_our_own_evaluation(dataset, own_
     assert 0 < metrics["stderr"] < 0.5
 
 
+@pytest.mark.slow
 def test_a_system_without_memories_loses_at_storing(dataset, tmp_path):
     said = iter([output("")])  # one answer is lost, which is an error
     log = ran(

@@ -19,6 +19,8 @@ from epbench.tulving.dataset.load import load_book
 from tests.interop.inspect.runs import content_of, metrics_of, output, ran
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -72,7 +74,6 @@ def log(short_book, answers, tmp_path_factory):
     return ran(tulving(dataset=str(short_book)), answer, tmp_path_factory.mktemp("logs"))
 
 
-@pytest.mark.slow
 def test_questions_and_scores_are_those_of_our_own_evaluation_and_the_book_is_in_the_log_once(log, own_run, short_book):
     expected = pd.read_parquet(own_run / "questions.parquet").set_index("id")["f1"]
     assert log.status == "success"
@@ -93,7 +94,6 @@ def test_questions_and_scores_are_those_of_our_own_evaluation_and_the_book_is_in
     assert noted.count(book) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fault", [None, Fault("status", 401)])
 def test_a_provider_that_notes_its_request_before_it_is_answered_leaves_the_book_in_the_log_once(
     fault, short_book, tmp_path, monkeypatch
@@ -143,7 +143,6 @@ def test_a_sample_that_is_asked_again_leaves_the_book_in_the_log(short_book, tmp
     assert [event.data["text"].count(text) for event in sample.events if event.event == "info"] == [1]
 
 
-@pytest.mark.slow
 def test_questions_asked_twice_with_another_memory(short_book, tmp_path):
     task = tulving(dataset=str(short_book), memory="rag-chapter")
     log = ran(task, lambda prompt: "Nobody knows.", tmp_path, limit=6, epochs=2)
@@ -157,7 +156,6 @@ def test_what_does_not_exist_is_one_line(tmp_path):
         tulving(dataset=str(tmp_path / "nowhere[b]"))  # brackets would be markup
 
 
-@pytest.mark.slow
 def test_the_command_of_inspect_finds_the_task_by_the_entry_point_of_the_package(short_book, tmp_path):
     command = [str(Path(sys.executable).with_name("inspect")), "eval", "epbench/tulving", "--model", "mockllm/model"]
     command += ["-T", f"dataset={short_book}", "--limit", "5", "--log-dir", "logs", "--display", "plain"]

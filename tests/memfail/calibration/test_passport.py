@@ -110,6 +110,7 @@ def test_a_check_writes_a_passport_that_later_runs_are_told_of(cases, tmp_path):
     assert len((tmp_path / "r/judgements.jsonl").read_bytes().splitlines()) == len(lines)
 
 
+@pytest.mark.slow
 def test_judges_that_see_nothing_are_exposed(cases, tmp_path):
     satisfied = checked(tmp_path / "yes", cases, Says(True))
     by_fault = {fault["fault"]: fault for fault in satisfied["faults"]}

@@ -165,6 +165,7 @@ def test_chains_become_rows_whose_options_all_stand_in_facts(asking, tmp_path):
     assert steps.count("chain") == 3 and steps.count("audit") == 1 + 4 and steps.count("options") == 12
 
 
+@pytest.mark.slow
 def test_windows_of_the_audit_overlap_and_cover_all(asking, tmp_path):
     with asking(tmp_path) as asker:
         chains(asker)

@@ -153,6 +153,7 @@ LINKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS)
 def test_a_faithful_rewording_passes(config):
     ways = dict(REWORDED)

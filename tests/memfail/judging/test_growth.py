@@ -40,6 +40,7 @@ def judged(folder, config, n):
     return outcomes, left_out, question_rows(outcomes, found, stores, "made")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["long_hop", "coexisting_facts"])
 def test_four_times_the_rows_read_about_four_times_the_texts(tmp_path, monkeypatch, config):
     n_read = 0

@@ -71,6 +71,7 @@ def test_a_warning_above_one_in_twenty(n, misplaced, more):
     assert 0 <= (found.as_dict()["share"] or 0) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("config", "model_is_fooled"), [("persona_retrieval", False), ("long_hop", True)])
 def test_template_rows_are_told_apart(tmp_path, config, model_is_fooled):
     output = output_of(tmp_path, config, "full-context", n=40)

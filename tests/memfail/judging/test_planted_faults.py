@@ -43,6 +43,7 @@ def test_the_rules_find_95_of_100_faults_of_each_kind(tmp_path, config, n):
     assert right["none"] == of["none"] == n or config == "revision"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["coexisting_facts", "persona_retrieval"])
 def test_an_honest_model_finds_them_and_is_asked_nothing_twice(tmp_path, config):
     """Those that a search for words can find."""

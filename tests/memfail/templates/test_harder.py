@@ -50,6 +50,7 @@ def test_shortcuts_fail(n, seed):
     assert scores["persona_retrieval"]["word_overlap"] < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_harder", [False, True])
 @given(n=st.integers(5, 60), seed=seeds)
 @some
@@ -172,6 +173,7 @@ _WRONG_ARTICLE = re.compile(
 _LOWER_START = re.compile(r"(?:^|[.?!] )[a-z]")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS)
 @pytest.mark.parametrize("is_harder", [False, True])
 def test_grammar_of_a_thousand_rows(config, is_harder):

@@ -51,6 +51,7 @@ def test_rows_do_not_depend_on_the_process():
     assert made[0] == made[1] == [make_rows(config, 9, 4, harder) for config in CONFIGS for harder in (False, True)]
 
 
+@pytest.mark.slow
 @given(n=sizes, seed=seeds)
 @example(n=1000, seed=0)
 @some
@@ -175,6 +176,7 @@ def test_spread_values_are_equally_frequent(k, n, seed):
     assert counts.total() == n and max(counts.values(), default=0) - min(counts[i] for i in range(k)) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harder", [False, True])
 @pytest.mark.parametrize("config", [*CONFIGS, pytest.param("revision", marks=pytest.mark.slow)])
 def test_as_many_rows_as_promised_can_be_made_and_no_more(config, harder):

@@ -124,6 +124,7 @@ def test_a_chat_template_that_fails_is_one_line(folder, template):
     assert "chat template" in the_one_line(folder, lambda model: model.count_tokens(ASKED))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("template", "why"),
     [
@@ -165,6 +166,7 @@ def test_a_chat_template_writes_what_transformers_writes(folder, template):
         assert render(tokenizer, messages, answer_follows=answer_follows, most=10**6) == expected
 
 
+@pytest.mark.slow
 def test_prompts_of_several_threads_and_of_a_fork_are_not_mixed_up(tiny):
     tokenizer = load_tokenizer(str(tiny))
 
@@ -180,6 +182,7 @@ def test_prompts_of_several_threads_and_of_a_fork_are_not_mixed_up(tiny):
     assert os.waitpid(child, 0)[1] == 0
 
 
+@pytest.mark.slow
 def test_the_process_that_renders_ends_when_its_parent_lets_go_of_it(tiny):
     child = chat_templates._Child()
     child.render(("{{ 1 }}", [], {}, 100, 10))

@@ -101,6 +101,7 @@ def test_the_vocabulary_in_parts_is_the_same(llama, monkeypatch):
         close(Likelihoods(llama).of_tokens(ROWS), whole, 0)
 
 
+@pytest.mark.slow
 def test_joint_attention_which_questions_leave_behind_changes_nothing(tmp_path):
     folder = make_tiny_model(tmp_path / "m", "A lamp at the ferry, a lamp in the harbour. " * 40)
     model = TransformersModel(str(folder))

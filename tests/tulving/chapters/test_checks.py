@@ -176,6 +176,7 @@ def test_a_chapter_without_pronouns_is_found():
     assert "pronouns" in check_chapter(text, task.event, task.layout, task.plan, vocabulary)
 
 
+@pytest.mark.slow
 def test_at_level_four_the_event_is_named_once_and_the_first_name_of_a_nickname_never():
     _, vocabulary, task, text = chosen(4, lambda plan: plan.named)
     more = in_other_paragraph(text, task.event.content, f"The {task.event.content} went on.")

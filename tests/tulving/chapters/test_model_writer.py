@@ -395,6 +395,7 @@ def test_positions_are_middles_of_first_matches():
     assert list(quantiles.values()) == sorted(quantiles.values())
 
 
+@pytest.mark.slow
 def test_the_templates_tell_of_their_writing_too(drawn_pictures):
     data = make_book(Recipe("short"))
     assert data.writing

@@ -39,6 +39,7 @@ def faults(text):
             yield lint.message, around
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "universe", "chapters"), BOOKS)
 def test_no_grammatical_fault_is_found(level, universe, chapters):
     text = "\n\n".join(chapter.text for chapter in book(level, "short", universe).chapters[:chapters])

@@ -19,6 +19,7 @@ from tests.tulving.levels.books import GRADED, LEVELS, UNIVERSE, UNIVERSES, book
 levels = pytest.mark.parametrize("level", LEVELS)
 
 
+@pytest.mark.slow
 @levels
 def test_events_and_questions_are_those_of_level_one(level):
     template, told = book(1), book(level)
@@ -32,7 +33,7 @@ def test_events_and_questions_are_those_of_level_one(level):
     assert asked == answered
 
 
-@levels
+@pytest.mark.parametrize("level", [*(pytest.param(level, marks=pytest.mark.slow) for level in LEVELS[:-1]), LEVELS[-1]])
 def test_same_seed_same_rows(level):
     once, again, other = (make_book(Recipe("short", UNIVERSE, level, events=8, seed=seed)) for seed in (0, 0, 1))
     for one, same in zip(configs_of(once), configs_of(again), strict=True):
@@ -51,6 +52,7 @@ def test_other_levels_are_refused(level):
         draw_outline(Recipe("short", level=level))
 
 
+@pytest.mark.slow
 @levels
 def test_a_chapter_has_its_paragraphs_and_the_words_of_its_facts(level):
     for chapter, layout in zip(book(level).chapters, outline(level).layouts, strict=True):
@@ -75,6 +77,7 @@ def test_the_main_character_is_she_or_he(level):
     assert pronouns_of("Unheard") is pronouns_of("Unheard")
 
 
+@pytest.mark.slow
 @levels
 def test_side_characters_do_other_deeds_of_the_same_kind_of_event(level):
     universe = outline(level).universe
@@ -86,6 +89,7 @@ def test_side_characters_do_other_deeds_of_the_same_kind_of_event(level):
             assert f"{name} {deed}" in chapter.text
 
 
+@pytest.mark.slow
 def test_side_characters_share_first_names_with_main_characters_of_other_chapters():
     chapters = book(2, "middle").chapters
     main = {chapter.event.first_name for chapter in chapters}
@@ -95,6 +99,7 @@ def test_side_characters_share_first_names_with_main_characters_of_other_chapter
     assert not any(name.split()[0] == chapter.event.first_name for chapter in chapters for name in chapter.secondary)
 
 
+@pytest.mark.slow
 def test_only_from_level_three_on_other_facts_are_mentioned():
     for level, fewest, most in ((2, 0, 0), (3, 4, 16)):
         vocabulary = Vocabulary(outline(level).universe)
@@ -106,6 +111,7 @@ def test_only_from_level_three_on_other_facts_are_mentioned():
             assert fewest <= len(others) + len(dates) <= most
 
 
+@pytest.mark.slow
 def test_dates_have_several_formats_and_half_of_the_events_a_name_from_level_three_on():
     chapters, plans = book(3, "middle").chapters, outline(3, "middle").plans
     used = Counter(
@@ -119,6 +125,7 @@ def test_dates_have_several_formats_and_half_of_the_events_a_name_from_level_thr
     assert all(in_words(c.event.time) in c.text and c.event.content in c.text for c in book(2).chapters)
 
 
+@pytest.mark.slow
 @levels
 def test_every_answer_stands_in_the_book_in_its_own_words(level):
     text = book(level).book().lower()
@@ -128,6 +135,7 @@ def test_every_answer_stands_in_the_book_in_its_own_words(level):
         assert level > 3 or event.time in {day for _, day, _ in find_dates(chapter.text)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("level", "name"),
     [(5, "middle"), *(pytest.param(level, "long", marks=pytest.mark.slow) for level in (3, 4, 5))],
@@ -150,6 +158,7 @@ def test_what_is_so_stands_before_or_behind_what_is_not(level, name):
         assert n[slot] > len(outline(level, name).plans) / 2 and 0.3 < first[slot] / n[slot] < 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "name"), GRADED)
 def test_most_facts_of_a_long_book_take_other_chapters(level, name):
     chapters = book(level, name).chapters
@@ -161,6 +170,7 @@ def test_most_facts_of_a_long_book_take_other_chapters(level, name):
     assert all(c.event.entity in c.text for c in explicit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "name"), GRADED)
 def test_references_speak_of_what_has_been(level, name):
     chapters, plans = book(level, name).chapters, outline(level, name).plans
@@ -174,6 +184,7 @@ def test_references_speak_of_what_has_been(level, name):
     assert told > len(chapters) / 10
 
 
+@pytest.mark.slow
 def test_an_office_passes_from_one_person_to_another():
     holders = {}
     for chapter, plan in zip(book(4, "middle").chapters, outline(4, "middle").plans, strict=True):

@@ -55,6 +55,7 @@ def book_by(author, folder):
         return make_book(Recipe("short", UNIVERSE, level=LEVEL, writer="openai:tiny"), outline(LEVEL), writer)
 
 
+@pytest.mark.slow
 def test_a_model_gets_the_plan_and_its_mistakes_are_named(tmp_path):
     spoil = {
         2: lambda text, task: text.replace(task.plan.fixed[0].text, ""),
@@ -83,6 +84,7 @@ def test_a_model_gets_the_plan_and_its_mistakes_are_named(tmp_path):
     assert all(chapter.evidence for chapter in data.chapters)
 
 
+@pytest.mark.slow
 def test_a_chapter_that_falls_takes_those_with_it_that_refer_to_it(tmp_path):
     needed = next(
         spot.number

@@ -39,6 +39,7 @@ def lost_after(chapters, entity, day):
     return missing
 
 
+@pytest.mark.slow
 def test_every_kind_of_outcome_is_told(chapters):
     kinds = Counter(one.kind for chapter in chapters for one in chapter.outcomes)
     assert min(kinds["lost"], kinds["found"], kinds["barred"]) > 10 and kinds["lost"] > kinds["found"]
@@ -49,6 +50,7 @@ def test_every_kind_of_outcome_is_told(chapters):
             assert one.kind == "barred" or one.thing in paragraphs[one.spot.paragraph - 1].replace("The ", "the ")
 
 
+@pytest.mark.slow
 def test_nobody_comes_back_to_where_they_were_barred_from(chapters):
     for chapter in chapters:
         for one in chapter.outcomes:
@@ -57,6 +59,7 @@ def test_nobody_comes_back_to_where_they_were_barred_from(chapters):
             assert one.kind != "barred" or barred not in {(event.entity, event.space) for event in later}
 
 
+@pytest.mark.slow
 def test_answers_on_states_are_what_a_scan_finds(chapters, questions):
     days = {chapter.event.day: chapter.event.time for chapter in chapters}
     asked = [question for question in questions if question.trace == "states"]
@@ -67,6 +70,7 @@ def test_answers_on_states_are_what_a_scan_finds(chapters, questions):
         assert (question.origin == "book") == bool(question.answer)
 
 
+@pytest.mark.slow
 def test_answers_on_causes_are_the_events_of_the_bans(chapters, questions):
     barred = {(c.event.entity, c.event.space): c for c in chapters for one in c.outcomes if one.kind == "barred"}
     asked = [question for question in questions if question.trace == "causes"]
@@ -77,6 +81,7 @@ def test_answers_on_causes_are_the_events_of_the_bans(chapters, questions):
         assert question.chapters == ([chapter.number] if chapter else [])
 
 
+@pytest.mark.slow
 def test_evidence_on_states_has_the_paragraphs_of_the_losses_and_of_other_things_that_were_found(chapters, questions):
     by_number = {chapter.number: chapter for chapter in chapters}
     for question in questions:
@@ -90,12 +95,14 @@ def test_evidence_on_states_has_the_paragraphs_of_the_losses_and_of_other_things
             assert all(one.spot in spots for one in mine if one.kind == "found" and one.thing in unexplained)
 
 
+@pytest.mark.slow
 def test_only_level_five_asks_for_causes_and_states(questions):
     assert max(question.template for question in book(4).questions) == 35
     assert {question.template for question in questions} == {36, 37, 38}
     assert outcome_questions(book(2).chapters) and not any(one.answer for one in outcome_questions(book(2).chapters))
 
 
+@pytest.mark.slow
 def test_the_card_of_each_level_says_what_it_adds_with_an_example():
     for level in (1, *LEVELS):
         data, recipe = book(level), Recipe("short", UNIVERSE, level=level)

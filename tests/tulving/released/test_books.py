@@ -45,6 +45,7 @@ def archive(unpacked, tmp_path) -> Path:
     return Path(shutil.copytree(unpacked, tmp_path / "data", copy_function=copy))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "book", "counts"), BOOKS, ids=lambda value: getattr(value, "name", ""))
 def test_a_published_book_gives_the_published_counts(path, book, counts):
     archive = open_archive(path)
@@ -141,6 +142,7 @@ def test_published_runs_are_rescored_to_the_last_digit(path, expected, tmp_path)
         assert [q["f1"] for q in result["per_question"]] == pytest.approx(run["per_question_f1"], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_folder_reads_like_its_zip_at_any_depth_whatever_an_operating_system_leaves(archive, released):
     book = next(archive.glob("*/books/*"))
     shadow = archive / "__MACOSX" / book.relative_to(archive)
@@ -176,6 +178,7 @@ def test_the_reordered_book_is_rebuilt_and_scored(archive, tmp_path):
     assert scores["short, prompting gpt-4o"]["latest"] == scores["short-ordered, prompting gpt-4o"]["latest"]
 
 
+@pytest.mark.slow
 def test_several_generating_models_are_told_apart(archive):
     books = archive / "Udefault_Sdefault_seed0/books"
     book = next(books.iterdir())
@@ -221,6 +224,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.slow
 def test_a_damaged_book_is_one_clear_error_and_leaves_its_runs_without_scores(archive, tmp_path):
     root = archive / "Udefault_Sdefault_seed0"
     for damage, (pattern, content, message) in DAMAGES.items():
@@ -258,6 +262,7 @@ def test_a_damaged_question_is_named_by_row_and_field(archive):
             read_book(found, found.books[0])
 
 
+@pytest.mark.slow
 def test_a_damaged_entry_of_a_zip_stops_only_the_runs_that_need_it(released, tmp_path):
     """Bytes of one compressed answer are overwritten, as by a disk."""
     content = bytearray(released.read_bytes())

@@ -89,6 +89,7 @@ FAULTS = {
 ITEM, SCORES = "matching_groundtruth_items_score", "field 'matching_groundtruth_items_score': "
 
 
+@pytest.mark.slow
 def test_an_incomplete_run_is_listed_with_the_file_and_the_others_are_scored(archive, run, whole, tmp_path):
     """Each copy of the run has a fault of its own."""
     expected = {}
@@ -231,6 +232,7 @@ def test_the_journal_follows_the_archive(archive, run, tmp_path):
         assert json.loads(lines[-1])["key"] == str(MANY) and json.loads(lines[-1])[field] == value
 
 
+@pytest.mark.slow
 def test_a_damaged_book_stops_only_its_own_runs(archive, tmp_path):
     answers = write_book(archive, BOOK, generator="other")
     write_run(answers / RUNS[0], BOOK.selected)

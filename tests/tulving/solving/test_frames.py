@@ -73,6 +73,7 @@ def test_contrasts_are_read_back_with_what_is_so(tone, part):
     assert 0.35 < first / len(bank) < 0.65
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("universe", UNIVERSES)
 def test_what_a_kind_of_event_is_called_does_not_hide_where_it_ends(universe):
     drawn = load_universe(universe)

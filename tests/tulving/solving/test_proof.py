@@ -13,6 +13,8 @@ from epbench.tulving.solving.solver import Solver, at_places, flaws_of, prove
 from epbench.tulving.solving.statements import Statements
 from tests.tulving.levels.books import EVERY_BOOK, UNIVERSE, book, outline
 
+pytestmark = pytest.mark.slow
+
 # A long book takes seconds, so that one of a third of its length is among the fast tests.
 BOOKS = [
     pytest.param(5, "middle", UNIVERSE, 60),
@@ -51,7 +53,6 @@ def without(chapter, paragraph):
     return replace(chapter, text="\n\n".join(paragraphs))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", [4, 5])
 def test_the_whole_book_without_one_paragraph_of_the_evidence_does_not_tell_the_date(level):
     chapter, chapters = chained(level)

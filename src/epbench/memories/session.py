@@ -296,12 +296,12 @@ class Stores:
         self._hosting.begin(operation)  # under which the requests to its models are noted
         try:
             returned = scrubbed(call(*args))
-        except SystemLost:
-            self._losses += 1
+            if (unanswered := self._hosting.unanswered()) is not None:
+                raise CallFailed(unanswered)
+        except CallFailed as error:
+            refuses = self._hosting.unanswered() is not None and not self._hosting.has_answered
+            self._losses += isinstance(error, SystemLost) or refuses  # what refuses everything is not asked on and on
             raise
-        if (unanswered := self._hosting.unanswered()) is not None:
-            self._losses += not self._hosting.has_answered  # one that refuses everything is not asked on and on
-            raise CallFailed(unanswered)
         return returned
 
     @property

@@ -79,10 +79,10 @@ test: $(VENV)/.dev
 
 test-slow: $(VENV)/.dev $(VENV)/.real
 	$(PYTEST) "slow and not nightly and not network and not gpu" --hypothesis-profile thorough
-	$(PYTEST) "hypothesis and not slow and not network and not gpu" --hypothesis-profile thorough
 
 test-nightly: $(VENV)/.dev $(VENV)/.real
 	$(PYTEST) "nightly and not network and not gpu"
+	$(PYTEST) "hypothesis and not slow and not network and not gpu" --hypothesis-profile thorough
 
 # Our upper bounds are ignored, so that we see early what they will have to say.
 test-newest:

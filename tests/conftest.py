@@ -35,7 +35,7 @@ SHARED = ROOT.parent / "shared" / "data"
 if "PYTEST_XDIST_WORKER" in os.environ:  # the workers share the cores already
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
-# A loaded machine is slow, and that is no fault of the code. `make test-slow` tries more examples.
+# A loaded machine is slow, and that is no fault of the code. `make test-slow` and `make test-nightly` try more examples.
 settings.register_profile("epbench", deadline=None, max_examples=30)
 settings.register_profile("thorough", deadline=None, max_examples=100)
 settings.load_profile("epbench")

@@ -115,10 +115,9 @@ class Relay:
     def _forget(self) -> None:
         """Begin to note anew, by the digest of a request of the present operation, what became of it."""
         self._seen: dict[str, bool] = {}  # whether the last answer could be used
-        self._errors: dict[
-            str, tuple[bool, int, str]
-        ] = {}  # whether it is for vectors, status and words of the last error
-        self._kinds_answered: set[bool] = set()  # whether they are for vectors
+        # Of an error that was the last answer: whether the request is for vectors, the status and the words.
+        self._errors: dict[str, tuple[bool, int, str]] = {}
+        self._kinds_answered: set[bool] = set()  # whether requests for vectors, and others, got an answer
 
     def unanswered(self) -> str | None:
         """Say which requests of the present operation got no answer from its models; None if there is none.

@@ -63,13 +63,14 @@ def main() -> None:
             command = [sys.executable, "-c", BUILD, folder]
             gigabytes = int(subprocess.run(command, capture_output=True, check=True, text=True).stdout) / 1e6
 
+    import evaluate
     import numpy as np
     import pyarrow
     from rich.console import Console
     from rich.table import Table
 
     from epbench.hub.dataset_folder import write_dataset, write_tables
-    from epbench.metric_folders import metric_module
+    from epbench.metric_folders import formulas, metric_path
     from epbench.tulving.chapters.loop import write_chapters
     from epbench.tulving.chapters.template_writer import TemplateWriter
     from epbench.tulving.dataset.build import Recipe, make_book
@@ -112,10 +113,9 @@ def main() -> None:
     rows = 100_000 if quick else 1_000_000
     predictions = [[f"May {i % 28 + 1}, 2024", "Fort Greene Park"] for i in range(rows)]
     references = [[f"May {i % 27 + 1:02d}, 2024", "High Line"] for i in range(rows)]
-    metric = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
+    metric = evaluate.load(str(metric_path("episodic_f1")), keep_in_memory=True)
     scoring, _ = best(lambda: metric.compute(predictions=predictions, references=references), 1)
-    found = metric_module("episodic_f1")
-    formula, _ = best(lambda: one_by_one(found, predictions, references), 1)
+    formula, _ = best(lambda: one_by_one(formulas("episodic_f1"), predictions, references), 1)
 
     table = Table("what", "questions or rows", "seconds")
     for n in seconds:

@@ -112,6 +112,11 @@ def test_the_wheel_holds_every_file(wheel):
     assert held == ours
 
 
+def test_the_core_has_fewer_than_fifty_packages(installed):
+    code = "import importlib.metadata as m; print(len({d.name for d in m.distributions()} - {'pip', 'setuptools'}))"
+    assert int(installed("python", "-c", code).stdout) < 50
+
+
 def test_every_command_works_without_a_checkout(installed, wheel):
     epbench(installed, "build tulving --book short --out out")
     epbench(installed, "publish out/short --metrics --to cache")

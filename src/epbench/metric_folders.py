@@ -1,13 +1,10 @@
 """Where the metric folders are, and the formulas in them.
 
-A metric folder must run on its own as a Space, so it imports nothing from this package. The package scores through the
-metric folders instead, so that every formula has one home.
+A metric folder must run on its own as a Space, so it imports nothing from this package. The package scores by the
+formulas in these folders instead, so that each has one home.
 """
 
 import importlib.util
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -40,31 +37,10 @@ def metric_path(name: str) -> Path:
 
 
 @cache
-def metric_module(name: str) -> ModuleType:
-    """Return the metric's own module, for its formulas."""
-    path = metric_path(name) / f"{name}.py"
-    module_name = f"epbench_metric_{name}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
+def formulas(name: str) -> ModuleType:
+    """Return the module with the formulas of a metric, which needs neither `evaluate` nor `datasets`."""
+    spec = importlib.util.spec_from_file_location(f"epbench_{name}", metric_path(name) / "formulas.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
-    with evaluate_alone():
-        spec.loader.exec_module(module)
+    spec.loader.exec_module(module)
     return module
-
-
-@contextmanager
-def evaluate_alone() -> Iterator[None]:
-    """Make `import evaluate` skip transformers and torch, which take seconds to import and which no metric needs.
-
-    They only serve its pipelines. A later `import evaluate` loads the complete package.
-    """
-    if {"evaluate", "transformers"} & sys.modules.keys():
-        yield
-        return
-    sys.modules["transformers"] = None  # type: ignore[assignment]  # makes `import transformers` fail
-    try:
-        yield
-    finally:
-        for name in [name for name in sys.modules if name == "transformers" or name.split(".")[0] == "evaluate"]:
-            del sys.modules[name]

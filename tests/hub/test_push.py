@@ -108,7 +108,7 @@ def test_pushed_metric_computes(hub: HubDouble, python: Python, upload: Python, 
     assert len(space.commits) == 2  # the second push found nothing to change
     assert space.tags == {f"epbench-{__version__}": space.head}
     assert space.created_with["sdk"] == "static"
-    assert set(space.files) == {"README.md", "index.html", "episodic_f1.py", "requirements.txt"}
+    assert set(space.files) == {"README.md", "index.html", "episodic_f1.py", "formulas.py", "requirements.txt"}
     found = {"f1": 1.0, "precision": 1.0, "recall": 1.0}, {"f1": 0.0, "precision": None, "recall": 0.0}
     assert printed_json(python("-c", LOAD_METRIC, f"epbench-{__version__}")) == [[*found]] * 2
 

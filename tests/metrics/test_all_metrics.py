@@ -7,6 +7,7 @@ import inspect
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import unicodedata
@@ -17,7 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.metric_folders import metric_module, metric_names, metric_path, metrics_root
+from epbench.metric_folders import formulas, metric_names, metric_path, metrics_root
+from tests.metrics.metric_classes import module_of, new_metric
 from tests.reference_cases import SCORING, with_published
 
 GOOD: dict[str, dict[str, Any]] = {
@@ -29,13 +31,6 @@ GOOD: dict[str, dict[str, Any]] = {
     "sort_accuracy": {"predictions": "A", "references": "B", "groups": "near", "clusters": "one", "scores": 0.25},
 }  # fmt: skip
 """By metric and column, a value of one row that the metric computes."""
-
-
-def new_metric(name: str) -> Any:
-    """An instance of the one metric class in a folder."""
-    module = metric_module(name)
-    (cls,) = [c for c in vars(module).values() if inspect.isclass(c) and hasattr(c, "_compute")]
-    return cls(keep_in_memory=True)
 
 
 def required_columns(name: str) -> list[str]:
@@ -63,10 +58,10 @@ CARD_SECTIONS = ("Metric description", "How to use", "Inputs", "Output values", 
 @pytest.mark.parametrize("name", metric_names())
 def test_doctests_pass(name, monkeypatch):
     monkeypatch.chdir(metrics_root())  # where `evaluate.load(name)` finds the folder, as it finds the Space on the Hub
-    module = metric_module(name)
+    module = formulas(name)
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     own = [f for f in vars(module).values() if getattr(f, "__module__", None) == module.__name__]
-    texts = [module._KWARGS_DESCRIPTION, *(f.__doc__ or "" for f in own if not inspect.isclass(f))]
+    texts = [module_of(name)._KWARGS_DESCRIPTION, *(f.__doc__ or "" for f in own if not inspect.isclass(f))]
     for text in texts:
         runner.run(parser.get_doctest(text, dict(vars(module)), name, None, 0))
     result = runner.summarize()
@@ -84,10 +79,9 @@ def test_folder_is_complete(name):
 
 @pytest.mark.parametrize("name", metric_names())
 def test_arguments_are_named_and_described(name):
-    classes = [c for c in vars(metric_module(name)).values() if inspect.isclass(c) and hasattr(c, "_compute")]
-    parameters = inspect.signature(classes[0]._compute).parameters.values()
+    parameters = inspect.signature(new_metric(name)._compute).parameters.values()
     assert all(p.kind is not p.VAR_KEYWORD for p in parameters)
-    described = metric_module(name)._KWARGS_DESCRIPTION
+    described = module_of(name)._KWARGS_DESCRIPTION
     assert all(f"{p.name} (" in described or f"{p.name}, " in described for p in parameters if p.name != "self")
 
 
@@ -96,7 +90,8 @@ def test_arguments_are_named_and_described(name):
 def test_a_copy_of_the_folder_runs_without_this_package(name, tmp_path, hf_home):
     folder = tmp_path / name
     folder.mkdir()
-    (folder / f"{name}.py").write_text((metric_path(name) / f"{name}.py").read_text("utf-8"), "utf-8")
+    for file in (f"{name}.py", "formulas.py"):
+        shutil.copyfile(metric_path(name) / file, folder / file)
     columns = {column: [value] for column, value in good_values(name).items()}
     code = f"""
 import sys; sys.modules["epbench"] = None
@@ -111,8 +106,7 @@ print(evaluate.load({str(folder)!r}).compute(**{columns!r}))
 
 
 def test_cases_of_the_reference_are_reproduced_and_clipped():
-    module = metric_module("episodic_f1")
-    metric = module.EpisodicF1(keep_in_memory=True)
+    metric = new_metric("episodic_f1")
     cases = with_published(SCORING, "scoring_cases.json")
     checked = 0
     for case in cases:
@@ -144,7 +138,7 @@ def test_cases_of_the_reference_are_reproduced_and_clipped():
     ],
 )  # fmt: skip
 def test_a_date_is_the_same_item_in_every_usual_form(written):
-    metric = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
+    metric = new_metric("episodic_f1")
     assert metric.compute(predictions=[[written]], references=[["May 07, 2024"]])["f1"] == 1
     assert metric.compute(predictions=[[written]], references=[["May 08, 2024"]])["f1"] == 0
 
@@ -154,17 +148,17 @@ def test_a_date_is_the_same_item_in_every_usual_form(written):
     [("Sept. 3, 2026", "September 03, 2026"), ("CAFÉ  Zoë", "café zoë"), ("“Post-It!”", "post it"), ("ﬁre", "fire")],
 )
 def test_other_items_are_equal_after_normalisation_too(one, other):
-    assert metric_module("episodic_f1").normalise(one) == metric_module("episodic_f1").normalise(other)
+    assert formulas("episodic_f1").normalise(one) == formulas("episodic_f1").normalise(other)
 
 
 @pytest.mark.parametrize("item", ["Tuesday", "Taco Tuesday", "Sunday Market", "Friday 13", "Monday Club 2024"])
 def test_a_day_of_the_week_that_is_no_part_of_a_date_is_kept(item):
-    normalise = metric_module("episodic_f1").normalise
+    normalise = formulas("episodic_f1").normalise
     assert normalise(item) == item.casefold()
 
 
 def test_f1_of_the_reference_before_clipping():
-    lenient_f1 = metric_module("episodic_f1").lenient_f1
+    lenient_f1 = formulas("episodic_f1").lenient_f1
     assert lenient_f1(1, 3, 3.0) == (3.0, 1.0, 1.5)
     for case in with_published(SCORING, "scoring_cases.json"):
         if case["function"] == "f1_score_func" and case["input"]["precision"] is not None and case["input"]["recall"]:
@@ -173,8 +167,8 @@ def test_f1_of_the_reference_before_clipping():
 
 
 def test_kendall_of_the_reference_is_reproduced():
-    tau = metric_module("episodic_kendall_tau").tau_if_all_found
-    metric = metric_module("episodic_kendall_tau").EpisodicKendallTau(keep_in_memory=True)
+    tau = formulas("episodic_kendall_tau").tau_if_all_found
+    metric = new_metric("episodic_kendall_tau")
     for case in with_published(SCORING, "scoring_cases.json"):
         if case["function"].startswith("kendall"):
             given, expected = case["input"], case["output"]
@@ -197,7 +191,7 @@ ITEMS = st.lists(st.sampled_from(["May 7, 2024", "May 07, 2024", "a", "b", "Book
 
 
 class TestEpisodicF1:
-    metric = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
+    metric = new_metric("episodic_f1")
 
     def test_repeats_are_judged_after_normalisation_without_scores_only(self):
         spelled = {"predictions": [["May 7, 2024", "May 07, 2024", "x"]], "references": [["May 07, 2024", "y", "z"]]}
@@ -213,10 +207,10 @@ class TestEpisodicF1:
         columns = {"predictions": predictions, "references": references}
         added = {"matching_scores": scores} if scored else {}
         direct = self.metric.compute(**columns, **added)
-        filed = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
+        filed = new_metric("episodic_f1")
         filed.add_batch(**columns)
         assert filed.compute(**added) == direct
-        normal, formula = metric_module("episodic_f1").normalise, metric_module("episodic_f1").lenient_f1
+        normal, formula = formulas("episodic_f1").normalise, formulas("episodic_f1").lenient_f1
         for i, row in enumerate(direct["per_question"]):
             if scores is None:
                 said, true = set(map(normal, predictions[i])), set(map(normal, references[i]))
@@ -257,7 +251,7 @@ class TestEpisodicF1:
 
 @given(st.text(max_size=80))
 def test_words_are_what_letters_and_digits_make(text):
-    words_of = metric_module("episodic_f1").words_of
+    words_of = formulas("episodic_f1").words_of
     folded = unicodedata.normalize("NFKC", text).casefold()
     assert words_of(text) == " ".join("".join(c if c.isalnum() else " " for c in folded).split())
     assert words_of(text + " " * 1_000) == words_of(text)

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.statistics.intervals import wilson
+from tests.metrics.metric_classes import new_metric
 
-LABELS = metric_module("memory_failures").LABELS
-REVISED = metric_module("memory_failures").REVISED
-metric = metric_module("memory_failures").MemoryFailures(keep_in_memory=True)
+LABELS = formulas("memory_failures").LABELS
+REVISED = formulas("memory_failures").REVISED
+metric = new_metric("memory_failures")
 
 
 def test_failed_questions_are_neither_right_nor_wrong():

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.metric_folders import metric_module, metric_path
+from epbench.metric_folders import formulas, metric_path
 
-MODULE = metric_module("sort_accuracy")
-sort_accuracy = MODULE.sort_accuracy
+FORMULAS = formulas("sort_accuracy")
+sort_accuracy = FORMULAS.sort_accuracy
 answers = st.sampled_from(["A", "B", "X", "", "a"])
 rows = st.lists(st.tuples(answers, st.sampled_from("AB"), st.sampled_from(["near", "far"])), min_size=1, max_size=40)
 
@@ -38,7 +38,7 @@ def test_interval_is_that_of_a_plain_bootstrap_over_clusters():
     clusters = [str(i // 4) for i in range(400)]
     shared = {c: draw.random() for c in dict.fromkeys(clusters)}
     correct = [draw.random() < 0.05 + 0.9 * shared[c] for c in clusters]
-    low, high = MODULE.accuracy_interval(correct, clusters)
+    low, high = FORMULAS.accuracy_interval(correct, clusters)
     members = {c: [ok for ok, of in zip(correct, clusters, strict=True) if of == c] for c in shared}
     names, means = sorted(members), []
     for _ in range(2000):
@@ -46,7 +46,7 @@ def test_interval_is_that_of_a_plain_bootstrap_over_clusters():
         means.append(sum(drawn) / len(drawn))
     means.sort()
     assert abs(low - means[50]) < 0.01 and abs(high - means[1949]) < 0.01
-    naive_low, naive_high = MODULE.accuracy_interval(correct)
+    naive_low, naive_high = FORMULAS.accuracy_interval(correct)
     assert high - low > naive_high - naive_low
 
 
@@ -63,7 +63,7 @@ scored = st.lists(
 @given(scored)
 def test_auc_and_calibrated_accuracy_are_those_of_loops(rows):
     scores, answers, clusters = map(list, zip(*rows, strict=True))
-    result = MODULE.discrimination(scores, answers, clusters)
+    result = FORMULAS.discrimination(scores, answers, clusters)
     wins = [(a > b) + (a == b) / 2 for a, of, _ in rows if of == "A" for b, of_b, _ in rows if of_b == "B"]
     assert result["auc"] == (pytest.approx(sum(wins) / len(wins)) if wins else None)
     if len(set(clusters)) < 2:
@@ -95,11 +95,11 @@ def _biased(draw, n_clusters, shift):
 def test_auc_interval_and_test_hold_what_they_promise_for_a_biased_reader():
     draw, rejected, covered, found, calibrated = random.Random(11), 0, 0, 0, 0.0
     for _ in range(200):
-        result = MODULE.discrimination(*_biased(draw, 25, 0.0))
+        result = FORMULAS.discrimination(*_biased(draw, 25, 0.0))
         rejected += result["auc_p_value"] <= 0.05
         calibrated += result["calibrated_accuracy"] / 200
         covered += result["auc_low"] <= 0.5 <= result["auc_high"]
-        found += MODULE.discrimination(*_biased(draw, 25, 1.5))["auc_p_value"] <= 0.05
+        found += FORMULAS.discrimination(*_biased(draw, 25, 1.5))["auc_p_value"] <= 0.05
     assert rejected <= 20 and covered >= 180 and found >= 190  # 10, 190 and 200 are expected
     assert abs(calibrated - 0.5) < 0.02
 

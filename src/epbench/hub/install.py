@@ -6,6 +6,7 @@ libraries use their caches if the Hub cannot be reached or does not know the nam
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import json
 import os
@@ -13,7 +14,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from epbench.errors import BadInput
@@ -23,7 +23,7 @@ from epbench.files.writing import naming
 from epbench.hub.card import default_config
 from epbench.hub.dataset_folder import parquet_files
 from epbench.hub.differences import Difference, is_changed
-from epbench.metric_folders import evaluate_alone, metric_path
+from epbench.metric_folders import metric_path
 
 _FAR_FUTURE = 4_102_444_800  # 2100-01-01
 _VERSION = "0.0.0"
@@ -212,12 +212,12 @@ def metric_is_installed(name: str, namespace: str = "epbench") -> bool:
 
 def install_metric(name: str, namespace: str = "epbench") -> list[Path]:
     """Install a metric in the module cache of `evaluate`, as `<name>` and as `<namespace>/<name>`; return both folders."""
-    code = _code(name)
-    version, places = hashlib.sha256(code).hexdigest(), []
+    version, places = _metric_version(name), []
     for package in _packages(name, namespace):
         with replacing(package) as draft:
             (draft / version).mkdir()
-            (draft / version / f"{name}.py").write_bytes(code)
+            for file in _code(name):
+                shutil.copyfile(metric_path(name) / file, draft / version / file)
             (draft / version / f"{name}.json").write_text("{}")
             for folder in (draft, draft / version):
                 (folder / "__init__.py").touch()
@@ -225,8 +225,12 @@ def install_metric(name: str, namespace: str = "epbench") -> list[Path]:
     return places
 
 
-def _code(name: str) -> bytes:
-    return (metric_path(name) / f"{name}.py").read_bytes()
+def _code(name: str) -> list[str]:
+    return [f"{name}.py", "formulas.py"]
+
+
+def _metric_version(name: str) -> str:
+    return hashlib.sha256(b"".join((metric_path(name) / file).read_bytes() for file in _code(name))).hexdigest()
 
 
 def _packages(name: str, namespace: str) -> list[Path]:
@@ -234,15 +238,13 @@ def _packages(name: str, namespace: str) -> list[Path]:
     return [_modules_folder() / "metrics" / f"{owner}--{name}" for owner in ("evaluate-metric", namespace)]
 
 
-@cache
 def _modules_folder() -> Path:
-    with evaluate_alone():
-        from evaluate.loading import init_dynamic_modules
+    """Where `evaluate` looks for modules; `datasets` has the same setting, and is here also where `evaluate` is not."""
+    import datasets
 
-        return Path(init_dynamic_modules())
+    return Path(datasets.config.HF_MODULES_CACHE) / "evaluate_modules"
 
 
 def _holds(package: Path, name: str) -> bool:
-    code = _code(name)
-    file = package / hashlib.sha256(code).hexdigest() / f"{name}.py"
-    return len(list(package.glob("*/__init__.py"))) == 1 and file.is_file() and file.read_bytes() == code
+    equal, _, _ = filecmp.cmpfiles(metric_path(name), package / _metric_version(name), _code(name), shallow=False)
+    return len(list(package.glob("*/__init__.py"))) == 1 and equal == _code(name)

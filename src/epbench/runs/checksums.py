@@ -21,7 +21,7 @@ from epbench.journals.records import JOURNALS
 from epbench.metric_folders import metrics_root
 
 CHECKSUMS = "checksums.json"
-LIBRARIES = ("epbench", "datasets", "evaluate", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
+LIBRARIES = ("epbench", "datasets", "numpy", "pyarrow", "scipy", "torch", "transformers", "vllm", "openai")
 """Those of which a run notes the version."""
 _NOTED = fields({"sha256": dict[str, str], "bytes": dict[str, Whole]}, {"lines": dict[str, str], "code": str})
 _PACKAGE = Path(__file__).parents[1]

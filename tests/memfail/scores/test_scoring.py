@@ -14,12 +14,12 @@ from epbench.memfail.dataset.load import CONFIGS, Question, QuestionRecord, ques
 from epbench.memfail.judging.leave_one_out import LeftOut
 from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.scoring import ERRORS, floor_of, score_outcomes
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.runs.folder import open_run
 from tests.memfail.memfail_samples import outcome
 from tests.memfail.template_runs import outcomes_of, template
 
-LABELS = metric_module("memory_failures").LABELS
+LABELS = formulas("memory_failures").LABELS
 
 
 def test_three_numbers_side_by_side():

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench import BadInput
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.progress import no_progress
 from epbench.tulving.dataset.schema import configs_of
 from epbench.tulving.events.dates import from_words
@@ -134,7 +134,7 @@ def test_published_runs_are_rescored_to_the_last_digit(path, expected, tmp_path)
                 assert scores[names.get(theirs, theirs)] == pytest.approx(value, abs=1e-9)
         assert scores["f1_by_bin"] == pytest.approx(run["unrounded"]["f1_by_bin"], abs=1e-9)
         lines = [json.loads(line) for line in (found[name] / "judgements.jsonl").read_text().splitlines()]
-        result = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True).compute(
+        result = formulas("episodic_f1").episodic_f1(
             predictions=[line["items"] for line in lines],
             references=[q.answer for q in selected],
             matching_scores=[[min(1, s) for s in line["scores"]] for line in lines],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from epbench.errors import BadInput
 from epbench.journals.answers import ANSWERS
 from epbench.judges.protocol import Judgement
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 from epbench.runs.merge import merge
@@ -188,7 +188,7 @@ def test_a_published_run_has_its_questions_too(path, tmp_path):
 @given(st.integers(0, 6), st.integers(0, 6), st.floats(0, 1))
 def test_harsh_f1_is_never_above_the_lenient_one(n_items, n_true, share):
     found = share * n_true
-    lenient = min(1.0, metric_module("episodic_f1").lenient_f1(n_items, n_true, found)[2])
+    lenient = min(1.0, formulas("episodic_f1").lenient_f1(n_items, n_true, found)[2])
     harsh = harsh_f1(n_items, n_true, found)
     assert 0 <= harsh <= lenient
     if n_items <= n_true or not n_true:

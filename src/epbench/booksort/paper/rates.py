@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.booksort.scores.scoring import against_guessing
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_margin, of_source, p_value, plain
 from epbench.reports.plots import Plot
 from epbench.reports.reported import ReportedRow, sources
@@ -86,7 +86,7 @@ _NO_WIDTH = (
 
 def of_excerpts(questions: pd.DataFrame, column: str, **more: Any) -> Estimate:
     """As `epbench.statistics.estimate.estimate` does, with an interval that draws excerpts, whose questions share one reading."""
-    interval = metric_module("sort_accuracy").accuracy_interval
+    interval = formulas("sort_accuracy").accuracy_interval
     return estimate(questions, column, cluster="excerpt", interval=interval, **more)
 
 

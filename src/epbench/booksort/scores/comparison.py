@@ -16,7 +16,7 @@ from epbench.booksort.scores.tables import markdown_table
 from epbench.errors import BadInput
 from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.reports.between import between_parts, point
 from epbench.reports.explorer import versus_html
 from epbench.runs import folder as run_folders
@@ -149,7 +149,7 @@ def compare_areas(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any] |
     both = both[both["right"].notna()].dropna(subset=["log_odds", "log_odds_other"])
     if both["answer"].nunique() < 2:
         return None
-    area, answers = metric_module("sort_accuracy").area, both["answer"].tolist()
+    area, answers = formulas("sort_accuracy").area, both["answer"].tolist()
     (first_area, of_first), (second_area, of_second) = (
         area(both[name].tolist(), answers) for name in ("log_odds", "log_odds_other")
     )

@@ -18,7 +18,7 @@ from epbench.booksort.pairs.bins import WHOLE_BOOK_EDGES
 from epbench.booksort.scores.middle_effect import middle_effect
 from epbench.booksort.scores.run_files import APART, LONG_EXCERPT, about_whole_books, share
 from epbench.errors import NothingToScore
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.runs.usage import commonest
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def summary(rows: pd.DataFrame) -> Summary:
     if len(answered):
         predicted, answer, excerpt = (answered[name].tolist() for name in ("predicted", "answer", "excerpt"))
         odds = answered["log_odds"].tolist() if not n_failed and answered["log_odds"].notna().all() else None
-        scores |= metric_module("sort_accuracy").sort_accuracy(predicted, answer, None, excerpt, odds)
+        scores |= formulas("sort_accuracy").sort_accuracy(predicted, answer, None, excerpt, odds)
     if rows["swapped"].any():
         twice = answered["pair"].duplicated().any()
         scores["p_value"] = against_guessing(answered, "greater")[0] if twice else None
@@ -155,7 +155,7 @@ def _interval_of(values: pd.Series[bool], rows: pd.DataFrame) -> tuple[float, fl
     """95 % interval of a share, drawing excerpts; None with a single excerpt or without questions."""
     if values.empty:
         return None
-    interval: tuple[float, float] | None = metric_module("sort_accuracy").accuracy_interval(
+    interval: tuple[float, float] | None = formulas("sort_accuracy").accuracy_interval(
         values.tolist(), rows["excerpt"].tolist()
     )
     return interval

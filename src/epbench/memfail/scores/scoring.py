@@ -16,7 +16,7 @@ from epbench.memfail.dataset.revision import KINDS as REVISION_KINDS
 from epbench.memfail.dataset.revision import N_QUESTIONS
 from epbench.memfail.dataset.word_rules import decision_of
 from epbench.memfail.judging.diagnosis import Outcome
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.statistics.intervals import wilson
 
 ERRORS = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
@@ -71,7 +71,7 @@ def _scores_with_groups(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _scores(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    rates = metric_module("memory_failures").rates([outcome.label for outcome in outcomes])
+    rates = formulas("memory_failures").rates([outcome.label for outcome in outcomes])
     answers = [outcome.answer_right for outcome in outcomes if outcome.answer_right is not None]
     counts, n = rates["counts"], rates["n"]
     revised = any(outcome.kind in REVISION_KINDS for outcome in outcomes)

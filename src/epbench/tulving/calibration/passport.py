@@ -20,7 +20,7 @@ from epbench.files.json_files import read_json, write_json
 from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.judges.people import PEOPLE, with_people
 from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, is_free, noted_judge
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.models.load import is_model_name
 from epbench.statistics.intervals import wilson
 from epbench.tulving.calibration.answers import (
@@ -154,7 +154,7 @@ def _mean_f1(judged: Sequence[Judged], true_f1: float) -> dict[str, float | None
 
 def _f1(n_items: int, scores: Mapping[str, float]) -> float:
     """F1 of one answer, as the metric computes it."""
-    f1: float = metric_module("episodic_f1").lenient_f1(n_items, len(scores), math.fsum(scores.values()))[2]
+    f1: float = formulas("episodic_f1").lenient_f1(n_items, len(scores), math.fsum(scores.values()))[2]
     return min(1.0, max(0.0, f1))
 
 

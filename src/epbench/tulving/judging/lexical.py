@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from epbench.judges.protocol import Judgement
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.models.estimate import Estimate
 from epbench.tulving.events.dates import MONTHS
 from epbench.tulving.judging.verdicts import JudgeInput, Verdict
@@ -63,7 +63,7 @@ def judge_account(judge_input: JudgeInput) -> Verdict:
 
 @cache
 def _normaliser() -> Callable[[str], str]:
-    normalise: Callable[[str], str] = metric_module("episodic_f1").words_of
+    normalise: Callable[[str], str] = formulas("episodic_f1").words_of
     return normalise
 
 

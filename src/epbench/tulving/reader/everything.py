@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.models.protocol import Request, RuleBasedReader
 
 EVERYTHING = "everything"
@@ -31,7 +31,7 @@ def names_by_trace(questions: Iterable[Mapping[str, Any]], items: str = "answer"
     by_trace: dict[str, set[str]] = {}
     for question in questions:
         by_trace.setdefault(question["trace"], set()).update(question[items])
-    normalise = metric_module("episodic_f1").normalise
+    normalise = formulas("episodic_f1").normalise
     names = {trace: sorted(of_trace, key=lambda name: (normalise(name), name)) for trace, of_trace in by_trace.items()}
     others = [listed for trace, listed in names.items() if trace != ACCOUNT]
     return names | {ACCOUNT: list(dict.fromkeys(chain(*others)))}

@@ -25,7 +25,7 @@ from msgspec import Meta, Struct
 from epbench.errors import BadInput
 from epbench.files.text import shown
 from epbench.files.typed import typed
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.tulving.judging.verdicts import ScoredAnswer, first_scores
 from epbench.tulving.questions.generate import BINS, Question
 from epbench.tulving.released.files import Files
@@ -126,7 +126,7 @@ def _scores(entries: Any, where: str) -> dict[str, float]:
 
 def _names(question: Question, truth: Sequence[str], names: Sequence[str]) -> tuple[dict[str, str], int]:
     """The judge's name for each true item, and the number of items that got a name by position only."""
-    normalise = metric_module("episodic_f1").words_of
+    normalise = formulas("episodic_f1").words_of
     known = {item: [item] for item in truth}
     if question.trace == "full_details":  # the judge saw "Full chapter 7" instead of the text
         for item, chapter in zip(question.answer, question.chapters, strict=True):
@@ -182,7 +182,7 @@ def reference_numbers(rows: Sequence[ScoredAnswer], indexes: Sequence[Indexes]) 
 def unclipped_f1(row: ScoredAnswer) -> float:
     """F1 of one question; the first score of a repeated true item counts, and a repeated item of the answer counts once."""
     first = first_scores(row.reference, row.scores)
-    f1: float = metric_module("episodic_f1").lenient_f1(len(set(row.items)), len(first), sum(first.values()))[2]
+    f1: float = formulas("episodic_f1").lenient_f1(len(set(row.items)), len(first), sum(first.values()))[2]
     return f1
 
 
@@ -204,7 +204,7 @@ def _order(indexes: Sequence[Indexes]) -> tuple[float | None, float | None]:
     """How often all items were found, in percent, and the mean tau of those questions."""
     import numpy as np
 
-    tau_of = metric_module("episodic_kendall_tau").tau_if_all_found
+    tau_of = formulas("episodic_kendall_tau").tau_if_all_found
     # If the judge repeats a number, an answer cannot have all of its numbers.
     several = [(true, predicted) for true, predicted in indexes if len(true) > 1]
     taus = [tau_of(predicted, true) if len(set(true)) == len(true) else None for true, predicted in several]

@@ -9,7 +9,7 @@ from statistics import stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from epbench.errors import NothingToScore
-from epbench.metric_folders import metric_module
+from epbench.metric_folders import formulas
 from epbench.statistics.intervals import cluster_bootstrap, ratio_of_sums
 from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer, first_scores
 from epbench.tulving.questions.generate import BINS
@@ -218,13 +218,8 @@ def question_f1(rows: Sequence[ScoredAnswer]) -> list[float]:
 
 def question_measures(rows: Sequence[ScoredAnswer]) -> list[dict[str, Any]]:
     """f1, precision and recall of each question, 0 to 1 or None where undefined, by the metric `episodic_f1`."""
-    metric = metric_module("episodic_f1").EpisodicF1(keep_in_memory=True)
-    result = metric.compute(
-        predictions=[list(row.items) for row in rows],
-        references=[list(row.reference) for row in rows],
-        matching_scores=[list(row.scores) for row in rows],
-    )
-    measures: list[dict[str, Any]] = result["per_question"]
+    items, true, scores = ([list(getattr(row, name)) for row in rows] for name in ("items", "reference", "scores"))
+    measures: list[dict[str, Any]] = formulas("episodic_f1").episodic_f1(items, true, scores)["per_question"]
     return measures
 
 
@@ -276,7 +271,7 @@ A score that is not in this table is not written, so that none can hide the ques
 
 def tau_of(row: ScoredAnswer) -> float | None:
     """Kendall's tau-b, -1 to 1, by the metric `episodic_kendall_tau`; None if not all true items were found."""
-    tau: float | None = metric_module("episodic_kendall_tau").tau_if_all_found(row.order, row.reference)
+    tau: float | None = formulas("episodic_kendall_tau").tau_if_all_found(row.order, row.reference)
     return tau
 
 

@@ -91,7 +91,7 @@ def ours(job: Job) -> Cost:
     """The trainer."""
     from transformers import AutoTokenizer, LlamaForCausalLM  # noqa: F401  # imported before memory is read
 
-    from epbench.finetuning.ranks import Ranks
+    from epbench.finetuning.launching import Ranks
     from epbench.finetuning.trainer import Training, train
 
     settle()
@@ -203,8 +203,7 @@ def main() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from epbench.finetuning.cost import parameters_of, utilization
-    from epbench.finetuning.memory import estimate_memory
+    from epbench.finetuning.cost import estimate_memory, parameters_of, utilization
 
     transformers.logging.disable_progress_bar()
     cuda = torch.cuda.is_available()
@@ -283,9 +282,9 @@ def make_job(folder: Path, config: LlamaConfig, cuda: bool, quick: bool) -> Job:
     from transformers import AutoTokenizer, LlamaForCausalLM
 
     from epbench.draws import RandomStream
+    from epbench.finetuning.launching import make_toy_model
     from epbench.finetuning.packing import Sample, Schedule
     from epbench.finetuning.recipe import Recipe
-    from epbench.finetuning.toy_model import make_toy_model
 
     make_toy_model(folder / "toy", ["any text"])
     torch.manual_seed(0)

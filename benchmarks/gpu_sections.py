@@ -152,9 +152,8 @@ def shared_book(run: Run, model: Any, row: str, n_tokens: int, few: int) -> None
     """Fill in one row: first with sharing, then the limit, then one by one, as long as there is time."""
     from shared_reading import compared
 
-    from epbench.models.hf.prefix_batches import Prompt
     from epbench.models.hf.prefix_rows import Rows
-    from epbench.models.hf.shared_prefix import SharedPrefix
+    from epbench.models.hf.shared_prefix import Prompt, SharedPrefix
 
     sizes, book = run.sizes, tokens(n_tokens, "book")
     lengths = [23 + 8 * (i % 5) for i in range(sizes.questions)]  # 40 tokens on average, with one that differs at once
@@ -248,8 +247,7 @@ def labels(run: Run) -> None:
 
 def labels_of(run: Run, model: Any, name: str) -> None:
     """Fill in the rows of one model; each row may fail alone."""
-    from epbench.models.hf.prefix_batches import Prompt
-    from epbench.models.hf.shared_prefix import SharedPrefix
+    from epbench.models.hf.shared_prefix import Prompt, SharedPrefix
 
     sizes, head = run.sizes, tokens(30, "head")
     excerpts = [[*head, *tokens(sizes.excerpt + i % 7, "excerpt", i)] for i in range(sizes.excerpts)]
@@ -275,8 +273,7 @@ def finetune(run: Run) -> None:
     """Train with the trainer and with a bare loop, each in a process of its own."""
     from transformers import LlamaConfig
 
-    from epbench.finetuning.cost import parameters_of, utilization
-    from epbench.finetuning.memory import estimate_memory
+    from epbench.finetuning.cost import estimate_memory, parameters_of, utilization
     from finetune import bare, in_fresh_process, make_job, ours
 
     transformers.logging.disable_progress_bar()
@@ -312,7 +309,7 @@ def vllm(run: Run) -> None:
         return
     from transformers import LlamaConfig
 
-    from epbench.finetuning.toy_model import make_toy_model
+    from epbench.finetuning.launching import make_toy_model
     from epbench.models.protocol import Request, Sampling
     from epbench.models.vllm import VllmModel
 

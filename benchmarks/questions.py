@@ -75,8 +75,7 @@ def main() -> None:
     from epbench.tulving.chapters.template_writer import TemplateWriter
     from epbench.tulving.dataset.build import Recipe, make_book
     from epbench.tulving.dataset.schema import configs_of
-    from epbench.tulving.events.events import draw_events, draw_layouts
-    from epbench.tulving.events.universe import as_texts, load_universe, secondary_names
+    from epbench.tulving.events.universe import as_texts, draw_events, draw_layouts, load_universe, secondary_names
     from epbench.tulving.questions.generate import all_questions, unused_values
 
     console = Console()

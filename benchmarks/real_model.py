@@ -231,8 +231,7 @@ def template_books(scratch: Path) -> list[Book]:
 
 def made_set(scratch: Path, books: Sequence[Book]) -> str:
     """Their set, with enough excerpts for every number of pairs."""
-    from epbench.booksort.dataset.card import booksort_card
-    from epbench.booksort.dataset.schema import Recipe, make_configs, manifest
+    from epbench.booksort.dataset.schema import Recipe, booksort_card, make_configs, manifest
     from epbench.hub.dataset_folder import write_dataset
 
     recipe = Recipe((250,), (20,), 40, 0)
@@ -247,7 +246,7 @@ def made_model(scratch: Path, books: Sequence[Book]) -> str:
     import torch
     from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-    from epbench.finetuning.toy_model import make_toy_model
+    from epbench.finetuning.launching import make_toy_model
 
     make_toy_model(scratch / "toy", [book.text for book in books])
     tokenizer = AutoTokenizer.from_pretrained(scratch / "toy")

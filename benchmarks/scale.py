@@ -95,8 +95,7 @@ def make_model(folder: Path, quick: bool) -> Path:
 
 def measured_speedup(quick: bool) -> tuple[float, float, bool]:
     """Seconds of one replica, of two, and whether they have given the same labels."""
-    from epbench.engines.cluster import Engine
-    from epbench.engines.ray_model import RayModel
+    from epbench.engines.ray_model import Engine, RayModel
     from epbench.models.load import load_model
 
     requests = excerpts(16 if quick else 150, 250 if quick else 1000)
@@ -119,8 +118,7 @@ def measured_speedup(quick: bool) -> tuple[float, float, bool]:
 
 def measured_overhead(n: int) -> float:
     """Milliseconds per request, by one replica."""
-    from epbench.engines.cluster import Engine
-    from epbench.engines.ray_model import RayModel
+    from epbench.engines.ray_model import Engine, RayModel
 
     model = RayModel(AtOnce(), AtOnce, Engine(1), 0)
     list(model.answer(excerpts(1, 20)))

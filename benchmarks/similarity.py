@@ -67,8 +67,7 @@ def share(values: list[float], least: float) -> float:
 def compared(embedder, trace: str) -> tuple[Mapping[str, list[float]], Mapping[str, list[float]]]:
     """Similarities of the right pairs and of all others, by whether the answer describes or names something."""
     from epbench.tulving.judging.lexical import normal
-    from epbench.tulving.judging.phrases import phrases_of
-    from epbench.tulving.judging.similarity import Similarities
+    from epbench.tulving.judging.similarity import Similarities, phrases_of
 
     similarities = Similarities(embedder)
     cases = list(answers(trace))

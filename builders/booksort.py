@@ -56,9 +56,8 @@ class Arguments:
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv)
 
-    from epbench.booksort.dataset.card import benchmark_yaml, booksort_card
-    from epbench.booksort.dataset.schema import Recipe, make_configs, manifest
-    from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
+    from epbench.booksort.dataset.schema import Recipe, benchmark_yaml, booksort_card, make_configs, manifest
+    from epbench.booksort.pairs import EXCERPT_WORDS, SEGMENT_WORDS
     from epbench.hub.card import BENCHMARK_FILE
     from epbench.hub.dataset_folder import refuse_other_folder, write_dataset
 
@@ -87,8 +86,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def read_books(args: Arguments) -> list[Book]:
-    from epbench.booksort.texts.books import books_from, published_set
-    from epbench.booksort.texts.gutenberg import BASE_URL
+    from epbench.booksort.texts.books import BASE_URL, books_from, published_set
     from epbench.errors import BadInput
 
     given = {"--texts": args.texts, "--template-books": args.template_books, "--base-url": args.base_url}

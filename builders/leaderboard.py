@@ -17,7 +17,7 @@ from epbench.arguments.declaring import argument, parse
 
 if TYPE_CHECKING:
     from epbench.reports.exhibit import Exhibit
-    from epbench.reports.results import Result
+    from epbench.reports.leaderboard import Result
     from epbench.reports.tables import Table
 
 _TITLES = {"tulving": "Tulving books", "booksort": "Book-SORT", "memfail": "MemFail"}
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv)
 
     from epbench.files.writing import write_text
-    from epbench.reports.results import read_results
+    from epbench.reports.leaderboard import read_results
     from epbench.runs.benchmark import NAMES
 
     results = read_results(args.results)
@@ -86,9 +86,9 @@ def _by_dataset(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 def _tulving(results: Sequence[Result]) -> Iterator[Exhibit]:
     from epbench.files.packaged import packaged
+    from epbench.reports.leaderboard import rows_of
     from epbench.reports.reported import read_reported
-    from epbench.reports.results import rows_of
-    from epbench.tulving.paper.leaderboard import board
+    from epbench.tulving.paper.make import board
 
     for name, of in _by_dataset(results).items():
         yield board(name, of[0].dataset, rows_of(of), [])
@@ -101,7 +101,7 @@ def _tulving(results: Sequence[Result]) -> Iterator[Exhibit]:
 def _booksort(results: Sequence[Result]) -> Iterator[Exhibit]:
     from epbench.booksort.paper.inputs import reported_numbers
     from epbench.booksort.paper.make import board
-    from epbench.reports.results import rows_of
+    from epbench.reports.leaderboard import rows_of
 
     for name, of in _by_dataset(results).items():
         yield board(name, of[0].dataset, rows_of(of), [])
@@ -112,9 +112,9 @@ def _memfail(results: Sequence[Result]) -> Iterator[Exhibit]:
     from dataclasses import replace
 
     from epbench.memfail.paper.inputs import Inputs
-    from epbench.memfail.paper.leaderboard import board, leaderboards
+    from epbench.memfail.paper.make import board, leaderboards
     from epbench.memfail.scores.reported_rates import PAPER, read_reported, sources_of
-    from epbench.reports.results import rows_of
+    from epbench.reports.leaderboard import rows_of
 
     for name, of in _by_dataset(results).items():
         yield board(name, rows_of(of))

@@ -47,8 +47,7 @@ from epbench.arguments import options
 from epbench.arguments.declaring import argument, included, parse
 
 if TYPE_CHECKING:
-    from epbench.hub.croissant import Card
-    from epbench.hub.dataset_folder import Config
+    from epbench.hub.dataset_folder import Card, Config
     from epbench.memfail.dataset.findings import Report
     from epbench.memfail.dataset.schema import Row
     from epbench.memfail.generation.asking import Planner
@@ -149,14 +148,14 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     from epbench.files.secrets import without_login
     from epbench.hub.dataset_folder import refuse_other_folder
     from epbench.memfail.dataset.findings import validate
-    from epbench.memfail.generation.asking import Asker, Planner, load_generation_prompts
-    from epbench.memfail.generation.generate import MAX_TOKENS, about, generate, replies_folder
-    from epbench.memfail.generation.specs import SEED
+    from epbench.memfail.generation.asking import SEED, Asker, Planner, load_generation_prompts
+    from epbench.memfail.generation.generate import MAX_TOKENS, about, generate
     from epbench.memfail.wording import read_wording
     from epbench.models.estimate import cl100k_tokens
     from epbench.models.load import load_model
     from epbench.models.protocol import variant_of, weights_of
     from epbench.runs.folder import open_run
+    from epbench.runs.usage import folder_by
 
     command.show_log()
     refuse_other_folder(args.out / "memfail")
@@ -166,7 +165,7 @@ def build_by_model(args: Arguments, names: Sequence[str]) -> None:
     prompts = load_generation_prompts(args.prompts) if args.prompts or not words else words["generation"]
     most = args.max_tokens or MAX_TOKENS
     show_plan(Planner(model, prompts, seed=seed, max_tokens=most), names, n_rows, seed)
-    replies = replies_folder(args.out, model.name)
+    replies = folder_by(args.out, "rows", model.name)
     command.console().say(f"replies that are already in {replies} are not asked for again")
     if args.plan:
         return
@@ -203,12 +202,12 @@ def benchmark_of(tables: Tables) -> dict[str, str]:
 def save_generated(folder: Path, tables: Tables, report: Report, generation: dict[str, Any], made_by: str) -> None:
     """Write the rows of a model, with the report on how they came to be."""
     from epbench.hub.dataset_folder import write_dataset
-    from epbench.memfail.dataset.card import generated_card
+    from epbench.memfail.dataset.findings import made_card
     from epbench.memfail.dataset.schema import config_of
     from epbench.memfail.generation.generate import FILE
 
     configs = [config_of(name, rows) for name, rows in tables.items()]
-    card = generated_card(made_by, configs, report, generation)
+    card = made_card(made_by, configs, report, generation=generation)
     files = {"validation.json": report, FILE: generation}
     texts = {name: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for name, content in files.items()}
     texts |= benchmark_of(tables)
@@ -220,7 +219,7 @@ def save_generated(folder: Path, tables: Tables, report: Report, generation: dic
 
 
 def template_rows(args: Arguments, names: Sequence[str]) -> tuple[Tables, CardOf]:
-    from epbench.memfail.dataset.card import made_card
+    from epbench.memfail.dataset.findings import made_card
     from epbench.memfail.dataset.schema import complete
     from epbench.memfail.templates.rows import check_rows, make_rows
 
@@ -233,7 +232,7 @@ def template_rows(args: Arguments, names: Sequence[str]) -> tuple[Tables, CardOf
 
 def published_rows(args: Arguments, names: Sequence[str]) -> tuple[Tables, CardOf]:
     """Return the rows of each config; the card names their source, and a digest of every file."""
-    from epbench.memfail.dataset.card import released_card
+    from epbench.memfail.dataset.findings import released_card
     from epbench.memfail.dataset.released import digest_of, file_of, open_source, read_config
     from epbench.memfail.dataset.schema import complete
 

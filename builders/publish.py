@@ -41,9 +41,8 @@ from epbench import command
 from epbench.arguments.declaring import argument, parse
 
 if TYPE_CHECKING:
-    from epbench.hub.differences import Difference
     from epbench.hub.install import Installation
-    from epbench.hub.push import Push
+    from epbench.hub.push import Difference, Push
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +101,15 @@ def _to_cache(args: Arguments, folders: Sequence[Path], metrics: Sequence[str]) 
 
 def _to_hub(args: Arguments, folders: Sequence[Path], metrics: Sequence[str], scratch: Path) -> None:
     from epbench.errors import BadInput
-    from epbench.hub.push import check_may_be_passed_on, dataset_push, metric_push, push, run_push
-    from epbench.hub.run_folder import is_run, write_run_folder
+    from epbench.hub.push import (
+        check_may_be_passed_on,
+        dataset_push,
+        is_run,
+        metric_push,
+        push,
+        run_push,
+        write_run_folder,
+    )
 
     datasets, runs = [f for f in folders if not is_run(f)], [f for f in folders if is_run(f)]
     for folder in datasets:

@@ -66,8 +66,7 @@ from epbench.arguments import options
 from epbench.arguments.declaring import argument, included, parse
 
 if TYPE_CHECKING:
-    from epbench.hub.croissant import Card
-    from epbench.hub.dataset_folder import Config
+    from epbench.hub.dataset_folder import Card, Config
     from epbench.tulving.chapters.load import Checker
     from epbench.tulving.chapters.loop import Writing
     from epbench.tulving.chapters.model_writer import ModelWriter
@@ -196,8 +195,8 @@ def _print_estimate(writer: ModelWriter, outline: Outline) -> None:
 
 def _save(args: Arguments, recipe: Recipe, data: BookData) -> None:
     """Write a new book as a dataset, with the report on its writing."""
-    from epbench.tulving.chapters.report import writing_files
-    from epbench.tulving.dataset.card import made_card
+    from epbench.tulving.chapters.loop import writing_files
+    from epbench.tulving.dataset.build import made_card
     from epbench.tulving.dataset.schema import configs_of
 
     assert data.writing is not None
@@ -224,7 +223,7 @@ def made_by(recipe: Recipe) -> str:
 def _convert(args: Arguments, source: Path) -> None:
     """Write a released book, or all of an archive, as datasets."""
     from epbench.errors import BadInput
-    from epbench.tulving.dataset.card import released_card
+    from epbench.tulving.dataset.build import released_card
     from epbench.tulving.dataset.schema import configs_of
     from epbench.tulving.released.archive import open_archive
     from epbench.tulving.released.books import read_book
@@ -270,7 +269,7 @@ def _write(folder: Path, data: BookData, configs: Sequence[Config], card: Card, 
 
 def _print_rounds(writing: Writing) -> None:
     """Print how the writing went, round by round, and which events have no chapter."""
-    from epbench.tulving.chapters.report import iteration_table
+    from epbench.tulving.chapters.loop import iteration_table
 
     console = command.console()
     console.print(iteration_table(writing))

@@ -53,10 +53,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     from epbench.models.load import load_model
     from epbench.models.protocol import Sampling, variant_of, weights_of
     from epbench.runs.folder import open_run
-    from epbench.runs.replies import folder_by
-    from epbench.tulving.proposing.asking import ROUNDS, Planner, Proposer
-    from epbench.tulving.proposing.lists import load_pack
-    from epbench.tulving.proposing.universe import check_wanted, propose, write_universe
+    from epbench.runs.usage import folder_by
+    from epbench.tulving.proposing import ROUNDS, Planner, Proposer, check_wanted, load_pack, propose, write_universe
 
     # 1. What it will cost, if every text passes.
     command.show_log()

@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _extras() -> Iterator[Row]:
     """Which extras are installed, and how the others are."""
-    from epbench.starting.extras import EXTRAS, install_hint
+    from epbench.errors import EXTRAS, install_hint
 
     for extra, modules in EXTRAS.items():
         missing = [module for module in modules if find_spec(module) is None]

@@ -121,8 +121,15 @@ def _check(args: Arguments) -> None:
 
 def _check_on_planted_faults(args: Arguments) -> None:
     """Have the judge of MemFail find planted faults, and write its passport."""
-    from epbench.memfail.calibration.check import check_judge_on, judge_failures, plan_lines, planted_set
-    from epbench.memfail.calibration.passport import fingerprint_of, passport_path, passport_screen
+    from epbench.memfail.calibration.passport import (
+        check_judge_on,
+        fingerprint_of,
+        judge_failures,
+        passport_path,
+        passport_screen,
+        plan_lines,
+        planted_set,
+    )
     from epbench.memfail.dataset.load import configs_named
     from epbench.memfail.judging.load import load_judge
     from epbench.memfail.wording import read_wording

@@ -35,10 +35,9 @@ from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 
 if TYPE_CHECKING:
-    from epbench.models.prices import Prices
-    from epbench.profile.budget import Budget
+    from epbench.models.estimate import Prices
     from epbench.profile.page import Profile
-    from epbench.profile.presets import Part, Preset
+    from epbench.profile.plan import Budget, Part, Preset
 
 OF_MEMFAIL = {"in-context": "full-context", "none": "none", "oracle": "oracle"}
 """The system of MemFail that is to its facts what a memory is to a book; for others it is BM25 over the conversations."""
@@ -73,10 +72,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     if not args.model:
         raise BadInput("expected a model, or --compare with the folders of profiles")
 
-    from epbench.models.prices import read_prices
-    from epbench.profile.budget import read_budget
+    from epbench.models.estimate import read_prices
     from epbench.profile.page import write_profile
-    from epbench.profile.presets import read_preset
+    from epbench.profile.plan import read_budget, read_preset
 
     preset = read_preset(args.preset)
     prices = read_prices(args.prices) if args.prices else None
@@ -100,8 +98,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _within(budget: Budget, runs: dict[str, list[str]], most: dict[str, int | None], args: Arguments) -> dict[str, str]:
     """Ask each part a few questions, then as many more as the budget buys; return why what is missing is."""
-    from epbench.profile.budget import MOST, Asked, allocate, pilot, spent_in, variance_of
     from epbench.profile.dimensions import measured, scored_runs
+    from epbench.profile.plan import MOST, Asked, allocate, pilot, spent_in, variance_of
 
     noted, begin = args.out / "limits.json", time.monotonic()
 
@@ -214,9 +212,9 @@ def _run(words: list[str]) -> str:
 
 
 def _profile(args: Arguments, preset: Preset, missing: dict[str, str], prices: Prices | None) -> Profile:
-    from epbench.profile.budget import spent_in
     from epbench.profile.dimensions import measured, scored_runs
     from epbench.profile.page import Profile, scores_of
+    from epbench.profile.plan import spent_in
 
     runs = args.out / "runs"
     for folder in (runs / part.name for part in preset.part if part.benchmark == "memfail"):

@@ -37,7 +37,7 @@ from epbench.arguments.declaring import argument, parse
 from epbench.errors import BadInput
 
 if TYPE_CHECKING:
-    from epbench.people.study import Item, Part, Session, Study
+    from epbench.people import Item, Part, Session, Study
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _make(args: Arguments) -> None:
     """Write the page and the key."""
-    from epbench.people.study import PAGE, read_texts, write_study
+    from epbench.people import PAGE, read_texts, write_study
 
     texts = read_texts(args.texts)
     kind, parts, about = _labels(args, args.label, texts) if args.label else _questions(args, str(args.dataset))
@@ -90,7 +90,7 @@ def _questions(args: Arguments, dataset: str) -> tuple[str, list[Part], dict[str
     """The kind of the study, the questions of a dataset with what is read before them, and what it is about."""
     from epbench.booksort.dataset.load import config_names, excerpt_of, fingerprint, group_of, load_pairs, of_books
     from epbench.hub.rows import subset
-    from epbench.people.study import Item, Part
+    from epbench.people import Item, Part
     from epbench.tulving.dataset.load import load_book
 
     about: dict[str, Any] = {"dataset": dataset}
@@ -116,9 +116,9 @@ def _labels(args: Arguments, run: Path, texts: Mapping[str, Any]) -> tuple[str, 
     from epbench.draws import RandomStream
     from epbench.files.json_files import read_json
     from epbench.memories.session import MEMORIES
-    from epbench.people.study import Part
+    from epbench.people import Part
+    from epbench.runs.benchmark import read_records
     from epbench.runs.folder import read_run
-    from epbench.runs.question_table import read_records
 
     described = read_run(run)
     benchmark, judge = described["identity"].get("benchmark"), described.get("judge")
@@ -134,7 +134,7 @@ def _labels(args: Arguments, run: Path, texts: Mapping[str, Any]) -> tuple[str, 
 
 def _of_tulving(row: dict[str, Any], words: Mapping[str, Any], stores: object) -> list[Item]:
     """For each true item, whether the answer gives it; where nothing is true, whether it names nothing."""
-    from epbench.people.study import Item
+    from epbench.people import Item
 
     id_, shown = f"{row['id']}/{row['repeat']}", [("Question", row["question"]), ("Answer", row["answer"])]
     true = dict(reversed(list(zip(row["reference"], row["scores"], strict=True))))  # of repeats, the first score counts
@@ -146,7 +146,7 @@ def _of_tulving(row: dict[str, Any], words: Mapping[str, Any], stores: object) -
 
 def _of_memfail(row: dict[str, Any], words: Mapping[str, Any], stores: Mapping[str, list[str]]) -> list[Item]:
     """Whether the answer is right, and at which stage the question failed first."""
-    from epbench.people.study import Item
+    from epbench.people import Item
 
     id_, needed = f"{row['id']}/{row['k']}", "\n".join(need["told"] for need in row["needs"])
     shown = [("Question", row["question"]), ("Right answer", row["reference"]), ("Answer", row["answer"])]
@@ -168,7 +168,7 @@ _ITEMS = {"tulving": _of_tulving, "memfail": _of_memfail}
 def _read(out: Path, files: Sequence[Path]) -> None:
     """Read what people sent back: answers to be scored, or labels that a judge is compared with."""
     from epbench.files.json_files import read_typed
-    from epbench.people.study import KEY, Study, read_returned, write_answers
+    from epbench.people import KEY, Study, read_returned, write_answers
 
     console, study = command.console(), read_typed(out / KEY, Study)
     sessions, about = read_returned(study, files), study.about
@@ -185,9 +185,8 @@ def _read(out: Path, files: Sequence[Path]) -> None:
 def _into_passport(out: Path, study: Study, sessions: Sequence[Session]) -> None:
     """Put into the passport of a judge how far people agree with it."""
     from epbench.files.json_files import write_json
-    from epbench.judges.people import PEOPLE, people_line
-    from epbench.judges.protocol import noted_judge
-    from epbench.people.study import compare_labels
+    from epbench.judges.protocol import PEOPLE, noted_judge, people_line
+    from epbench.people import compare_labels
 
     judge, found = noted_judge(study.about["judge"]), compare_labels(study, sessions)
     if not found:

@@ -25,8 +25,7 @@ from epbench.arguments.declaring import argument, parse
 from epbench.errors import BadInput
 
 if TYPE_CHECKING:
-    from epbench.reports.leaderboard import Standing
-    from epbench.reports.results import Result
+    from epbench.reports.leaderboard import Result, Standing
 
 Found = tuple[str, str, list["Standing"]]
 """The name of a dataset, the fingerprint of its rows, and the rows of a run on it."""
@@ -45,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv)
 
     from epbench.files.writing import write_text
-    from epbench.reports.results import result_text
+    from epbench.reports.leaderboard import result_text
 
     console = command.console()
     results = [_result(folder, args) for folder in args.runs]
@@ -59,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _result(folder: Path, args: Arguments) -> Result:
-    from epbench.reports.results import result_of
+    from epbench.reports.leaderboard import result_of
     from epbench.runs.folder import read_run
     from epbench.runs.several import benchmark_of, runs_in
     from epbench.runs.verification import verify
@@ -103,7 +102,7 @@ def _check_whole(folder: Path) -> None:
 def _tulving(folder: Path, parts: Mapping[str, Path]) -> Found:
     from epbench.runs.folder import read_run
     from epbench.tulving.paper.inputs import read_runs
-    from epbench.tulving.paper.leaderboard import standing
+    from epbench.tulving.paper.make import standing
     from epbench.tulving.scores.tables import judge_names
 
     if len(parts) > 1:
@@ -127,7 +126,7 @@ def _booksort(folder: Path, parts: Mapping[str, Path]) -> Found:
 
 def _memfail(folder: Path, parts: Mapping[str, Path]) -> Found:
     from epbench.memfail.paper.inputs import Inputs, read_runs
-    from epbench.memfail.paper.leaderboard import standings
+    from epbench.memfail.paper.make import standings
     from epbench.runs.folder import read_run
 
     runs = read_runs([folder])

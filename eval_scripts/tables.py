@@ -161,7 +161,7 @@ def _tulving(
     from epbench.tulving.paper import make
     from epbench.tulving.paper.books import read_books
     from epbench.tulving.paper.inputs import Inputs, read_runs
-    from epbench.tulving.paper.leaderboard import leaderboards
+    from epbench.tulving.paper.make import leaderboards
 
     runs = read_runs(folders)
     if args.released:
@@ -196,7 +196,7 @@ def _still_there(names: Sequence[str], given: Sequence[str]) -> list[str]:
 
 def _rated(book: PaperBook, judge: Model, folder: Path) -> dict[int, Rating | None]:
     """How realistic a model calls the event of each chapter; it is told how many have no rating."""
-    from epbench.tulving.paper.realism import ratings_of
+    from epbench.tulving.judging.realism import ratings_of
 
     ratings = ratings_of(book, judge, folder, progress=command.bar)
     if lost := [chapter for chapter, rating in ratings.items() if rating is None]:
@@ -236,10 +236,9 @@ def _memfail(
 ) -> tuple[Sequence[Exhibit], Exhibits]:
     """The tables and figures of the paper about MemFail."""
     from epbench.memfail.paper.inputs import Inputs, read_datasets, read_runs
-    from epbench.memfail.paper.leaderboard import leaderboards
-    from epbench.memfail.paper.make import exhibits
+    from epbench.memfail.paper.make import exhibits, leaderboards
     from epbench.memfail.scores.reported_rates import read_reported, sources_of
-    from epbench.models.prices import read_prices
+    from epbench.models.estimate import read_prices
 
     prices = read_prices(args.prices) if args.prices else None
     files = _reported_files(args, "memfail")

@@ -26,8 +26,8 @@ from epbench.arguments.declaring import argument, parse
 from epbench.errors import BadInput, EpbenchError
 
 if TYPE_CHECKING:
-    from epbench.reports.opening import Headline
     from epbench.reports.overview import RunRow
+    from epbench.reports.page import Headline
 
 HOST = "127.0.0.1"
 PROFILE = "profile.html"

@@ -58,11 +58,11 @@ if TYPE_CHECKING:
     from epbench.booksort.context.prompts import Pack
     from epbench.booksort.finetuning.material import TrainingText
     from epbench.booksort.finetuning.measures import SortPlan
+    from epbench.finetuning.instructions import Instructions
+    from epbench.finetuning.launching import Ranks
     from epbench.finetuning.packing import Sample, Schedule
-    from epbench.finetuning.ranks import Ranks
     from epbench.finetuning.run import TuningRun
-    from epbench.finetuning.texts.instructions import Instructions
-    from epbench.finetuning.texts.tokens import SampleTokens
+    from epbench.finetuning.tokens import SampleTokens
 
 TOY = Path(__file__).parent / "configs" / "cpu.yaml"
 PAIRS = ["e250_s20"]
@@ -178,7 +178,7 @@ def _material(args: Arguments, ranks: Ranks) -> Material:
     from epbench.booksort.evaluate import prepare
     from epbench.booksort.evaluation import Evaluation
     from epbench.booksort.finetuning.measures import SortPlan
-    from epbench.finetuning.texts.tokens import load_sample_tokens
+    from epbench.finetuning.tokens import load_sample_tokens
     from epbench.models.hf.checkpoint import find_checkpoint
 
     dataset = args.dataset or _toy_set(args, ranks)
@@ -229,7 +229,7 @@ def _texts(
 def _held_out(args: Arguments) -> TrainingText:
     """A text that is never trained: a file, or a template book of another universe than any that is made here."""
     from epbench.booksort.finetuning.material import TrainingText
-    from epbench.finetuning.texts.chunks import paragraphs_of
+    from epbench.finetuning.tokens import paragraphs_of
 
     if args.held_out is not None:
         return TrainingText("held out", args.held_out.stem, paragraphs_of(args.held_out))
@@ -239,7 +239,7 @@ def _held_out(args: Arguments) -> TrainingText:
 
 def _instructions(args: Arguments, tokens: SampleTokens) -> Instructions | None:
     from epbench.errors import BadInput
-    from epbench.finetuning.texts.instructions import load_instructions
+    from epbench.finetuning.instructions import load_instructions
 
     if args.instructions == "none":
         return None
@@ -276,9 +276,8 @@ def _toy_folder(args: Arguments) -> Path:
 
 def _toy_set(args: Arguments, ranks: Ranks) -> str:
     """Template books and their SORT set; the same on every machine."""
-    from epbench.booksort.dataset.card import booksort_card
     from epbench.booksort.dataset.schema import Recipe as PairRecipe
-    from epbench.booksort.dataset.schema import make_configs, manifest
+    from epbench.booksort.dataset.schema import booksort_card, make_configs, manifest
     from epbench.booksort.texts.books import books_from
     from epbench.files.writing import write_text
     from epbench.hub.dataset_folder import write_dataset
@@ -302,7 +301,7 @@ def _toy_set(args: Arguments, ranks: Ranks) -> str:
 def _toy_model(args: Arguments, ranks: Ranks, dataset: str) -> str:
     """A tiny Llama whose tokenizer knows the words of the books."""
     from epbench.booksort.dataset.load import fingerprint, load_books
-    from epbench.finetuning.toy_model import make_toy_model
+    from epbench.finetuning.launching import make_toy_model
 
     books = load_books(dataset)
     folder = _toy_folder(args) / f"model-{fingerprint(books)}"
@@ -364,8 +363,8 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
 
 def _finish(args: Arguments, run: TuningRun) -> None:
     """Compare the epochs, and write and show the results."""
-    from epbench.booksort.finetuning.report import html_report, scores_of, tables_of
-    from epbench.booksort.scores.comparison import compare
+    from epbench.booksort.finetuning.measures import html_report, scores_of, tables_of
+    from epbench.booksort.scores.results import compare
     from epbench.files.json_files import write_json
     from epbench.files.writing import write_text
     from epbench.finetuning.curves import training_table

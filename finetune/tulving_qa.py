@@ -60,10 +60,10 @@ from epbench.finetuning import launching
 from epbench.finetuning.recipe import Recipe
 
 if TYPE_CHECKING:
+    from epbench.finetuning.launching import Ranks
     from epbench.finetuning.packing import Sample
-    from epbench.finetuning.ranks import Ranks
     from epbench.finetuning.run import TuningRun
-    from epbench.finetuning.texts.tokens import SampleTokens
+    from epbench.finetuning.tokens import SampleTokens
     from epbench.tulving.context.requests import Reading
     from epbench.tulving.dataset.load import Loaded
     from epbench.tulving.finetuning.material import TrainingQuestion, TulvingPlan
@@ -167,8 +167,14 @@ def _run(args: Arguments, ranks: Ranks) -> None:
 def _write_job(args: Arguments) -> None:
     """Write what the API takes, or tell how to ask the model of a job, and stop."""
     from epbench.tulving.dataset.load import load_book
-    from epbench.tulving.finetuning.material import training_questions, training_requests
-    from epbench.tulving.finetuning.openai_job import EXAMPLES, SETTINGS, tuned_model, write_job
+    from epbench.tulving.finetuning.material import (
+        EXAMPLES,
+        SETTINGS,
+        training_questions,
+        training_requests,
+        tuned_model,
+        write_job,
+    )
 
     if args.dataset is None:
         raise BadInput("--model openai:NAME needs a book: give --dataset")
@@ -189,7 +195,7 @@ def _write_job(args: Arguments) -> None:
 
 def _material(args: Arguments, ranks: Ranks) -> Material:
     """Load or make the book and the model, and write the samples."""
-    from epbench.finetuning.texts.tokens import SampleTokens, load_sample_tokens
+    from epbench.finetuning.tokens import SampleTokens, load_sample_tokens
     from epbench.hub.rows import subset
     from epbench.models.hf.checkpoint import find_checkpoint
     from epbench.tulving.dataset.load import load_book
@@ -227,7 +233,7 @@ def _reading(args: Arguments) -> Reading:
 
 def _held_out(args: Arguments, reading: Reading, tokens: SampleTokens) -> list[Sample]:
     """A text that is never trained: a file, or the chapters of a template book of another universe."""
-    from epbench.finetuning.texts.chunks import chunk_texts, paragraphs_of
+    from epbench.finetuning.tokens import chunk_texts, paragraphs_of
     from epbench.tulving.dataset.build import Recipe as BookRecipe
     from epbench.tulving.dataset.build import make_book
     from epbench.tulving.finetuning.material import held_out_samples
@@ -249,8 +255,7 @@ def _toy_set(args: Arguments, ranks: Ranks) -> str:
     """A very short book by the template writer; the same on every machine."""
     from epbench.hub.dataset_folder import write_dataset
     from epbench.tulving.dataset.build import Recipe as BookRecipe
-    from epbench.tulving.dataset.build import make_book
-    from epbench.tulving.dataset.card import made_card
+    from epbench.tulving.dataset.build import made_card, make_book
     from epbench.tulving.dataset.schema import configs_of
 
     folder = _toy_folder(args) / f"{TOY_EVENTS}-events"
@@ -268,7 +273,7 @@ def _toy_model(
     args: Arguments, ranks: Ranks, data: Loaded, reading: Reading, questions: Sequence[TrainingQuestion]
 ) -> str:
     """A tiny Llama whose tokenizer knows the words of the book and of the prompts."""
-    from epbench.finetuning.toy_model import make_toy_model
+    from epbench.finetuning.launching import make_toy_model
 
     folder = _toy_folder(args) / f"model-{data.fingerprint}"
     if ranks.main:
@@ -339,8 +344,7 @@ def _finish(args: Arguments, plan: TulvingPlan, run: TuningRun) -> None:
     from epbench.reports.tables import in_markdown
     from epbench.runs.folder import read_run
     from epbench.runs.several import change_notes
-    from epbench.tulving.finetuning.measures import RUN, summary_of
-    from epbench.tulving.finetuning.report import html_report, scores_of, tables
+    from epbench.tulving.finetuning.measures import RUN, html_report, scores_of, summary_of, tables
 
     measures = [
         {**record, RUN: summary_of(measured_folder(args.out, record["epoch"]) / RUN, plan)} for record in run.measures()

@@ -11,7 +11,7 @@ import pytest
 
 import epbench
 from epbench import cli
-from epbench.starting.scripts import commands
+from epbench.command import commands
 from tests.scripts.in_process import ROOT, called, refused
 
 
@@ -107,7 +107,6 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from epbench import command
 from epbench.errors import BadInput
-from epbench.starting import command_line
 
 @dataclass(frozen=True)
 class Number:
@@ -122,7 +121,7 @@ def main(argv=None):
         with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
             found = list(pool.map(squared, [Number(2), Number(3)]))
         assert os.getpid() not in [pid for _, pid in found]
-        print(json.dumps([[number.value for number, _ in found], command_line.words()]))
+        print(json.dumps([[number.value for number, _ in found], command.command_words()]))
     elif word != "ok":
         raise {"bad": BadInput, "bug": ZeroDivisionError}[word]("x")
 

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 import epbench
-from epbench.starting.scripts import commands
+from epbench.command import commands
 from tests.scripts.in_process import script
 
 ROOT = Path(__file__).parents[1]

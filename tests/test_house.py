@@ -14,7 +14,7 @@ BENCHMARKS = ("tulving", "booksort", "memfail")
 MOST_MODULES = 20
 FACES = ("__init__.py", "__main__.py")  # what a package is from outside; not counted among its modules
 # The only modules of the library that know flags and scripts.
-FOR_SCRIPTS = ("arguments", "cli", "command", "starting")
+FOR_SCRIPTS = ("arguments", "cli", "command")
 BRINGS = {
     "accelerate": "psutil",
     "jinja2": "markupsafe",

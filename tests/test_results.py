@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from epbench.reports.results import read_results
+from epbench.reports.leaderboard import read_results
 from epbench.statistics.intervals import wilson
 from tests.scripts.in_process import script
 

@@ -8,45 +8,27 @@ to read them. Everything beside them is shared.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from epbench.errors import BadInput, EpbenchError, RunFailed
+from epbench.errors import BadInput as BadInput
+from epbench.errors import EpbenchError as EpbenchError
+from epbench.errors import RunFailed as RunFailed
 
 if TYPE_CHECKING:
-    from epbench.booksort.dataset.load import load_pairs
-    from epbench.judges.protocol import Judge
-    from epbench.memfail.dataset.load import load_memfail
-    from epbench.memories.load import load_memory
-    from epbench.memories.protocol import MemorySystem
-    from epbench.metric_folders import metric_path
-    from epbench.models.load import load_model
-    from epbench.models.protocol import Model
-    from epbench.runs.benchmark import score
-    from epbench.runs.results import Scored
-    from epbench.tulving.answers import ScoredQuestion, score_answer
-    from epbench.tulving.dataset.load import load_book
-    from epbench.tulving.judging.load import load_judge
+    from epbench.booksort.dataset.load import load_pairs as load_pairs
+    from epbench.judges.protocol import Judge as Judge
+    from epbench.memfail.dataset.load import load_memfail as load_memfail
+    from epbench.memories.load import load_memory as load_memory
+    from epbench.memories.protocol import MemorySystem as MemorySystem
+    from epbench.metric_folders import metric_path as metric_path
+    from epbench.models.load import load_model as load_model
+    from epbench.models.protocol import Model as Model
+    from epbench.runs.benchmark import score as score
+    from epbench.runs.results import Scored as Scored
+    from epbench.tulving.answers import ScoredQuestion as ScoredQuestion
+    from epbench.tulving.answers import score_answer as score_answer
+    from epbench.tulving.dataset.load import load_book as load_book
+    from epbench.tulving.judging.load import load_judge as load_judge
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "BadInput",
-    "EpbenchError",
-    "Judge",
-    "MemorySystem",
-    "Model",
-    "RunFailed",
-    "Scored",
-    "ScoredQuestion",
-    "__version__",
-    "load_book",
-    "load_judge",
-    "load_memfail",
-    "load_memory",
-    "load_model",
-    "load_pairs",
-    "metric_path",
-    "score",
-    "score_answer",
-]
 
 _HOMES = {
     "Judge": "epbench.judges.protocol",
@@ -64,6 +46,7 @@ _HOMES = {
     "score": "epbench.runs.benchmark",
     "score_answer": "epbench.tulving.answers",
 }
+__all__ = sorted([*_HOMES, "BadInput", "EpbenchError", "RunFailed", "__version__"])
 
 
 def __getattr__(name: str) -> Any:

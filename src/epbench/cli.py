@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from epbench import __version__, command
+from epbench.command import carried, commands
 from epbench.errors import BadInput
-from epbench.starting import command_line
-from epbench.starting.scripts import carried, commands
 
 _USAGE = "usage: epbench COMMAND [ARGUMENTS]   epbench COMMAND --help   epbench --version"
 _EXAMPLES = """\
@@ -72,14 +71,14 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def run_script(script: Path, name: Sequence[str], arguments: Sequence[str]) -> None:
     """Run a script as the main module of this process; `name` is the command that it is, which help and run.json show."""
-    command_line.note_command(name)
+    command.note_command(name)
     before = sys.argv
     sys.argv = [str(script), *arguments]
     try:
         runpy.run_path(str(script), run_name="__main__")
     finally:
         sys.argv = before
-        command_line.note_command(())
+        command.note_command(())
 
 
 def _path(words: Sequence[str]) -> None:
@@ -117,12 +116,9 @@ def _overview(known: dict[tuple[str, ...], Path]) -> str:
 def _lines(named: dict[tuple[str, ...], Path]) -> list[str]:
     """One line for each command: its name, and the first line of its script, as far as the terminal is wide."""
     room = max(shutil.get_terminal_size().columns, 80) - 20
-    return [
-        f"  {' '.join(name):<15}  {textwrap.shorten(_first_line(path), room, placeholder=' …')}"
-        for name, path in named.items()
-    ]
-
-
-def _first_line(script: Path) -> str:
-    with script.open(encoding="utf-8") as file:
-        return file.readline().strip().strip('"')
+    lines = []
+    for name, path in named.items():
+        with path.open(encoding="utf-8") as script:
+            about = script.readline().strip().strip('"')
+        lines.append(f"  {' '.join(name):<15}  {textwrap.shorten(about, room, placeholder=' …')}")
+    return lines

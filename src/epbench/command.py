@@ -1,32 +1,124 @@
-"""What all our scripts share: what they print, one clear line for an error, the right exit status."""
+"""What all our scripts share: which commands they are, what they print, one clear line for an error, the right exit status.
+
+In a checkout the scripts stand in `builders`, `eval_scripts` and `finetune` at its root; a wheel carries these folders. A
+new script is a command of `epbench` without being listed anywhere: its file gives the name, its docstring the line in the help.
+"""
 
 from __future__ import annotations
 
 import io
 import logging
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
-from epbench.errors import BadInput, EpbenchError, NothingToScore
-from epbench.files.safe_text import one_line, printable
+from epbench.errors import BadInput, EpbenchError, NothingToScore, extra_with, install_hint
+from epbench.files.text import one_line, printable
 from epbench.files.writing import write_text
 from epbench.progress import bar as bar
 from epbench.progress import counter as counter
 from epbench.progress import end_all
-from epbench.starting.extras import extra_with, install_hint
-from epbench.starting.scripts import translated as translated
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from epbench.models.bounds import Bounds
-    from epbench.starting.safe_console import SafeConsole
+    from epbench.models.estimate import Bounds
 
 P = TypeVar("P", bound="Ready")
+
+PACKAGE = Path(__file__).parent
+_IN_WHEEL = PACKAGE / "scripts"
+_IN_CHECKOUT = PACKAGE.parents[1]
+_BENCHMARKS = ("tulving", "booksort", "memfail")
+_BUILT = ("universe",)  # what is built beside the datasets of benchmarks
+_OF_BENCHMARKS = {"builders": "build", "eval_scripts": "eval"}
+_OTHER_NAMES = {"make_profile": "profile"}  # a file of that name would hide a module of Python from those beside it
+_FOR_THE_REPOSITORY = ("cards", "leaderboard")  # they write files that only the repository has
+
+_SCRIPT = re.compile(r"(?<![\w/.\\-])(?:python )?(builders|eval_scripts)/(\w+)\.py\b")
+_CARRIED = re.compile(r"(?<![\w/.\\-])(?:builders|eval_scripts|finetune)/[\w./-]*\w\.(?:py|ya?ml)\b")
+_DATA = re.compile(r"(?<![\w/.\\-])src/epbench/")
+
+# What this process knows about itself as a whole: whoever starts it says so once, before anything runs.
+_command: tuple[str, ...] = ()
+_arguments: tuple[str, ...] | None = None
+
+
+def note_command(command: Sequence[str]) -> None:
+    """Note that a command was given, such as `["epbench", "compare"]`, rather than the path of a script."""
+    global _command
+    _command = tuple(command)
+
+
+def note_arguments(arguments: Sequence[str] | None) -> None:
+    """Note the arguments with those that a file has added; None if they are those of the command line."""
+    global _arguments
+    _arguments = None if arguments is None else tuple(arguments)
+
+
+def command_name() -> str | None:
+    """Return the command, such as `epbench compare`; None for a script."""
+    return " ".join(_command) or None
+
+
+def command_words() -> list[str]:
+    """Return the words that start the same again, from the same folder and with the same versions."""
+    arguments = sys.argv[1:] if _arguments is None else _arguments
+    return [*(_command or ("python", sys.argv[0])), *arguments]
+
+
+def scripts_root() -> Path:
+    """Return the folder that has `builders`, `eval_scripts` and `finetune`, in an installed wheel or in a checkout."""
+    return _IN_WHEEL if _IN_WHEEL.is_dir() else _IN_CHECKOUT
+
+
+def commands() -> dict[tuple[str, ...], Path]:
+    """Return the script of each command, such as `("eval", "tulving")` or `("compare",)`, in the order of the help."""
+    found = [path for folder in _OF_BENCHMARKS for path in sorted((scripts_root() / folder).glob("*.py"))]
+    found = [path for path in found if path.stem not in _FOR_THE_REPOSITORY]
+    return {
+        command_of(path.parent.name, path.stem): path
+        for path in sorted(found, key=lambda path: path.stem not in (*_BENCHMARKS, *_BUILT))
+    }
+
+
+def command_of(folder: str, script: str) -> tuple[str, ...]:
+    """Return the words of the command that runs a script, such as `("judge-check",)`."""
+    if script in _BENCHMARKS or script in _BUILT:
+        return (_OF_BENCHMARKS[folder], script)
+    return (_OTHER_NAMES.get(script, script.replace("_", "-")),)
+
+
+def carried(name: str) -> Path:
+    """Return the path of a file that comes with the scripts, such as `finetune/sort_lm.py`, or with the package.
+
+    Raises:
+        BadInput: There is no such file.
+    """
+    for root in (scripts_root(), PACKAGE):
+        if not Path(name).is_absolute() and ".." not in Path(name).parts and (root / name).is_file():
+            return root / name
+    there = sorted(path for ending in ("*.py", "configs/*.yaml") for path in (scripts_root() / "finetune").glob(ending))
+    names = ", ".join(path.relative_to(scripts_root()).as_posix() for path in there)
+    raise BadInput(f"{name!r}: found no such script or data file; for training there are {names}")
+
+
+def translated(text: str) -> str:
+    """Name scripts and their configurations as commands, if this process was started by `epbench` or comes from a wheel.
+
+    >>> translated("my/eval_scripts/tulving.py")
+    'my/eval_scripts/tulving.py'
+    """
+    in_wheel = scripts_root() == _IN_WHEEL
+    if not (in_wheel or command_name()):
+        return text
+    text = _SCRIPT.sub(lambda found: " ".join(("epbench", *command_of(found[1], found[2]))), text)
+    text = _CARRIED.sub(lambda found: f'"$(epbench path {found[0]})"', text)
+    return _DATA.sub(lambda found: f"{PACKAGE.as_posix()}/", text) if in_wheel else text
 
 
 class _Log(logging.StreamHandler[Any]):
@@ -52,13 +144,36 @@ def show_log() -> None:
         log.addHandler(_Log())
 
 
-def console() -> SafeConsole:
-    """A console that prints texts as they are: brackets are no markup, `:smile:` is no emoji, and a terminal escape in
-    an answer or an error has no effect.
-    """
-    from epbench.starting.safe_console import SafeConsole
+class SafeConsole:
+    """Prints any text as it is: brackets are no markup, `:smile:` is no emoji, and a terminal escape has no effect."""
 
-    return SafeConsole()
+    file: TextIO | None = None
+    """What is printed to; None for standard output."""
+
+    def print(self, *items: RenderableType, **how: Any) -> None:
+        """Print texts and tables as rich does, with its options."""
+        from rich.console import Console
+
+        console = Console(file=self.file, markup=False, emoji=False, highlight=False)
+        render = console.render_str
+
+        def render_str(text: str, **options: Any) -> Any:
+            return render(printable(text), **(options | {"markup": False, "emoji": False}))
+
+        console.render_str = render_str  # type: ignore[method-assign]  # every string passes through it
+        console.print(*items, **how)
+
+    def say(self, text: str) -> None:
+        """Print a line without wrapping it, so that a path in it can be copied."""
+        self.print(text, soft_wrap=True)
+
+    def say_all(self, lines: Iterable[str]) -> None:
+        """Print lines, each like `say`."""
+        for line in lines:
+            self.say(line)
+
+
+console = SafeConsole
 
 
 def warn(text: str) -> None:
@@ -136,7 +251,7 @@ def run_all(
 @contextmanager
 def within(bounds: Bounds) -> Iterator[None]:
     """Have everything inside keep to these bounds; leave the process with exit status 3 if one was reached."""
-    from epbench.models.bounds import held
+    from epbench.models.estimate import held
 
     with held(bounds):
         yield

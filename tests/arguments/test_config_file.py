@@ -7,10 +7,10 @@ from typing import Literal
 
 import pytest
 
+from epbench import command
 from epbench.arguments.config_file import split_off
 from epbench.arguments.declaring import argument, parse, parse_given, parser_of
 from epbench.errors import BadInput
-from epbench.starting import command_line
 from tests.scripts.in_process import ROOT, ran, refused, script
 
 
@@ -72,7 +72,7 @@ def file(tmp_path):
 
 def test_a_file_gives_what_the_command_line_could(file):
     from_file, names = parse_given(Several, "Doc.", ["--config", file(GOOD)])
-    words = command_line.words()
+    words = command.command_words()
     given = "runs/a runs/b --dataset epbench/short --out report --top-k 10 --share 0.1 --k 5 10 --keep-order --set a=1"
     assert from_file == read(*given.split(), "--set", "b=-2")
     assert read(*words[2:]) == from_file, "what run.json notes starts the same again"
@@ -84,10 +84,10 @@ def test_the_command_line_overrules_the_file(file):
     found, given = parse_given(Several, "Doc.", words)
     assert (found.runs, found.top_k, found.k, found.settings) == ([Path("other")], 3, [1], ["c=4"])
     assert (found.order, found.dataset, found.keep_order) == ("chronological", "epbench/short", True)
-    assert read(*command_line.words()[2:]) == found
+    assert read(*command.command_words()[2:]) == found
     assert "order" in given and "released" not in given
     read("runs/a", "--dataset", "d", "--out", "o")
-    assert "--keep-order" not in command_line.words(), "a file is forgotten with its command line"
+    assert "--keep-order" not in command.command_words(), "a file is forgotten with its command line"
 
 
 def test_a_single_positional_argument_comes_from_the_file_too(file):

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TypeVar
 from unittest.mock import patch
 
-from epbench.booksort.texts import gutenberg
-from epbench.booksort.texts.gutenberg import Published, content_hash, published_books
+from epbench.booksort.texts import books
+from epbench.booksort.texts.books import Published, content_hash, published_books
 from tests.booksort.made_texts import paragraphs
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ def write_nine(folder: Path) -> dict[int, Written]:
     """Write the nine files and their table into a folder, and return what was written by number of the book."""
     folder.mkdir(parents=True, exist_ok=True)
     nine = {index: _written(book, WORDS[index]) for index, book in published_books().items()}
-    table = gutenberg._TABLE.read_text("utf-8")
+    table = books._TABLE.read_text("utf-8")
     for index, written in nine.items():
         digest = content_hash(re.split(r"\*\*\*.*\*\*\*\n", written.raw)[1])
         table = re.sub(
@@ -68,7 +68,7 @@ def write_nine(folder: Path) -> dict[int, Written]:
 def table_of(folder: Path) -> Iterator[None]:
     """Make the package take the nine books from the table in the folder, if the folder has one."""
     table = folder / TABLE
-    with patch.object(gutenberg, "_TABLE", table if table.is_file() else gutenberg._TABLE):
+    with patch.object(books, "_TABLE", table if table.is_file() else books._TABLE):
         published_books.cache_clear()
         try:
             yield

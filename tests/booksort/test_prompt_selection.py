@@ -6,7 +6,7 @@ import pytest
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_pairs
-from epbench.booksort.prompt_selection import CHOICE, SWEEP, Tried, choose, screen_table, select_prompt
+from epbench.booksort.evaluation import CHOICE, SWEEP, Tried, choose, screen_table, select_prompt
 from epbench.errors import RunFailed
 from epbench.models.protocol import Reply
 from epbench.progress import no_progress

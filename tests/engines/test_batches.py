@@ -13,9 +13,8 @@ from epbench.errors import RunFailed
 from epbench.files.json_files import read_json
 from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
-from epbench.models.bounds import Bounds, held
+from epbench.models.estimate import Bounds, Price, Prices, held
 from epbench.models.load import Options, load_model
-from epbench.models.prices import Price, Prices
 from epbench.models.protocol import Request, Sampling
 from tests.engines.batch_endpoint import BatchEndpoint, wait_until
 from tests.models.endpoint_asks import KEY, key  # noqa: F401
@@ -49,6 +48,13 @@ def test_all_requests_are_one_batch_and_every_step_is_journaled(tmp_path):
     (noted,) = read_journal(tmp_path / "batches.jsonl").values()
     assert (noted["file"], noted["batch"], noted["collected"]) == ("file-0", "batch_0", True)
     assert KEY not in "".join(endpoint.files.values())
+
+
+def test_what_one_batch_does_not_hold_is_several(tmp_path, monkeypatch):
+    monkeypatch.setattr("epbench.engines.batches._MOST_REQUESTS", 5)
+    with BatchEndpoint() as endpoint:
+        found = asked(tmp_path, endpoint)
+    assert all("answer" in record for record in found.values()) and len(endpoint.batches) == 3
 
 
 def test_a_batch_is_bounded_at_its_own_price(tmp_path):

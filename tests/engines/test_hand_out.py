@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.engines.cluster import MOST_DEATHS, HandOut
+from epbench.engines.ray_model import MOST_DEATHS, HandOut
 from epbench.models.protocol import Request
 
 CONTEXTS = st.lists(st.integers(1, 12), min_size=0, max_size=12)

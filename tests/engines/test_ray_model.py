@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 import ray
 
-from epbench.engines.cluster import Engine, spread
-from epbench.engines.ray_model import RayModel
+from epbench.engines.ray_model import Engine, RayModel, spread
 from epbench.errors import BadInput, RunFailed
 from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal

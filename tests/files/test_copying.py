@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from epbench.files.replacing import keep_copy, note_of, restore_copy
+from epbench.files.writing import keep_copy, note_of, restore_copy
 
 
 def content(folder):

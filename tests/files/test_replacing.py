@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from epbench.files import replacing as module
-from epbench.files.replacing import replacing
+from epbench.files import writing as module
+from epbench.files.writing import replacing
 
 _REPLACES = """
 import sys
 from pathlib import Path
-from epbench.files import replacing as module
+from epbench.files import writing as module
 if sys.argv[2] == "moves":
     module._exchange = lambda one, other: False
 for number in range(100_000):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rich.table import Table
 
 from epbench import command
-from epbench.files.safe_text import html_text, markdown_text, one_line, printable
-from epbench.starting.safe_console import SafeConsole
+from epbench.command import SafeConsole
+from epbench.files.text import html_text, markdown_text, one_line, printable
 
 ODD = ["[/INST]", "o[red]x[/red]", "\x1b[2J\x1b]0;owned\x07", "a\x9b31m", ":smile:", "\ud83d", "<b>a|b"]
 anything = st.text(st.characters(codec=None), max_size=40)

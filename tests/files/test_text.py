@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.booksort.context.prompts import load_prompts
-from epbench.files.csv_tables import read_csv
 from epbench.files.prompt_packs import load_pack
-from epbench.files.text import parse_json, shown
+from epbench.files.text import parse_json, read_csv, shown
 from epbench.hub.card import header_of
+from epbench.models.estimate import read_prices
 from epbench.models.load import Options
-from epbench.models.prices import read_prices
 
 
 @pytest.mark.parametrize(

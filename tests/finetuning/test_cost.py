@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, Qwen2Config, T5Config
 
 from epbench.errors import BadInput
 from epbench.finetuning.cost import parameters_of, peak_flops, training_flops, utilization
-from epbench.finetuning.ranks import Ranks
+from epbench.finetuning.launching import Ranks
 from epbench.finetuning.run import with_speed
 from tests.finetuning.small_configs import CONFIGS, LLAMA, LLAMA_3_8B, SHAPE
 

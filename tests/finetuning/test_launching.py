@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from epbench.errors import BadInput
-from epbench.finetuning import launching, memory
-from epbench.finetuning.cost import parameters_of
-from epbench.finetuning.memory import estimate_memory
-from epbench.finetuning.ranks import Ranks
+from epbench.finetuning import cost, launching
+from epbench.finetuning.cost import estimate_memory, parameters_of
+from epbench.finetuning.launching import Ranks
 from epbench.finetuning.recipe import Recipe
 from tests.finetuning.small_configs import LLAMA
 
@@ -35,7 +34,7 @@ def base(tmp_path):
 def memory_of(base, tmp_path, **recipe):
     """The number of bytes that training is said to take."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "available_memory", lambda device: 10**15)
+        patch.setattr(cost, "available_memory", lambda device: 10**15)
         told = launching.check_cost(Recipe(**recipe), base, Ranks(), tmp_path / "run")[1]
     return float(told.split("about ")[1].split(" GB")[0]) * 1e9
 
@@ -45,7 +44,7 @@ def test_too_little_memory_is_refused_with_the_flags_that_fit(base, tmp_path, mo
     assert memory_of(base, tmp_path, **long_rows) > 1e9
     asked = Recipe(**long_rows)
     available = int(memory_of(base, tmp_path, row_tokens=60_000) + 1e8)  # enough when activations are computed twice
-    monkeypatch.setattr(memory, "available_memory", lambda device: available)
+    monkeypatch.setattr(cost, "available_memory", lambda device: available)
     with pytest.raises(BadInput, match=r"available; it would fit with --activation_checkpointing true \(\d+\.\d GB\)$"):
         launching.check_cost(asked, base, Ranks(), tmp_path / "run")
     launching.check_cost(Recipe(row_tokens=60_000), base, Ranks(), tmp_path / "run")
@@ -59,13 +58,13 @@ def test_several_gpus_are_named_if_one_does_not_suffice(base, tmp_path, monkeypa
     sizes = {
         n: estimate_memory(LLAMA, row_tokens=8192, world=n, sharded=True, checkpointing=True).total for n in (2, 3)
     }
-    monkeypatch.setattr(memory, "available_memory", lambda device: (sizes[2] + sizes[3]) // 2)
+    monkeypatch.setattr(cost, "available_memory", lambda device: (sizes[2] + sizes[3]) // 2)
     with pytest.raises(BadInput, match="fit with finetune/configs/fsdp2.yaml on 3 GPUs like this"):
         launching.check_cost(Recipe(), base, Ranks(), tmp_path / "run")
 
 
 def test_too_little_disk_is_refused_but_not_what_an_earlier_start_has_written(base, tmp_path, monkeypatch):
-    needed = memory.disk_needed(parameters_of(LLAMA).total, 5)
+    needed = cost.disk_needed(parameters_of(LLAMA).total, 5)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=needed // 2))
     with pytest.raises(BadInput, match=r"run: the checkpoints take 0\.0 GB, but 0\.0 GB are free"):
         launching.check_cost(Recipe(), base, Ranks(), tmp_path / "run")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.finetuning.measuring import ask_together
-from epbench.finetuning.ranks import Ranks
+from epbench.finetuning.launching import Ranks
+from epbench.finetuning.run import ask_together
 from epbench.models.protocol import Reply, Request
 from tests.finetuning.thread_ranks import together
 

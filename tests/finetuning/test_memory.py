@@ -12,8 +12,15 @@ import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, MixtralConfig
 
 from epbench.errors import BadInput
-from epbench.finetuning.cost import parameters_of
-from epbench.finetuning.memory import MemoryEstimate, _kept, check_disk, check_memory, disk_needed, estimate_memory
+from epbench.finetuning.cost import (
+    MemoryEstimate,
+    _kept,
+    check_disk,
+    check_memory,
+    disk_needed,
+    estimate_memory,
+    parameters_of,
+)
 from tests.conftest import ROOT
 from tests.finetuning.small_configs import CONFIGS, LLAMA, SHAPE
 

@@ -5,7 +5,7 @@ import os
 import pytest
 from transformers.integrations import deepspeed
 
-from epbench.finetuning.ranks import Ranks, whole_models
+from epbench.finetuning.launching import Ranks, whole_models
 
 
 def test_the_shares_of_all_processes_make_up_the_whole():

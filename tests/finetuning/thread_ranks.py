@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from epbench.finetuning.ranks import Ranks
+from epbench.finetuning.launching import Ranks
 
 T = TypeVar("T")
 

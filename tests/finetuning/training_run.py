@@ -14,8 +14,8 @@ from pathlib import Path
 
 from epbench.files import json_files
 from epbench.finetuning import trainer
+from epbench.finetuning.launching import Ranks
 from epbench.finetuning.packing import Sample, Schedule
-from epbench.finetuning.ranks import Ranks
 from epbench.finetuning.recipe import Recipe
 
 RECIPE = Recipe(num_train_epochs=3, batch_size=8, max_length=96, row_tokens=128, learning_rate=1e-3)

@@ -13,8 +13,7 @@ import yaml
 from datasets import Features
 
 from epbench.hub.card import VERSION, card, header_of
-from epbench.hub.croissant import FIELDS, FILE
-from epbench.hub.dataset_folder import CANARY
+from epbench.hub.dataset_folder import CANARY, CROISSANT_FILE, FIELDS
 from tests.conftest import NINE_TEXTS
 from tests.hub.test_dataset_folder import CONFIGS
 from tests.scripts.in_process import ran
@@ -134,7 +133,7 @@ def test_a_card_counts_what_is_in_the_files(built: Path):
 
 def test_the_file_for_machines_says_what_the_card_says(built: Path):
     header, text = parts(built / "README.md")
-    content = json.loads((built / FILE).read_text("utf-8"))
+    content = json.loads((built / CROISSANT_FILE).read_text("utf-8"))
     assert content["@type"] == "sc:Dataset" and content["name"] == built.name
     assert "http://mlcommons.org/croissant/RAI/1.0" in content["conformsTo"]
     assert content["@context"]["rai"] == "http://mlcommons.org/croissant/RAI/"
@@ -149,7 +148,7 @@ def test_a_field_of_responsible_use_is_one_cell_and_the_same_for_machines():
     made = card(CONFIGS, "# Text", pretty_name="Text", license="unknown", tags=[], responsible_use=use)
     assert "| `rai:dataBiases` | English / only, of one kind. |\n" in made.text
     assert "| `rai:dataCollectionType` | Others, Document analysis |\n" in made.text
-    content = json.loads(made.files("mine")[FILE])
+    content = json.loads(made.files("mine")[CROISSANT_FILE])
     assert content["rai:dataBiases"] == "English / only, of one kind." and content["license"] == "unknown"
     assert content["rai:dataCollectionType"] == use["dataCollectionType"] and content["name"] == "mine"
     none = card(CONFIGS, "# Text", pretty_name="Text", license="mit", tags=[])
@@ -160,6 +159,6 @@ def test_croissants_own_library_reads_the_file_without_an_error(built: Path):
     pytest.importorskip("mlcroissant")
     from mlcroissant import Dataset
 
-    metadata = Dataset(built / FILE).metadata
+    metadata = Dataset(built / CROISSANT_FILE).metadata
     assert not metadata.issues.errors and metadata.data_collection_type == ["Others"]
     assert metadata.data_biases and metadata.data_use_cases and metadata.data_limitations

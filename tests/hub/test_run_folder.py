@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from epbench.errors import BadInput
-from epbench.hub.run_folder import run_name, write_run_folder
+from epbench.hub.push import run_name, write_run_folder
 from tests.hub.conftest import Python
 from tests.hub.hub_double import HubDouble
 from tests.scripts.in_process import ran

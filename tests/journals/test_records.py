@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from epbench import BadInput
-from epbench.booksort.prompt_selection import CHOSEN
+from epbench.booksort.evaluation import CHOSEN
 from epbench.booksort.scores import run_files as booksort
 from epbench.files.json_files import read_json
 from epbench.files.typed import typed
-from epbench.journals.journal import Journal, read_journal
-from epbench.journals.records import ANY_RECORD, JOURNALS
+from epbench.journals.journal import ANY_RECORD, JOURNALS, Journal, read_journal
 from epbench.memfail.scores import run_files as memfail
 from epbench.memories.session import MEMORIES_TYPE
 from epbench.runs.benchmark import NAMES, benchmark_named

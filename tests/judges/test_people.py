@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from epbench.judges.people import agreement, people_line, with_people
+from epbench.judges.protocol import agreement, people_line, with_people
 
 # 100 decisions: both yes 45, both no 40, judge yes and person no 5, judge no and person yes 10.
 TABLE = [("yes", "yes")] * 45 + [("no", "no")] * 40 + [("yes", "no")] * 5 + [("no", "yes")] * 10

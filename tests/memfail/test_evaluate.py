@@ -9,15 +9,22 @@ import pytest
 from epbench import BadInput
 from epbench.hub.dataset_folder import write_dataset
 from epbench.memfail.benchmark import BENCHMARK
-from epbench.memfail.context.estimate import checks_in_advance, plan_lines, requests_in_advance
 from epbench.memfail.context.reader import LexicalReader
-from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, load_prompts, queries_of
+from epbench.memfail.context.requests import (
+    ConfigRun,
+    Setting,
+    checks_in_advance,
+    gold_of,
+    load_prompts,
+    plan_lines,
+    queries_of,
+    requests_in_advance,
+)
 from epbench.memfail.dataset import schema as dataset
 from epbench.memfail.dataset.load import CONFIGS, Fact, GoldMemory, Question, facts_to_store, questions_of
 from epbench.memfail.evaluate import Evaluation, prepare, read_output, store_and_answer
 from epbench.memfail.evaluate import run as run_evaluation
-from epbench.memfail.judging.diagnosis import diagnose
-from epbench.memfail.judging.leave_one_out import leave_one_out
+from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.memfail.paper.claims import claims_of
@@ -27,7 +34,7 @@ from epbench.memories.load import BASELINES, load_memory
 from epbench.models.load import Options
 from epbench.models.protocol import Reply
 from epbench.progress import no_progress
-from epbench.runs.verification import recompute
+from epbench.runs.benchmark import recompute
 from tests.memfail.honest_judge import verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint
 

@@ -14,8 +14,8 @@ from epbench.memories import example_server
 from epbench.memories.contract import conversation, fact, question, try_system
 from epbench.memories.example import KeywordMemory
 from epbench.memories.guard import Limits
-from epbench.memories.http_memory import HttpMemory, Server
 from epbench.memories.load import load_memory
+from epbench.memories.servers import HttpMemory, Server
 from tests.memories.test_session import run_system
 
 
@@ -132,7 +132,7 @@ def test_an_error_names_address_call_and_status(server, words, serve):
 
 
 def test_a_reply_that_is_too_large_or_late_fails(serve, monkeypatch):
-    monkeypatch.setattr("epbench.memories.http_memory.MOST_BYTES", 100)
+    monkeypatch.setattr("epbench.memories.servers.MOST_BYTES", 100)
     with pytest.raises(CallFailed, match="ReplyTooLarge: the reply has more than"):
         Server(serve(replying(200, json.dumps({"memories": ["x" * 500]}).encode())), 5.0).call("list", "GET", "/")
     silent = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)  # accepts, and is never served

@@ -12,13 +12,13 @@ import pytest
 from epbench import BadInput
 from epbench.errors import CallFailed
 from epbench.memfail.context.reader import LexicalReader
-from epbench.memories import mcp_memory, remote
+from epbench.memories import load, servers
 from epbench.memories.contract import conversation
 from epbench.memories.guard import Limits
 from epbench.memories.load import load_memory
-from epbench.memories.mcp_memory import PRESETS, McpMemory, Tool
 from epbench.memories.price import Budget, fit, price_of
 from epbench.memories.protocol import Endpoint
+from epbench.memories.servers import PRESETS, McpMemory, Tool
 from epbench.memories.session import Conversation
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.memories.test_isolation import needs_bwrap
@@ -84,14 +84,14 @@ def test_arguments_are_found_in_the_schema():
     ],
 )
 def test_memories_are_read_off_results(result, memories):
-    assert list(mcp_memory._memories(result)) == memories
+    assert list(servers._memories(result)) == memories
 
 
 def test_a_mapping_that_cannot_work_is_refused(monkeypatch):
-    monkeypatch.setattr(remote, "find_spec", lambda name: None)
+    monkeypatch.setattr(load, "find_spec", lambda name: None)
     with pytest.raises(BadInput, match=r"needs the package mcp: pip install .*\[mcp\]"):
         load_memory(COMMAND, settings=TOOLS)
-    monkeypatch.setattr(remote, "find_spec", lambda name: True)
+    monkeypatch.setattr(load, "find_spec", lambda name: True)
     for name, settings, words in [
         (COMMAND, {}, "which of its tools store, retrieve and list"),
         (COMMAND, {**TOOLS, "limit": "3"}, "unknown setting 'limit'"),
@@ -106,7 +106,7 @@ def test_a_mapping_that_cannot_work_is_refused(monkeypatch):
 
 
 def test_presets_go_by_the_command(monkeypatch):
-    monkeypatch.setattr(remote, "find_spec", lambda name: True)
+    monkeypatch.setattr(load, "find_spec", lambda name: True)
     system = load_memory("mcp:npx -y @modelcontextprotocol/server-memory")
     assert system.durable and system.settings == {**PRESETS["server-memory"].tools, "preset": "server-memory"}
     changed = load_memory("mcp:agent-logbook", settings={"list": "memory_stats"})
@@ -189,7 +189,7 @@ def test_a_server_with_a_model_asks_the_relay(tmp_path, isolation, monkeypatch):
 
 
 def test_a_model_goes_with_a_command_that_is_durable(monkeypatch):
-    monkeypatch.setattr(remote, "find_spec", lambda name: True)
+    monkeypatch.setattr(load, "find_spec", lambda name: True)
     asking = Endpoint("inner", "http://127.0.0.1:1/v1")
     system = load_memory("mcp:agent-logbook", endpoint=asking)
     assert system.identity["system_model"] == "inner" == system.inner_model and system.installation.lock is None

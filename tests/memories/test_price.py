@@ -20,7 +20,7 @@ from epbench.memories.price import (
     shown_of,
 )
 from epbench.memories.process import describe_system
-from epbench.memories.relay_calls import CALLS
+from epbench.memories.relay import CALLS
 from epbench.memories.session import Query
 from tests.memories.test_session import conversations, queries, run_system
 

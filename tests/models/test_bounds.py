@@ -8,9 +8,8 @@ from epbench.arguments.declaring import duration
 from epbench.files.json_files import read_json
 from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
-from epbench.models.bounds import Bounds, bounds_now, held
+from epbench.models.estimate import Bounds, Price, Prices, bounds_now, held
 from epbench.models.openai.model import EndpointModel
-from epbench.models.prices import Price, Prices
 from epbench.models.protocol import Reply, Request, Sampling
 from tests.models.endpoint_asks import key  # noqa: F401
 from tests.models.loopback_endpoint import LoopbackEndpoint
@@ -65,7 +64,7 @@ def test_a_time_ends_a_run_between_answers(tmp_path):
 def test_no_more_is_asked_than_the_time_left_allows(monkeypatch):
     clock, made = [0.0], Bounds(seconds=205)
     monkeypatch.setattr(made, "_begin", 0.0)
-    monkeypatch.setattr("epbench.models.bounds.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr("epbench.models.estimate.time", SimpleNamespace(monotonic=lambda: clock[0]))
     model, kept = EndpointModel("tiny", base_url="http://127.0.0.1:9/v1"), []
 
     def answer(part):

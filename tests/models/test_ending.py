@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from epbench.journals.answers import ANSWERS, ask
 from epbench.journals.journal import read_journal
-from epbench.models.ending import split_reasoning, text_of_first_round
 from epbench.models.hf import shared_prefix
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, Sampling
+from epbench.models.replies import split_reasoning, text_of_first_round
 from epbench.runs.usage import token_usage, usage_line
 from tests.models.test_lost_answers import ALL, CUT, LABELLED, THOUGHT, read
 from tests.tiny_model import make_tiny_model

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench.errors import UnusableReply
-from epbench.models.json_replies import all_objects_in, boolean_of, last_object_with, number_of, objects_in
+from epbench.models.replies import all_objects_in, boolean_of, last_object_with, number_of, objects_in
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

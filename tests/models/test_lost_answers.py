@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from epbench.journals.answers import ANSWERS, ask
 from epbench.journals.journal import Journal, read_journal
 from epbench.judges.replies import failure_of
-from epbench.models.json_replies import is_whole_json
 from epbench.models.openai.wire import NoCompletion, NoJson, read_chat
 from epbench.models.protocol import Request, RuleBasedReader, Sampling, Usage
+from epbench.models.replies import is_whole_json
 from epbench.models.vllm import read_output
 from tests.models.endpoint_asks import KEY, book, key, model_of, replies  # noqa: F401
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint

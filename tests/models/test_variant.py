@@ -9,8 +9,7 @@ from transformers import AutoModelForCausalLM
 
 from epbench.errors import BadInput
 from epbench.models.fingerprint import commit_of, weights_fingerprint
-from epbench.models.hf.model import TransformersModel
-from epbench.models.hf.variant import Variant, find_variant
+from epbench.models.hf.model import TransformersModel, Variant, find_variant
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import Request, Sampling, name_of, variant_of, weights_of
 from epbench.models.vllm import VllmModel, variant_arguments

@@ -8,14 +8,13 @@ import pytest
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_pairs
+from epbench.booksort.evaluation import select_prompt
 from epbench.booksort.paper.inputs import read_inputs
 from epbench.booksort.paper.make import exhibits as sort_exhibits
-from epbench.booksort.prompt_selection import select_prompt
 from epbench.files.packaged import packaged
 from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.paper import inputs as memfail_inputs
 from epbench.memfail.paper import make as memfail
-from epbench.memfail.paper.leaderboard import leaderboards
 from epbench.memfail.scores.reported_rates import read_reported as read_rates
 from epbench.models.protocol import Reply
 from epbench.progress import no_progress
@@ -244,7 +243,7 @@ def memfail_paper(memfail_folder, memfail_given):
     """All exhibits, and the numbers that they must show; tokens are words, so that nobody needs a vocabulary."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memfail, "cl100k_tokens", lambda: lambda text: len(text.split()))
-        found = [*memfail.exhibits(memfail_given), *leaderboards(memfail_given)]
+        found = [*memfail.exhibits(memfail_given), *memfail.leaderboards(memfail_given)]
     data = str(memfail_folder / "d/memfail")
     return plain_memfail.MemFail(
         found, memfail_folder, {of: load_memfail(data, of).rows for of in plain_memfail.CONFIGS}

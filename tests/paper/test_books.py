@@ -23,9 +23,8 @@ from epbench.reports.figures import drawing, svg
 from epbench.reports.reported import ReportedRow
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.events.universe import load_universe
-from epbench.tulving.paper import book_map, make
-from epbench.tulving.paper.book_chapters import positions_figures
-from epbench.tulving.paper.book_map import path_figures
+from epbench.tulving.paper import book_chapters, make
+from epbench.tulving.paper.book_chapters import path_figures, positions_figures
 from epbench.tulving.paper.book_tables import expected_counts
 from epbench.tulving.paper.books import Asked, length_counter, originals, read_books
 from epbench.tulving.paper.inputs import Inputs
@@ -280,8 +279,8 @@ def test_a_person_may_be_chosen_and_must_be_for_a_path_that_is_too_long_for_a_ma
 @pytest.mark.slow
 def test_numbers_of_stops_do_not_cover_one_another(all_books, drawn_pictures, monkeypatch):
     """Forty stops in one street."""
-    placed, free, first = [], book_map._free, all_books[0].chapters[0]
-    monkeypatch.setattr(book_map, "_free", lambda *box: free(*box) and not placed.append(box[:3]))
+    placed, free, first = [], book_chapters._free, all_books[0].chapters[0]
+    monkeypatch.setattr(book_chapters, "_free", lambda *box: free(*box) and not placed.append(box[:3]))
     names = [f"House {n}" for n in range(1, 41)]
     chapters = [replace(first, number=n, event=replace(first.event, space=name)) for n, name in enumerate(names, 1)]
     street = {name: (40.75 + n / 20_000, -73.98) for n, name in enumerate(names)}

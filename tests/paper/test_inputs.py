@@ -16,8 +16,7 @@ from epbench.errors import BadInput
 from epbench.reports.exhibit import slug
 from epbench.reports.reported import ReportedRow, read_reported
 from epbench.tulving.paper.inputs import Inputs, by_book, lines_of, parts_of, read_runs, runs_among
-from epbench.tulving.paper.recall import CUE
-from epbench.tulving.paper.rows import cue_text
+from epbench.tulving.paper.recall import CUE, cue_text
 from tests.paper.sort_runs import make_run, mostly_right
 from tests.paper.tulving_runs import CLAUDE_BOOK, GPT_BOOK
 

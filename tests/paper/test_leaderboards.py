@@ -14,9 +14,9 @@ from epbench.reports.leaderboard import BELOW
 from epbench.reports.reported import ReportedRow
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.paper.inputs import Inputs, Line
-from epbench.tulving.paper.leaderboard import COLUMNS, judge_in_words, leaderboards, naming_everything
+from epbench.tulving.paper.make import COLUMNS, judge_in_words, leaderboards, naming_everything
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.reader.everything import EverythingReader
+from epbench.tulving.reader.lexical import EverythingReader
 
 CHECKED = {"name": "lexical", "prompt_hash": "rules-3", "passport": {"n": 30}}
 CHECKED |= {"sensitivity": 0.916, "specificity": 0.924}

@@ -11,12 +11,10 @@ from epbench.judges.protocol import PastJudge
 from epbench.memfail.dataset.load import CONFIGS, load_memfail
 from epbench.memfail.paper import make
 from epbench.memfail.paper.figures import by_k, by_model
-from epbench.memfail.paper.inputs import PUBLISHED_ROWS, Inputs, read_datasets, read_runs
-from epbench.memfail.paper.leaderboard import leaderboards
-from epbench.memfail.paper.make import differences, exhibits, table_2, tokens_and_cost
-from epbench.memfail.paper.rows import notes_on, rows_of
+from epbench.memfail.paper.inputs import PUBLISHED_ROWS, Inputs, notes_on, read_datasets, read_runs, rows_of
+from epbench.memfail.paper.make import differences, exhibits, leaderboards, table_2, tokens_and_cost
 from epbench.memfail.scores.reported_rates import PAPER, read_reported
-from epbench.models.prices import read_prices
+from epbench.models.estimate import read_prices
 from epbench.reports.exhibit import Exhibit, Missing
 from epbench.reports.figures import drawing
 from tests.conftest import SHARED

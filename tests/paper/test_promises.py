@@ -8,13 +8,11 @@ import pytest
 from epbench.booksort.paper import inputs as sort_inputs_module
 from epbench.booksort.paper import make as sort_make
 from epbench.memfail.paper import inputs as memfail_inputs
-from epbench.memfail.paper import leaderboard as memfail_boards
 from epbench.memfail.paper import make as memfail_make
 from epbench.memfail.scores.reported_rates import PAPER
 from epbench.memfail.scores.reported_rates import read_reported as read_rates
 from epbench.reports.exhibit import Missing, slug, write_exhibits
 from epbench.tulving.paper import inputs as tulving_inputs
-from epbench.tulving.paper import leaderboard as tulving_boards
 from epbench.tulving.paper import make as tulving_make
 from tests.paper.conftest import REPORTED_BOOKS
 
@@ -67,8 +65,8 @@ def test_without_runs_each_says_what_it_needs_and_reported_numbers_remain(which)
         found = make(given)
         assert {one.name for one in found if not isinstance(one, Missing)} == expected
         assert all(one.needs for one in found if isinstance(one, Missing))
-    assert tulving_boards.leaderboards(tulving_inputs.Inputs([])) == []
-    assert memfail_boards.leaderboards(memfail_inputs.Inputs()) == []
+    assert tulving_make.leaderboards(tulving_inputs.Inputs([])) == []
+    assert memfail_make.leaderboards(memfail_inputs.Inputs()) == []
 
 
 NASTY = "_{} $x^2$ <b>"
@@ -80,11 +78,11 @@ def hostile(request, given, sort_inputs, memfail_given):
     which = request.param
     if which == "tulving":
         inputs = tulving_inputs.Inputs([replace(run, label=NASTY.format(run.label)) for run in given.inputs.runs[:5]])
-        return tulving_make.exhibits(inputs, [], by=["bin"]), tulving_boards.leaderboards(inputs)
+        return tulving_make.exhibits(inputs, [], by=["bin"]), tulving_make.leaderboards(inputs)
     if which == "memfail":
         runs = [replace(run, label=NASTY.format(run.label)) for run in memfail_given.runs]
         inputs = memfail_inputs.Inputs(runs)
-        return memfail_make.exhibits(inputs), memfail_boards.leaderboards(inputs)
+        return memfail_make.exhibits(inputs), memfail_make.leaderboards(inputs)
     runs, trainings = (
         [replace(run, label=NASTY.format(run.label)) for run in sort_inputs.runs if run.model != "m/x"],
         [],

@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 
 from epbench.errors import BadInput, RunFailed, UnusableReply
 from epbench.models.openai.model import EndpointModel
-from epbench.tulving.judging.realism import RATINGS, load_realism_prompts, read_rating
+from epbench.tulving.judging.realism import (
+    JOURNAL,
+    RATINGS,
+    load_realism_prompts,
+    ratings_of,
+    read_rating,
+    realism_of,
+)
 from epbench.tulving.paper.books import read_books
-from epbench.tulving.paper.realism import JOURNAL, ratings_of, realism_of
 from tests.models.loopback_endpoint import BROKEN, LoopbackEndpoint
 
 REPAIR = "An earlier reply to this could not be used"

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from scipy.stats import binom, norm
 
-from epbench.booksort.paper.checkpoints import by_base
 from epbench.booksort.paper.inputs import Inputs, read_inputs
 from epbench.booksort.paper.make import exhibits
 from epbench.booksort.paper.rates import accuracy_of, smallest_above_chance
 from epbench.booksort.paper.results import is_base
+from epbench.booksort.paper.training import by_base
 from epbench.reports.exhibit import Missing
 from epbench.reports.figures import drawing, svg
 from epbench.reports.reported import ReportedRow

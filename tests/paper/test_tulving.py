@@ -16,14 +16,14 @@ from epbench.reports.exhibit import Missing, slug, write_exhibits
 from epbench.reports.figures import drawing, svg
 from epbench.reports.reported import ReportedRow, read_reported
 from epbench.statistics.estimate import Estimate
-from epbench.tulving.paper import comparisons, contrasts, recall
+from epbench.tulving.paper import contrasts, recall
 from epbench.tulving.paper.contrasts import books_by_order
-from epbench.tulving.paper.groups import GROUPABLE, grouped, hallucinations
+from epbench.tulving.paper.groups import GROUPABLE, grouped
+from epbench.tulving.paper.groups import all_books as row_of_all_books
+from epbench.tulving.paper.groups import seeds as compared
 from epbench.tulving.paper.inputs import Inputs, lines_of, read_runs
-from epbench.tulving.paper.inventions import GROUPS, dialogues, partial_verdicts, sources
+from epbench.tulving.paper.inventions import GROUPS, dialogues, hallucinations, partial_verdicts, sources
 from epbench.tulving.paper.make import exhibits
-from epbench.tulving.paper.order import all_books as row_of_all_books
-from epbench.tulving.paper.order import seeds as compared
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import published_runs, score_published_runs
@@ -86,11 +86,11 @@ def test_what_cannot_be_made(given):
         return {name for name, one in made(make, runs, (), *more).items() if isinstance(one, Missing)}
 
     own = given.inputs.runs[:3]
-    assert missing(comparisons.ranks, own) == {"Figure 3"} and missing(recall.by_bin, own) == {"Table 3"}
+    assert missing(contrasts.ranks, own) == {"Figure 3"} and missing(recall.by_bin, own) == {"Table 3"}
     assert missing(recall.by_kind, own) == {"Table 16"} and missing(recall.diverse_books, own) == {"Table 27"}
     assert missing(books_by_order, own) == {"Table 22", "Table 23"}
-    assert missing(comparisons.ranks, own[:1]) == {"Figure 3", "Figure 7"}
-    assert missing(comparisons.estimation_plots, own[:1]) == {"Figure 8"}
+    assert missing(contrasts.ranks, own[:1]) == {"Figure 3", "Figure 7"}
+    assert missing(contrasts.estimation_plots, own[:1]) == {"Figure 8"}
     assert missing(recall.by_bin, own[:1]) == {"Table 3", "Table 14, memories", "Table 14, chunks"}
     alike = dict.fromkeys(range(1, 21), "Realistic")
     both = {"another": alike}, {"Table 24", "Table 25"}

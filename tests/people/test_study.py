@@ -6,7 +6,7 @@ import re
 import pytest
 
 from epbench.errors import BadInput
-from epbench.people.study import (
+from epbench.people import (
     KEY,
     PAGE,
     Item,

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput
-from epbench.models.prices import Price, Prices
-from epbench.profile.budget import FEW, PILOT, RESERVE, Asked, allocate, pilot, read_budget, variance_of
+from epbench.models.estimate import Price, Prices
+from epbench.profile.plan import FEW, PILOT, RESERVE, Asked, allocate, pilot, read_budget, variance_of
 from epbench.statistics.estimate import Estimate
 
 PARTS = st.dictionaries(

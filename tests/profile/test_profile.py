@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 from msgspec.structs import replace
 
+from epbench.command import commands
 from epbench.profile.dimensions import measured
 from epbench.profile.page import _dots, read_profile, scores_of
-from epbench.profile.presets import preset_names, read_preset
-from epbench.runs.benchmark import find_benchmark
-from epbench.runs.verification import recompute
-from epbench.starting.scripts import commands
+from epbench.profile.plan import preset_names, read_preset
+from epbench.runs.benchmark import find_benchmark, recompute
 from tests.scripts.in_process import ROOT, refused, script
 
 PROFILE = "eval_scripts/make_profile.py"

@@ -1,6 +1,6 @@
 import pytest
 
-from epbench.reports.between import between_parts, memory_of, point
+from epbench.reports.comparison import between_parts, memory_of, point
 
 
 def run(between, system="mem0", **more):

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from epbench.errors import BadInput
-from epbench.retrieval.dense import Dense
+from epbench.retrieval.dense import Dense, VectorCache
 from epbench.retrieval.embedders import SentenceTransformerEmbedder, query_instruction
-from epbench.retrieval.vector_cache import VectorCache
 
 EN = "Represent this sentence for searching relevant passages: "
 

@@ -47,7 +47,7 @@ def test_an_endpoint_is_asked_once_for_each_text(endpoint, tmp_path, monkeypatch
 
 def test_choosing_is_light():
     code = (
-        "import epbench.retrieval.load, epbench.retrieval.embedders, epbench.retrieval.vector_cache, sys;"
+        "import epbench.retrieval.load, epbench.retrieval.embedders, epbench.retrieval.dense, sys;"
         "print(sorted({'torch', 'openai', 'numpy', 'sentence_transformers', 'filelock'} & sys.modules.keys()))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

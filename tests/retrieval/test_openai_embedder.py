@@ -3,9 +3,8 @@ import pytest
 
 from epbench.errors import BadInput, RunFailed
 from epbench.retrieval import embedders as endpoint_module
-from epbench.retrieval.dense import Dense
+from epbench.retrieval.dense import Dense, VectorCache
 from epbench.retrieval.embedders import EndpointEmbedder
-from epbench.retrieval.vector_cache import VectorCache
 from tests.retrieval.counting_embedder import vector
 
 

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput, RunFailed
-from epbench.retrieval.dense import Dense
-from epbench.retrieval.vector_cache import VectorCache, text_key
+from epbench.retrieval.dense import Dense, VectorCache, text_key
 from tests.retrieval.counting_embedder import CountingEmbedder, vector
 
 TEXTS = [f"text {i}" for i in range(12)]
@@ -126,7 +125,7 @@ sys.path.insert(0, {here!r})
 from tests.retrieval.counting_embedder import CountingEmbedder
 from pathlib import Path
 from epbench.retrieval.dense import Dense
-from epbench.retrieval.vector_cache import VectorCache
+from epbench.retrieval.dense import VectorCache
 texts = [f"text {{i}}" for i in range(*map(int, sys.argv[2:4]))]
 embedder = CountingEmbedder(batch_bytes=40, seconds=float(sys.argv[4]))
 print("ready", flush=True)
@@ -171,6 +170,6 @@ def test_an_unusable_folder_and_a_file_that_another_process_holds_are_reported(t
     with pytest.raises(BadInput, match="EPBENCH_CACHE"):
         VectorCache(tmp_path / "file" / "below", "counting").read([b"x"])
     cache = filled(tmp_path)
-    monkeypatch.setattr("epbench.retrieval.vector_cache._LOCK_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("epbench.retrieval.dense._LOCK_TIMEOUT_S", 0.1)
     with FileLock(f"{cache.path}.lock"), pytest.raises(RunFailed, match="another process"):
         cache.read([])

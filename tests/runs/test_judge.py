@@ -7,7 +7,7 @@ import pytest
 from epbench import BadInput
 from epbench.files.json_files import write_json
 from epbench.judges.protocol import PUBLISHED, PastJudge
-from epbench.runs.judge import check_judge, judge_of_scores, note_judge
+from epbench.runs.folder import check_judge, judge_of_scores, note_judge
 
 
 def test_a_run_keeps_its_judge(tmp_path):

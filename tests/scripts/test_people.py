@@ -190,7 +190,7 @@ def test_a_page_asks_resumes_and_gives_a_file_that_can_be_scored(small_sets, tmp
 
 @pytest.mark.slow
 def test_people_see_an_order_of_their_own_and_texts_stay_texts(tmp_path, browser):
-    from epbench.people.study import Item, Part, read_texts, write_study
+    from epbench.people import Item, Part, read_texts, write_study
 
     pairs = [
         [Item(f"p{i}", f"p{i}", HOSTILE, [(HOSTILE, HOSTILE)], [("A", f"a{i}"), ("B", HOSTILE)], shuffled=True)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from epbench.reports.results import read_results
+from epbench.reports.leaderboard import read_results
 from tests.scripts.in_process import ran, refused, script
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.statistics.correlation import pearson
+from epbench.statistics.paired import pearson
 
 
 @pytest.mark.parametrize("seed", range(2))

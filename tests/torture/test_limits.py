@@ -15,8 +15,8 @@ from epbench.files.typed import fields
 from epbench.hub import rows as stored
 from epbench.tulving.judging import own_answers as answers_file
 from epbench.tulving.judging.own_answers import read_answers
-from epbench.tulving.released import files as archive
-from epbench.tulving.released.files import Files
+from epbench.tulving.released import archive
+from epbench.tulving.released.archive import Files
 
 COLUMN = fields({"x": str})
 

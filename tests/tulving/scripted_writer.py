@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from epbench.tulving.events.dates import MONTHS
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.universe import Universe
+from epbench.tulving.events.universe import Event, Universe
 from tests.models.loopback_endpoint import Body, LoopbackEndpoint, Script
 
 # Each mistake, and the check that must find it.

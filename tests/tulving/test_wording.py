@@ -11,12 +11,10 @@ from epbench.files.prompt_packs import own_wording
 from epbench.models.load import Options
 from epbench.retrieval.load import Bm25
 from epbench.tulving.chapters.prompts import load_writing_prompts
-from epbench.tulving.context.requests import Reading, load_prompts
-from epbench.tulving.context.retrieved import chunks_of
+from epbench.tulving.context.requests import Reading, chunks_of, load_prompts
 from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
 from epbench.tulving.dataset.load import Book, Loaded
-from epbench.tulving.judging.load import ModelJudge, load_judge, load_judge_prompts
-from epbench.tulving.judging.replies import read_indexes, read_named
+from epbench.tulving.judging.load import ModelJudge, load_judge, load_judge_prompts, read_indexes, read_named
 from epbench.tulving.judging.verdicts import judge_input
 from epbench.tulving.questions.templates import OUTCOME_TEMPLATES, TEMPLATES
 from epbench.tulving.wording import WORDS, read_wording

@@ -30,10 +30,9 @@ from types import NoneType, UnionType
 from typing import Any, Literal, NoReturn, TypedDict, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 from epbench.arguments.config_file import CONFIG, read_words, spelled, split_off
+from epbench.command import command_name, note_arguments, translated
 from epbench.errors import BadInput
 from epbench.files.text import is_text, shown
-from epbench.starting import command_line
-from epbench.starting.scripts import translated
 
 Arguments = TypeVar("Arguments")
 
@@ -124,7 +123,7 @@ def parse_given(
     found, unknown = parser.parse_known_args(words)
     if unknown:
         parser.error(f"{'unknown' if underscores else 'unrecognized'} arguments: {' '.join(unknown)}")
-    command_line.note_arguments(words if file else None)
+    note_arguments(words if file else None)
     values = {each.name: each.default for each in _declared_in(kind)} | vars(found)
     return _filled(kind, values), vars(found)
 
@@ -152,7 +151,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser(doc: str | None, program: str | None = None) -> _Parser:
     """A parser whose `--help` is the script's own docstring, examples included."""
     return _Parser(
-        prog=program or command_line.name(),
+        prog=program or command_name(),
         description=doc,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -18,7 +18,7 @@ from epbench.models import load as models
 
 if TYPE_CHECKING:
     from epbench.memories.guard import Limits
-    from epbench.models.bounds import Bounds as Made
+    from epbench.models.estimate import Bounds as Made
     from epbench.models.load import Engine, Options
     from epbench.models.protocol import Model
 
@@ -101,8 +101,7 @@ class Backend:
             return None
         import ray  # noqa: F401  # so that what is missing is said before any work
 
-        from epbench.engines.cluster import Engine
-        from epbench.engines.ray_model import RayModel
+        from epbench.engines.ray_model import Engine, RayModel
 
         wanted = Engine(
             self.replicas if self.data_parallel is None else self.data_parallel,
@@ -271,8 +270,8 @@ class Bounds:
 
     def made(self, *asked: str) -> Made:
         """The same as models keep to it; BadInput if a cost lacks prices of the models that will be asked."""
-        from epbench.models.bounds import Bounds as Made
-        from epbench.models.prices import read_prices
+        from epbench.models.estimate import Bounds as Made
+        from epbench.models.estimate import read_prices
 
         prices = read_prices(self.prices) if self.prices else None
         if self.max_cost is not None:

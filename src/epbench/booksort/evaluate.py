@@ -31,8 +31,7 @@ from epbench.booksort.dataset.load import (
     load_pairs,
 )
 from epbench.booksort.dataset.released import is_published
-from epbench.booksort.evaluation import Evaluation
-from epbench.booksort.prompt_selection import select_prompt
+from epbench.booksort.evaluation import Evaluation, select_prompt
 from epbench.booksort.scores.results import finish
 from epbench.files.json_files import read_json
 from epbench.files.secrets import without_login
@@ -44,7 +43,7 @@ from epbench.memories.price import Budget
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Request, by_context, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
-from epbench.reports.between import after_tokens
+from epbench.reports.comparison import after_tokens
 from epbench.retrieval.protocol import MakeSearcher
 from epbench.runs.folder import is_finished, open_run, read_scores
 from epbench.runs.usage import usage_line

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +19,9 @@ from epbench.errors import RunFailed
 from epbench.journals.journal import Journal, Record
 from epbench.models.openai.address import SizeLimit
 from epbench.models.openai.concurrency import Fault, fault_of
-from epbench.models.openai.model import EndpointModel
-from epbench.models.openai.remote import Deliver
+from epbench.models.openai.model import Deliver, EndpointModel
 from epbench.models.openai.wire import Dialect, chat_body, error_words, read_chat
-from epbench.models.protocol import Reply, Request
+from epbench.models.protocol import Reply, Request, packed
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -65,8 +64,9 @@ class BatchModel(EndpointModel):
                 for _ in range(_ROUNDS):
                     if not open_:
                         return
-                    for part in self._parts(open_):
-                        await self._finish(client, self._plan(part), open_, close)
+                    waiting = list(open_.items())  # what is answered leaves `open_` before the next part is taken
+                    for part in packed(waiting, lambda item: len(self._line(*item)), _MOST_BYTES, _MOST_REQUESTS):
+                        await self._finish(client, self._plan(dict(part)), open_, close)
         except (openai.OpenAIError, Fault) as error:
             why = self._clean((error if isinstance(error, Fault) else fault_of(error, self._timeout_s)).reason)
             raise RunFailed(f"{self.name}: the batch API says: {why}; start the run again to go on") from error
@@ -74,18 +74,6 @@ class BatchModel(EndpointModel):
             journal.close()
         for request in open_.values():
             deliver(self._failed(request, f"no answer in {_ROUNDS} batches"))
-
-    def _parts(self, requests: Mapping[str, Request]) -> Iterator[dict[str, Request]]:
-        """The requests in as few batches as the endpoint takes."""
-        part: dict[str, Request] = {}
-        size = 0
-        for key, request in requests.items():
-            n = len(self._line(key, request))
-            if part and (len(part) >= _MOST_REQUESTS or size + n > _MOST_BYTES):
-                yield part
-                part, size = {}, 0
-            part[key], size = request, size + n
-        yield part
 
     def _line(self, key: str, request: Request) -> bytes:
         body = chat_body(request, self._model, self._dialect, self._controls)
@@ -101,8 +89,7 @@ class BatchModel(EndpointModel):
         return mark
 
     def _note(self, mark: str, **more: Any) -> Record:
-        known = {name: value for name, value in self._journal.records[mark].items() if name != "key"}
-        self._journal.add(mark, **known | more)
+        self._journal.add(**self._journal.records[mark] | more)
         return self._journal.records[mark]
 
     async def _finish(

@@ -1,17 +1,23 @@
-"""A model that is several replicas of itself in a Ray cluster."""
+"""A model that is several replicas of itself in a Ray cluster: how many these can be, and which of them gets which requests."""
 
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 from weakref import WeakSet
 
-from epbench.engines.cluster import MOST_DEATHS, Engine, HandOut, Layout, Work, connect, layout
 from epbench.errors import BadInput, RunFailed, reason_of
-from epbench.models.protocol import Model, Reply, Request, variant_of, weights_of
+from epbench.models.protocol import Model, Reply, Request, by_context, variant_of, weights_of
+
+MOST_DEATHS = 3
+"""How many replicas may end over the same work until its requests have failed: one of them may be what ends replicas."""
+
+_SHARE = 4
+"""A replica gets at most one part in `_SHARE` of its fair share of what is left, so that all end at about the same time."""
 
 PATIENCE = 600.0
 """Seconds without any replica after which a run gives up: so long may it take until a lost machine is replaced."""
@@ -20,6 +26,157 @@ TOLD_AFTER = 20.0
 """Seconds without any replica after which the log says what is being waited for."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How many copies of a model answer, and where."""
+
+    # None for as many as the cluster can hold: on machines with GPUs one for every `gpus_per_replica`, on others one for each.
+    replicas: int | None = None
+    gpus_per_replica: float | None = None  # or a part of one; None for as many as the model needs where there are GPUs
+    local: bool = False  # whether the copies run on this machine, even if it belongs to a cluster
+
+    def __post_init__(self) -> None:
+        if self.replicas is not None and self.replicas < 1:
+            raise BadInput(f"replicas: expected at least 1, got {self.replicas}")
+        if self.gpus_per_replica is not None and self.gpus_per_replica < 0:
+            raise BadInput(f"GPUs per replica: expected at least 0, got {self.gpus_per_replica}")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the replicas of one model take."""
+
+    replicas: int
+    cpus: int  # the CPU cores of each
+    gpus: float  # the GPUs of each
+    nodes: int  # the number of machines in the cluster
+
+
+def connect(local: bool) -> None:
+    """Join the cluster that the environment names or this machine belongs to; if there is none, or `local`, start one here.
+
+    `BadInput` if RAY_ADDRESS names a cluster that does not answer.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")  # a replica without GPUs sees none
+    import ray
+
+    if ray.is_initialized():
+        return
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
+    named = os.environ.get("RAY_ADDRESS")
+    if not local:
+        try:
+            ray.init(address=named or "auto", **quiet)
+            return
+        except ConnectionError as error:
+            if named:
+                raise BadInput(f"RAY_ADDRESS={named}: expected a Ray cluster, but none answers ({error})") from None
+        _log.info("engine ray: no cluster found, so one is started on this machine")
+    ray.init(address="local", include_dashboard=False, **quiet)
+
+
+def layout(engine: Engine, gpus_needed: float) -> Layout:
+    """Spread replicas, each on `gpus_needed` unless the user says how many; `BadInput` if the cluster is too small."""
+    import ray
+
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+    return spread(engine, gpus_needed, [(int(node.get("CPU", 0)), node.get("GPU", 0.0)) for node in nodes])
+
+
+def spread(engine: Engine, gpus_needed: float, nodes: Sequence[tuple[int, float]]) -> Layout:
+    """Return the same for machines of which the numbers of CPU cores and GPUs are known."""
+    has_gpus, gpus = any(gpus for _, gpus in nodes), engine.gpus_per_replica
+    if gpus is None:
+        gpus = gpus_needed if has_gpus else 0.0
+    if gpus:
+        fit = sum(int(min(on_node / gpus, cpus)) for cpus, on_node in nodes)
+        replicas, cpus_each = engine.replicas or fit, 1
+    else:
+        replicas = engine.replicas or sum(cpus > 0 for cpus, _ in nodes)
+        cpus_each = max(sum(cpus for cpus, _ in nodes) // max(replicas, 1), 1)
+        while cpus_each > 1 and sum(cpus // cpus_each for cpus, _ in nodes) < replicas:
+            cpus_each -= 1
+        fit = sum(cpus // cpus_each for cpus, _ in nodes)
+    if not fit or replicas > fit:
+        cores, all_gpus = sum(cpus for cpus, _ in nodes), sum(on_node for _, on_node in nodes)
+        raise BadInput(
+            f"the cluster has {len(nodes)} machines, {cores} CPU cores and {all_gpus:g} GPUs, which is room for {fit} replicas "
+            f"of {gpus:g} GPUs and {cpus_each} CPU cores each, expected {replicas or 'at least 1'}"
+        )
+    return Layout(replicas, cpus_each, gpus, len(nodes))
+
+
+@dataclass(eq=False)
+class Work:
+    """Requests that one replica answers at a time."""
+
+    requests: list[Request]  # all requests of one or several contexts, or a part of those of one
+    size: int  # what it takes, in characters to be read; a shared context counts once
+    deaths: int = 0  # how many replicas have ended with this work
+
+
+@dataclass
+class HandOut:
+    """Hands out work until every request has been answered.
+
+    The requests of one context stay together, so that one replica reads it once. Only if there are fewer contexts than
+    replicas are they divided among several. Large contexts come first, and small ones are handed out several at a time:
+    an engine that gets them together computes them together.
+    """
+
+    requests: Sequence[Request]
+    replicas: int
+    _waiting: list[Work] = field(init=False)  # the largest last
+
+    def __post_init__(self) -> None:
+        parts = _divided(by_context(self.requests), self.replicas)
+        self._waiting = sorted((Work(part, _size(part)) for part in parts), key=lambda work: work.size)
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is work that no replica has."""
+        return bool(self._waiting)
+
+    def next(self) -> Work | None:
+        """Return the work for a free replica; None if all is handed out."""
+        if not self._waiting:
+            return None
+        work, waiting = self._waiting.pop(), self._waiting
+        room = sum(other.size for other in waiting) // (self.replicas * _SHARE)
+        while not work.deaths and waiting and not waiting[-1].deaths and work.size + waiting[-1].size <= room:
+            more = waiting.pop()
+            work.requests += more.requests
+            work.size += more.size
+        return work
+
+    def lost(self, work: Work, unanswered: Sequence[Request]) -> list[Request]:
+        """Hand out again what a replica that has ended did not answer, each context alone, so that what ends replicas is found.
+
+        Returns the requests that have failed for good, because too many replicas have ended over them.
+        """
+        deaths = work.deaths + 1
+        if deaths >= MOST_DEATHS:
+            return list(unanswered)
+        self._waiting += [Work(group, _size(group), deaths) for group in by_context(unanswered)]
+        self._waiting.sort(key=lambda waiting: waiting.size)
+        return []
+
+
+def _divided(groups: Sequence[list[Request]], replicas: int) -> list[list[Request]]:
+    """Divide the largest groups into equal parts until there are as many parts as replicas."""
+    n_parts = [1] * len(groups)
+    while groups and sum(n_parts) < min(replicas, sum(map(len, groups))):
+        largest = max(range(len(groups)), key=lambda i: len(groups[i]) / n_parts[i])
+        n_parts[largest] += 1
+    return [group[i::n] for group, n in zip(groups, n_parts, strict=True) for i in range(n)]
+
+
+def _size(group: Sequence[Request]) -> int:
+    """Characters that are read: the context once, and what differs from request to request."""
+    return len(group[0].system) + len(group[0].context) + sum(len(request.question) for request in group)
 
 
 @dataclass(eq=False)
@@ -46,25 +203,14 @@ class RayModel:
 
     def __init__(self, model: Model, make: Callable[[], Model], engine: Engine, gpus: float) -> None:
         self._model, self._make, self._engine, self._gpus = model, make, engine, gpus
+        self.name, self.costs_nothing, self.continues_prompts = model.name, model.costs_nothing, model.continues_prompts
         self._layout: Layout | None = None
         self._copies: list[_Copy] = []
         self._failed_starts = 0
 
     @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
     def identity(self) -> str:
         return self._model.identity
-
-    @property
-    def costs_nothing(self) -> bool:
-        return self._model.costs_nothing
-
-    @property
-    def continues_prompts(self) -> bool:
-        return self._model.continues_prompts
 
     def window(self) -> int | None:
         return self._model.window()
@@ -94,17 +240,14 @@ class RayModel:
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """Yield the replies as they arrive from any replica; see `Model.answer`.
 
-        Raises:
-            BadInput: The cluster is too small, or a replica cannot make the model.
-            RunFailed: For `PATIENCE` seconds there has been no replica.
+        `BadInput` if the cluster is too small or a replica cannot make the model, `RunFailed` after `PATIENCE` seconds without
+        any replica.
         """
         if not requests:
             return
-        plan = self._plan()
-        hand_out = HandOut(requests, plan.replicas)
-        self._take_turn(plan)
+        self._take_turn()
         try:
-            yield from self._answers(hand_out)
+            yield from self._answers(HandOut(requests, self._plan().replicas))
         finally:
             # A replica that still answers, because the caller has stopped, would go on for nobody.
             for copy in [copy for copy in self._copies if copy.work is not None]:
@@ -133,9 +276,7 @@ class RayModel:
             elif not warned and time.monotonic() - alone_since > TOLD_AFTER:
                 warned = True
                 _log.info("%s: waiting for the cluster to start %d replicas", self.name, len(opening))
-            by_wait = {
-                copy.opening or copy.replies: copy for copy in self._copies if copy in working or copy in opening
-            }
+            by_wait = {copy.opening or copy.replies: copy for copy in self._copies if copy.opening or copy.work}
             ready, _ = ray.wait(list(by_wait), num_returns=1, timeout=1.0)
             for waited in ready:
                 copy = by_wait[waited]
@@ -182,7 +323,7 @@ class RayModel:
                 raise RunFailed(
                     f"{self.name}: {MOST_DEATHS} replicas ended while they started; the last: {reason_of(error)}; {SAME}"
                 )
-        self._copies.append(self._start(self._plan()))
+        self._copies.append(self._start())
         if work and left:
             yield from self._failed(hand_out.lost(work, left), f"{reason}, as did {MOST_DEATHS - 1} before it")
 
@@ -190,17 +331,18 @@ class RayModel:
         for request in requests:
             yield Reply(request.key(self.identity), request.id, failure=reason)
 
-    def _take_turn(self, plan: Layout) -> None:
+    def _take_turn(self) -> None:
         """Have replicas, after those of other models have ended."""
-        for other in list(self._holding):
-            if other is not self:
-                other.close()
+        n = self._plan().replicas
+        for other in self._holding - {self}:
+            other.close()
         self._holding.add(self)
-        self._copies += [self._start(plan) for _ in range(plan.replicas - len(self._copies))]
+        self._copies += [self._start() for _ in range(n - len(self._copies))]
 
-    def _start(self, plan: Layout) -> _Copy:
+    def _start(self) -> _Copy:
         import ray
 
+        plan = self._plan()
         on_ray: Any = ray.remote(Replica)
         actor = on_ray.options(num_cpus=plan.cpus, num_gpus=plan.gpus, scheduling_strategy="SPREAD").remote()
         return _Copy(actor, actor.open.remote(self._make, weights_of(self._model)))
@@ -215,7 +357,7 @@ class RayModel:
         """Start all replicas and wait until each has made its model; otherwise the first requests do so."""
         import ray
 
-        self._take_turn(self._plan())
+        self._take_turn()
         ray.get([copy.opening for copy in self._copies if copy.opening is not None])
 
     def close(self) -> None:
@@ -228,17 +370,10 @@ class RayModel:
 class Replica:
     """What runs in the process of a replica; Ray makes an actor of it."""
 
-    def __init__(self) -> None:
-        self._model: Model | None = None
+    _model: Model
 
     def open(self, make: Callable[[], Model], weights: dict[str, str]) -> int:
-        """Make the model, whose weights are loaded with its first requests, and return the number of this process.
-
-        Raises:
-            BadInput: The model cannot be made, or this machine has other weights under its name; see `weights_of`.
-        """
-        import os
-
+        """Make the model and return the number of this process; `BadInput` if this machine has other weights under its name."""
         self._model = make()
         if (loaded := weights_of(self._model)) != weights:
             raise BadInput(
@@ -249,7 +384,6 @@ class Replica:
 
     def answer(self, requests: Sequence[Request]) -> Generator[tuple[int, Reply]]:
         """Yield the replies as they come, each with the position of its request."""
-        assert self._model is not None
         positions = {request.key(self._model.identity): position for position, request in enumerate(requests)}
         for reply in self._model.answer(requests):
             yield positions[reply.key], reply

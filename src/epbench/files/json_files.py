@@ -22,9 +22,8 @@ _BETWEEN = re.compile(r"[\s,]*")
 def read_json(path: Path, kind: Any = None) -> dict[str, Any]:
     """Read a JSON object from a file, of a type such as what `fields` returns; None accepts any object.
 
-    Raises:
-        BadInput: The file is missing, cannot be read, holds anything but a JSON object, has a number that is not finite,
-            or is not of this type.
+    BadInput if the file is missing, cannot be read, holds anything but a JSON object, has a number that is not finite,
+    or is not of this type.
     """
     try:
         content = parse_json(path.read_bytes())
@@ -56,11 +55,9 @@ def write_json(path: Path, content: Any) -> None:
 def json_objects(where: str, pieces: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Yield objects that follow one another, or are the items of one array. Only the object at hand is held.
 
-    Messages name the source by `where`, and count objects from 0. The pieces of the text may have any size and end anywhere.
-
-    Raises:
-        BadInput: Something is not a JSON object, the text ends within an object or the array, or an object has more than
-            `MAX_OBJECT` characters.
+    Messages name the source by `where`, and count objects from 0. The pieces of the text may have any size and end
+    anywhere. BadInput if something is not a JSON object, the text ends within an object or the array, or an object has more
+    than `MAX_OBJECT` characters.
     """
     decoder = json.JSONDecoder()
     number, rest, in_array, closed, problem = 0, "", None, False, ""

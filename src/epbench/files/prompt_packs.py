@@ -1,19 +1,29 @@
 """Prompt packs: files of texts in TOML or JSON, with the placeholders that each text must have.
 
-A file of wording holds all packs of a benchmark, each in a section of its own; whatever it lacks stays ours.
+A file of wording holds all packs of a benchmark, each in a section of its own; whatever it lacks stays ours. The wording of a
+reference implementation is in its Python files, which are read and never run, by a list of where each text is.
+
+In such a list (TOML), a text of ours is given as `["function", "what", …]` of the `file` of its table. What: the name that the
+value is assigned to, its key in a dictionary, the function that it is passed to (`parts.append`), `return`, or `join` for what
+stands between the parts of a returned text. Then there may be a number, which of several it is, and `{until = "{book}"}` or
+`{after = "{book}"}` for a part of it, or `{into = "{text}"}` for what it is put into. `slots` says what stands for a value of
+theirs: a placeholder of ours, or another text.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.errors import BadInput
-from epbench.files.foreign_sources import checkout, texts_at
 from epbench.files.text import check_size, kind_of, parse_json, parse_toml
 from epbench.files.typed import typed
 
@@ -34,8 +44,7 @@ class Section:
         return self.where
 
 
-Source = Path | Section
-"""Where a pack comes from: a file of its own, or a section of a file of wording."""
+Source = Path | Section  # where a pack comes from: a file of its own, or a section of a file of wording
 
 
 def load_pack(
@@ -46,20 +55,13 @@ def load_pack(
     may_lack: Mapping[str, str] | None = None,
     kinds: Mapping[str, Any] | None = None,
 ) -> Pack:
-    """Read a pack from a file, or from a section of one.
+    """Read a pack from a TOML or JSON file, or from a section of a file of wording.
 
-    Args:
-        source: A TOML or JSON file whose keys are the fields of `kind`, or a section of a file of wording.
-        kind: A dataclass whose fields are texts; one with a default need not be there.
-        holds: The placeholders of each field, which its text must have once each; texts of other fields have none.
-            `fact|first` stands for at least one of both, and `fact|` for this one, as often as it likes.
-        may_hold: The placeholders that the text of a field may have besides, as often as it likes.
-        may_lack: By name of a field that a file need not have, the text that it then has.
-        kinds: The type of each field that is no text, such as `dict[str, str]`.
-
-    Raises:
-        BadInput: The file does not exist or is not TOML or JSON, a key or a placeholder is missing or unknown, or a value has
-            another type.
+    Its keys are the fields of `kind`, a dataclass whose fields are texts; one with a default need not be there. `holds` has the
+    placeholders that the text of a field must have once each: `fact|first` stands for at least one of both, and `fact|` for this
+    one, as often as it likes. `may_hold` has those that it may have besides, `may_lack` the text of each field that a file need
+    not have, and `kinds` the type of each field that is no text, such as `dict[str, str]`. BadInput if the file does not exist
+    or is not TOML or JSON, a key or a placeholder is missing or unknown, or a value has another type.
     """
     content = {**(may_lack or {}), **(read_pack(source) if isinstance(source, Path) else source.content)}
     expected = [field.name for field in fields(kind)]
@@ -109,14 +111,9 @@ def own_wording(parts: Mapping[str, Words]) -> str:
 def read_wording(given: str | None, parts: Mapping[str, Words], published: Path) -> dict[str, Any]:
     """Return what the parts of a benchmark take, from a file of wording; whatever it lacks is ours.
 
-    Args:
-        given: A TOML file, or `published:FOLDER_OR_ZIP` for the wording in a copy of the reference implementation; None
-            for nothing.
-        parts: The sections that the file may have.
-        published: The list of where the reference implementation has its texts.
-
-    Raises:
-        BadInput: The file cannot be read, or a section, a key, a placeholder or a type in it is wrong.
+    `given` is a TOML file with sections for these parts, or `published:FOLDER_OR_ZIP` for the wording in a copy of the reference
+    implementation, whose texts are where the list `published` says; None for nothing. BadInput if the file cannot be read, or a
+    section, a key, a placeholder or a type in it is wrong.
     """
     if given is None:
         return {}
@@ -178,9 +175,8 @@ def _listed(names: Sequence[str]) -> str:
 def placeholders(where: str, text: str) -> list[str]:
     """Return the names of the placeholders in a text, such as `{question}`, in their order; a literal brace is written twice.
 
-    Raises:
-        BadInput: A brace is unmatched, or a placeholder has a format; a width such as `{question:>99999999}` would fill
-            the memory.
+    BadInput if a brace is unmatched, or a placeholder has a format; a width such as `{question:>99999999}` would fill
+    the memory.
     """
     try:
         parts = [part for part in string.Formatter().parse(text) if part[1] is not None]
@@ -191,3 +187,111 @@ def placeholders(where: str, text: str) -> list[str]:
             shown = f"{{{name}{f'!{conversion}' if conversion else ''}{f':{form}' if form else ''}}}"
             raise BadInput(f"{where}: expected {{{name}}} without a format, found {shown}")
     return [str(name) for _, name, _, _ in parts]
+
+
+@contextmanager
+def checkout(place: Path) -> Iterator[Path]:
+    """Open a copy of a repository: a folder, or a zip file, whose Python and YAML files are unpacked for as long."""
+    import zipfile
+
+    if place.is_dir():
+        yield place
+        return
+    if not zipfile.is_zipfile(place):
+        raise BadInput(f"{place}: expected a folder or a zip file with a copy of the reference implementation")
+    with tempfile.TemporaryDirectory(prefix="epbench-") as folder, zipfile.ZipFile(place) as archive:
+        archive.extractall(folder, [name for name in archive.namelist() if name.endswith((".py", ".yaml"))])
+        inside = list(Path(folder).iterdir())
+        yield inside[0] if len(inside) == 1 else Path(folder)
+
+
+def texts_at(root: Path, listed: Mapping[str, Any], above: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the texts of a list, in tables as there; a literal brace is doubled.
+
+    `above` has the `file` and the `slots` that hold unless a table of the list has its own. `BadInput` if a text is not where the
+    list says.
+    """
+    above = above or {}
+    slots = {**above.get("slots", {}), **listed.get("slots", {})}
+    here = {"file": listed.get("file", above.get("file")), "slots": slots}
+    texts: dict[str, Any] = {}
+    for key, value in listed.items():
+        if isinstance(value, list):
+            texts[key] = text_at(root, value, here)
+        elif key not in here:
+            texts[key] = texts_at(root, value, here) if isinstance(value, dict) else value
+    return texts
+
+
+def text_at(root: Path, place: list[Any], here: Mapping[str, Any]) -> Any:
+    """Return the text, the whole number or the types of a JSON schema at one place of a list; `BadInput` if not there."""
+    within, what, *more = place
+    options: dict[str, Any] = {name: value for each in more if isinstance(each, dict) for name, value in each.items()}
+    file, nth = options.get("file", here["file"]), next((each for each in more if isinstance(each, int)), 0)
+    where, slots = f"{root / file}, {within} {what}", {**here["slots"], **options.get("slots", {})}
+    known = {"file": file, "slots": {name: slot for name, slot in slots.items() if isinstance(slot, str)}}
+    slots = {name: text_at(root, slot, known) if isinstance(slot, list) else slot for name, slot in slots.items()}
+    try:
+        found = _values(_parsed((root / file).read_text("utf-8"), within), within, what)[nth]
+        text = _read(found, slots)
+    except (OSError, ValueError, LookupError, RecursionError) as error:
+        raise BadInput(f"{where}: expected the text of the reference implementation there ({error})") from None
+    if mark := options.get("until") or options.get("after"):
+        before, _, after = text.partition(mark)
+        text = before + mark if "until" in options else after.removeprefix("\n\n")
+    if into := options.get("into"):
+        text = re.sub(r"\{(\w+)\}", lambda name: {**slots, "text": text}.get(name[1], name[0]), into)
+    return text
+
+
+def _parsed(text: str, within: str) -> ast.Module:
+    """The file, or the function alone if another one is of a later Python than this one."""
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        found = re.search(rf"^( *)def {within}\(.*?(?=^\1def |\Z)", text, re.MULTILINE | re.DOTALL)
+        return ast.parse(textwrap.dedent(found[0] if found else text))
+
+
+def _values(tree: ast.AST, within: str, what: str) -> list[ast.expr]:
+    """All values of that name within a function, a class, or a method as `Class.method`, in the order of the file."""
+    for name in filter(None, within.split(".")):
+        kinds = (ast.FunctionDef, ast.ClassDef)
+        tree = next(
+            (node for node in ast.walk(tree) if isinstance(node, kinds) and node.name == name), ast.Module([], [])
+        )
+    found: list[ast.expr] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == what:
+            found.append(node.value)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == what:
+            found.append(node.args[0])
+        elif isinstance(node, ast.Return) and node.value and what == "return":
+            found.append(node.value)
+        elif isinstance(node, ast.Return) and isinstance(node.value, ast.Call) and what == "join":
+            found.append(node.value.func.value)  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Dict):
+            found += [
+                value
+                for key, value in zip(node.keys, node.values, strict=True)
+                if key and ast.unparse(key) == repr(what)
+            ]
+    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+
+
+def _read(node: ast.expr, slots: Mapping[str, str]) -> Any:
+    """A text, a number, the types of a JSON schema, or of anything else the first text in it."""
+    match node:
+        case ast.Constant(value=str(text)):
+            braced = text.replace("{", "{{").replace("}", "}}")
+            return re.sub(r"\{\{(\w+)\}\}", lambda found: slots.get(found[1], found[0]), braced)
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.JoinedStr():
+            return "".join(_read(part, slots) for part in node.values)
+        case ast.BinOp(op=ast.Add()):
+            return _read(node.left, slots) + _read(node.right, slots)
+        case ast.FormattedValue():
+            return slots[ast.unparse(node.value)]
+    types = re.findall(r"'(\w+)': \{'type': '(boolean|string)'\}", ast.unparse(node))
+    return dict(types) or next(_read(part, slots) for part in ast.walk(node) if isinstance(part, ast.Constant))

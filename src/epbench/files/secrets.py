@@ -17,8 +17,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from epbench.errors import BadInput
 
-SHORTEST_SECRET = 8
-"""In characters. A shorter value of a variable such as `API_KEY` is taken for a word like "none"."""
+SHORTEST_SECRET = 8  # characters; a shorter value of a variable such as `API_KEY` is taken for a word like "none"
 
 _PUBLIC = frozenset(["api-version"])  # parameters of an address that are no secret
 _NAMED = re.compile(
@@ -113,9 +112,8 @@ def _login(url: str | None) -> Iterator[str]:
 def checked_key(variable: str) -> str:
     """The key in an environment variable, without the white space around it, as files of keys end in a newline.
 
-    Raises:
-        BadInput: The key holds a control character or a character beyond ASCII. A header cannot carry it, and the error
-            of the HTTP library would quote the key.
+    BadInput if the key holds a control character or a character beyond ASCII. A header cannot carry it, and the error
+    of the HTTP library would quote the key.
     """
     key = os.environ.get(variable, "").strip()
     if not key.isascii() or not key.isprintable():

@@ -1,10 +1,18 @@
-"""Reading files that others wrote: text, JSON that can be written again, and values shown in one line of a message."""
+"""Text from elsewhere (files, answers, names, errors): read, shown in one line of a message, and made harmless on a page.
+
+JSON that is read here can be written again. CSV is in UTF-8 with a header that names the columns; quoted cells may span several
+lines. What is shown on a screen, in Markdown, HTML or LaTeX has no control characters and makes no markup.
+"""
 
 from __future__ import annotations
 
+import csv
+import html
 import json
 import re
 import tomllib
+from collections import Counter
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from reprlib import Repr
 from types import NoneType
@@ -14,6 +22,7 @@ from epbench.errors import BadInput
 
 MOST_SETTINGS = 1_000_000
 """The most bytes of a file that people write by hand; YAML takes about two seconds per megabyte."""
+MAX_CELL = 16 * 2**20  # characters; the longest published cell, an excerpt of 20,000 words, has about 120,000
 
 _KINDS: dict[type, str] = {
     str: "a text",
@@ -84,15 +93,12 @@ def parse_json(content: bytes | str) -> Any:
     """Return the value of a JSON text in UTF-8, UTF-16 or UTF-32.
 
     Half a surrogate pair (`"\\ud83d"`), which JSON can express and UTF-8 cannot, becomes U+FFFD, so that the value can
-    be written again.
-
-    Raises:
-        ValueError: The content is not JSON, or is nested too deeply. The message is one short line.
+    be written again. ValueError if the content is not JSON, or is nested too deeply. The message is one short line.
     """
     try:
         text = content if isinstance(content, str) else content.decode(json.detect_encoding(content))
         value = json.loads(text)
-        return without_lone_surrogates(value) if _ESCAPED_SURROGATE.search(text) else value
+        return json.loads(whole(json.dumps(value, ensure_ascii=False))) if _ESCAPED_SURROGATE.search(text) else value
     except UnicodeDecodeError as error:
         raise ValueError(f"byte {error.start} is not {error.encoding}") from None
     except RecursionError:
@@ -109,12 +115,89 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from None
 
 
-def without_lone_surrogates(value: Any) -> Any:
-    """Return a JSON value with U+FFFD for each half of a surrogate pair, in names of fields too."""
-    if isinstance(value, str):
-        return whole(value)
-    if isinstance(value, list):
-        return [without_lone_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {without_lone_surrogates(name): without_lone_surrogates(item) for name, item in value.items()}
-    return value
+def read_csv(path: Path, columns: Collection[str]) -> Iterator[dict[str, str]]:
+    """Yield the rows of a file, each with its cells by column; further columns are included, empty lines skipped.
+
+    The file is in UTF-8, with or without a byte order mark. BadInput if the file cannot be read, is not in UTF-8 or not
+    CSV, a column is missing or occurs twice, a row has more or fewer cells than the header, or a cell has a zero byte or
+    more than `MAX_CELL` characters. Rows are counted from 0, below the header.
+    """
+    csv.field_size_limit(MAX_CELL)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, [])
+            for column in columns:
+                if column not in header:
+                    names = ", ".join(name[:40] for name in header[:40])
+                    raise BadInput(f"{path}: column {column!r} is missing; found: {names or 'nothing'}")
+            for column, n in Counter(header).items():
+                if n > 1:
+                    raise BadInput(f"{path}: column {shown(column)} found {n} times in the header, expected once")
+            for number, cells in enumerate(filter(None, reader)):
+                if len(cells) != len(header):
+                    raise BadInput(f"{path}, row {number}: found {len(cells)} cells, expected {len(header)}")
+                row = dict(zip(header, cells, strict=True))
+                for column, cell in row.items():
+                    if "\0" in cell:
+                        raise BadInput(f"{path}, row {number}, field {column!r}: found a zero byte, expected text")
+                yield row
+    except csv.Error as error:
+        raise BadInput(f"{path}: not CSV, or truncated within a quoted cell ({error}); get the file again") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: not CSV in UTF-8 ({error}); get the file again") from None
+    except OSError as error:
+        raise BadInput(f"{path}: expected a CSV file that can be read ({error.strerror})") from None
+
+
+# Terminal escapes begin with one of these; tab and line feed stay.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Replace each control character, and each half of a surrogate pair, by U+FFFD.
+
+    >>> printable("red \\x1b[31malert")
+    'red \\ufffd[31malert'
+    """
+    return _CONTROL.sub("\ufffd", text)
+
+
+def one_line(text: str) -> str:
+    """Make a text printable, with every run of white space as one blank."""
+    return printable(" ".join(text.split()))
+
+
+def markdown_text(text: str) -> str:
+    """Escape a text for a cell or a line of Markdown: it stays on one line and makes no HTML, links or columns.
+
+    >>> markdown_text("<b>1 | 2</b>")
+    '&lt;b&gt;1 \\\\| 2&lt;/b&gt;'
+    """
+    return re.sub(r"([|`\\\[\]])", r"\\\1", html.escape(one_line(text), quote=False))
+
+
+def html_text(text: str) -> str:
+    """Escape a text for HTML, without control characters.
+
+    >>> html_text("<b> & co")
+    '&lt;b&gt; &amp; co'
+    """
+    return html.escape(printable(text))
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "±": r"$\pm$", "−": "$-$", "–": "--",
+    "≥": r"$\geq$", "≤": r"$\leq$", "×": r"$\times$", "τ": r"$\tau$", "ρ": r"$\rho$", "Δ": r"$\Delta$", "√": r"$\surd$",
+    "…": r"\dots{}", "“": "``", "”": "''",
+}  # fmt: skip
+
+
+def latex_text(text: str) -> str:
+    """Escape a text for LaTeX, on one line; the signs that our tables use become commands.
+
+    >>> latex_text("50 % ± 2_a")
+    '50 \\\\% $\\\\pm$ 2\\\\_a'
+    """
+    return "".join(_LATEX.get(character, character) for character in one_line(text))

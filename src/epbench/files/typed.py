@@ -18,12 +18,10 @@ from epbench.files.text import kind_named, shown
 
 T = TypeVar("T")
 
-Whole = Annotated[int, Meta(ge=-(2**62), le=2**62)]
-"""A whole number of a reasonable size."""
+Whole = Annotated[int, Meta(ge=-(2**62), le=2**62)]  # a whole number of a reasonable size
 Number = Whole | Annotated[float, Meta(ge=-(2.0**62), le=2.0**62)]
 """A finite number of a reasonable size; a whole one, too."""
-Interval = tuple[Number, Number]
-"""Two numbers."""
+Interval = tuple[Number, Number]  # two numbers
 
 _WORDS = {"array": "a list", "object": "an object", "null": "null"}
 _WORDS |= {kind.__name__: kind_named(kind) for kind in (str, int, float, bool)}
@@ -63,10 +61,8 @@ def typed(where: str, found: Any, kind: type[T]) -> T:
     """Return a value that was read from a file as a value of a type.
 
     Messages name the file, and the line or row if there is one, by `where`. The type is such as a `Struct`, `dict[str, str]` or
-    what `fields` returns.
-
-    Raises:
-        BadInput: The value is not of this type; the message names the field, what was found and what was expected.
+    what `fields` returns. BadInput if the value is not of this type; the message names the field, what was found and what
+    was expected.
     """
     try:
         return convert(found, kind)

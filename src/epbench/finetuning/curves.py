@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-EPISODIC = 1
-"""The only epoch after which a memory is episodic: every text has been seen once (Appendix F)."""
+EPISODIC = 1  # the only epoch after which a memory is episodic: every text has been seen once (Appendix F)
 _ONCE = " Only after epoch 1 (dashed line) is the memory episodic: every text has been seen once."
 
 

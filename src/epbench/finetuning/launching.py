@@ -1,20 +1,86 @@
-"""What the scripts share that `accelerate launch` starts: processes that know of one another, and what a training takes."""
+"""What the scripts share that `accelerate launch` starts.
+
+These are the processes that work together on one run, usually one for each GPU; what a training takes; the model in a folder;
+and a tiny Llama, so that fine-tuning can be tried without a network, a GPU or a real model.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from epbench.errors import BadInput
-from epbench.finetuning.ranks import Ranks
+from epbench.files.writing import replacing
 from epbench.finetuning.recipe import Recipe
 
 if TYPE_CHECKING:
     from epbench.models.hf.model import TransformersModel
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """This process among those that work together."""
+
+    index: int = 0  # the number of this process, from 0
+    n: int = 1  # the number of processes
+
+    @property
+    def main(self) -> bool:
+        """Whether this process writes what all of them have made."""
+        return self.index == 0
+
+    def share(self, items: Sequence[T]) -> Sequence[T]:
+        """Return the part of some items that this process works on; the parts of all processes make up the whole."""
+        return items[self.index :: self.n]
+
+    def wait(self) -> None:
+        """Wait until every process has come this far."""
+        if self.n > 1:
+            import torch.distributed
+
+            torch.distributed.barrier()
+
+    def gather(self, item: T) -> list[T]:
+        """Return the item of each process, in their order, to all processes."""
+        if self.n == 1:
+            return [item]
+        import torch.distributed
+
+        items: list[Any] = [None] * self.n
+        torch.distributed.all_gather_object(items, item)
+        return items
+
+
+_LOAD_ONCE = "FSDP_CPU_RAM_EFFICIENT_LOADING"
+
+
+@contextmanager
+def whole_models() -> Iterator[None]:
+    """Have transformers load whole models in every process, whatever the launcher says of the model that is trained.
+
+    To save memory, FSDP may have only the first process load that model, and DeepSpeed's stage 3 gives each process a part of
+    it as it is loaded. A model that is loaded beside it, to be measured, needs all weights in every process.
+    """
+    from transformers.integrations import deepspeed
+
+    once, config = os.environ.get(_LOAD_ONCE), deepspeed._hf_deepspeed_config_weak_ref
+    os.environ[_LOAD_ONCE] = "false"
+    deepspeed.unset_hf_deepspeed_config()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        deepspeed._hf_deepspeed_config_weak_ref = config
+        if once is None:
+            del os.environ[_LOAD_ONCE]
+        else:
+            os.environ[_LOAD_ONCE] = once
 
 
 @contextmanager
@@ -55,39 +121,35 @@ def joined() -> Iterator[Ranks]:
 def check_cost(recipe: Recipe, base: str, ranks: Ranks, out: Path) -> list[str]:
     """Refuse training for which memory or disk do not suffice, before any weights are loaded; return what it takes, in lines.
 
-    Without CUDA, the processes share the memory of the machine.
-
-    Raises:
-        BadInput: There is too little memory or disk; the message has the numbers, and what would fit.
+    Without CUDA, the processes share the memory of the machine. BadInput if there is too little memory or disk; the message
+    has the numbers, and what would fit.
     """
     import torch
     from transformers import AutoConfig
 
-    from epbench.finetuning import memory
-    from epbench.finetuning.cost import parameters_of
-    from epbench.finetuning.memory import MemoryEstimate, estimate_memory
+    from epbench.finetuning import cost
 
     config = AutoConfig.from_pretrained(base, trust_remote_code=False).get_text_config()
     cuda = torch.cuda.is_available()
     sharded = any(os.environ.get(f"ACCELERATE_USE_{name}") == "true" for name in ("FSDP", "DEEPSPEED"))
 
-    def takes(**other: Any) -> MemoryEstimate:
+    def takes(**other: Any) -> cost.MemoryEstimate:
         as_asked: dict[str, Any] = {"row_tokens": recipe.tokens_of_row, "world": ranks.n, "sharded": sharded}
         as_asked |= {"autocast": cuda, "masked": recipe.attn_implementation == "sdpa"}
         as_asked |= {"checkpointing": recipe.activation_checkpointing, "lora_rank": recipe.lora_r}
-        return estimate_memory(config, **as_asked | other)
+        return cost.estimate_memory(config, **as_asked | other)
 
-    parameters = parameters_of(config)
+    parameters = cost.parameters_of(config)
     trained = parameters.lora(recipe.lora_r) if recipe.lora_r else None
-    disk = memory.disk_needed(parameters.total, len(recipe.kept_epochs), n_trained=trained)
+    disk = cost.disk_needed(parameters.total, len(recipe.kept_epochs), n_trained=trained)
     there = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())  # of the start before this one
-    memory.check_disk(out, disk - there)
+    cost.check_disk(out, disk - there)
     lines = [f"{parameters.total:,} parameters; disk: {disk / 1e9:,.1f} GB for checkpoints and state"]
     try:
         estimate = takes()
     except BadInput as error:  # nothing can be refused whose size is not known
         return [*lines, f"memory: {error}"]
-    available = memory.available_memory(device()) // (1 if cuda else ranks.n)
+    available = cost.available_memory(device()) // (1 if cuda else ranks.n)
     alternatives = {}
     if not recipe.activation_checkpointing:
         alternatives["--activation_checkpointing true"] = takes(checkpointing=True)
@@ -97,7 +159,7 @@ def check_cost(recipe: Recipe, base: str, ranks: Ranks, out: Path) -> list[str]:
             alternatives[f"finetune/configs/fsdp2.yaml on {n} GPUs like this"] = over[n]
     if not recipe.lora_r:
         alternatives["--lora_r 16"] = takes(lora_rank=16)
-    memory.check_memory(estimate, available, alternatives)
+    cost.check_memory(estimate, available, alternatives)
     where = "device" if cuda else "process"
     return [
         *lines,
@@ -117,3 +179,48 @@ def model_of(base: str) -> TransformersModel:
     from epbench.models.hf.model import TransformersModel
 
     return TransformersModel(base, device=device())
+
+
+_WINDOW = 8192  # tokens of the longest text
+_SPECIALS = ("<pad>", "<s>", "</s>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>")
+_CHAT = (
+    "{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>{{ message.content }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+
+
+def make_toy_model(folder: Path, texts: Iterable[str]) -> None:
+    """Write a Llama of about a million parameters with random weights, and a tokenizer that has learned these texts.
+
+    It knows nothing before it is trained, and little afterwards: it shows that everything works, and no more. A folder
+    that is there already stays as it is.
+    """
+    if (folder / "config.json").is_file():
+        return
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    raw = Tokenizer(models.BPE())
+    raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    raw.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=2048, special_tokens=list(_SPECIALS), initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )  # fmt: skip
+    raw.train_from_iterator(texts, trainer)
+    tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=raw, bos_token="<s>", eos_token="<|end|>", pad_token="<pad>", model_max_length=_WINDOW
+    )
+    tokenizer.chat_template = _CHAT
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=128, intermediate_size=384, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=4, head_dim=32, max_position_embeddings=_WINDOW, tie_word_embeddings=True,
+        pad_token_id=tokenizer.pad_token_id, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+    )  # fmt: skip
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        model = LlamaForCausalLM(config)
+    with replacing(folder) as draft:
+        model.save_pretrained(draft)
+        tokenizer.save_pretrained(draft)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from epbench.arguments.declaring import argument
 from epbench.errors import BadInput
-
-Learn = Literal["all", "text"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """The recipe of Appendix F (fine-tuning of Llama3-8b-Instruct), as defaults. The help of each field says what it is.
 
-    Raises:
-        BadInput: A number is out of its range, or of another type.
+    BadInput if a number is out of its range, or of another type.
     """
 
     num_train_epochs: int = argument("how often each text is seen", default=5)

@@ -1,7 +1,9 @@
-"""A fine-tuning run: its journals, and what is done once for every epoch.
+"""A fine-tuning run: its journals, and what is measured once for every epoch, by several processes together.
 
 `training.jsonl` has a record for each step and `measures.jsonl` one for each measured epoch, where epoch 0 is the model
-before training. Both grow as the work is done, and the results are computed from them alone.
+before training. Both grow as the work is done, and the results are computed from them alone. What is asked of a checkpoint,
+and what the answers are worth, is the business of the benchmarks; here their questions are answered in one journal, and it is
+said how well the checkpoint predicts given texts.
 """
 
 from __future__ import annotations
@@ -10,14 +12,20 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
+from epbench.finetuning.launching import Ranks, whole_models
 from epbench.finetuning.packing import Sample, Schedule
-from epbench.finetuning.ranks import Ranks, whole_models
 from epbench.finetuning.recipe import Recipe
-from epbench.journals.journal import Journal, read_journal
+from epbench.journals.answers import ANSWERS, ask
+from epbench.journals.journal import JOURNALS, Journal, read_journal
+from epbench.models.protocol import Model, Request
+from epbench.progress import Progress, no_progress
 from epbench.runs import several
+
+if TYPE_CHECKING:
+    from epbench.models.hf.model import TransformersModel
 
 TRAINING = "training.jsonl"
 MEASURES = "measures.jsonl"
@@ -143,3 +151,84 @@ def _config(base: str) -> Any:
     from transformers import AutoConfig
 
     return AutoConfig.from_pretrained(base, trust_remote_code=False).get_text_config()
+
+
+def ask_together(
+    folder: Path,
+    requests: Sequence[Request],
+    model: Model,
+    ranks: Ranks,
+    group_of: Callable[[Request], str],
+    progress: Progress = no_progress,
+) -> None:
+    """Put the answers to all requests into the journal of a run; called in every process.
+
+    Each of several processes asks about its share of the groups, whose requests may share a context, into a journal of
+    its own. In the end the main process moves what is in these into the run's journal. What a killed start has left in
+    them is moved at the next start, whatever number of processes it has.
+    """
+    if ranks.main:
+        _join(folder)
+    ranks.wait()
+    if ranks.n == 1:
+        ask(folder / ANSWERS, requests, model, progress)
+        return
+    answers = read_journal(folder / ANSWERS)
+    waiting: dict[str, list[Request]] = {}
+    for request in requests:
+        record = answers.get(request.key(model.identity))
+        if record is None or record.get("failure") is not None:
+            waiting.setdefault(group_of(request), []).append(request)
+    share = [request for group in ranks.share(list(waiting.values())) for request in group]
+    label = f"answers of process {ranks.index + 1} of {ranks.n}"
+    ask(folder / f"answers-{ranks.index}-of-{ranks.n}.jsonl", share, model, progress, label)
+    ranks.wait()
+    if ranks.main:
+        _join(folder)
+
+
+def _join(folder: Path) -> None:
+    """Move the records of the processes' journals into the run's; a question that any of them answered is answered."""
+    parts = sorted(folder.glob("answers-*-of-*.jsonl"))
+    if parts:
+        answers = Journal(folder / ANSWERS)
+        for part in parts:
+            for record in read_journal(part, JOURNALS[ANSWERS]).values():
+                if not answers.done(record["key"]):
+                    answers.add(**record)
+        answers.close()
+    for part in parts:
+        part.unlink()
+
+
+def check_texts(texts: Mapping[str, Sequence[Sample]], model: Model) -> None:
+    """Refuse texts with a sample that is longer than a model's window. No weights are needed."""
+    window = model.window()
+    for name, samples in texts.items():
+        for sample in samples:
+            if window is not None and len(sample.ids) > window:
+                raise BadInput(
+                    f"text {name!r}, sample {sample.id}: expected at most the {window:,} tokens of the window of "
+                    f"{model.name}, got {len(sample.ids):,}"
+                )
+
+
+def text_perplexity(model: TransformersModel, samples: Sequence[Sample], ranks: Ranks) -> float | None:
+    """Return the perplexity of the tokens of some samples that are learned; called in every process, and the same in all.
+
+    None if no token is learned, or if a model finds them so improbable that no number is large enough.
+
+    Raises:
+        BadInput: A sample is longer than the model's window.
+        RunFailed: There is no memory even for one sample.
+    """
+    from epbench.models.hf.likelihood import perplexity
+
+    share = ranks.share(samples)
+    learned = [[i for i, yes in enumerate(sample.learned) if yes] for sample in share]
+    likelihoods = model.likelihoods.of_spans([one.ids for one in share], [{"learned": places} for places in learned])
+    spans = [span for part in ranks.gather([likelihood["learned"] for likelihood in likelihoods]) for span in part]
+    try:
+        return perplexity(spans) if any(span.n_tokens for span in spans) else None
+    except OverflowError:
+        return None

@@ -35,9 +35,9 @@ from transformers import (
 from transformers.utils.import_utils import is_torch_tf32_available
 
 from epbench.errors import BadInput, RunFailed, reason_of
-from epbench.files.replacing import replacing
+from epbench.files.writing import replacing
+from epbench.finetuning.launching import Ranks, whole_models
 from epbench.finetuning.packing import Sample, Schedule
-from epbench.finetuning.ranks import Ranks, whole_models
 from epbench.finetuning.recipe import Recipe
 from epbench.finetuning.steps import StepLoader, accumulate
 
@@ -95,7 +95,6 @@ def write_weights(folder: Path, model: Any, state: Mapping[str, torch.Tensor], t
 def merged(base: str, model: Any, state: Mapping[str, torch.Tensor]) -> Any:
     """Return the base model with the weights of a LoRA adapter added to its own, on the CPU."""
     from peft import get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
-    from transformers import AutoModelForCausalLM
 
     with whole_models():
         fresh = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32, trust_remote_code=False)

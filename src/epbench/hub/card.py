@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
-from epbench.files.safe_text import one_line
-from epbench.files.text import check_size, shown
-from epbench.hub.croissant import FIELDS, FILE, Card
-from epbench.hub.dataset_folder import CANARY, CANARY_COLUMN, Config, parquet_files
+from epbench.files.text import check_size, one_line, shown
+from epbench.hub.dataset_folder import CANARY, CANARY_COLUMN, CROISSANT_FILE, FIELDS, Card, Config, parquet_files
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -72,8 +70,11 @@ def card(
         configs=[_config_entry(splits, default=i == 0) for i, splits in enumerate(by_name.values())],
         dataset_info=[_info_entry(splits) for splits in by_name.values()],
     )
-    use = {field: _cell(value) for field, value in (responsible_use or {}).items()}
-    values = {"header": header.to_yaml(), "text": text.strip(), "responsible_use": use, "file": FILE}
+    use = {  # as cells of a table
+        field: " ".join(value.replace("|", "/").split()) if isinstance(value, str) else value
+        for field, value in (responsible_use or {}).items()
+    }
+    values = {"header": header.to_yaml(), "text": text.strip(), "responsible_use": use, "file": CROISSANT_FILE}
     values |= {"canary": CANARY, "canary_column": CANARY_COLUMN}
     return Card(filled("epbench.hub", "card.md.jinja", values), vars(header), use)
 
@@ -83,25 +84,17 @@ def _template(package: str, name: str) -> Template:
 
     options = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True, "undefined": StrictUndefined}
     environment = Environment(loader=FileSystemLoader(packaged(package)), **options)
-    environment.filters |= {"one_line": _one_line, "thousands": "{:,}".format}
+    # A paragraph loses the line breaks of its template.
+    environment.filters |= {
+        "one_line": lambda text: re.sub(r"\s*\n\s*", " ", text.strip()),
+        "thousands": "{:,}".format,
+    }
     return environment.get_template(name)
 
 
-def _one_line(text: str) -> str:
-    """A paragraph without the line breaks of its template."""
-    return re.sub(r"\s*\n\s*", " ", text.strip())
-
-
-def _cell(value: str | Sequence[str]) -> str | Sequence[str]:
-    return " ".join(value.replace("|", "/").split()) if isinstance(value, str) else value
-
-
 def _config_entry(splits: Sequence[Config], *, default: bool) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "config_name": splits[0].name,
-        "data_files": [{"split": config.split, "path": f"{config.name}/{config.split}-*.parquet"} for config in splits],
-    }
-    return entry | ({"default": True} if default else {})
+    files = [{"split": config.split, "path": f"{config.name}/{config.split}-*.parquet"} for config in splits]
+    return {"config_name": splits[0].name, "data_files": files, **({"default": True} if default else {})}
 
 
 def _info_entry(splits: Sequence[Config]) -> Mapping[str, Any]:
@@ -113,10 +106,8 @@ def _info_entry(splits: Sequence[Config]) -> Mapping[str, Any]:
 
 
 def _size_category(rows: int) -> str:
-    for limit, label in ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")):
-        if rows < limit:
-            return label
-    return "1M<n<10M"
+    limits = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
+    return next((label for limit, label in limits.items() if rows < limit), "1M<n<10M")
 
 
 BENCHMARK_FILE = "eval.yaml"
@@ -139,21 +130,14 @@ _HEADER = re.compile(r"\s*---\r?\n(.*?)\r?\n---\s*(?:\n|$)", re.DOTALL)
 
 
 def header_of(folder: Path) -> dict[str, Any]:
-    """Return the fields of the header; none if there is no header.
-
-    Raises:
-        BadInput: The card is not UTF-8, or its header is not a mapping in YAML.
-        OSError: There is no card, or it cannot be read.
-    """
+    """Return the fields of the header, none without one; BadInput if it is no mapping in YAML, or not UTF-8."""
     import yaml  # type: ignore[import-untyped]
 
     path = folder / "README.md"
+    check_size(path)
     try:
-        check_size(path)
         match = _HEADER.match(path.read_text("utf-8"))
         fields = (yaml.safe_load(match[1]) if match else None) or {}
-    except BadInput:
-        raise
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: expected a header in YAML, found something else ({one_line(str(error))})") from None
     if not isinstance(fields, dict):
@@ -164,8 +148,7 @@ def header_of(folder: Path) -> dict[str, Any]:
 def licence_of(folder: Path, which: str, otherwise: str) -> str:
     """Return the licence of a dataset; `which` rows it is about, and what holds without it (`otherwise`), are for messages.
 
-    Raises:
-        BadInput: The card names no licence, or says that it is unknown: the rows belong to others.
+    BadInput if the card names no licence, or says that it is unknown: the rows belong to others.
     """
     license = header_of(folder).get("license")
     if license in (None, "unknown"):
@@ -177,11 +160,7 @@ def licence_of(folder: Path, which: str, otherwise: str) -> str:
 
 
 def default_config(folder: Path) -> str:
-    """Return the name of the config that `load_dataset` takes if none is named.
-
-    Raises:
-        BadInput: The folder is not a dataset folder, no config is marked as the default, or it has no Parquet files.
-    """
+    """Return the config that `load_dataset` takes if none is named; BadInput if no config with files is marked so."""
     files, path = parquet_files(folder), folder / "README.md"
     configs = header_of(folder).get("configs") or []
     if not isinstance(configs, list) or not all(isinstance(config, dict) for config in configs):

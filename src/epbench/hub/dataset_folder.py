@@ -2,14 +2,19 @@
 
 `<folder>/README.md` is the card, `<folder>/<config>/<split>-00000-of-00001.parquet` are the rows. Every stored row also
 has the canary, by which training data can be filtered; `rows` leaves it out again.
+
+What the card says on responsible use is there for machines, too, in `croissant-rai.json`. Its fields are those of the
+Responsible AI vocabulary of Croissant, http://mlcommons.org/croissant/RAI/1.0. The Hub writes the rest of a dataset's
+Croissant metadata itself and takes none of these fields from a card, so they come as a file.
 """
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
@@ -17,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from epbench.errors import BadInput
-from epbench.files.replacing import replacing
-from epbench.files.writing import naming
-from epbench.hub.croissant import Card
+from epbench.files.json_files import read_json
+from epbench.files.packaged import packaged
+from epbench.files.writing import naming, replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,6 +38,22 @@ BLOCK = 2 * ROW_GROUP  # rows that are in Arrow at once while a file is written
 FILES_AT_ONCE = 2
 # Bytes of the distinct values of a row group; beyond it, repeated long texts would be repeated.
 LARGEST_DICTIONARY = 2**27
+
+CROISSANT_FILE = "croissant-rai.json"
+FIELDS: Mapping[str, str] = {
+    "dataCollection": "how the data came to be",
+    "dataCollectionType": "the same in terms of the vocabulary: a list",
+    "dataAnnotationProtocol": "who or what decided what the right answers are",
+    "personalSensitiveInformation": "personal or sensitive information in the data",
+    "dataBiases": "where the data is lopsided",
+    "dataLimitations": "what a score on the data does not say",
+    "dataUseCases": "what the data is for, and what it is not for",
+    "dataSocialImpact": "what good and what harm its use may do",
+    "dataReleaseMaintenancePlan": "how versions are made, and what happens to old ones",
+}
+"""What a card says on responsible use, in this order: the name of each field, and what it is about."""
+
+_SPDX = {"mit": "https://spdx.org/licenses/MIT", "cc0-1.0": "https://spdx.org/licenses/CC0-1.0"}
 
 
 @dataclass(frozen=True)
@@ -74,8 +95,8 @@ class Config:
     def tables(self) -> Iterator[pa.Table]:
         """Yield the stored rows in Arrow, a block after the other, since all of them together may not fit into memory.
 
-        There is at least one block, which may be empty. What came as an Arrow dictionary remains one. The schema carries
-        the features, so that they survive without the card.
+        There is at least one block, which may be empty. What came as an Arrow dictionary remains one. The schema
+        carries the features, so that they survive without the card.
         """
         import pyarrow as pa
 
@@ -85,15 +106,11 @@ class Config:
                 field = schema.field(at)
                 schema = schema.set(at, field.with_type(pa.dictionary(pa.int32(), field.type)))
         for start in range(0, self.n_rows or 1, BLOCK):
-            yield self._block(start, schema)
-
-    def _block(self, start: int, schema: pa.Schema) -> pa.Table:
-        """The rows from `start` on; when they are in Arrow, nothing else holds what was computed for them."""
-        import pyarrow as pa
-
-        canary = {CANARY_COLUMN: pa.repeat(CANARY, min(BLOCK, self.n_rows - start))}
-        rows = {name: self.columns[name][start : start + BLOCK] for name in self.features}
-        return pa.Table.from_pydict(rows | canary, schema=schema)
+            canary = {CANARY_COLUMN: pa.repeat(CANARY, min(BLOCK, self.n_rows - start))}
+            # The values have no name here: when they are in Arrow, nothing else holds what was computed for them.
+            yield pa.Table.from_pydict(
+                {name: self.columns[name][start : start + BLOCK] for name in self.features} | canary, schema=schema
+            )
 
     @property
     def table(self) -> pa.Table:
@@ -127,16 +144,42 @@ def columns_of(rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> dict[st
     return {name: Column(rows, itemgetter(at)) for at, name in enumerate(names)}
 
 
+@dataclass(frozen=True)
+class Card:
+    """The card of a dataset."""
+
+    text: str  # README.md, with its YAML header
+    header: Mapping[str, Any]  # the fields of that header
+    # What the card says of each of `FIELDS`; empty if it says nothing.
+    responsible_use: Mapping[str, str | Sequence[str]]
+
+    def reworded(self, change: Callable[[str], str]) -> Card:
+        """Return the card with its text as `change` gives it, such as with commands in place of scripts."""
+        return replace(self, text=change(self.text))
+
+    def files(self, name: str) -> dict[str, str]:
+        """Return the texts of the card's files by their names, for a dataset with this name."""
+        if not self.responsible_use:
+            return {"README.md": self.text}
+        content = read_json(packaged("epbench.hub", "croissant.json")) | {
+            "name": name,
+            "description": self.header["pretty_name"],
+            "license": _SPDX.get(self.header["license"], self.header["license"]),
+            "url": f"https://huggingface.co/datasets/epbench/{name}",
+            "version": self.header["version"],
+            "inLanguage": "en",
+            **{f"rai:{field}": value for field, value in self.responsible_use.items()},
+        }
+        return {CROISSANT_FILE: json.dumps(content, indent=2, ensure_ascii=False) + "\n", "README.md": self.text}
+
+
 def write_dataset(
     folder: Path, configs: Sequence[Config], card: Card | str, more: Mapping[str, str] | None = None
 ) -> None:
     """Write all configs, the default first, the card, and what the card says on responsible use as a file for machines.
 
-    The folder appears completely or not at all, and replaces an older dataset. `more` has the texts of further files.
-
-    Raises:
-        BadInput: The folder exists and is not a dataset folder.
-        OSError: A file could not be written, for example because the disk is full. The error names the file.
+    The folder appears completely or not at all, and replaces an older dataset; BadInput if it is something else. `more`
+    has the texts of further files. An OSError names the file that could not be written.
     """
     refuse_other_folder(folder)
     with replacing(folder) as draft:
@@ -169,7 +212,13 @@ def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
 
     blocks = iter(tables)
     first = next(blocks)
-    plain = pa.schema([_written_out(field) for field in first.schema], first.schema.metadata)
+    plain = pa.schema(
+        [
+            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+            for field in first.schema
+        ],
+        first.schema.metadata,
+    )
     with pq.ParquetWriter(
         path,
         first.schema,
@@ -186,12 +235,6 @@ def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
         stored = b64encode(plain.serialize().to_pybytes())
         writer.add_key_value_metadata({**(plain.metadata or {}), b"ARROW:schema": stored})
     pa.default_memory_pool().release_unused()
-
-
-def _written_out(field: pa.Field) -> pa.Field:
-    import pyarrow as pa
-
-    return field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
 
 
 def _own_dictionaries(rows: pa.Table) -> pa.Table:

@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from epbench.errors import BadInput
-from epbench.files.replacing import replacing
-from epbench.files.safe_text import one_line
-from epbench.files.writing import naming
+from epbench.files.text import one_line
+from epbench.files.writing import naming, replacing
 from epbench.hub.card import default_config
 from epbench.hub.dataset_folder import parquet_files
-from epbench.hub.differences import Difference, is_changed
+from epbench.hub.push import Difference, State, is_changed
 from epbench.metric_folders import metric_path
 
 _FAR_FUTURE = 4_102_444_800  # 2100-01-01
@@ -65,11 +64,7 @@ class Installation:
 
 
 def planned_install(folder: Path, namespace: str = "epbench") -> Installation:
-    """Compare a dataset folder with what the cache of `datasets` holds as `<namespace>/<folder's name>`.
-
-    Raises:
-        BadInput: The folder is not a dataset folder, or its default config has no files.
-    """
+    """Compare a dataset folder with what the cache of `datasets` holds as `<namespace>/<folder's name>`."""
     import datasets
     import pyarrow.parquet as pq
 
@@ -87,12 +82,10 @@ def planned_install(folder: Path, namespace: str = "epbench") -> Installation:
 def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
     """Install a dataset folder in the cache of `datasets` as `<namespace>/<folder's name>`; return its folder there.
 
-    If the same content is already installed, nothing is done. The content that is replaced stays beside the new one, for
-    programs that are loading it now; `load_dataset` no longer finds it, and the next replacement removes it.
-
-    Raises:
-        BadInput: The folder is not a dataset folder, its default config has no files, or its rows cannot be read.
-        OSError: The cache could not be written, for example because the disk is full; what it held before is still there.
+    If the same content is already installed, nothing is done. The content that is replaced stays beside the new one,
+    for programs that are loading it now; `load_dataset` no longer finds it, and the next replacement removes it.
+    BadInput if the rows cannot be read. After an OSError, such as that of a full disk, the cache still holds what it
+    held before.
     """
     import datasets
     from datasets.packaged_modules.parquet.parquet import Parquet
@@ -184,14 +177,10 @@ def _installed(root: Path) -> Content | None:
 
 def _compared(content: Content, there: Content | None, sizes: Mapping[str, int], root: Path) -> list[Difference]:
     old = there.hashes if there else {}
-    differences = [
-        Difference(
-            config,
-            "new" if config not in old else "unchanged" if old[config] == content_hash else "changed",
-            sizes[config],
-        )
-        for config, content_hash in content.hashes.items()
-    ]
+    differences = []
+    for config, content_hash in content.hashes.items():
+        state: State = "new" if config not in old else "unchanged" if old[config] == content_hash else "changed"
+        differences.append(Difference(config, state, sizes[config]))
     for config in old.keys() - content.hashes.keys():
         size = sum(path.stat().st_size for path in (root / config).rglob("*") if path.is_file())
         differences.append(Difference(config, "deleted", size))
@@ -207,12 +196,16 @@ def _content_hash(config: str, paths: list[Path]) -> str:
 
 def metric_is_installed(name: str, namespace: str = "epbench") -> bool:
     """Whether `evaluate` has this metric in its cache, with the code of this version."""
-    return all(_holds(package, name) for package in _packages(name, namespace))
+    return all(
+        len(list(package.glob("*/__init__.py"))) == 1
+        and filecmp.cmpfiles(metric_path(name), package / _version(name), _code(name), shallow=False)[0] == _code(name)
+        for package in _packages(name, namespace)
+    )
 
 
 def install_metric(name: str, namespace: str = "epbench") -> list[Path]:
     """Install a metric in the module cache of `evaluate`, as `<name>` and as `<namespace>/<name>`; return both folders."""
-    version, places = _metric_version(name), []
+    version, places = _version(name), []
     for package in _packages(name, namespace):
         with replacing(package) as draft:
             (draft / version).mkdir()
@@ -229,7 +222,7 @@ def _code(name: str) -> list[str]:
     return [f"{name}.py", "formulas.py"]
 
 
-def _metric_version(name: str) -> str:
+def _version(name: str) -> str:
     return hashlib.sha256(b"".join((metric_path(name) / file).read_bytes() for file in _code(name))).hexdigest()
 
 
@@ -243,8 +236,3 @@ def _modules_folder() -> Path:
     import datasets
 
     return Path(datasets.config.HF_MODULES_CACHE) / "evaluate_modules"
-
-
-def _holds(package: Path, name: str) -> bool:
-    equal, _, _ = filecmp.cmpfiles(metric_path(name), package / _metric_version(name), _code(name), shallow=False)
-    return len(list(package.glob("*/__init__.py"))) == 1 and equal == _code(name)

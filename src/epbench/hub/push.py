@@ -1,30 +1,61 @@
-"""Plan what to publish on the Hub and upload it: one commit and a tag.
+"""Publish on the Hub: write the folder of a run, plan what a folder would change there, and upload it as one commit and a tag.
 
 A push can be repeated at any time. Large files that have arrived before are not sent again, and without a difference there
 is no commit. The commit names its parent, so that what somebody else has committed meanwhile is not overwritten.
+
+A finished run becomes a dataset: its questions are the rows, and beside them stands all that `epbench verify` needs. So
+the repository is a source for the scores of a model's page, and anybody can compute every number again from it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from epbench.errors import BadInput, RunFailed
+from epbench.files.json_files import read_json
 from epbench.files.secrets import without_secrets
 from epbench.files.text import shown
-from epbench.hub.card import default_config, header_of, licence_of
+from epbench.hub.card import default_config, filled, header_of, licence_of
 from epbench.hub.dataset_folder import parquet_files
-from epbench.hub.differences import Difference, There, differences, is_changed
-from epbench.hub.run_folder import ROWS, is_run
 from epbench.metric_folders import metric_path
 
 Kind = Literal["dataset", "space"]
+State = Literal["new", "changed", "deleted", "unchanged"]
 
+ROWS = "questions.parquet"
+"""The rows of a run."""
+_NEEDED = ("run.json", "scores.json", "checksums.json", "table.md", "report.html", ROWS)
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
+
+
+@dataclass(frozen=True)
+class There:
+    """A file that is already published."""
+
+    size: int  # its size in bytes
+    hash: str  # of a large file the SHA-256 of its content, in hexadecimal digits; of another its git object id
+    large: bool  # whether it is a large file, which git only points to
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What becomes of one file."""
+
+    path: str  # its path in the folder, with slashes
+    state: State  # `new`, `changed`, `deleted` or `unchanged`
+    size: int  # its size in bytes: of a deleted file as it was, of others as it will be
+
+
+def is_changed(found: Sequence[Difference]) -> bool:
+    """Whether publishing changes anything."""
+    return any(difference.state != "unchanged" for difference in found)
 
 
 @dataclass(frozen=True)
@@ -64,14 +95,13 @@ def dataset_push(folder: Path, namespace: str) -> Push:
     """Compare a dataset folder with the dataset `<namespace>/<folder's name>` on the Hub; nothing is changed.
 
     The tag is `v` and the `version` in the header of its README.md. The credentials are those of `hf auth login`, or of
-    HF_TOKEN in the environment.
-
-    Raises:
-        BadInput: The folder is not a dataset folder, or its rows must not be passed on.
-        RunFailed: The Hub refuses to answer, or cannot be reached.
+    HF_TOKEN in the environment. BadInput if its rows must not be passed on, RunFailed if the Hub does not answer.
     """
     check_may_be_passed_on(folder)
-    return _compared(folder, f"{namespace}/{folder.name}", "dataset", _tag_of(folder))
+    version = header_of(folder).get("version")
+    if version is not None and not _VERSION.fullmatch(str(version)):
+        raise BadInput(f"{folder / 'README.md'}, field 'version': expected one such as 0.1.0, found {shown(version)}")
+    return _compared(folder, f"{namespace}/{folder.name}", "dataset", None if version is None else f"v{version}")
 
 
 def metric_push(name: str, namespace: str) -> Push:
@@ -95,13 +125,6 @@ def check_may_be_passed_on(folder: Path) -> None:
     licence_of(folder, "these rows", "without a licence they are for your own use, in the local cache")
 
 
-def _tag_of(folder: Path) -> str | None:
-    version = header_of(folder).get("version")
-    if version is not None and not _VERSION.fullmatch(str(version)):
-        raise BadInput(f"{folder / 'README.md'}, field 'version': expected one such as 0.1.0, found {shown(version)}")
-    return None if version is None else f"v{version}"
-
-
 def _compared(folder: Path, repo: str, kind: Kind, tag: str | None) -> Push:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
@@ -119,22 +142,36 @@ def _compared(folder: Path, repo: str, kind: Kind, tag: str | None) -> Push:
             tagged = next((ref.target_commit for ref in tags if ref.name == tag), None)
         then = _listed(repo, kind, tagged) if tagged not in (None, head) else there
 
-    def deleted(path: str) -> bool:
-        return kind == "dataset" and "/" in path and path.endswith(".parquet")
-
-    changes = differences(files, there, deleted)
-    return Push(folder, repo, kind, tag, head, changes, tagged, differences(files, then, deleted), there)
+    changes, tagged_changes = (_differences(files, known, kind) for known in (there, then))
+    return Push(folder, repo, kind, tag, head, changes, tagged, tagged_changes, there)
 
 
 def _compared_again(planned: Push) -> Push:
     return _compared(planned.folder, planned.repo, planned.kind, planned.tag)
 
 
+def _differences(files: Mapping[str, Path], there: Mapping[str, There], kind: Kind) -> list[Difference]:
+    """What becomes of each file; those come last which publishing deletes, the Parquet files that a dataset no longer has."""
+    compared = [Difference(path, _state(file, there.get(path)), file.stat().st_size) for path, file in files.items()]
+    gone = sorted(path for path in there.keys() - files.keys() if "/" in path and path.endswith(".parquet"))
+    return compared + [Difference(path, "deleted", there[path].size) for path in gone if kind == "dataset"]
+
+
+def _state(file: Path, there: There | None) -> State:
+    if there is None:
+        return "new"
+    head = b"blob %d\0" % (size := file.stat().st_size)
+    with file.open("rb") as content:
+        kind = "sha256" if there.large else lambda: hashlib.sha1(head, usedforsecurity=False)
+        same = size == there.size and hashlib.file_digest(content, kind).hexdigest() == there.hash
+    return "unchanged" if same else "changed"
+
+
 def _files(folder: Path, kind: Kind) -> dict[str, Path]:
     """The files of a folder, those of the default config first."""
     first = ROWS if is_run(folder) else f"{default_config(folder)}/" if kind == "dataset" else ""
     paths = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
-    shown = {
+    visible = {
         relative.as_posix(): path
         for relative, path in paths.items()
         if not any(part.startswith(".") or part == "__pycache__" for part in relative.parts)
@@ -144,7 +181,7 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
             raise BadInput(
                 f"{path}: expected a file inside {folder}, found a link to {path.resolve()}; replace it by a copy"
             )
-    return {name: shown[name] for name in sorted(shown, key=lambda name: (not name.startswith(first), name))}
+    return {name: visible[name] for name in sorted(visible, key=lambda name: (not name.startswith(first), name))}
 
 
 def _listed(repo: str, kind: Kind, revision: str) -> dict[str, There]:
@@ -189,9 +226,8 @@ _CONFLICTS = (409, 412)  # 412: the parent of the commit is no longer the newest
 def push(planned: Push, *, private: bool = False, move_tag: bool = False) -> Push:
     """Make the repository what the folder is, set the tag, and return what has been committed.
 
-    Raises:
-        BadInput: The tag is on other content, and is not to be moved.
-        RunFailed: The Hub refuses the upload, cannot be reached, or somebody else changes the same files.
+    BadInput if the tag is on other content and is not to be moved, RunFailed if the Hub refuses the upload or cannot be
+    reached, or somebody else changes the same files.
     """
     from huggingface_hub import HfApi
 
@@ -241,12 +277,8 @@ def _commit(planned: Push) -> Push:
 
 def _after_conflict(planned: Push) -> Push:
     now = _compared_again(planned)
-    conflicts = [
-        file.path
-        for file in now.files
-        if file.state != "unchanged" and now.there.get(file.path) != planned.there.get(file.path)
-    ]
-    if conflicts:
+    changed = [file.path for file in now.files if file.state != "unchanged"]
+    if conflicts := [path for path in changed if now.there.get(path) != planned.there.get(path)]:
         raise RunFailed(
             f"{now.repo}: somebody else has changed {', '.join(conflicts)} during the upload; look at their commit "
             f"{str(now.head)[:7]}, then give the same command again to replace it"
@@ -263,3 +295,51 @@ def _set_tag(now: Push) -> None:
     if now.tagged is not None:
         HfApi().delete_tag(now.repo, tag=now.tag, repo_type=now.kind)
     HfApi().create_tag(now.repo, tag=now.tag, revision=now.head, repo_type=now.kind)
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds a run, and not a dataset."""
+    return (folder / "run.json").is_file()
+
+
+def run_name(folder: Path) -> str:
+    """The name of a run's repository: what was measured, and a hash of its files; BadInput if the run has not ended."""
+    if absent := [name for name in _NEEDED if not (folder / name).is_file()]:
+        raise BadInput(f"{folder} has no {absent[0]}; expected a run that has ended, or one config of it")
+    run = read_json(folder / "run.json")
+    identity = run["identity"]
+    words = [run.get("book") or Path(str(run.get("dataset", ""))).name, identity.get("config")]
+    words += [identity.get("memory") or identity.get("system"), identity.get("model")]
+    flat = " ".join(" ".join(word) if isinstance(word, list) else str(word) for word in words if word)
+    digest = hashlib.sha256((folder / "checksums.json").read_bytes()).hexdigest()[:8]
+    return f"run-{re.sub(r'[^a-z0-9.]+', '-', flat.lower()).strip('-.')[:70].rstrip('-.')}-{digest}"
+
+
+def write_run_folder(folder: Path, namespace: str, out: Path) -> Path:
+    """Write the folder of a run's repository, named as it, into an empty one: the files of the run as they are, and a card.
+
+    BadInput as for `run_name`, or if the run's dataset must not be passed on.
+    """
+    name, run = run_name(folder), read_json(folder / "run.json")
+    dataset, dataset_folder = str(run.get("dataset", "")), Path(str(run.get("dataset_folder", "")))
+    license = "other"  # the dataset, whose texts the questions have, is not at hand
+    if (dataset_folder / "README.md").is_file():
+        license = licence_of(dataset_folder, "its questions", "a run on these rows is for your own use")
+    made = out / name
+    made.mkdir(parents=True)
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and not path.name.startswith(".") and path.name != "README.md":
+            shutil.copyfile(path, made / path.name)
+    values = {
+        "title": f"{run.get('label') or folder.name} on {run.get('book') or Path(dataset).name}".replace('"', "'"),
+        "license": license,
+        "benchmark": run["identity"].get("benchmark", "memory"),
+        "rows": ROWS,
+        "version": run.get("versions", {}).get("epbench", ""),
+        "command": str(run.get("command", "")).replace("```", ""),
+        "table": (folder / "table.md").read_text("utf-8"),
+        "repo": f"{namespace}/{name}",
+        "dataset": dataset if re.fullmatch(r"[\w.-]+/[\w.-]+", dataset) else Path(dataset).name,
+    }
+    (made / "README.md").write_text(filled("epbench.hub", "run_card.md.jinja", values) + "\n", "utf-8")
+    return made

@@ -27,11 +27,8 @@ _BATCH = 16  # rows; a row can hold a text of many megabytes, which is stored on
 def checked_rows(name: str, config: str, split: str, kind: type[Struct]) -> Iterator[Row]:
     """Yield the rows of a dataset, in a folder or on the Hub, one by one, each with the columns that it must have.
 
-    All rows at once, each with its own copy of a long text, may need more memory than a small machine has.
-
-    Raises:
-        BadInput: The dataset or config does not exist, a file cannot be read, there are no rows, a column is missing, or
-            a value has another type.
+    All rows at once, each with its own copy of a long text, may need more memory than a small machine has. BadInput if
+    there are none, a file cannot be read, a column is missing, or a value has another type.
     """
     yield from check_rows(f"{name}, config {config!r}", stored_rows(name, config, split), kind)
 
@@ -89,17 +86,20 @@ def bounded_rows(
 
     It may store equal values once, so a small file can have very many rows; `max_bytes` is of unfolded rows.
     """
+    import pyarrow as pa
+
     if (n := file.metadata.num_rows) > max_rows:
         raise BadInput(f"{where}: expected at most {max_rows:,} rows, found {n:,}")
     size = 0
     try:
         for batch in file.iter_batches(_BATCH, columns=columns):
-            size += sum(_unfolded(column).nbytes for column in batch.columns)
+            for column in batch.columns:  # equal values that are held once count for each row
+                size += (column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column).nbytes
             if max_bytes is not None and size > max_bytes:
-                raise _TooLarge
+                raise BadInput(f"{where}: its rows unfold to more than {max_bytes:,} bytes, which is the limit")
             yield from batch.to_pylist()
-    except _TooLarge:
-        raise BadInput(f"{where}: its rows unfold to more than {max_bytes:,} bytes, which is the limit") from None
+    except BadInput:
+        raise
     except parquet_errors() as error:
         raise _unreadable(where, error) from None
 
@@ -129,17 +129,6 @@ def _rows_of_folder(folder: Path, config: str, split: str, max_bytes: int | None
         except parquet_errors() as error:
             raise _unreadable(str(path), error) from None
         yield from bounded_rows(file, str(path), columns=columns, max_rows=MAX_ROWS, max_bytes=max_bytes)
-
-
-def _unfolded(column: Any) -> Any:
-    """A column that holds equal values once for each row."""
-    import pyarrow as pa
-
-    return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
-
-
-class _TooLarge(Exception):
-    """The rows of a file take more memory than they may."""
 
 
 def _unreadable(where: str, error: BaseException) -> BadInput:
@@ -183,9 +172,6 @@ def subset(
     A limit, at least 1, takes so many items, group by group in a random order; a larger one takes the same items and
     more. A shard, `i/n`, takes of the groups in this order every n-th, beginning with the i-th; the n shards together
     hold every item within the limit exactly once. A shard never divides a group; a limit may divide the last one.
-
-    Raises:
-        BadInput: The limit is below 1, or there is no such shard.
     """
     if limit is not None and limit < 1:
         raise BadInput(f"limit: expected at least 1, got {limit}")

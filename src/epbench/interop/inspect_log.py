@@ -17,7 +17,7 @@ from epbench.booksort.context import prompts as sort_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import both_orders, fingerprint, load_pairs
 from epbench.booksort.scores import run_files as booksort
-from epbench.errors import BadInput
+from epbench.errors import BadInput, install_hint
 from epbench.hub.rows import parquet_errors
 from epbench.journals.answers import fingerprint_of
 from epbench.memfail.context.requests import load_prompts as memfail_prompts
@@ -25,11 +25,10 @@ from epbench.memfail.context.requests import requests_of as memfail_requests
 from epbench.memfail.dataset.load import QuestionRecord, load_memfail
 from epbench.memfail.scores import run_files as memfail
 from epbench.models.protocol import Request, Sampling
+from epbench.runs.benchmark import read_questions
 from epbench.runs.checksums import change_note
 from epbench.runs.folder import dataset_of, read_run
-from epbench.runs.question_table import read_questions
 from epbench.runs.results import QUESTIONS
-from epbench.starting.extras import install_hint
 from epbench.tulving.context import requests as tulving_prompts
 from epbench.tulving.context.requests import MEMORIES, Reading
 from epbench.tulving.dataset.load import load_book
@@ -165,17 +164,7 @@ def write_inspect_log(run: Path, out: Path) -> Path:
         BadInput: The folder holds no finished run, or inspect_ai is not installed.
     """
     try:
-        from inspect_ai.log import (
-            EvalConfig,
-            EvalDataset,
-            EvalLog,
-            EvalMetric,
-            EvalResults,
-            EvalScore,
-            EvalSpec,
-            EvalStats,
-            write_eval_log,
-        )
+        from inspect_ai import log as logs
     except ImportError:
         raise BadInput(f"a log of inspect_ai needs this library; {install_hint('inspect')}") from None
     described = read_run(run)
@@ -194,36 +183,36 @@ def write_inspect_log(run: Path, out: Path) -> Path:
         metadata["warning"] = changed
     samples = _samples(benchmark, str(identity.get("model", "unknown")), rows, requests)
     scored = sum(sample.error is None for sample in samples)
-    metrics = {n: EvalMetric(name=n, value=value) for n, value in benchmark.scores(run) if value is not None}
-    score = EvalScore(
+    metrics = {n: logs.EvalMetric(name=n, value=value) for n, value in benchmark.scores(run) if value is not None}
+    score = logs.EvalScore(
         name=benchmark.scorer, scorer=benchmark.scorer, metrics=metrics, scored_samples=scored,
         unscored_samples=len(samples) - scored,
     )  # fmt: skip
     began = datetime.fromtimestamp((run / "run.json").stat().st_mtime, UTC).replace(microsecond=0)
     created, named = began.isoformat(), re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(run.absolute().parts[-2:]))
-    log = EvalLog(
+    log = logs.EvalLog(
         status="success",
-        eval=EvalSpec(
+        eval=logs.EvalSpec(
             created=created,
             eval_id=named,
             run_id=named,
             task=f"epbench/{name}",
             task_id=named,
-            dataset=EvalDataset(name=described.get("dataset"), samples=len(samples)),
+            dataset=logs.EvalDataset(name=described.get("dataset"), samples=len(samples)),
             model=str(identity.get("model", "unknown")).replace(":", "/", 1),
-            config=EvalConfig(fail_on_error=False),
+            config=logs.EvalConfig(fail_on_error=False),
             packages={"epbench": described.get("versions", {}).get("epbench", "unknown")},
             metadata=metadata,
         ),
-        results=EvalResults(total_samples=len(samples), completed_samples=scored, scores=[score]),
-        stats=EvalStats(started_at=created, completed_at=created),
+        results=logs.EvalResults(total_samples=len(samples), completed_samples=scored, scores=[score]),
+        stats=logs.EvalStats(started_at=created, completed_at=created),
         samples=samples,
     )
     file = out / f"{began.strftime('%Y-%m-%dT%H-%M-%S-00-00')}_{name}_{named}.eval"
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{named}-", suffix=".scratch", dir=out) as scratch:
         draft = Path(scratch) / file.name
-        write_eval_log(log, draft)
+        logs.write_eval_log(log, draft)
         draft.replace(file)
     return file
 
@@ -251,7 +240,7 @@ def _samples(
     from inspect_ai.model import ChatMessageAssistant, ModelOutput
     from inspect_ai.scorer import Score
 
-    from epbench.interop.inspect.contexts import messages_of, texts_in
+    from epbench.interop.inspect_contexts import messages_of, texts_in
 
     asked = {_id(row): requests[_id(row)] for row in rows}
     messages, numbers = messages_of(asked), {id_: number for number, id_ in enumerate(asked, 1)}

@@ -1,4 +1,4 @@
 """Append-only files of what has cost time or money, one record to a line, and asking a model without asking twice.
 
-Read `journal` first, then `records` (what a record of each file holds) and `answers`.
+Read `journal` first (what the files are, and what a record of each holds), then `answers`.
 """

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from epbench.files.prompt_packs import told
 from epbench.journals.journal import RETIRED, Journal, Record
-from epbench.models.bounds import bounds_now
+from epbench.models.estimate import bounds_now
 from epbench.models.protocol import KeepsNotes, KeepsReplies, Model, Reply, Request, weights_of
 from epbench.progress import Progress, no_progress
 
@@ -56,11 +56,10 @@ def ask(
         if (record := journal.records.get(key)) is None
         or (failure_of(record) is not None and not _would_be_the_same(record, request, model))
     }
-    replies = answered(journal, list(open_requests.values()), model)
-    with closing(replies):  # otherwise open requests would go on when this stops
+    # Closed here, because open requests would otherwise go on when this stops.
+    with closing(journal), closing(answered(journal, list(open_requests.values()), model)) as replies:
         for _ in progress(replies, what, len(by_key), len(by_key) - len(open_requests)):
             pass
-    journal.close()
 
 
 def _would_be_the_same(record: Record, request: Request, model: Model) -> bool:

@@ -3,6 +3,9 @@
 `read_journal` reads and changes nothing, so that a run can be read while it goes on. `Journal` writes; its owner holds the
 lock of the run's folder (`epbench.runs.folder.open_run`). While it has the lock, each journal of the folder is read once, and
 both give the same records; see `kept_journals`.
+
+A file of other records than `JOURNALS` says is damaged, or another tool's. What the files of only one benchmark hold, such as its
+scores, lives with the benchmark.
 """
 
 from __future__ import annotations
@@ -26,8 +29,7 @@ from msgspec import Struct, convert
 from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import scrubber
 from epbench.files.text import parse_json, whole
-from epbench.files.typed import typed
-from epbench.journals.records import ANY_RECORD, JOURNALS
+from epbench.files.typed import Number, Whole, fields, typed
 
 Record = dict[str, Any]
 
@@ -37,25 +39,90 @@ RETIRED = "the question was asked anew with another prompt"
 _MARK = 2  # bytes for each line: the hash tells that a line has changed, and a mark which
 
 
+_USAGE = fields({}, dict.fromkeys(("prompt", "cached", "completion", "thinking"), Whole))
+_COST = {"usage": _USAGE, "seconds": Number | None, "failure": str | None}
+_PASSAGES = list[tuple[Whole, Whole]]
+ANY_RECORD = fields({"key": str})
+"""What every record has."""
+
+_ANSWER = fields(
+    {"key": str, "id": str, "repeat": Whole},
+    {
+        **_COST, **dict.fromkeys(("answer", "partial", "ended", "setup"), str), "reasoning": str | None,
+        "probabilities": dict[str, Number | None], "missing": bool,
+    },
+    ("answer",), ("failure",), ("missing",),
+)  # fmt: skip
+
+JOURNALS: dict[str, type[Struct]] = {
+    "answers.jsonl": _ANSWER,
+    "judge_calls.jsonl": _ANSWER,
+    "prompt_answers.jsonl": _ANSWER,
+    "replies.jsonl": _ANSWER,
+    "judgements.jsonl": fields(  # a verdict on every item of an answer, or one yes or no
+        {"key": str, "id": str, "judge": str},
+        {
+            **_COST, "prompt_hash": str | None, **dict.fromkeys(("items", "order", "raw"), list[str]),
+            "scores": list[Number], "verdict": bool, **dict.fromkeys(("reason", "kind", "setup"), str),
+        },
+        ("items", "scores", "order"), ("verdict",), ("failure",),
+    ),
+    "stored.jsonl": fields(
+        {"key": str, "store": str},
+        {
+            "conversation": str, "units": list[str], **dict.fromkeys(("again", "lost", "changed"), bool),
+            "failure": str | None, "memories": Whole, "seconds": Number | None, "of": str, "counts": dict[str, Whole],
+            "bytes": Whole,
+        },
+    ),
+    "system_calls.jsonl": fields(  # a request of a memory system to its models
+        {
+            **dict.fromkeys(("key", "method", "store", "item", "path", "reply"), str),
+            **dict.fromkeys(("status", "tokens_in", "tokens_out"), Whole),
+            **dict.fromkeys(("retry", "unparsable"), bool), "seconds": Number,
+        },
+    ),
+    "retrieved.jsonl": fields(  # memories of a memory system, or passages
+        {"key": str},
+        {
+            **dict.fromkeys(("question", "store", "of", "id", "query"), str), "k": Whole, "memories": list[str],
+            "failure": str | None, "seconds": Number | None, "counts": dict[str, Whole], "passages": _PASSAGES,
+            "ranks": tuple[Whole | None, Whole | None], **dict.fromkeys(("both", "in_order"), bool),
+        },
+        ("of", "memories"), ("failure",), ("id", "query", "ranks", "both", "in_order"),
+    ),
+    "batches.jsonl": fields(  # what was submitted to an endpoint's batch API
+        {"key": str, "requests": list[str]}, {**dict.fromkeys(("file", "batch"), str), "collected": bool},
+    ),
+    "shown.jsonl": fields(  # which of the memories a reader is shown
+        {"key": str, **dict.fromkeys(("k", "memories", "tokens", "left_out"), Whole)},
+    ),
+    "passages.jsonl": fields({"key": str, "id": str, "passages": _PASSAGES}),  # chapter and paragraph of each
+    "training.jsonl": fields(  # a step of the optimizer
+        {
+            "key": str, **dict.fromkeys(("step", "epoch", "samples", "tokens", "learned"), Whole),
+            **dict.fromkeys(("loss", "rate", "seconds", "tokens_per_second"), Number),
+        },
+        dict.fromkeys(("gradient_norm", "mfu", "mfu_causal"), Number | None),
+    ),
+    "measures.jsonl": fields({"key": str, "epoch": Whole}),  # what a checkpoint was worth; each benchmark measures more
+}  # fmt: skip
+"""The type of a record in each journal of a run, by the name of the file."""
+
+
 def read_journal(path: Path, kind: type[Struct] | None = None) -> dict[str, Record]:
     """Read the records of a journal by key; of several records with one key, the last one counts.
 
     Nothing is written. A last line without its end is left out: it is being written, or its writer was killed. The records come
     in the order in which their keys first appear; none if there is no such file. They may be shared, so nobody may change them.
-    `kind` is their type; None for that of the file's name, see `epbench.journals.records.JOURNALS`.
-
-    Raises:
-        BadInput: A line before the last is not a record, or has a field of another type, because the file was edited or
-            is not a journal.
+    `kind` is their type; None for that of the file's name, see `JOURNALS`. `BadInput` if a line before the last is not a
+    record, or has a field of another type, because the file was edited or is not a journal.
     """
     return dict(_content(path, kind).records)
 
 
 def from_journal(path: Path, compute: Callable[[Iterable[Record]], Any]) -> Any:
-    """Return what is computed from the records of a journal, once for as long as they are kept (see `kept_journals`).
-
-    The value may be shared, so nobody may change it. It raises what `read_journal` raises.
-    """
+    """Return what is computed from the records of a journal, once for as long as they are kept; nobody may change the value."""
     content = _content(path, None)
     length, value = content.computed.get(compute, (-1, None))
     if length != content.whole:
@@ -84,20 +151,17 @@ class Journal:
     def add(self, key: str, **values: Any) -> None:
         """Append one record, which is in the file when this returns. Several threads may add records.
 
-        Half a surrogate pair, which some endpoints send and UTF-8 cannot hold, becomes U+FFFD. The secrets that this
-        process knew when the journal was opened become `***` in all values but the key and the id, which other files name.
-
-        Raises:
-            OSError: The record could not be written in full, for example because the disk is full; the file then ends with
-                the record before.
-            RunFailed: Another process has written to the file since it was read.
+        Half a surrogate pair, which some endpoints send and UTF-8 cannot hold, becomes U+FFFD. The secrets that this process
+        knew when the journal was opened become `***` in all values but the key and the id, which other files name. `OSError` if
+        the record could not be written in full, as when the disk is full; the file then ends with the record before.
+        `RunFailed` if another process has written to the file since it was read.
         """
         kept = {name: values[name] for name in ("id",) if name in values}
         record = {"key": key, **self._scrubbed(values), **kept}
         line = whole(json.dumps(record, ensure_ascii=False))
         with self._lock:
             self._append(line.encode() + b"\n")
-            self.records[key] = self._content.pool.shared(json.loads(line))
+            self.records[key] = _sharing(json.loads(line), self._content.values)
 
     def _append(self, data: bytes) -> None:
         file = self._file or self._open()
@@ -185,7 +249,7 @@ class _Content:
     whole: int  # the bytes of its whole lines
     length: int  # the bytes of the file
     lines: LinesHash
-    pool: _Pool
+    values: dict[str | bytes, Any] = field(default_factory=dict)  # those that records share
     computed: dict[Any, tuple[int, Any]] = field(default_factory=dict)  # from the records, with `whole` at that time
 
 
@@ -195,10 +259,7 @@ _kept: dict[Path, dict[str, _Content]] = {}
 
 @contextmanager
 def kept_journals(folder: Path) -> Iterator[None]:
-    """Read each journal of a folder once: what was read is kept, and follows what is added.
-
-    Nobody else may write to the folder meanwhile, as while it is locked.
-    """
+    """Read each journal of a folder once: it is kept, and follows what is added. Nobody else may write there meanwhile."""
     place = folder.resolve()
     _kept[place] = {}
     try:
@@ -208,10 +269,7 @@ def kept_journals(folder: Path) -> Iterator[None]:
 
 
 def lines_of(path: Path, noted_size: int | None = None) -> LinesHash:
-    """The hash of the lines of a journal in a folder of `kept_journals`, as it is read.
-
-    On the way the hash at `noted_size` is noted. It raises what `read_journal` raises.
-    """
+    """The hash of the lines of a journal in a folder of `kept_journals`; on the way the hash at `noted_size` is noted."""
     return _content(path, None, noted_size).lines
 
 
@@ -227,7 +285,7 @@ def _content(path: Path, kind: type[Struct] | None, noted_size: int | None = Non
 
 def _read(path: Path, kind: type[Struct] | None, noted_size: int | None) -> _Content:
     kind = kind or JOURNALS.get(path.name, ANY_RECORD)
-    content = _Content({}, 0, 0, LinesHash(noted_size), pool := _Pool())
+    content = _Content({}, 0, 0, LinesHash(noted_size))
     try:
         with path.open("rb") as file, _no_collection():
             for number, line in enumerate(file, 1):
@@ -235,7 +293,7 @@ def _read(path: Path, kind: type[Struct] | None, noted_size: int | None) -> _Con
                 if not line.endswith(b"\n"):
                     break  # it is being written, or its writer was killed
                 content.lines.add(line)
-                record = pool.shared(_record(path, number, line, kind))
+                record = _sharing(_record(path, number, line, kind), content.values)
                 content.records[record["key"]] = record
                 content.whole = content.length
     except FileNotFoundError:
@@ -263,22 +321,16 @@ _LISTS = ("items", "scores", "order")
 _LONGEST = 80  # characters
 
 
-class _Pool:
-    """Makes records share the values that many have in common: short texts, and the lists of verdicts."""
-
-    def __init__(self) -> None:
-        self._values: dict[str | bytes, Any] = {}
-
-    def shared(self, record: Record) -> Record:
-        values = self._values
-        for name in _ONE_OF_FEW:
-            value = record.get(name)
-            if type(value) is str and len(value) <= _LONGEST:
-                record[name] = values.setdefault(value, value)
-        for name in _LISTS:
-            if type(value := record.get(name)) is list:
-                record[name] = values.setdefault(_encoded(value), value)  # 1 is not 1.0 in JSON
-        return record
+def _sharing(record: Record, values: dict[str | bytes, Any]) -> Record:
+    """Make a record share the values that many have in common: short texts, and the lists of verdicts."""
+    for name in _ONE_OF_FEW:
+        value = record.get(name)
+        if type(value) is str and len(value) <= _LONGEST:
+            record[name] = values.setdefault(value, value)
+    for name in _LISTS:
+        if type(value := record.get(name)) is list:
+            record[name] = values.setdefault(_encoded(value), value)  # 1 is not 1.0 in JSON
+    return record
 
 
 _encoded = msgspec.json.Encoder().encode

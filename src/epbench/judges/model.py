@@ -20,8 +20,8 @@ from epbench.journals.answers import answered
 from epbench.journals.journal import Journal, Record
 from epbench.judges.protocol import Judge, Judgeable, Judgement
 from epbench.models.estimate import Estimate, estimate
-from epbench.models.json_replies import WITHOUT_TEXT
 from epbench.models.protocol import Model, Request, Usage, address_of, by_context
+from epbench.models.replies import WITHOUT_TEXT
 
 T = TypeVar("T")
 InputT = TypeVar("InputT", bound=Judgeable)
@@ -41,11 +41,9 @@ class Ask(Protocol):
 class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
     """Judges all inputs in one batch; calls that depend on an earlier reply follow in batches of their own.
 
-    Args:
-        model: Is asked greedily, under a JSON schema where its backend can enforce one.
-        prompt_hash: Hash of everything in the prompts and schemas that the replies depend on.
-        repair: Text that follows a request whose reply could not be used, with the placeholder `{problem}`.
-        max_tokens: Most tokens of one reply.
+    The model is asked greedily, under a JSON schema where its backend can enforce one. `prompt_hash` is over everything in the
+    prompts and schemas that the replies depend on. `repair` follows a request whose reply could not be used, with the
+    placeholder `{problem}`. `max_tokens` are those of one reply.
     """
 
     advice: ClassVar[str]
@@ -76,11 +74,9 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
     def plan(self, inputs: Sequence[InputT], *, repeats: int = 1, answer_tokens: int = 0) -> Estimate:
         """The most requests and tokens that judging these inputs takes if every reply is usable.
 
-        There will be `repeats` answers to each question, of which each is judged. `answer_tokens` is the most tokens of an answer
-        that does not exist yet and is empty in the inputs.
-
-        Raises:
-            BadInput: A prompt with its reply exceeds the model's window; nothing is ever cut off.
+        There will be `repeats` answers to each question, of which each is judged. `answer_tokens` is the most tokens of an
+        answer that does not exist yet and is empty in the inputs. `BadInput` if a prompt with its reply exceeds the model's
+        window, as nothing is ever cut off.
         """
         requests, window = list(chain(*by_context(self.requests(inputs)))), self.model.window()
         most = estimate(requests, self.model, repeats=repeats, more=answer_tokens)
@@ -103,8 +99,8 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
                 asked, waiting = waiting, {}
                 # Requests with one context follow one another, so that the context is read once.
                 requests = list(chain(*by_context(course.request for course in asked.values())))
-                records = answered(journal, requests, self.model, {"setup": self.setup})
-                with closing(records):  # or requests that are open at an endpoint would go on when this stops
+                # Closed, or requests that are open at an endpoint would go on when this stops.
+                with closing(answered(journal, requests, self.model, {"setup": self.setup})) as records:
                     for record in records:
                         if judgement := asked[record["key"]].advance(record, journal, waiting):
                             yield judgement

@@ -171,15 +171,10 @@ _MARKS = str.maketrans({"’": "'", "‘": "'", "`": "'", "ʼ": "'", **dict.from
 
 
 def kind_of_reply(text: str) -> Kind:
-    """Tell whether a reply answers, refuses to, or says nothing.
+    """Tell whether a reply, without any reasoning before it, answers, refuses to, or says nothing.
 
-    Args:
-        text: The reply, without any reasoning before it.
-
-    Returns:
-        `empty` for a text without a letter or digit that can be seen, such as `-`, `…`, an emoji or a zero-width space;
-        `refusal` for one that has one of `FORMS` near its beginning, gives no lack of knowledge as the reason and tells
-        nothing else; `answer` for all others.
+    It is `empty` without a letter or digit that can be seen, such as `-`, `…`, an emoji or a zero-width space; a `refusal` if
+    it has one of `FORMS` near its beginning, gives no lack of knowledge as the reason and tells nothing else; else an `answer`.
     """
     seen = _SHAPELESS.sub("", text) if text.lstrip().startswith(_MAY_BE_SHAPELESS) else text
     if not any(map(str.isalnum, seen)):

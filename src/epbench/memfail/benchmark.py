@@ -19,8 +19,7 @@ from epbench.memfail.context.reader import LexicalReader
 from epbench.memfail.context.requests import REPLIES, ConfigRun, Prompts, Setting, asked_of, load_prompts
 from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.evaluate import judge_and_score, read_output
-from epbench.memfail.judging.diagnosis import diagnose
-from epbench.memfail.judging.leave_one_out import leave_one_out
+from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.paper.claims import claims_of
 from epbench.memfail.scores.comparison import compare, write_side_by_side
@@ -29,7 +28,7 @@ from epbench.memfail.scores.tables import screen_tables, with_baseline
 from epbench.memfail.wording import read_wording
 from epbench.memories.price import SHOWN
 from epbench.memories.protocol import SystemSpec
-from epbench.memories.relay_calls import CALLS
+from epbench.memories.relay import CALLS
 from epbench.memories.session import MEMORIES, MEMORIES_TYPE, RETRIEVED, STORED
 from epbench.models.protocol import Reply, Request, Sampling
 from epbench.progress import no_progress

@@ -14,34 +14,30 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.files.safe_text import markdown_text
 from epbench.files.secrets import without_login
+from epbench.files.text import markdown_text
 from epbench.files.writing import write_text
 from epbench.hub.rows import dataset_revision, part_of
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of
 from epbench.journals.journal import read_journal
 from epbench.judges.replies import failure_of, with_failures
 from epbench.memfail.context import requests as context
-from epbench.memfail.context.estimate import between_of, plan_lines
 from epbench.memfail.context.requests import ConfigRun, Prompts, Setting, queries_of, records_of, requests_of
 from epbench.memfail.dataset.load import Fact, Loaded, Question, QuestionRecord, configs_named, load_memfail
-from epbench.memfail.judging.diagnosis import Outcome, diagnose
-from epbench.memfail.judging.leave_one_out import leave_one_out
+from epbench.memfail.judging.diagnosis import Outcome, diagnose, leave_one_out
 from epbench.memfail.judging.lexical import Judge
-from epbench.memfail.scores.results import finish
+from epbench.memfail.scores.run_files import finish
 from epbench.memfail.scores.tables import markdown_table, with_baseline
 from epbench.memories.between import told_after, told_after_in
 from epbench.memories.load import load_memory
-from epbench.memories.price import Budget, fit, price_of, shown_of
+from epbench.memories.price import Budget, Recall, fit, price_of, read_recall, shown_of
 from epbench.memories.protocol import SystemSpec
-from epbench.memories.recall import Recall, read_recall
 from epbench.memories.session import Conversation, fill_and_ask
 from epbench.models.estimate import check_window
 from epbench.models.protocol import Model, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
-from epbench.reports.between import after_tokens
-from epbench.runs.folder import open_run
-from epbench.runs.judge import check_judge, note, note_judge
+from epbench.reports.comparison import after_tokens
+from epbench.runs.folder import check_judge, note, note_judge, open_run
 from epbench.runs.usage import commonest, token_usage
 
 
@@ -116,7 +112,7 @@ class Prepared:
         """
         lines = []
         for data, config in self.configs:
-            lines += [f"{data.config}:", *(f"  {line}" for line in plan_lines(config, self.evaluation.judge))]
+            lines += [f"{data.config}:", *(f"  {line}" for line in context.plan_lines(config, self.evaluation.judge))]
         return lines
 
 
@@ -256,12 +252,8 @@ class RunOutput:
 
 
 def store_and_answer(folder: Path, config: ConfigRun, progress: Progress) -> RunOutput:
-    """Do phases 1 and 2 for one config, or resume them where they were stopped, in the folder of the run.
-
-    Raises:
-        BadInput: The system cannot be created, or a prompt does not fit the model's window.
-    """
-    conversations = told_after(context.told_in(folder, config, progress), between_of(config))
+    """Do phases 1 and 2 for one config, or resume them where they were stopped, in the folder of the run."""
+    conversations = told_after(context.told_in(folder, config, progress), context.between_of(config))
     recall, _ = remember(folder, conversations, config.questions, config.system, config.setting, progress)
     queries = queries_of(config.questions, config.setting)
     budget = Budget(config.model, config.setting.memory_tokens)
@@ -282,11 +274,7 @@ def remember(
     setting: Setting,
     progress: Progress,
 ) -> tuple[Recall, list[QuestionRecord]]:
-    """Tell a memory system the conversations, and ask it for what the questions need; see `fill_and_ask`.
-
-    Returns:
-        What it stored and retrieved, and one record for each question at each k, still without an answer.
-    """
+    """Tell a memory system the conversations, and ask it for what the questions need, at each k; see `fill_and_ask`."""
     queries = queries_of(questions, setting)
     fill_and_ask(folder, system, conversations, queries, limits=setting.limits, progress=progress)
     recall = read_recall(folder, system, conversations, queries)
@@ -309,9 +297,9 @@ def _output(folder: Path, config: ConfigRun, recall: Recall, records: Sequence[Q
     """Put the journaled answers beside what was retrieved."""
     model, setting = config.model, config.setting
     journal = {record["key"]: record for record in with_failures(read_journal(folder / ANSWERS).values())}
-    unanswered, answers = {"failure": "the reader gave no reply"}, {}
-    for id_, request in requests_of(records, config.prompts, setting.sampling).items():
-        answers[id_] = journal.get(request.key(model.identity), unanswered)
+    requests = requests_of(records, config.prompts, setting.sampling)
+    unanswered = {"failure": "the reader gave no reply"}
+    answers = {id_: journal.get(request.key(model.identity), unanswered) for id_, request in requests.items()}
     answered = [
         replace(record, answer=reply.get("answer", ""), failure=reply.get("failure"))
         if (reply := answers.get(record.id))
@@ -331,11 +319,7 @@ def _output(folder: Path, config: ConfigRun, recall: Recall, records: Sequence[Q
 def judge_and_score(
     folder: Path, output: RunOutput, judge: Judge, label: str, progress: Progress
 ) -> tuple[list[Outcome], dict[str, Any]]:
-    """Do phase 3: the judge finds where each question failed, and the scores follow from the journals.
-
-    Returns:
-        The outcome of each question at each k, and the content of scores.json; see `finish`.
-    """
+    """Do phase 3: the judge finds where each question failed, and the scores follow from the journals; see `finish`."""
     outcomes = diagnose(folder, output.records, output.stores, judge, progress)
     left_out = leave_one_out(folder, output.records, output.told, judge, progress)
     usage = output.usage | {"warnings": output.warnings}

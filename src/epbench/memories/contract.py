@@ -75,7 +75,7 @@ class Stores:
         return conversation(text, self._minute)
 
     def tell(self, text: str) -> None:
-        """Store a conversation in which the user says this, later than all others."""
+        """Store a `conversation`."""
         self.store(self.conversation(text))
 
     def tell_facts(self, numbers: range) -> None:
@@ -199,9 +199,8 @@ def at_most_k_retrieved(stores: Stores) -> Outcome:
     stores.tell_facts(range(max(_KS)))
     counts = {k: len(stores.retrieve(question(0), k)) for k in _KS}
     listed = ", ".join(f"{count} for {k}" for k, count in counts.items())
-    if any(count > k for k, count in counts.items()):
-        return Outcome(f"memories for k: {listed}", "at most k")
-    return Outcome(f"memories for k: {listed}")
+    too_many = any(count > k for k, count in counts.items())
+    return Outcome(f"memories for k: {listed}", "at most k" if too_many else "")
 
 
 def listing_is_complete(stores: Stores) -> Outcome:
@@ -237,10 +236,8 @@ def retrieval_changes_nothing(stores: Stores) -> Outcome:
         return Outcome(f"a query is listed: {_shown(stored[0])}", "only what was told")
     gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
     if gone or new:
-        return Outcome(
-            f"after {_SOME + 1} queries, {gone.total()} memories are gone and {new.total()} are new",
-            "no change",
-        )
+        changed = f"{gone.total()} memories are gone and {new.total()} are new"
+        return Outcome(f"after {_SOME + 1} queries, {changed}", "no change")
     return Outcome(f"{_count(before)} before and after {_SOME + 1} queries")
 
 
@@ -280,10 +277,8 @@ def survives_a_kill(stores: Stores) -> Outcome:
         return Outcome(f"{gone.total()} of {_count(before)} gone after the kill", "all of them")
     stores.store(interrupted)
     stores.finalize()
-    interrupted_memories = mentions(stores.listed(), name(_SOME))
-    return Outcome(
-        f"all {_count(before)} there; the interrupted conversation, stored again, made {_count(interrupted_memories)}",
-    )
+    made = _count(mentions(stores.listed(), name(_SOME)))
+    return Outcome(f"all {_count(before)} there; the interrupted conversation, stored again, made {made}")
 
 
 CHECKS: tuple[Callable[[Stores], Outcome], ...] = (

@@ -1,7 +1,7 @@
 """Calls into a memory system that somebody else wrote: each call has limits, and none can stop the run.
 
-`Host` makes an instance of a system and calls it, in the thread or process in which the instance lives. `Guard` is how a
-run talks to it: `ThreadGuard` keeps the instance in a thread of this process, and
+`Host` makes an instance of a system and calls it, in the thread or process in which the instance lives. A run talks to it by a
+guard: `ThreadGuard` keeps the instance in a thread of this process, and
 `epbench.memories.process.ProcessGuard` in a process of its own, which can be killed and whose memory is limited.
 """
 
@@ -18,7 +18,7 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Any, Protocol, TextIO
+from typing import IO, Any, TextIO
 
 from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.secrets import without_secrets
@@ -65,32 +65,6 @@ class Limits:
         return int(self.gigabytes * 1e9)
 
 
-class Guard(Protocol):
-    """Holds one instance of a system at a time and calls it."""
-
-    def open(self, folder: Path) -> None:
-        """Make an instance with a folder of its own, named by an absolute path; an earlier one is dropped.
-
-        Raises:
-            SystemLost: the constructor did not return in time, or ended the system's process.
-            CallFailed: the constructor raised.
-        """
-
-    def call(self, method: str, *args: Any) -> Any:
-        """Call a method of the instance with arguments that JSON can express.
-
-        Returns a list of strings if the method returns memories; for `usage` the counts by name; else None. `finalize`, `usage`
-        and `close` are not called if the system has no such method.
-
-        Raises:
-            SystemLost: the instance is gone; `open` has to make another one before the next call.
-            CallFailed: the method raised an exception, or did not return a list of strings.
-        """
-
-    def close(self) -> None:
-        """End the thread or the process of the system."""
-
-
 class Host:
     """Makes an instance of a system and calls it, in the thread or the process in which the system lives."""
 
@@ -99,7 +73,7 @@ class Host:
         self._instance: Any = None
 
     def call(self, method: str, args: Sequence[Any]) -> Any:
-        """See `Guard.call`; the method `open` makes the instance, and `MemoryError` is passed on."""
+        """See `ThreadGuard.call`; the method `open` makes the instance, and `MemoryError` is passed on."""
         try:
             if method == OPEN:
                 self.close()  # first, so that two instances are never held at once
@@ -143,9 +117,24 @@ class ThreadGuard:
         self._tasks = self._start_thread()
 
     def open(self, folder: Path) -> None:
+        """Make an instance with a folder of its own, named by an absolute path; an earlier one is dropped.
+
+        Raises:
+            SystemLost: The constructor did not return in time, or ended the system's process.
+            CallFailed: The constructor raised.
+        """
         self.call(OPEN, folder)
 
     def call(self, method: str, *args: Any) -> Any:
+        """Call a method of the instance with arguments that JSON can express.
+
+        Returns a list of strings if the method returns memories; for `usage` the counts by name; else None. `finalize`, `usage`
+        and `close` are not called if the system has no such method.
+
+        Raises:
+            SystemLost: The instance is gone; `open` has to make another one before the next call.
+            CallFailed: The method raised an exception, or did not return a list of strings.
+        """
         outcome: Future[Any] = Future()
         try:
             with redirect_stdout(self._log), redirect_stderr(self._log):

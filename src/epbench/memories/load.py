@@ -1,21 +1,26 @@
-"""From the name of a memory system to the system: a baseline, one that is installed, or a class of the user's own.
+"""From the name of a memory system to the system: a baseline, one that is installed, a server, or a class of the user's own.
 
 Baselines keep what the user said word for word, and differ in what they return. Where a memory system does worse than these,
 it loses by what it stores. `none` and `oracle` bound what can be reached.
+
+Of a server nothing runs here but our client (`epbench.memories.servers`), in a process for each store, as of any system. The
+command of an MCP server is started by that process, and within bubblewrap with it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, CallFailed, install_hint
+from epbench.files.secrets import checked_key
 from epbench.memories import systems
 from epbench.memories.guard import Limits
 from epbench.memories.process import ISOLATIONS, describe_system, require_bwrap
@@ -28,9 +33,9 @@ from epbench.memories.protocol import (
     Setting,
     SystemSpec,
 )
-from epbench.memories.remote import describe_remote, is_remote
+from epbench.memories.servers import CALLS, PRESETS, Server, Tool
 from epbench.memories.worker import METHODS, import_system
-from epbench.models.openai.address import endpoint_address
+from epbench.models.openai.address import endpoint_address, shown
 from epbench.retrieval.load import load_retriever
 from epbench.retrieval.protocol import MakeSearcher, Searcher
 
@@ -110,6 +115,8 @@ BRING_YOUR_OWN = (
 """What to tell a user who names a memory system that is not built in."""
 
 _DENSE = "verbatim-dense:"
+_HTTP = ("http://", "https://")
+_REMOTE = ("http:", "https:", "mcp:")
 _HASH = re.compile(rb" -+hash=\S+")
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -162,20 +169,23 @@ def load_memory(
 
     Args:
         name: one of `BASELINES`; `verbatim-dense:PATH_OR_ID` for a search by a sentence-transformers model; one of
-            `SYSTEMS`, which is installed when it is first used; or `module:Class` or
-            `path/to/file.py:Class` for a class of the user's own; or an address or a command, see `epbench.memories.remote`.
+            `SYSTEMS`, which is installed when it is first used; `module:Class` or `path/to/file.py:Class` for a class of
+            the user's own; or `http://HOST:PORT` (or `http:` and that), `mcp:URL` or `mcp:COMMAND` for a server, which is
+            asked who it is if it does not speak MCP.
         gold: by query, the texts that it needs, as they are stored. Only the oracle uses it, and it needs it.
         limits: what the system may take; by default 300 s for a call and 8 GB for its process.
         isolation: how code of others is kept apart, see `epbench.memories.process`; baselines run in this process.
-        variables: names of environment variables, such as that of a key, that the user's class gets in its process.
-        endpoint: who answers the requests of an installed system; by default OpenAI's gpt-4.1-mini.
-        settings: of an installed system, by name; all others have the published evaluation's values. Of an MCP server, its
-            tools.
+        variables: names of environment variables, such as that of a key, that the user's class or an MCP server's command
+            gets in its process; the first of them has the key of a server behind an address.
+        endpoint: who answers the requests of an installed system; by default OpenAI's gpt-4.1-mini. The command of an MCP
+            server finds it where OPENAI_BASE_URL says, with the key in OPENAI_API_KEY; None if it asks no model.
+        settings: of an installed system, by name; all others have the published evaluation's values. Of an MCP server, a tool
+            for each call, `preset` and `durable`.
         source: folder of the source code of a system that is not in the package index.
 
     Raises:
         BadInput: the name or a setting is unknown, the class is not a memory system, something it needs is not installed,
-            a limit is out of its range, or the isolation does not work here.
+            a server does not answer, a limit is out of its range, or the isolation does not work here.
     """
     limits = limits or Limits()
     limits.check()
@@ -191,13 +201,13 @@ def load_memory(
                 f"memory system {name!r}: it gets no variables of ours, as the run makes its requests for it"
             )
         return replace(_installed(name, endpoint or Endpoint(), settings or {}, source), isolation=isolation)
-    remote = is_remote(name)
+    remote = name.startswith(_REMOTE)
     if (not remote and (endpoint is not None or settings)) or source is not None:
         raise BadInput(
             f"memory system {name!r}: a model, an embedder and settings can be chosen for {', '.join(SYSTEMS)} only"
         )
     if remote:
-        return describe_remote(name, limits, isolation, variables, settings or {}, endpoint)
+        return _remote(name, limits, isolation, variables, settings or {}, endpoint)
     if _is_baseline(name):
         return _baseline(name, gold)
     if ":" not in name:
@@ -248,7 +258,7 @@ def _installed(name: str, endpoint: Endpoint, chosen: Mapping[str, str], source:
             raise BadInput(f"memory system {name!r}: found no folder {source}")
         settings["source"] = str(source.resolve())
     lock = Path(__file__).parent / "systems" / "locks" / f"{name}.txt"
-    spec = importlib.util.find_spec(module)
+    spec = find_spec(module)
     assert spec is not None and spec.origin is not None
     sources = sorted(source.rglob("*.py")) if source is not None else []
     files = [Path(spec.origin), Path(spec.origin).with_name("adapter.py"), lock, *sources]
@@ -278,3 +288,104 @@ def _value(name: str, key: str, text: str, defaults: Mapping[str, Setting]) -> S
     except (ValueError, KeyError):
         kind = "a number" if default is None else kind
         raise BadInput(f"memory system {name!r}, setting {key}: expected {kind}, got {text!r}") from None
+
+
+def _remote(
+    name: str,
+    limits: Limits,
+    isolation: Isolation,
+    variables: Sequence[str],
+    settings: Mapping[str, str],
+    endpoint: Endpoint | None,
+) -> SystemSpec:
+    """Describe a system without a class."""
+    kind, _, target = name.partition(":")
+    target = target if kind == "mcp" or target.startswith(_HTTP) else name
+    by_address = kind != "mcp" or target.startswith(_HTTP)
+    if by_address:
+        _check_address(target)
+        for variable in variables[:1]:
+            if not checked_key(variable):
+                raise BadInput(f"memory system {name!r}: environment variable {variable} is not set")
+    if isolation == "none" or (by_address and isolation == "bwrap"):
+        raise BadInput(
+            f"memory system {name!r}: its client runs in a process of its own; isolation 'process' is for it"
+        )
+    if endpoint is not None and by_address:
+        raise BadInput(f"memory system {name!r}: its models are chosen where its server runs")
+    if kind == "mcp":
+        return _mcp(name, target, isolation, variables, settings, endpoint)
+    if settings:
+        raise BadInput(f"memory system {name!r}: it has no settings here; its server has")
+    try:
+        about = Server(target, limits.seconds, next(iter(variables), "")).call("health", "GET", "/health")
+    except CallFailed as error:
+        raise BadInput(f"memory system {error}") from None
+    version = " ".join(str(about[field]) for field in ("name", "version") if about.get(field))[:100]
+    return SystemSpec(
+        target, durable=about.get("durable") is True, version=version,
+        client="epbench.memories.servers:HttpMemory", variables=tuple(variables),
+    )  # fmt: skip
+
+
+def _mcp(
+    name: str,
+    target: str,
+    isolation: Isolation,
+    variables: Sequence[str],
+    settings: Mapping[str, str],
+    endpoint: Endpoint | None,
+) -> SystemSpec:
+    """Describe an MCP server. The folder of a command that asks models is copied as that of an installed system is."""
+    if find_spec("mcp") is None:
+        raise BadInput(f"memory system {name!r} needs the package mcp: {install_hint('mcp')}")
+    preset = settings.get("preset") or next((word for word in PRESETS if word in target), "")
+    if preset and preset not in PRESETS:
+        raise BadInput(f"memory system {name!r}: unknown preset {preset!r}; there are: {', '.join(PRESETS)}")
+    tools = dict(PRESETS[preset].tools) if preset else {}
+    tools |= {call: settings[call] for call in CALLS if call in settings}
+    unknown = set(settings) - {*CALLS, "preset", "durable"}
+    if unknown or len(tools) < len(CALLS):
+        wrong = f"unknown setting {min(unknown)!r}" if unknown else "which of its tools store, retrieve and list?"
+        raise BadInput(
+            f"memory system {name!r}: {wrong} Choose the settings store=TOOL, retrieve=TOOL and list=TOOL, or preset=NAME for "
+            f"{' or '.join(PRESETS)}"
+        )
+    read = [Tool.read(call, tools[call]) for call in CALLS]
+    if target.startswith(_HTTP) and not all(tool.has("{store}") for tool in read):
+        raise BadInput(
+            f"memory system {name!r}: several stores share this server, so each tool needs an argument that tells them "
+            f'apart, as in store=\'TOOL {{"content": "{{text}}", "user_id": "{{store}}"}}\''
+        )
+    if not target.strip():
+        raise BadInput(f"memory system {name!r}: expected mcp:COMMAND or mcp:URL")
+    keeps = settings.get("durable") == "true" or "{folder}" in target or bool(preset)
+    client, installation = "epbench.memories.servers:McpMemory", None
+    if endpoint is not None:
+        if not keeps:
+            raise BadInput(
+                f"memory system {name!r}: a system with a model keeps everything in the folder of its store, so that "
+                f"nothing is paid for twice; name {{folder}} in its command"
+            )
+        endpoint_address(endpoint.url, f"the model of {name}")
+        asked = replace(endpoint, embedder=endpoint.embedder or PUBLISHED_EMBEDDER)
+        installation = Installation(client, None, {}, asked)
+    return SystemSpec(
+        name, durable=keeps, settings={**tools, "preset": preset}, installation=installation, isolation=isolation,
+        client=client, variables=tuple(variables),
+    )  # fmt: skip
+
+
+def _check_address(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        fine = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number
+        fine = False
+    if not fine:
+        raise BadInput(f"memory system {shown(url)!r}: expected an address such as http://127.0.0.1:8400")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise BadInput(
+            f"memory system {shown(url)!r}: expected an address without login and query; name the environment variable that "
+            f"has its key"
+        )

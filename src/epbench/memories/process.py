@@ -155,13 +155,8 @@ def own_home(
         current, file = Path.cwd(), Path(name.rpartition(":")[0]).absolute()
         models = Path(os.environ.get("HF_HUB_CACHE") or Path.home() / ".cache/huggingface/hub")
         own_files = [file, file.parent] if file.suffix == ".py" else []
-        wanted = [
-            current,
-            *own_files,
-            *map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path))),
-            models,
-            *visible,
-        ]
+        python = map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path)))
+        wanted = [current, *own_files, *python, models, *visible]
         command = [*sandbox(store, [path for path in wanted if path.exists()], current, relay), *command]
         environment |= {"HOME": "/tmp", "TMPDIR": "/tmp", "HF_HUB_CACHE": str(models)}
     return Home(command, environment)
@@ -203,7 +198,7 @@ def describe_system(
 
 
 class ProcessGuard:
-    """A `Guard` that keeps the instance in a process of its own.
+    """Keeps the instance in a process of its own, and is used as `epbench.memories.guard.ThreadGuard` is.
 
     Each store has a new process. One that died, or in which a call hung, is replaced by the next `open`.
     """
@@ -217,7 +212,7 @@ class ProcessGuard:
         self._process: subprocess.Popen[bytes] | None = None
 
     def open(self, folder: Path) -> None:
-        """See `Guard.open`; `BadInput` if the class is no longer a memory system."""
+        """See `ThreadGuard.open`; `BadInput` if the class is no longer a memory system."""
         self.load(folder)
         self.call(OPEN, str(folder))
 

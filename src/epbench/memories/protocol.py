@@ -97,6 +97,15 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Operation:
+    """What a system is doing while it sends requests to its models."""
+
+    method: str = ""  # the method that is called, such as `store_conversation`; empty before the first call
+    store: str = ""  # name of the store
+    item: str = ""  # id of the conversation or the query; empty for other methods
+
+
+@dataclass(frozen=True, slots=True)
 class Installation:
     """Where a memory system runs that asks models: with a relay to them, and if people install it in its own environment."""
 

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,14 +28,15 @@ from epbench.files.secrets import without_secrets
 from epbench.files.typed import Whole, fields
 from epbench.journals.journal import Journal
 from epbench.memories.guard import one_line, reason_of
-from epbench.memories.protocol import Endpoint
-from epbench.memories.relay_calls import CALLS, Operation, asks_for_json, holds_json, streamed, text_of, tokens_of
+from epbench.memories.protocol import Endpoint, Operation
 from epbench.models.openai.address import MOST_BYTES, SizeLimit, endpoint_address, shown
 from epbench.models.openai.wire import ReplyTooLarge, error_words
 
 if TYPE_CHECKING:
     from epbench.retrieval.protocol import Embedder
 
+CALLS = "system_calls.jsonl"
+"""One record for each request of the system, in the order of their ends."""
 EMBEDDER = "embedder.json"
 """File with the embedder of a run and the length of its vectors."""
 
@@ -42,6 +44,7 @@ _PATHS = frozenset(f"/v1/{name}" for name in ("chat/completions", "completions",
 _HOST = "127.0.0.1"
 _INSIDE = 8080  # the port in a sandbox, where nothing else listens
 _OPENAI = "openai:"
+_NO_JSON = object()
 _POLL = 0.05  # seconds that closing waits at most; Python's default is half a second for each run
 _log = logging.getLogger(__name__)
 
@@ -76,9 +79,8 @@ class Relay:
         self._journal = Journal(folder / CALLS)
         self._lock = threading.Lock()
         self._number = len(self._journal.records)
-        self._forget()
         self.has_answered = False  # whether the model has answered any request since the start
-        self.operation = Operation()
+        self.begin(Operation())
         self._token = secrets.token_urlsafe()
         self._room = tempfile.TemporaryDirectory(prefix="epbench-")
         self.socket = Path(self._room.name) / "relay"
@@ -110,21 +112,17 @@ class Relay:
         """Say what the system does from now on; requests are noted under it."""
         with self._lock:
             self.operation = operation
-            self._forget()
-
-    def _forget(self) -> None:
-        """Begin to note anew, by the digest of a request of the present operation, what became of it."""
-        self._seen: dict[str, bool] = {}  # whether the last answer could be used
-        # Of an error that was the last answer: whether the request is for vectors, the status and the words.
-        self._errors: dict[str, tuple[bool, int, str]] = {}
-        self._kinds_answered: set[bool] = set()  # whether requests for vectors, and others, got an answer
+            # By the digest of a request: whether the last answer could be used, and of an error (whether the request is
+            # for vectors, the status, the words).
+            self._seen: dict[str, bool] = {}
+            self._errors: dict[str, tuple[bool, int, str]] = {}
+            self._kinds_answered: set[bool] = set()  # whether requests for vectors, and others, got an answer
 
     def unanswered(self) -> str | None:
         """Say which requests of the present operation got no answer from its models; None if there is none.
 
-        A system may hide such an error, and lose what it was asked about. A request is without an answer if the last one
-        to it was 429 or 500 and above. Other errors may be the request's own fault (a prompt that is too long), and count
-        only if no other request to the model or to the embedder got an answer.
+        A system may hide such an error, and lose what it was asked about. Errors other than 429 and from 500 on may be the
+        request's own fault (a prompt that is too long), and count only if no other request of its kind got an answer.
         """
         with self._lock:
             lost = [
@@ -190,8 +188,7 @@ class Relay:
         empty = {"retry": False, "unparsable": False, "tokens_in": 0, "tokens_out": 0, "reply": "", "seconds": 0.0}
         with self._lock:
             self._number += 1
-            who = {"method": operation.method, "store": operation.store, "item": operation.item}
-            self._journal.add(f"{self._number}", **who, **{**empty, **about})
+            self._journal.add(f"{self._number}", **asdict(operation), **{**empty, **about})
 
     def _forward(self, path: str, body: Mapping[str, Any], embeds: bool) -> tuple[int, str]:
         import httpx2
@@ -251,7 +248,8 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, address: Any, relay: Relay) -> None:
         if isinstance(address, str):
             self.address_family = socket.AF_UNIX
-        super().__init__(address, _handler(relay))
+        self.relay = relay
+        super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
         socketserver.TCPServer.server_bind(self)  # without a look-up of the host's name
@@ -263,65 +261,156 @@ class _Server(ThreadingHTTPServer):
             _log.warning("relay: %s", reason_of(error))
 
 
-def _handler(relay: Relay) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        """Passes requests of the store's process for its models to the relay, and refuses all others."""
+class _Handler(BaseHTTPRequestHandler):
+    """Passes requests of the store's process for its models to the relay, and refuses all others."""
 
-        protocol_version = "HTTP/1.1"
+    protocol_version = "HTTP/1.1"
+    server: _Server
 
-        def do_POST(self) -> None:
-            kind = (self.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
-            length = self.headers.get("Content-Length") or ""
-            path = _normal(self.path)
-            if not relay.admits(self.headers.get("Authorization") or ""):
-                return self._refuse(401, "expected the key that this memory system was given")
-            if "Origin" in self.headers or kind != "application/json":
-                return self._refuse(403, "expected JSON from a program, not from a web page")
-            if path not in _PATHS:
-                relay.refuse(f"POST {self.path}")
-                return self._refuse(404, "this address answers requests to models only")
-            if not (length.isascii() and length.isdigit()):
-                return self._refuse(411, "expected a Content-Length")
-            if len(length) > 12 or int(length) > MOST_BYTES:
-                relay.refuse(f"POST {path}: more than {MOST_BYTES / 1e6:g} MB")
-                return self._refuse(413, f"expected at most {MOST_BYTES / 1e6:g} MB")
-            try:
-                body = json.loads(self.rfile.read(int(length)))
-                json.dumps(body, allow_nan=False)  # as it can be sent on, neither too deep nor with what is no number
-                if not isinstance(body, dict):
-                    raise ValueError
-            except (ValueError, RecursionError):
-                return self._refuse(400, "expected a JSON object")
-            try:
-                self._send(*relay.answer(path, body))
-            except (EpbenchError, OSError) as error:
-                self._refuse(500, str(error))
+    def do_POST(self) -> None:
+        relay = self.server.relay
+        kind = (self.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+        length = self.headers.get("Content-Length") or ""
+        path = _normal(self.path)
+        if not relay.admits(self.headers.get("Authorization") or ""):
+            return self._refuse(401, "expected the key that this memory system was given")
+        if "Origin" in self.headers or kind != "application/json":
+            return self._refuse(403, "expected JSON from a program, not from a web page")
+        if path not in _PATHS:
+            relay.refuse(f"POST {self.path}")
+            return self._refuse(404, "this address answers requests to models only")
+        if not (length.isascii() and length.isdigit()):
+            return self._refuse(411, "expected a Content-Length")
+        if len(length) > 12 or int(length) > MOST_BYTES:
+            relay.refuse(f"POST {path}: more than {MOST_BYTES / 1e6:g} MB")
+            return self._refuse(413, f"expected at most {MOST_BYTES / 1e6:g} MB")
+        try:
+            body = json.loads(self.rfile.read(int(length)))
+            json.dumps(body, allow_nan=False)  # as it can be sent on, neither too deep nor with what is no number
+            if not isinstance(body, dict):
+                raise ValueError
+        except (ValueError, RecursionError):
+            return self._refuse(400, "expected a JSON object")
+        try:
+            self._send(*relay.answer(path, body))
+        except (EpbenchError, OSError) as error:
+            self._refuse(500, str(error))
 
-        def do_GET(self) -> None:
-            if relay.admits(self.headers.get("Authorization") or ""):
-                relay.refuse(f"{self.command} {self.path}")
-            self._refuse(404, "this address answers requests to models only")
+    def do_GET(self) -> None:
+        relay = self.server.relay
+        if relay.admits(self.headers.get("Authorization") or ""):
+            relay.refuse(f"{self.command} {self.path}")
+        self._refuse(404, "this address answers requests to models only")
 
-        do_HEAD = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_CONNECT = do_GET
+    do_HEAD = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_CONNECT = do_GET
 
-        def _refuse(self, status: int, words: str) -> None:
-            self.close_connection = True  # its body is not read
-            self._send(status, _error(words).encode(), "application/json")
+    def _refuse(self, status: int, words: str) -> None:
+        self.close_connection = True  # its body is not read
+        self._send(status, _error(words).encode(), "application/json")
 
-        def _send(self, status: int, data: bytes, kind: str) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+    def _send(self, status: int, data: bytes, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Print nothing: the journal has it."""
-
-    return Handler
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing: the journal has it."""
 
 
 def _normal(path: str) -> str:
     """The path that a server would see in the end: decoded, without query, and with `..` and `//` resolved."""
     plain = unquote(re.split(r"[?#]", path, maxsplit=1)[0])
     return re.sub("/+", "/", posixpath.normpath(plain))
+
+
+def asks_for_json(body: Mapping[str, Any]) -> bool:
+    """Whether a chat request demands JSON, by its response format or in the words of a message."""
+    wanted = body.get("response_format")
+    if isinstance(wanted, dict) and wanted.get("type") in ("json_object", "json_schema"):
+        return True
+    messages = body.get("messages")
+    return isinstance(messages, list) and "json" in json.dumps(messages).lower()
+
+
+def text_of(response: str) -> str:
+    """The reply in a chat completion, with its calls of tools as JSON; the whole response if it has another form."""
+    message = _message(response)
+    if message is None:
+        return response
+    called = message.get("tool_calls")
+    return _content(message) + (json.dumps(called) if called else "")
+
+
+def holds_json(response: str) -> bool:
+    """Whether the reply calls a tool or has JSON in it: alone, in a code fence, or an object or a list among words."""
+    message = _message(response)
+    if message is None:
+        return False
+    if message.get("tool_calls"):
+        return True
+    text = _content(message).strip()
+    spans = [text, *(text[text.find(first) : text.rfind(last) + 1] for first, last in ("{}", "[]"))]
+    return any(_parsed(span) is not _NO_JSON for span in spans)
+
+
+def tokens_of(response: str) -> tuple[int, int]:
+    """Tokens of the prompt and of the reply, as the response reports them; 0 where it does not."""
+    usage = _object(response).get("usage")
+    if not isinstance(usage, dict):
+        return 0, 0
+
+    def count(*names: str) -> int:
+        counts = (usage.get(name) for name in names)
+        return next((n for n in counts if type(n) is int and n >= 0), 0)
+
+    return count("prompt_tokens", "input_tokens"), count("completion_tokens", "output_tokens")
+
+
+def streamed(response: str) -> bytes:
+    """Turn a chat completion into the events of a stream that says all of it at once."""
+    body = _object(response)
+    chunk = {**body, "object": "chat.completion.chunk", "choices": []}
+    for choice in _objects(body.get("choices")):
+        message = choice.get("message")
+        delta = dict(message) if isinstance(message, dict) else {}
+        calls = [{"index": i, **call} for i, call in enumerate(_objects(delta.get("tool_calls")))]
+        delta |= {"tool_calls": calls} if calls else {}
+        finish = choice.get("finish_reason")
+        chunk["choices"].append({"index": choice.get("index", 0), "delta": delta, "finish_reason": finish})
+    return f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode()
+
+
+def _objects(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """The text of a message, which may come in parts."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = [part.get("text") for part in _objects(content)]
+    return "".join(part for part in parts if isinstance(part, str)) or (json.dumps(content) if content else "")
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return _NO_JSON
+
+
+def _object(response: str) -> dict[str, Any]:
+    """The JSON object of a response; an empty one if it is anything else."""
+    body = _parsed(response)
+    return body if isinstance(body, dict) else {}
+
+
+def _message(response: str) -> dict[str, Any] | None:
+    try:
+        message = _object(response)["choices"][0]["message"]
+    except (LookupError, TypeError):
+        return None
+    return message if isinstance(message, dict) else None

@@ -26,13 +26,12 @@ from urllib.parse import quote
 
 from epbench.errors import BadInput, CallFailed, SystemLost
 from epbench.files.json_files import read_json, write_json
-from epbench.files.replacing import bytes_in, keep_copy, note_of, restore_copy
 from epbench.files.secrets import scrubbed
+from epbench.files.writing import bytes_in, keep_copy, note_of, restore_copy
 from epbench.journals.journal import Journal
-from epbench.memories.guard import FINALIZE, LIST, OPEN, RETRIEVE, STORE, USAGE, Guard, Limits, ThreadGuard, one_line
-from epbench.memories.http_memory import NOTE
-from epbench.memories.protocol import SystemSpec
-from epbench.memories.relay_calls import Operation
+from epbench.memories.guard import FINALIZE, LIST, OPEN, RETRIEVE, STORE, USAGE, Limits, ThreadGuard, one_line
+from epbench.memories.protocol import Operation, SystemSpec
+from epbench.memories.servers import NOTE
 from epbench.memories.systems.hosting import Hosting
 from epbench.progress import Progress
 
@@ -81,7 +80,7 @@ class Stores:
         self._folder, self._system = folder, system
         self._hosting, self._installed = Hosting(system, folder), system.installation is not None
         in_thread, log = system.make is not None, folder / LOG
-        self._guard: Guard = ThreadGuard(system, limits, log) if in_thread else self._hosting.guard(limits, log)
+        self._guard = ThreadGuard(system, limits, log) if in_thread else self._hosting.guard(limits, log)
         self._counted_before: dict[str, int] = {}  # what the present instance has counted so far
         self._losses, self._made = 0, False  # losses in a row, and whether there has been an instance
         self._stored, self._retrieved = Journal(folder / STORED), Journal(folder / RETRIEVED)

@@ -21,7 +21,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import distributions
 from pathlib import Path
 from queue import SimpleQueue
 from types import ModuleType
@@ -205,13 +205,9 @@ def _digest(modules: set[str]) -> str:
 def _version(module: ModuleType) -> str:
     """Return the version of the package that the module was installed with; empty if it belongs to none."""
     top = module.__name__.partition(".")[0]
-    return next((distribution.version for distribution in distributions() if _brings(distribution, top)), "")
-
-
-def _brings(distribution: Distribution, top: str) -> bool:
-    """Whether a distribution has a module of this name: `packages_distributions` reads every file name of every package."""
-    named = distribution.read_text("top_level.txt")
-    if named is not None:
-        return top in named.split()
-    files = "\n" + (distribution.read_text("RECORD") or "")
-    return f"\n{top}/" in files or f"\n{top}.py," in files
+    for distribution in distributions():  # `packages_distributions` reads every file name of every package
+        named = distribution.read_text("top_level.txt")
+        files = "\n" + (distribution.read_text("RECORD") or "") if named is None else ""
+        if top in (named or "").split() or f"\n{top}/" in files or f"\n{top}.py," in files:
+            return distribution.version
+    return ""

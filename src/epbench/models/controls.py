@@ -37,8 +37,7 @@ _RANGES: Mapping[str, tuple[float, float, str]] = {
 class Controls:
     """How a model generates, beyond temperature, seed and length; None or empty leaves a control to the model.
 
-    Raises:
-        BadInput: A number is out of its range, or a text to stop at is empty.
+    `BadInput` if a number is out of its range, or a text to stop at is empty.
     """
 
     enable_thinking: bool | None = None  # whether the chat template, if it has that switch, lets the model think first
@@ -112,17 +111,10 @@ TAKES = {
 
 
 def parse_model_args(text: str, where: str) -> tuple[dict[str, str], Controls]:
-    """Read `KEY=VALUE,KEY=VALUE`. A value that is JSON is taken as such, so that it may contain commas.
+    """Read `KEY=VALUE,KEY=VALUE`; return the given values of `VARIANT_KEYS`, by key, and the controls.
 
-    Args:
-        text: What was given; an empty text says nothing.
-        where: What the message about a wrong text begins with.
-
-    Returns:
-        The values of `VARIANT_KEYS` that are given, by key, and the controls.
-
-    Raises:
-        BadInput: A part is not KEY=VALUE, a key is unknown or given twice, or a value is empty or of the wrong kind.
+    A value that is JSON is taken as such, so that it may contain commas. `BadInput`, which begins with `where`, if a part is
+    not KEY=VALUE, a key is unknown or given twice, or a value is empty or of the wrong kind.
     """
     from epbench.files.typed import typed
 

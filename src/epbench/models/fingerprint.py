@@ -49,10 +49,13 @@ def weights_fingerprint(path_or_id: str) -> str | None:
     folder = Path(path_or_id)
     if not folder.is_dir():
         return commit_of(path_or_id)
-    if noted := _noted(folder):
-        return noted
+    note = _read_if_sound(folder / _NOTE)
+    noted = str(note.get("sha256"))
+    if _DIGEST.fullmatch(noted) and note.get("files") == _sizes_and_times(folder):
+        return noted[:12]
     digest = digest_over(folder, _relevant_in(folder))
-    if base := _base_of(folder):
+    base = _read_if_sound(folder / "adapter_config.json").get("base_model_name_or_path")  # of an adapter
+    if isinstance(base, str) and base and Path(base).resolve() != folder.resolve():
         digest.update(f"{weights_fingerprint(base)}\n".encode())
     return digest.hexdigest()[:12]
 
@@ -65,13 +68,6 @@ def content_fingerprint(folder: Path) -> str:
 def note_fingerprint(folder: Path, digest: str) -> None:
     """Note beside a checkpoint that it was made from a file with this SHA-256; the note holds until one of its files changes."""
     write_json(folder / _NOTE, {"sha256": digest, "files": _sizes_and_times(folder)})
-
-
-def _noted(folder: Path) -> str | None:
-    """The fingerprint of the file that a checkpoint was made from; None without a note that holds."""
-    note = _read_if_sound(folder / _NOTE)
-    digest = str(note.get("sha256"))
-    return digest[:12] if _DIGEST.fullmatch(digest) and note.get("files") == _sizes_and_times(folder) else None
 
 
 def _sizes_and_times(folder: Path) -> dict[str, list[int]]:
@@ -95,11 +91,9 @@ def digests_of(paths: Sequence[Path]) -> list[str]:
     """Return the SHA-256 of each file's content. Only files that are new or have changed are read."""
     store = cache_folder() / "weights.json"
     known = _read_store(store)
-    digests: dict[Path, str] = {}
     states = {path: _state(path) for path in paths}
-    for path in paths:
-        if digest := _blob_digest(path) or known.get(_key(path, states[path])):
-            digests[path] = digest
+    found = {path: _blob_digest(path) or known.get(_key(path, states[path])) for path in paths}
+    digests = {path: digest for path, digest in found.items() if digest}
     unread = [path for path in paths if path not in digests]
     size = sum(states[path][0] for path in unread)
     if size > _LONG_TO_READ:
@@ -130,8 +124,7 @@ def _read(path: Path) -> str:
 def _blob_digest(path: Path) -> str | None:
     """Return the digest of a large file in the Hub's cache, which is the name of the file that a snapshot links to."""
     target = path.resolve()
-    named = target.parent.name == "blobs" and _DIGEST.fullmatch(target.name)
-    return target.name if named else None
+    return target.name if target.parent.name == "blobs" and _DIGEST.fullmatch(target.name) else None
 
 
 def _state(path: Path) -> tuple[int, int, int, int]:
@@ -160,22 +153,12 @@ def _remember(store: Path, digests: dict[str, str]) -> None:
     """Add digests to the store. If two processes write at once, the files of the first are read again next time."""
     if not digests:
         return
-    paths = {_path_in(key) for key in digests}
-    others = {key: digest for key, digest in _read_store(store).items() if _path_in(key) not in paths}
+    paths = {key.split(" ", 4)[4] for key in digests}
+    others = {key: digest for key, digest in _read_store(store).items() if key.split(" ", 4)[4] not in paths}
     try:
         write_json(store, others | digests)
     except OSError as error:
         log.info("%s: cannot be written (%s); the next start reads the weights again", store, error)
-
-
-def _path_in(key: str) -> str:
-    return key.split(" ", 4)[4]
-
-
-def _base_of(folder: Path) -> str | None:
-    """Return the base model of an adapter, as its configuration names it; None for other models."""
-    base = _read_if_sound(folder / "adapter_config.json").get("base_model_name_or_path")
-    return base if isinstance(base, str) and base and Path(base).resolve() != folder.resolve() else None
 
 
 @cache

@@ -14,10 +14,10 @@ from epbench.errors import BadInput, RunFailed
 from epbench.files.secrets import keep_secret, secrets_of, without_secrets
 from epbench.files.text import whole
 from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
-from epbench.models.ending import as_answered, split_reasoning
-from epbench.models.openai.remote import Deliver, RemoteModel, check_numbers
+from epbench.models.openai.model import Deliver, RemoteModel, check_numbers
 from epbench.models.openai.wire import CHARACTERS_PER_TOKEN, TOP_LOGPROBS, label_probabilities, user_message
 from epbench.models.protocol import Reply, Request, Usage, by_context
+from epbench.models.replies import as_answered, split_reasoning
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, ModelOutput, ModelUsage
@@ -51,15 +51,12 @@ class InspectModel(RemoteModel):
         batch: bool = False,
     ) -> None:
         """
-        `name` is provider and model, as inspect_ai names them, such as `anthropic/claude-sonnet-4-0`. The key is in the variable
-        that the provider reads, such as ANTHROPIC_API_KEY. `base_url` and `window` are by default the provider's own, and what
-        inspect_ai knows of the model. `timeout_s` is for one attempt at one request. `batch` asks the provider's batch API,
-        where inspect_ai knows it; it submits a batch anew if the process was killed, because it keeps no record.
-
-        Raises:
-            BadInput: The name is no provider and model, the provider's library or key is missing, or a value is out of
-                its range.
-            ImportError: inspect_ai is not installed.
+        `name` is provider and model, as inspect_ai names them, such as `anthropic/claude-sonnet-4-0`. The key is in the
+        variable that the provider reads, such as ANTHROPIC_API_KEY. `base_url` and `window` are by default the provider's own,
+        and what inspect_ai knows of the model. `timeout_s` is for one attempt at one request. `batch` asks the provider's batch
+        API, where inspect_ai knows it; it submits a batch anew if the process was killed, because it keeps no record.
+        `BadInput` if the name is no provider and model, the provider's library or key is missing, or a value is out of its
+        range.
         """
         keep_secret(base_url)
         provider, _, model = name.partition("/")
@@ -69,6 +66,7 @@ class InspectModel(RemoteModel):
             )
         check_numbers(f"inspect:{name}", timeout_s, window=window)
         refuse_controls(f"inspect:{name}", controls)
+        self.name = f"inspect:{name}{controls.mark}"
         self._controls, self._batch = controls, batch
         self._target, self._base_url, self._window, self._timeout_s = name, base_url, window, timeout_s
         self._local = provider in _WITH_WEIGHTS
@@ -78,10 +76,6 @@ class InspectModel(RemoteModel):
             import inspect_ai.model  # noqa: F401  # its models with weights are loaded with the first request
         else:
             self._provided()
-
-    @property
-    def name(self) -> str:
-        return f"inspect:{self._target}{self._controls.mark}"
 
     @property
     def address(self) -> str:
@@ -153,18 +147,21 @@ class InspectModel(RemoteModel):
                 log.warning("%s takes no schema or gives no probabilities: %s", self.name, self._clean(f"{error}"))
         except Exception as error:
             return Reply(key, request.id, failure=self._clean(f"{error}" or type(error).__name__))
-        reply = read_output(output, request, key)
-        reply = replace(reply, served=output.model)
+        reply = replace(read_output(output, request, key), served=output.model)
         return self._cleaned(reply, self._target, self._target.partition("/")[2])
 
     async def _output(self, model: Model, request: Request, *, plain: bool = False) -> ModelOutput:
         from inspect_ai.log import Transcript
         from inspect_ai.log._transcript import init_transcript
+        from inspect_ai.model import ChatMessageSystem, ChatMessageUser
 
         init_transcript(Transcript())  # of this task alone, or the events of all requests would stay in memory
         request = self._controls.with_system(request)
         config = asked_for(request, plain=plain or self._plain, controls=self._controls)
-        return await model.generate(messages_for(request), cache=False, config=config)
+        system: list[ChatMessage] = [ChatMessageSystem(content=whole(request.system))] if request.system else []
+        # A prompt that wants JSON says so, as not every provider can enforce it.
+        user = ChatMessageUser(content=user_message(request, json_by_prompt=request.schema is not None))
+        return await model.generate([*system, user], cache=False, config=config)
 
     def _check_outage(self, reply: Reply) -> None:
         lost = reply.failure is not None and reply.ended == "stop"
@@ -186,18 +183,6 @@ def estimate_text_tokens(api: ModelAPI, showing: Any) -> None:
 
     if type(api).count_text_tokens is ModelAPI.count_text_tokens:
         showing.count_text_tokens = count_text_tokens
-
-
-_CUT = ("max_tokens", "model_length")
-
-
-def messages_for(request: Request) -> list[ChatMessage]:
-    """Return the messages of a request; a prompt that wants JSON says so, as not every provider can enforce it."""
-    from inspect_ai.model import ChatMessageSystem, ChatMessageUser
-
-    user = user_message(request, json_by_prompt=request.schema is not None)
-    system: list[ChatMessage] = [ChatMessageSystem(content=whole(request.system))] if request.system else []
-    return [*system, ChatMessageUser(content=user)]
 
 
 _CONTROLS = {"thinking_budget": "reasoning_tokens", "stop": "stop_seqs"} | {
@@ -252,7 +237,7 @@ def read_output(output: ModelOutput, request: Request, key: str) -> Reply:
     if choice.stop_reason == "content_filter":  # of the provider, or a refusal of the model itself: both look the same
         return replace(reply, failure="the model refused to answer, or a filter stopped it", ended="content_filter")
     thought = bool(output.usage and output.usage.reasoning_tokens)
-    return as_answered(request, reply, cut=choice.stop_reason in _CUT, thought=thought)
+    return as_answered(request, reply, cut=choice.stop_reason in ("max_tokens", "model_length"), thought=thought)
 
 
 def _usage(usage: ModelUsage | None) -> Usage:

@@ -9,11 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, install_hint
 from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
 from epbench.models.openai.address import LOCAL_SERVERS
 from epbench.models.protocol import Model
-from epbench.starting.extras import install_hint
 
 _SERVERS = [f"{server}:NAME" for server in LOCAL_SERVERS]
 MODELS = ("hf:PATH_OR_ID", "vllm:PATH_OR_ID", "openai:NAME", *_SERVERS, "inspect:PROVIDER/NAME")
@@ -117,13 +116,7 @@ def load_model(name: str, options: Options | None = None, *, also: Sequence[str]
 
 
 def load_reader(name: str, rules: Model, options: Options | None = None) -> Model:
-    """Find the reader of a benchmark: its rule-based one, or a language model whose weights are not loaded yet.
-
-    `rules` is the rule-based reader, which works offline. See `load_model` for the rest.
-
-    Raises:
-        BadInput: the name is unknown, or something that the model needs is not installed.
-    """
+    """Find a benchmark's reader: its rule-based one, `rules`, or a language model; it raises what `load_model` raises."""
     if name != rules.name:
         return load_model(name, options, also=[f"{rules.name} (rule-based, offline)"])
     refuse_variant(name, options)

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from epbench.errors import BadInput
 from epbench.files.cache import cache_folder, refuse_full_disk
-from epbench.files.replacing import replacing
-from epbench.files.writing import naming
+from epbench.files.writing import naming, replacing
 from epbench.models.fingerprint import digests_of, note_digest
 from epbench.progress import counter
 
@@ -89,9 +88,7 @@ PACKAGES = {
 def package_file(name: str) -> Path:
     """Return the file of the weights in an installed package. Parts are joined when their model is first asked for.
 
-    Raises:
-        BadInput: A package is not installed, in another version, damaged or without this file, or the disk is too small for
-            the joined parts.
+    `BadInput` if a package is not installed, in another version or damaged, or the disk is too small for the joined parts.
     """
     package = PACKAGES[name]
     if package.parts == 1:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from epbench.errors import BadInput
 
 MOST_TOKENS = 10_000_000
 """The longest answer that can be asked for, in tokens; no model has such a window."""
 
+T = TypeVar("T")
 Ended = Literal["stop", "length", "loop", "refusal", "content_filter", "empty"]
 
 _FINGERPRINT = re.compile(r"(?<=.)@(?:(?:[0-9a-f]{12,64}|(?=\+))(?:\+[0-9a-f]{12})?(?:-b?float\d\d)?|b?float\d\d)$")
@@ -294,19 +295,25 @@ def batches_by_context(requests: Iterable[Request], tokens: Callable[[Request], 
     others. Short contexts, in the order of their first requests, share a batch, as one after the other they would leave the
     engine idle. `tokens` counts those of a prompt; `room` is how many the first prompts of a batch may have together.
     """
-    first: list[Request] = []
-    rest: list[Request] = []
+    for groups in packed(by_context(requests), lambda group: tokens(group[0]), room):
+        yield [group[0] for group in groups], [request for group in groups for request in group[1:]]
+
+
+def packed(
+    items: Iterable[T], size_of: Callable[[T], int], most: int, most_items: float = math.inf
+) -> Iterator[list[T]]:
+    """Split items into runs, in order, of at most this size and number; an item that is larger is a run of its own."""
+    run: list[T] = []
     taken = 0
-    for group in by_context(requests):
-        needed = tokens(group[0])
-        if first and taken + needed > room:
-            yield first, rest
-            first, rest, taken = [], [], 0
-        first.append(group[0])
-        rest += group[1:]
-        taken += needed
-    if first:
-        yield first, rest
+    for item in items:
+        size = size_of(item)
+        if run and (len(run) >= most_items or taken + size > most):
+            yield run
+            run, taken = [], 0
+        run.append(item)
+        taken += size
+    if run:
+        yield run
 
 
 def by_context(requests: Iterable[Request]) -> list[list[Request]]:

@@ -11,14 +11,13 @@ from functools import cached_property
 from itertools import count, islice
 from typing import Any
 
-from epbench.errors import BadInput, RunFailed
+from epbench.errors import BadInput, RunFailed, install_hint
 from epbench.files.json_files import read_json
 from epbench.files.typed import Whole, fields
 from epbench.models.controls import AS_IT_IS, Controls
-from epbench.models.ending import as_answered, split_reasoning
-from epbench.models.hf.variant import LocalModel, Variant
+from epbench.models.hf.model import LocalModel, Variant
 from epbench.models.protocol import Reply, Request, Usage, batches_by_context, too_long
-from epbench.starting.extras import install_hint
+from epbench.models.replies import as_answered, split_reasoning
 
 log = logging.getLogger(__name__)
 
@@ -44,12 +43,10 @@ class VllmModel(LocalModel):
         """
         `path_or_id` is the folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on the
         Hub. `tensor_parallel` is the number of GPUs that share the weights, at least 1. `dtype` is that of weights and
-        activations: `bfloat16`, `float16`, `float32`, or `auto`: on a CPU float32, else what vLLM chooses. `max_model_len` is how
-        many tokens prompt and answer may have together, by default the model's window; fewer need less memory. `engine_args` are
-        further arguments for vLLM's `LLM`, such as `gpu_memory_utilization`. `adapter` is a LoRA adapter that peft has saved.
-
-        Raises:
-            BadInput: a number is out of its range, or there is a control that vLLM does not have.
+        activations: `bfloat16`, `float16`, `float32`, or `auto`: on a CPU float32, else what vLLM chooses. `max_model_len` is
+        how many tokens prompt and answer may have together, by default the model's window; fewer need less memory.
+        `engine_args` are further arguments for vLLM's `LLM`, such as `gpu_memory_utilization`. `adapter` is a LoRA adapter that
+        peft has saved. `BadInput` if a number is out of its range, or there is a control that vLLM does not have.
         """
         for argument, value in (("tensor_parallel", tensor_parallel), ("max_model_len", max_model_len)):
             if value is not None and value < 1:
@@ -62,8 +59,8 @@ class VllmModel(LocalModel):
             # Weak models that may put white space between two keys write nothing else until their tokens are used up.
             "structured_outputs_config": {"backend": "guidance", "disable_any_whitespace": True},
             **(engine_args or {}),
+            "tensor_parallel_size": tensor_parallel,
         }
-        self._engine_args |= {"tensor_parallel_size": tensor_parallel}
         self._numbers = count()
         self._cached = self._repeated = 0
 
@@ -79,9 +76,8 @@ class VllmModel(LocalModel):
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """See `Model.answer`. Closing the generator takes open requests out of the engine.
 
-        Raises:
-            BadInput: the engine cannot start with these arguments, or a label is not one token.
-            RunFailed: the engine did not start, or stopped.
+        `BadInput` if the engine cannot start with these arguments, or a label is not one token; `RunFailed` if it did not
+        start, or stopped.
         """
         if not requests:
             return
@@ -170,12 +166,9 @@ class VllmModel(LocalModel):
             raise RunFailed(f"{self.name}: vLLM stopped: {_reason(error)}") from error
 
     def _read(self, request: Request, output: Any) -> Reply:
-        ids, opening, key = (
-            self.prompts.label_ids(request.labels),
-            self.prompts.opening(request),
-            request.key(self.identity),
-        )
-        reply = read_output(request, key, output, ids, opening=opening, clean=self.prompts.without_specials)
+        key, ids = request.key(self.identity), self.prompts.label_ids(request.labels)
+        opening, clean = self.prompts.opening(request), self.prompts.without_specials
+        reply = read_output(request, key, output, ids, opening=opening, clean=clean)
         if not reply.reasoning:
             return reply
         return replace(reply, usage=replace(reply.usage, thinking=self.prompts.length(reply.reasoning)))

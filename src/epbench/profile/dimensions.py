@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.scores import run_files as booksort
+from epbench.runs.benchmark import read_questions
 from epbench.runs.folder import dataset_of, read_run
-from epbench.runs.question_table import read_questions
 from epbench.statistics.estimate import Estimate, estimate
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.tulving.dataset.load import load_book
@@ -102,9 +102,8 @@ def _stage(rows: pd.DataFrame, *, after: tuple[str, ...], fails: str) -> pd.Data
     return _column(rows, (rows["label"] != fails).astype(float), rows["row"])
 
 
-_STAGES = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
 _CUES = {"t": "time", "s": "place", "e": "person", "c": "content"}
-_NAMES = {
+_STAGES = {
     "storage_error": "storing",
     "summary_error": "summarising",
     "retrieval_error": "finding",
@@ -145,10 +144,10 @@ DIMENSIONS: tuple[Dimension, ...] = (
     ),
     *(
         Dimension(
-            _NAMES[stage], f"Share of MemFail questions that pass this stage, of those that reach it: {_NAMES[stage]}",
-            "memfail", partial(_stage, after=_STAGES[:number], fails=stage),
+            name, f"Share of MemFail questions that pass this stage, of those that reach it: {name}", "memfail",
+            partial(_stage, after=tuple(_STAGES)[:number], fails=stage),
         )
-        for number, stage in enumerate(_STAGES)
+        for number, (stage, name) in enumerate(_STAGES.items())
     ),
 )  # fmt: skip
 """All dimensions, in the order in which they are shown."""

@@ -8,11 +8,11 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_typed, write_json
-from epbench.files.safe_text import html_text
+from epbench.files.text import html_text
 from epbench.files.typed import Number, Whole
 from epbench.files.writing import write_text
 from epbench.profile.dimensions import DIMENSIONS, Measured
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FILE = "profile.json"
-_SAME = ("preset", "version")
 
 
 class Score(Struct, frozen=True):
@@ -72,18 +71,12 @@ def scores_of(found: Sequence[Measured]) -> list[Score]:
 
 
 def read_profile(folder: Path) -> Profile:
-    """Read the profile of a folder.
-
-    Raises:
-        BadInput: There is none, or it is damaged.
-    """
+    """Read the profile of a folder; BadInput if there is none, or it is damaged."""
     return read_typed(folder / FILE, Profile)
 
 
 def write_profile(folder: Path, profile: Profile) -> None:
     """Write profile.json, profile.csv, profile.svg and profile.html."""
-    from msgspec import to_builtins
-
     write_json(folder / FILE, to_builtins(profile))
     write_overlaid(folder, [profile], {profile.name: ""})
 
@@ -92,11 +85,8 @@ def write_overlaid(
     folder: Path, profiles: Sequence[Profile], places: Mapping[str, str], tested: Table | None = None
 ) -> None:
     """Write profile.csv, profile.svg and profile.html of one profile or several; see `profile_page`."""
-    from msgspec import to_builtins
-
-    several = len(profiles) > 1
     rows = [
-        {**({"profile": profile.name} if several else {}), **row}
+        {**({"profile": profile.name} if len(profiles) > 1 else {}), **row}
         for profile in profiles
         for row in to_builtins(profile.dimensions)
     ]
@@ -122,13 +112,13 @@ def profile_page(profiles: Sequence[Profile], places: Mapping[str, str], tested:
     heads = "".join(f"<th>{html_text(profile.name)}</th>" for profile in profiles)
     table = f'<table><tr><th>dimension</th><th class="text">what it is</th>{heads}</tr>{"".join(rows)}</table>'
     first = profiles[0]
-    sentence = (
+    lead = (
         f"What each remembers, in {len(first.dimensions)} dimensions; preset {first.preset}, version {first.version}."
     )
     title = first.name if len(profiles) == 1 else f"{len(profiles)} profiles"
     return page(
         f"Memory profile: {title}",
-        f"""<p class="lead">{html_text(sentence)}</p>
+        f"""<p class="lead">{html_text(lead)}</p>
 {picture}
 {tested.html() if tested else ""}
 {table}
@@ -195,13 +185,10 @@ def differences(first: Profile, second: Profile) -> Table:
     """Which dimensions of two profiles differ, by the intervals of both, with Holm's correction for their number.
 
     The test is Student's, with a degree of freedom less than the profile with fewer questions has: intervals of few
-    questions are too narrow, and a test by the normal distribution would find a difference between equals in every fifth
-    pair of three questions each.
-
-    Raises:
-        BadInput: The profiles are of other presets or versions.
+    questions are too narrow, and a test by the normal distribution would find a difference between equals in every
+    fifth pair of three questions each. BadInput if the profiles are of other presets or versions.
     """
-    for name in _SAME:
+    for name in ("preset", "version"):
         if getattr(first, name) != getattr(second, name):
             raise BadInput(
                 f"{first.name} has {name} {getattr(first, name)}, {second.name} has {getattr(second, name)}; only profiles of "
@@ -221,10 +208,11 @@ def differences(first: Profile, second: Profile) -> Table:
             if error:
                 tested[one.name] = float(2 * student.sf(abs(gap) / error, min(one.n, other.n) - 1))
     corrected = dict(zip(tested, holm(list(tested.values())), strict=True))
-    rows: list[list[str]] = []
-    for one, other in both:
-        shown = f"{gaps[one.name]:+.2f}" if one.name in gaps else "–"
-        rows.append([one.name, text_of(one), text_of(other), shown, p_text(corrected.get(one.name))])
+    shown = {name: f"{gap:+.2f}" for name, gap in gaps.items()}
+    rows = [
+        [one.name, text_of(one), text_of(other), shown.get(one.name, "–"), p_text(corrected.get(one.name))]
+        for one, other in both
+    ]
     notes = [
         "p is of a t-test of the difference by the intervals of both, corrected by Holm for the number of dimensions. The runs "
         "answered the same questions, which this test does not use: `epbench compare` of two runs is sharper."

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from epbench.errors import BadInput
-from epbench.files.safe_text import html_text, markdown_text
+from epbench.files.text import html_text, markdown_text
 from epbench.files.writing import filling, write_text
 from epbench.reports.figures import drawing, svg, table_picture
 from epbench.reports.page import page
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Row = Mapping[str, Any]
-Show = Callable[[Row], str]
-"""From a row of the frame to the text of a cell."""
+Show = Callable[[Row], str]  # from a row of the frame to the text of a cell
 Shown = dict[str, Show | str]
 """By the title of a column, the text of its cells, or the name of the column of the frame that they show plainly."""
 Source = Literal["own", "released", "reported"]
@@ -36,18 +35,13 @@ Source = Literal["own", "released", "reported"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table for people.
+    """A column of a table for people."""
 
-    Attributes:
-        title: What stands above it. With `{}`, the column is repeated for each value of the exhibit's `across`, and shows
-            that value there.
-        show: The text of a cell, or the name of a column of the frame, whose texts, counts and shares are shown plainly.
-        text: Whether it holds text and is aligned left; such columns stand first.
-    """
-
+    # What stands above it. With `{}`, it is repeated for each value of the exhibit's `across`, and shows that value there.
     title: str
+    # The text of a cell, or the name of a column of the frame, whose texts, counts and shares are shown plainly.
     show: Show | str
-    text: bool = False
+    text: bool = False  # whether it holds text and is aligned left; such columns stand first
 
     def cell(self, row: Row) -> str:
         """Return the text for a row."""
@@ -56,37 +50,29 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """A table or a figure.
+    """A table or a figure."""
 
-    Attributes:
-        name: The name in the paper, such as `Table 3` or `Figure 7`; parts have more words, such as `Table 14, chunks`.
-        title: What it shows, in a sentence without a point at its end.
-        frame: The numbers: a row for each, with a column `source` (own, released, reported) where that may differ, and
-            the columns of `epbench.statistics.estimate.Estimate`. It is the CSV.
-        columns: How people see it.
-        notes: Sentences below the table, which name the test, its correction and the smallest difference that so many
-            questions can show, where something is compared.
-        plot: Draws it, within `epbench.reports.figures.drawing`; None draws the table itself.
-        across: The column of the frame whose values stand side by side; see `Column.title`. Rows that agree in all other
-            columns for people are one row then. Empty for a row of the table for each row of the frame.
-        names: How a value of `across` is written in a title, by the value, in the order of the columns; others are written
-            plainly.
-        sections: The column of the frame at whose changes the screen shows an empty line; empty for none.
-        points: What a figure draws point by point, where the frame sums it up for people; it is the CSV then.
-        apart: Columns of the frame that tell rows of the table apart, beside what people see, where values stand side by
-            side.
-    """
-
-    name: str
-    title: str
+    name: (
+        str  # the name in the paper, such as `Table 3` or `Figure 7`; parts have more words, such as `Table 14, chunks`
+    )
+    title: str  # what it shows, in a sentence without a point at its end
+    # The numbers: a row for each, with a column `source` (own, released, reported) where that may differ, and the columns
+    # of `epbench.statistics.estimate.Estimate`. It is the CSV.
     frame: pd.DataFrame
-    columns: Sequence[Column]
+    columns: Sequence[Column]  # how people see it
+    # Sentences below the table, which name the test, its correction and the smallest difference that so many questions can
+    # show, where something is compared.
     notes: Sequence[str] = ()
-    plot: Callable[[], Figure] | None = None
+    plot: Callable[[], Figure] | None = None  # draws it, within `figures.drawing`; None draws the table itself
+    # The column of the frame whose values stand side by side; see `Column.title`. Rows that agree in all other columns for
+    # people are one row then. Empty for a row of the table for each row of the frame.
     across: str = ""
+    # How a value of `across` is written in a title, in the order of the columns; others are written plainly.
     names: Mapping[Any, str] | None = None
-    sections: str = ""
+    sections: str = ""  # the column of the frame at whose changes the screen shows an empty line; empty for none
+    # What a figure draws point by point, where the frame sums it up for people; it is the CSV then.
     points: pd.DataFrame | None = None
+    # Columns of the frame that tell rows of the table apart, beside what people see, where values stand side by side.
     apart: Sequence[str] = ()
 
     @property
@@ -192,28 +178,28 @@ def mean_sd(prefix: str = "", digits: int = 2) -> Show:
     return show
 
 
-def mean_margin(prefix: str = "", digits: int = 3, incomplete: str = " (incomplete)") -> Show:
+def mean_margin() -> Show:
     """`0.930 ± 0.007`, the mean and how far its interval reaches; `0.48–0.61 (incomplete)` where questions failed."""
 
     def show(row: Row) -> str:
-        mean, low, high = (row[f"{prefix}{name}"] for name in ("mean", "low", "high"))
+        mean, low, high = row["mean"], row["low"], row["high"]
         if mean is None:
-            return _range(row, prefix, 2, incomplete)
-        return _plus_minus(mean, None if low is None or high is None else max(high - mean, mean - low), digits)
+            return _range(row, "", 2, " (incomplete)")
+        return _plus_minus(mean, None if low is None or high is None else max(high - mean, mean - low), 3)
 
     return show
 
 
-def mean_interval(prefix: str = "", digits: int = 3, ends: int = 2) -> Show:
+def mean_interval(prefix: str = "", ends: int = 2) -> Show:
     """`0.930 (0.91–0.95)`, the mean and its interval, if that has a width; `0.480 to 0.610` where questions failed."""
 
     def show(row: Row) -> str:
         mean, low, high = (row[f"{prefix}{name}"] for name in ("mean", "low", "high"))
         if row.get(f"{prefix}lowest") is not None:
-            return f"{row[f'{prefix}lowest']:.{digits}f} to {row[f'{prefix}highest']:.{digits}f}"
+            return f"{row[f'{prefix}lowest']:.3f} to {row[f'{prefix}highest']:.3f}"
         if mean is None:
             return "–"
-        return f"{mean:.{digits}f}" + ("" if low is None or low == high else f" ({low:.{ends}f}–{high:.{ends}f})")
+        return f"{mean:.3f}" + ("" if low is None or low == high else f" ({low:.{ends}f}–{high:.{ends}f})")
 
     return show
 
@@ -276,10 +262,8 @@ def write_exhibits(
     """Write `<name>.svg`, `.csv`, `.md` and `.tex` of each exhibit, and all of them as `tables.md` and `tables.html`.
 
     Either all of these files are written or none. Leaderboards come first and are also written as `LEADERBOARD.md`. The
-    table for the screen tells what could not be made and what it needs, and a note names what was made.
-
-    Raises:
-        BadInput: Two exhibits have one name.
+    table for the screen tells what could not be made and what it needs, and a note names what was made. BadInput if two
+    exhibits have one name.
     """
     exhibits = [*boards, *exhibits]
     made = [one for one in exhibits if not isinstance(one, Missing)]
@@ -287,9 +271,8 @@ def write_exhibits(
     names = [slug(one.name) for one in made]
     if doubled := next((name for name in names if names.count(name) > 1), None):
         raise BadInput(f"two exhibits are called {doubled!r}")
-    absent = Table(
-        ["not made", "what it shows", "needs"], [[m.name, m.title, m.needs] for m in missing], text_columns=3
-    )
+    unmade = [[one.name, one.title, one.needs] for one in missing]
+    absent = Table(["not made", "what it shows", "needs"], unmade, text_columns=3)
     with filling(out) as draft:
         pictures = [_write(draft, one) for one in made]
         write_text(draft / "tables.md", _markdown(heading, made, absent))

@@ -11,31 +11,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from epbench.files.safe_text import printable
+from epbench.files.text import printable
 from epbench.reports.page import render
 
 Outcome = Literal["right", "wrong", "failed"]
 OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "failed")
-MOST_BYTES = 20_000_000
-"""The size of the texts of evidence up to which a page carries them."""
+MOST_BYTES = 20_000_000  # the size of the texts of evidence up to which a page carries them
 MOST_QUESTIONS = 40_000
 """The number of questions up to which a page carries all of them; the largest dataset has 35,000."""
-MOST_CHARACTERS = 100_000
-"""The length of an answer or a reason up to which a page shows it whole."""
+MOST_CHARACTERS = 100_000  # the length of an answer or a reason up to which a page shows it whole
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A part of a text of evidence that is marked.
+    """A part of a text of evidence that is marked."""
 
-    Attributes:
-        where: The words to mark wherever they occur, whatever their case and white space; or the characters from and to.
-        label: What the mark says, such as `time` or `item found`; it stands in words beside the marked ones.
-        kind: `cue` for what the question gives, `found` and `lost` for what the answer has and has not.
-    """
-
+    # The words to mark wherever they occur, whatever their case and white space; or the characters from and to.
     where: str | tuple[int, int]
-    label: str
+    label: str  # what the mark says, such as `time` or `item found`; it stands in words beside the marked ones
+    # `cue` for what the question gives, `found` and `lost` for what the answer has and has not.
     kind: Literal["cue", "found", "lost"] = "cue"
 
 
@@ -140,7 +134,7 @@ def explorer_html(
         most = f"they have {size / 1e6:,.0f} MB, and a page carries {MOST_BYTES / 1e6:,.0f} MB"
         notes, texts = [*notes, f"The texts that the questions are about are left out: {most}."], ()
     data = script_json(_data(shown, list(texts), runs))
-    return render("explorer.html.j2", notes=[printable(note) for note in notes], data=Markup(data))
+    return render("explorer", notes=[printable(note) for note in notes], data=Markup(data))
 
 
 def script_json(value: Any) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from epbench.files.safe_text import html_text, printable
+from epbench.files.text import html_text, printable
 from epbench.reports.tables import Table
 from epbench.statistics.paired import PairedEstimate
 from epbench.statistics.ranks import Ranking
@@ -76,10 +76,8 @@ def error_bars(
         [max(0.0, value - low) for value, (low, _) in zip(values, ends, strict=True)],
         [max(0.0, high - value) for value, (_, high) in zip(values, ends, strict=True)],
     ]
-    if horizontal:
-        axes.errorbar(values, places, xerr=lengths, fmt="none", ecolor=colour, capsize=3)
-    else:
-        axes.errorbar(places, values, yerr=lengths, fmt="none", ecolor=colour, capsize=3)
+    x, y, xerr, yerr = (values, places, lengths, None) if horizontal else (places, values, None, lengths)
+    axes.errorbar(x, y, yerr, xerr, fmt="none", ecolor=colour, capsize=3)
 
 
 def figure_html(figure: Figure, caption: str) -> str:
@@ -170,8 +168,7 @@ def critical_difference_diagram(ranking: Ranking) -> Figure:
 
 
 _MOST_ROWS = 60
-_CHARACTER, _ROW = 0.085, 0.24
-"""Inches that a character of a cell takes in width, and a row in height."""
+_CHARACTER, _ROW = 0.085, 0.24  # inches that a character of a cell takes in width, and a row in height
 
 
 def table_picture(table: Table) -> Figure:

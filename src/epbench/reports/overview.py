@@ -13,11 +13,10 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json
-from epbench.files.safe_text import printable
+from epbench.files.text import printable
 from epbench.journals.answers import ANSWERS
 from epbench.reports.explorer import script_json
-from epbench.reports.opening import Headline
-from epbench.reports.page import OVERVIEW, page, render
+from epbench.reports.page import Headline, page, render
 
 Headlines = Callable[[str, Mapping[str, Any]], Sequence[Headline | None]]
 """From the name of a benchmark and the content of scores.json to its headline scores; none for an unknown benchmark."""
@@ -108,4 +107,4 @@ def overview_page(
     from markupsafe import Markup
 
     data = {"live": live, "runs": rows_json(rows), "pages": dict(pages), "comparisons": dict(comparisons)}
-    return page(title, render("overview.html.j2", opening=Markup(OVERVIEW), data=Markup(script_json(data))))
+    return page(title, render("overview", data=Markup(script_json(data))))

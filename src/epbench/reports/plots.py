@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from epbench.files.safe_text import printable
+from epbench.files.text import printable
 from epbench.reports.figures import INK, colour_of, error_bars, new_figure
 from epbench.statistics.estimate import stars
 
@@ -71,14 +71,11 @@ def lines(
     dodge: float = 1.0,
     starred: bool = True,
 ) -> None:
-    """Draw a line with intervals and stars for each value of the column `by`.
+    """Draw a line with intervals for each value of the column `by`, over the column `x` or what `x` gives as the place.
 
-    Args:
-        x: The column of the place on the x axis, or what gives the place.
-        order: All values of `by` in the figure, so that a line looks the same in every panel; by default those here.
-        joined: Whether points are joined; groups without an order, such as books, are not.
-        dodge: The factor that places the next line a little to the right, so that error bars stay apart.
-        starred: Whether a mean that differs by its `p_holm` gets stars.
+    `order` has all values of `by` in the figure, so that a line looks the same in every panel; by default those here. Points are
+    `joined` unless groups have no order, as books have none. The factor `dodge` places the next line a little to the right, so
+    that error bars stay apart. With `starred`, a mean that differs by its `p_holm` gets stars.
     """
     place = (lambda row: float(row[x])) if isinstance(x, str) else x
     of_line = grouped(rows, by)
@@ -161,17 +158,12 @@ def line_panels(
     columns: int = 2,
     beside: str = "",
 ) -> Plot:
-    """Return what draws a figure with panels of lines, by distance, length, epoch or book.
+    """Return what draws a figure with panels of lines, by distance, length, epoch or book: by the column `x`.
 
-    Args:
-        x: The column of the place on the x axis.
-        line: The name of the line that a row belongs to, with columns in braces, such as `{label}, {words:,} words`.
-        panel: The title of the panel that a row belongs to, likewise.
-        scale: `words`, logarithmic; `epochs`; or `names`, whose values stand beside one another.
-        order: The values of `names` that are drawn; by default all that there are, in rising order.
-        guess: The value of a guess, where a line is drawn; None for none.
-        beside: The column in which a reported row agrees with the panel in which it is drawn, as a line at its value from
-            `over` words on; without it no reported row is drawn.
+    `line` is the name of the line that a row belongs to, with columns in braces, such as `{label}, {words:,} words`, and `panel`
+    the title of its panel. The `scale` is `words`, logarithmic; `epochs`; or `names`, whose values stand beside one another, in
+    the `order` given or all in rising order. A line is drawn at the value of a `guess`. A reported row is drawn where it agrees
+    with a panel in the column `beside`, as a line at its value from `over` words on.
     """
 
     def draw(rows: Sequence[Row]) -> Figure:

@@ -35,10 +35,8 @@ def read_reported(path: Path, benchmark: str) -> list[ReportedRow]:
     """Read a file of reported numbers.
 
     It is a JSON object: `benchmark`, which is checked, and `tables`, each with `source`, `table` and `rows`. A row has
-    dataset, model, memory and scores, and may have deviations, counts, intervals and a note; see `ReportedRow`.
-
-    Raises:
-        BadInput: The file cannot be read, has other fields, or is about another benchmark.
+    dataset, model, memory and scores, and may have deviations, counts, intervals and a note; see `ReportedRow`. BadInput if
+    the file cannot be read, has other fields, or is about another benchmark.
     """
     content = read_json(path, _FILE)
     if content["benchmark"] != benchmark:

@@ -6,16 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from epbench.files.safe_text import html_text, latex_text, markdown_text, printable
+from epbench.files.text import html_text, latex_text, markdown_text, printable
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
-Scores = Mapping[str, Any]
-"""The content of scores.json of a run."""
+Scores = Mapping[str, Any]  # the content of scores.json of a run
 
-Runs = Mapping[str, Scores]
-"""The scores of several runs, by the label of the run."""
+Runs = Mapping[str, Scores]  # the scores of several runs, by the label of the run
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from epbench.errors import BadInput, RunFailed, reason_of
+from epbench.errors import BadInput, RunFailed, install_hint, reason_of
 from epbench.files.cache import cache_folder
-from epbench.files.replacing import replacing
 from epbench.files.secrets import without_secrets
 from epbench.files.text import whole
+from epbench.files.writing import replacing
 from epbench.models.fingerprint import digest_over, digests_of
 from epbench.models.hf.checkpoint import no_bars_in_a_log
 from epbench.models.openai.address import MOST_BYTES, SizeLimit, find_address, shown
 from epbench.models.openai.wire import ReplyTooLarge
 from epbench.models.packages import PACKAGES, package_file
 from epbench.retrieval.dense import batches
-from epbench.starting.extras import install_hint
 
 if TYPE_CHECKING:
     from epbench.retrieval.protocol import Matrix
@@ -52,8 +51,7 @@ class SentenceTransformerEmbedder:
     def __init__(self, model: str = DEFAULT_MODEL) -> None:
         """Load the model from its folder, an installed package if it is `minilm`, or the Hub's cache by its name there.
 
-        Raises:
-            BadInput: the model is not on this machine, or sentence-transformers is not installed.
+        `BadInput` if the model is not on this machine, or sentence-transformers is not installed.
         """
         try:
             from sentence_transformers import SentenceTransformer
@@ -138,12 +136,10 @@ class EndpointEmbedder:
 
     def __init__(self, model: str, base_url: str | None = None, timeout_s: float = 300.0) -> None:
         """
-        `base_url` goes up to `/v1`; by default it is OPENAI_BASE_URL, else OpenAI itself. An endpoint other than OpenAI may need
-        no key. The query of the URL, if it has one, is sent with every request. `timeout_s` is how many seconds the endpoint may
-        stay silent in one attempt at one request.
-
-        Raises:
-            BadInput: the URL is not valid, the key is missing or cannot be sent, or the openai package is not installed.
+        `base_url` goes up to `/v1`; by default it is OPENAI_BASE_URL, else OpenAI itself. An endpoint other than OpenAI may
+        need no key. The query of the URL, if it has one, is sent with every request. `timeout_s` is how many seconds the
+        endpoint may stay silent in one attempt at one request. `BadInput` if the URL is not valid, the key is missing or cannot
+        be sent, or the openai package is not installed.
         """
         self._address = find_address(base_url, f"openai:{model}")
         import openai
@@ -161,9 +157,8 @@ class EndpointEmbedder:
     def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
         """Embed the texts in as few requests as the endpoint takes; see `Embedder.embed`.
 
-        Raises:
-            BadInput: the endpoint refuses a request because of its key, its model or its length, or redirects it.
-            RunFailed: there is no answer after eight retries, or the number of vectors is wrong.
+        `BadInput` if the endpoint refuses a request because of its key, its model or its length, or redirects it; `RunFailed`
+        if there is no answer after eight retries, or the number of vectors is wrong.
         """
         import numpy as np
 

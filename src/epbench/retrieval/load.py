@@ -42,9 +42,8 @@ def load_retriever(
     if name == "bm25":
         return Bm25
     from epbench.files.cache import cache_folder
-    from epbench.retrieval.dense import Dense
+    from epbench.retrieval.dense import Dense, VectorCache
     from epbench.retrieval.embedders import DEFAULT_MODEL, EndpointEmbedder, SentenceTransformerEmbedder
-    from epbench.retrieval.vector_cache import VectorCache
 
     kind, colon, model = name.partition(":")
     embedder: Embedder

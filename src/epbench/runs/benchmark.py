@@ -1,10 +1,13 @@
 """What the shared packages know of a benchmark: how a run of it is scored again, compared and shown.
 
-Each benchmark has one such record, `BENCHMARK` in its `benchmark.py`; it is found by the name that run.json gives.
+Each benchmark has one such record, `BENCHMARK` in its `benchmark.py`; it is found by the name that run.json gives. With it, the
+results of a run are computed again from its journals, as is questions.parquet of a run of an earlier version, which has none.
 """
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,16 +18,26 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from epbench.errors import BadInput
-from epbench.runs.results import Scored
+from epbench.files.typed import fields, typed
+from epbench.journals.answers import ANSWERS
+from epbench.journals.journal import read_journal
+from epbench.judges.protocol import JUDGE, JUDGEMENTS, identity_of, noted_judge
+from epbench.runs.checksums import CHECKSUMS
+from epbench.runs.folder import dataset_of, read_run
+from epbench.runs.results import QUESTIONS, RESULTS, Scored
 from epbench.runs.several import benchmark_of
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import Group
 
-    from epbench.reports.opening import Headline
+    from epbench.reports.page import Headline
     from epbench.statistics.paired import Comparison, Progress
 
 NAMES = ("tulving", "booksort", "memfail")
+COMPUTED = (*RESULTS, QUESTIONS)  # the files that are computed from the journals of a run
+SECONDS = "seconds"  # how long something took; only the first computation knows it
+_JUDGED = fields({"judge": JUDGE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +70,18 @@ class Described:
 
 @dataclass(frozen=True, kw_only=True)
 class PastRun:
-    """A run with its dataset: all that its results need beside its journals.
+    """A run with its dataset: all that its results need beside its journals."""
 
-    Attributes:
-        checks: Whether the dataset is that of the run, and what else was checked while it was read.
-        ids: The ids of the questions that the run asked; None if its answers have other ids.
-        judge: Given a folder and a judge, has the judge judge the answers in the journals there that it has not judged;
-            its verdicts are journaled.
-        finish: Given a folder, the judge and the label of the run, computes the results from the journals there, writes
-            them, and returns the content of scores.json.
-        failures: Given a folder and a judge, how often the judge gave no verdict, by reason.
-        shown: Given the label and the scores, those that tables take.
-    """
-
-    checks: Sequence[Check]
+    checks: Sequence[Check]  # whether the dataset is that of the run, and what else was checked while it was read
+    # Given a folder, the judge and the label of the run, computes the results from the journals there, writes them, and
+    # returns the content of scores.json.
     finish: Callable[[Path, Any, str], dict[str, Any]]
-    ids: Collection[str] | None = None
+    ids: Collection[str] | None = None  # those of the questions that the run asked; None if its answers have other ids
+    # Has a judge judge the answers in the journals of a folder that it has not judged; its verdicts are journaled.
     judge: Callable[[Path, Any], object] = lambda folder, judge: None
+    # Given a folder and a judge, how often the judge gave no verdict, by reason.
     failures: Callable[[Path, Any], dict[str, int]] = lambda folder, judge: {}
+    # Given the label and the scores, those that tables take.
     shown: Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]] = lambda label, scores: (label, scores)
 
 
@@ -111,8 +118,7 @@ class Benchmark:
 def benchmark_named(name: str | None, where: Path) -> Benchmark:
     """The benchmark with the name that run.json gives; see `epbench.runs.several.benchmark_of`.
 
-    Raises:
-        BadInput: There is no such benchmark, for example because the run is a training.
+    BadInput if there is no such benchmark, for example because the run is a training.
     """
     if name not in NAMES:
         raise BadInput(f"{where}: expected a run of {', '.join(NAMES[:-1])} or {NAMES[-1]}, found benchmark {name!r}")
@@ -123,8 +129,7 @@ def benchmark_named(name: str | None, where: Path) -> Benchmark:
 def find_benchmark(folder: Path) -> Benchmark:
     """The benchmark of the run in a folder, or of the runs of several configs in its subfolders.
 
-    Raises:
-        BadInput: There is no run, or it is of no benchmark.
+    BadInput if there is no run, or it is of no benchmark.
     """
     return benchmark_named(benchmark_of(folder), folder)
 
@@ -159,8 +164,7 @@ def score(
 def check_answers(ids: Sequence[str], answers: Mapping[str, Any], types: tuple[type, ...]) -> None:
     """Refuse answers, by id, that do not fit the questions, or are neither None nor of these types.
 
-    Raises:
-        BadInput: A question occurs several times, an answer belongs to no question, or is of another type.
+    BadInput if a question occurs several times, an answer belongs to no question, or is of another type.
     """
     known = set(ids)
     if len(known) < len(ids):
@@ -172,3 +176,117 @@ def check_answers(ids: Sequence[str], answers: Mapping[str, Any], types: tuple[t
         if answer is not None and not isinstance(answer, types):
             kind = type(answer).__name__
             raise BadInput(f"answers, id {id_!r}: expected a text, or None for a failure, found {kind}")
+
+
+def copy_journals(folder: Path, scratch: Path) -> None:
+    """Copy what results are computed from, run.json and the journals, into an empty folder."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and not path.name.startswith(".") and path.name not in (*COMPUTED, CHECKSUMS):
+            shutil.copyfile(path, scratch / path.name)
+
+
+def recompute(
+    benchmark: Benchmark, folder: Path, scratch: Path, dataset: str | None = None, prompts: Path | None = None
+) -> list[Check]:
+    """Compute the results of a run again, into an empty folder; on another dataset than the run's, nothing is computed.
+
+    The checks on the way: the dataset, that every answer is to one of its questions, and, where the judge goes by rules,
+    that it still gives the verdicts in the journal.
+
+    Raises:
+        BadInput: The run is a published one, or it, the dataset or the prompts cannot be read.
+        NothingToScore: The journals have no judged answer.
+    """
+    run = read_run(folder)
+    if "released" in run["identity"]:
+        raise BadInput(f"{folder}: a published run; give the archive that it was scored from")
+    typed(str(folder / "run.json"), run, benchmark.described)
+    where, limit, shard = dataset or dataset_of(run) or "", run.get("limit"), run.get("shard")
+    past = benchmark.past(Described(folder=folder, run=run, dataset=where, limit=limit, shard=shard, prompts=prompts))
+    checks = list(past.checks)
+    if any(check.held is False for check in checks):
+        return checks  # other questions: nothing would follow from these journals
+    if past.ids is not None:
+        strange = [record["id"] for record in read_journal(folder / ANSWERS).values() if record["id"] not in past.ids]
+        note = f"{len(strange)} answers are to no question of the run, such as {strange[0]!r}" if strange else ""
+        checks.append(Check(ANSWERS, not strange, note))
+    copy_journals(folder, scratch)
+    judge: Any = None
+    if benchmark.rules:
+        typed(str(folder / "run.json"), run, _JUDGED)
+        judge, rules = noted_judge(run["judge"]), benchmark.rules()
+        if judge == identity_of(rules):
+            judge = rules
+            judged = scratch / "judged"  # all answers anew
+            copy_journals(folder, judged)
+            (judged / JUDGEMENTS).unlink(missing_ok=True)
+            past.judge(judged, rules)
+            checks.append(check_records(folder, judged, JUDGEMENTS, rules.name))
+        else:
+            note = f"{judge.name} is not asked again; the results were computed from its verdicts"
+            checks.append(Check(JUDGEMENTS, None, note))
+    past.finish(scratch, judge, run.get("label", folder.name))
+    return checks
+
+
+def check_records(folder: Path, again: Path, name: str, whose: str) -> Check:
+    """Whether a journal has the records that a judge, or whoever made them, made again, apart from how long they took."""
+    noted, recomputed = read_journal(folder / name), read_journal(again / name)
+    took = {SECONDS: 0}
+    wrong = [key for key, record in recomputed.items() if noted.get(key, {}) | took != record | took]
+    if not wrong:
+        return Check(name, True)
+    first = recomputed[wrong[0]]
+    how = "is another" if wrong[0] in noted else "is missing"
+    about = f"{first['kind']} of {first['id']!r}" if "kind" in first else repr(first["id"])
+    return Check(name, False, f"{len(wrong)} records are not those of {whose}, such as that about {about}, which {how}")
+
+
+def read_questions(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
+    """Read questions.parquet of a run, or compute it from the journals of a run of an earlier version, which has none.
+
+    BadInput if the file is no Parquet file, or lacks one of the columns; or there is none and the journals do not give
+    it.
+    """
+    path = folder / QUESTIONS
+    return _read(path, columns, "to_pandas") if path.is_file() else _computed(folder, columns)
+
+
+def read_records(folder: Path, columns: Iterable[str]) -> list[dict[str, Any]]:
+    """Read the rows of questions.parquet as records, with None for null; none for a run of an earlier version without it.
+
+    BadInput as in `read_questions`.
+    """
+    path = folder / QUESTIONS
+    return _read(path, columns, "to_pylist") if path.is_file() else []
+
+
+def _read(path: Path, columns: Iterable[str], form: str) -> Any:
+    """The rows in a form to which a table of Arrow can be turned."""
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+        rows = getattr(table, form)()
+    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
+        raise BadInput(f"{path}: expected a Parquet file ({error})") from None
+    if absent := [column for column in columns if column not in table.column_names]:
+        raise BadInput(f"{path}: expected a column {absent[0]!r}, found {', '.join(table.column_names)}")
+    return rows
+
+
+def _computed(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
+    with tempfile.TemporaryDirectory(prefix="epbench-questions-") as scratch:
+        recomputed = Path(scratch) / "run"
+        try:
+            checks = recompute(find_benchmark(folder), folder, recomputed)
+            why = "; ".join(check.said for check in checks if not check.held)
+        except BadInput as error:
+            why = str(error)
+        if (recomputed / QUESTIONS).is_file():
+            return read_questions(recomputed, columns)
+    raise BadInput(
+        f"{folder} has no {QUESTIONS}; start the run again with the same command, which writes it and asks nothing twice "
+        f"({why})"
+    )

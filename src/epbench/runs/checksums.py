@@ -16,8 +16,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.typed import Whole, fields
-from epbench.journals.journal import LinesHash
-from epbench.journals.records import JOURNALS
+from epbench.journals.journal import JOURNALS, LinesHash
 from epbench.metric_folders import metrics_root
 
 CHECKSUMS = "checksums.json"
@@ -54,8 +53,7 @@ def write_checksums(
 def is_by_this_code(folder: Path) -> bool:
     """Whether a run was scored by the same package, byte for byte, with the same versions of `LIBRARIES`.
 
-    Raises:
-        BadInput: The file of hashes is damaged.
+    BadInput if the file of hashes is damaged.
     """
     path = folder / CHECKSUMS
     return path.is_file() and read_json(path, _NOTED).get("code") == _code()
@@ -114,10 +112,8 @@ def change_note(folder: Path) -> str | None:
 def edited_files(folder: Path, lines_of: Callable[[Path, int], LinesHash]) -> dict[str, str]:
     """Check the journals of a run before work goes on in it; return the present hashes of other files that have changed.
 
-    `lines_of` reads a journal, and gives its hash, with that of the size that was noted.
-
-    Raises:
-        BadInput: A line of a journal was changed since the run was scored; the message names it.
+    `lines_of` reads a journal, and gives its hash, with that of the size that was noted. BadInput if a line of a journal
+    was changed since the run was scored; the message names it.
     """
     if not (folder / CHECKSUMS).is_file():
         return {}

@@ -1,4 +1,7 @@
-"""A run's folder: what was run (`run.json`), what came back (journals), and what it is worth (`scores.json`)."""
+"""A run's folder: what was run (`run.json`), what came back (journals), and what it is worth (`scores.json`) by which judge.
+
+Scores by different judges are not comparable, so a run keeps its judge.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,20 @@ import shlex
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from epbench.command import command_words
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import scrubbed, without_secrets
 from epbench.files.typed import Whole, fields, typed
 from epbench.journals.journal import kept_journals, lines_of
-from epbench.judges.protocol import JUDGE
+from epbench.judges.protocol import JUDGE, JudgeIdentity, PastJudge, about_judge, identity_of, noted_judge
 from epbench.runs.checksums import change_note, changed_since, edited_files, is_by_this_code, versions, write_checksums
-from epbench.starting import command_line
 
 RUN = fields(
     {"identity": fields({}, {"benchmark": str})},
@@ -33,6 +37,7 @@ RUN = fields(
     },
 )
 """The content of run.json that all benchmarks share."""
+_WITH_JUDGE = fields({}, {"judge": JUDGE})
 
 LATER = ("chapters", "held_out")
 """Fields of the identity that earlier versions did not write: a run without one is not compared by it."""
@@ -47,14 +52,10 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
     When a run with scores is closed without an error, the hashes of its files are written; see `epbench.runs.checksums`.
     A file that was edited since keeps its hash unless it is computed anew, so that the edit still shows.
 
-    Args:
-        identity: What makes the run this run (dataset and fingerprint, memory, model, …). A folder is continued only if
-            its run.json has the same values. The fields `LATER` may be missing there.
-        about: What else to note in run.json, such as the name or path of the dataset; see `dataset_of`.
-
-    Raises:
-        BadInput: The folder holds another run or other files, another process is at work in it, or a line of a journal
-            was changed since the run was scored.
+    The `identity` is what makes the run this run (dataset and fingerprint, memory, model, …): a folder is continued only if its
+    run.json has the same values, where the fields `LATER` may be missing. `about` is what else to note there, such as the name
+    or path of the dataset; see `dataset_of`. BadInput if the folder holds another run or other files, another process is at
+    work in it, or a line of a journal was changed since the run was scored.
     """
     from filelock import FileLock, Timeout
 
@@ -70,7 +71,7 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
             if described.exists():
                 check_identity(folder, read_run(folder)["identity"], {**dict.fromkeys(SELDOM), **identity})
             else:
-                command = shlex.join(map(without_secrets, command_line.words()))
+                command = shlex.join(map(without_secrets, command_words()))
                 here = {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}
                 said = {"identity": dict(identity), **about, **_absolute(about), "command": command, **here}
                 write_json(described, said)
@@ -122,8 +123,7 @@ def is_finished(folder: Path, identity: Mapping[str, Any], **noted: Any) -> bool
 def read_run(folder: Path, identity: type[Struct] | None = None) -> dict[str, Any]:
     """Read run.json of a run, whose `identity` must hold these fields; None accepts any object.
 
-    Raises:
-        BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
+    BadInput if the file is missing or damaged, or another tool wrote it; the message names the field.
     """
     path = folder / "run.json"
     if not path.exists():
@@ -153,8 +153,7 @@ def _absolute(about: Mapping[str, Any]) -> dict[str, str]:
 def read_scores(folder: Path, kind: type[Struct] | None = None) -> dict[str, Any]:
     """Read scores.json of a run, which must hold these fields; None accepts any object.
 
-    Raises:
-        BadInput: The file is missing or damaged, or another tool wrote it; the message names the field.
+    BadInput if the file is missing or damaged, or another tool wrote it; the message names the field.
     """
     path = folder / "scores.json"
     if not path.is_file():
@@ -167,3 +166,48 @@ def read_scores_to_show(folder: Path, kind: type[Struct]) -> dict[str, Any]:
     scores = read_scores(folder, kind)
     note = change_note(folder)
     return scores | {"warnings": [note, *scores.get("warnings", [])]} if note else scores
+
+
+def judge_of_scores(folder: Path) -> PastJudge | None:
+    """The judge that a run's scores.json names; None if there is no such file, or it names no judge."""
+    judge = read_scores(folder, _WITH_JUDGE).get("judge") if (folder / "scores.json").is_file() else None
+    return noted_judge(judge) if judge else None
+
+
+def one_judge(judges: Mapping[Path, PastJudge]) -> PastJudge:
+    """The judge of runs by their folders, which must be the same for all."""
+    if len(set(judges.values())) > 1:
+        named = "; ".join(f"{folder}: {judge}" for folder, judge in judges.items())
+        raise BadInput(f"the runs have different judges ({named}); have one judge judge them all")
+    return next(iter(judges.values()))
+
+
+def check_judge(folder: Path, judge: JudgeIdentity) -> None:
+    """Refuse to replace the scores of one judge by those of another.
+
+    A process that was killed between the scores of a new judge and its name in run.json has left two names. Either judge
+    is accepted then, and scores the run anew, which leaves one.
+    """
+    noted: Mapping[str, str] | None = read_run(folder).get("judge")
+    judges = [noted_judge(noted) if noted else None, judge_of_scores(folder)]
+    previous, current = [other for other in judges if other is not None], identity_of(judge)
+    if previous and current not in previous:
+        unknown = replace(current, setup="") in previous
+        raise BadInput(
+            f"{folder / 'run.json'}: this run was judged by {previous[0]}, not by {current}"
+            + ("; an earlier version did not note the address and the sampling of its judge" if unknown else "")
+            + "; the scores of a run must be by one judge"
+        )
+
+
+def note_judge(folder: Path, judge: JudgeIdentity, **more: Any) -> None:
+    """Write into run.json which judge the run's scores are by, and what else must be known of it.
+
+    Call it when the scores are written: a judge that gave none must not pass for the run's judge.
+    """
+    note(folder, judge=about_judge(judge), **more)
+
+
+def note(folder: Path, **more: Any) -> None:
+    """Write into run.json what must be known to judge the run again."""
+    write_json(folder / "run.json", read_run(folder) | more)

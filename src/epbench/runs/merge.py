@@ -15,8 +15,7 @@ from epbench.files.typed import typed
 from epbench.journals.journal import Journal, read_journal
 from epbench.judges.protocol import identity_of, noted_judge
 from epbench.runs.benchmark import Benchmark, Described
-from epbench.runs.folder import LATER, dataset_of, open_run, read_run
-from epbench.runs.judge import check_judge, note, note_judge
+from epbench.runs.folder import LATER, check_judge, dataset_of, note, note_judge, open_run, read_run
 from epbench.runs.several import runs_in
 
 

@@ -11,8 +11,7 @@ from epbench.errors import BadInput
 from epbench.runs.checksums import change_note
 from epbench.runs.folder import read_run
 
-FINETUNING = "finetuning"
-"""What run.json of a training names as its benchmark."""
+FINETUNING = "finetuning"  # what run.json of a training names as its benchmark
 
 MEASURES = "measures"
 """The subfolder of a training in which `epoch-<n>/<kind>` is the run that measured the model after n epochs."""
@@ -27,8 +26,7 @@ def benchmark_of(folder: Path) -> str | None:
 def by_benchmark(runs: Mapping[str, Path]) -> dict[str | None, dict[str, Path]]:
     """The folders of each benchmark by their names; see `benchmark_of`.
 
-    Raises:
-        BadInput: A folder holds no run.
+    BadInput if a folder holds no run.
     """
     grouped: dict[str | None, dict[str, Path]] = {}
     for name, folder in runs.items():
@@ -39,8 +37,7 @@ def by_benchmark(runs: Mapping[str, Path]) -> dict[str | None, dict[str, Path]]:
 def runs_in(folder: Path) -> list[Path]:
     """The folder of a run itself, or its subfolders that are runs, such as one for each config, sorted by name.
 
-    Raises:
-        BadInput: Neither the folder nor a subfolder holds a run.
+    BadInput if neither the folder nor a subfolder holds a run.
     """
     if (folder / "run.json").is_file():
         return [folder]
@@ -52,8 +49,7 @@ def runs_in(folder: Path) -> list[Path]:
 def runs_below(folder: Path) -> list[Path]:
     """The runs that a folder stands for: see `runs_in`, and for a training also the runs that measured its model.
 
-    Raises:
-        BadInput: There is no run.
+    BadInput if there is no run.
     """
     runs = runs_in(folder)
     if read_run(runs[0])["identity"].get("benchmark") == FINETUNING:
@@ -64,8 +60,7 @@ def runs_below(folder: Path) -> list[Path]:
 def change_notes(folders: Iterable[Path]) -> list[str]:
     """Which runs of some folders were changed since they were scored, in texts that name the run and the files.
 
-    Raises:
-        BadInput: A folder holds no run.
+    BadInput if a folder holds no run.
     """
     notes = {run: change_note(run) for folder in folders for run in runs_below(folder)}
     return [f"{run}: {note}" for run, note in notes.items() if note]
@@ -74,8 +69,7 @@ def change_notes(folders: Iterable[Path]) -> list[str]:
 def folders_of_datasets(out: Path, datasets: Sequence[str]) -> dict[str, Path]:
     """The folder of the run on each dataset: `out` for one dataset, its subfolders, named as the datasets, for several.
 
-    Raises:
-        BadInput: Two datasets have one name, or `out` holds the run on a single dataset already.
+    BadInput if two datasets have one name, or `out` holds the run on a single dataset already.
     """
     if len(datasets) == 1:
         return {datasets[0]: out}
@@ -93,8 +87,7 @@ def folders_of_datasets(out: Path, datasets: Sequence[str]) -> dict[str, Path]:
 def names_of(folders: Sequence[Path]) -> dict[str, Path]:
     """Name each run by its folder, or by the whole path where two folders have the same name.
 
-    Raises:
-        BadInput: A folder is given twice.
+    BadInput if a folder is given twice.
     """
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise BadInput("a run is given twice")
@@ -107,9 +100,7 @@ def measured_runs(named: Mapping[str, Path], kinds: Sequence[str]) -> dict[str, 
 
     Of a training, they are those of the first of the `kinds`, such as "sort", that one of its epochs has. They are named
     by it and their epoch, such as "books, epoch 1", in the order of the epochs; epoch 0 is the model before the training.
-
-    Raises:
-        BadInput: A training has no such run, two runs would have the same name, or one run is given twice.
+    BadInput if a training has no such run, two runs would have the same name, or one run is given twice.
     """
     named_runs: list[tuple[str, Path]] = []
     for name, folder in named.items():
@@ -137,8 +128,7 @@ def _runs_by_epoch(folder: Path, kinds: Sequence[str]) -> dict[int, Path]:
 def labels_of(folders: Sequence[Path]) -> dict[str, Path]:
     """Name each run by its folder, for tables that have no room for a path.
 
-    Raises:
-        BadInput: Two folders have the same name.
+    BadInput if two folders have the same name.
     """
     names = [folder.resolve().name for folder in folders]
     if repeated := [name for name in names if names.count(name) > 1]:

@@ -1,14 +1,24 @@
-"""The token usage of a run: what was computed, what sharing saved, and how fast it went."""
+"""What the replies of a model come to: all of them or an error, and the tokens of a run.
+
+Usage says what was computed, what sharing saved, and how fast it went.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from epbench.journals.journal import RETIRED
+from epbench.errors import RunFailed
+from epbench.journals.answers import ask
+from epbench.journals.journal import RETIRED, Record, read_journal
+from epbench.models.protocol import Model, Request
+from epbench.progress import Progress
 
 _LONGEST_REASON = 300  # characters
+_UNUSABLE = frozenset(["length", "empty", "refusal", "content_filter"])
 
 
 def token_usage(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -68,3 +78,34 @@ def usage_line(usage: Mapping[str, Any]) -> str | None:
         f"{usage['prefilled']:,} prompt tokens computed, {usage['saved']:,} saved by sharing ({usage['hit_rate']:.1%}), "
         f"{usage['generated']:,} generated{thinking}, {usage['tokens_per_second'] or 0:,.0f} tokens/s{looped}"
     )
+
+
+def folder_by(out: Path, what: str, model: str) -> Path:
+    """Return the folder for what a model writes, such as `OUT/rows-by-openai-gpt-4o`."""
+    kind, _, target = model.partition(":")
+    return out / f"{what}-by-{kind}-{re.sub(r'[^A-Za-z0-9.]+', '-', Path(target).name)}"
+
+
+def replies_to(path: Path, requests: Sequence[Request], model: Model, progress: Progress, label: str) -> list[Record]:
+    """Return the reply to each request; those without one in the journal are made first. Messages name them `label`.
+
+    RunFailed if some requests got no answer; all others are kept.
+    """
+    keys = [request.key(model.identity) for request in requests]
+    kept = read_journal(path)
+    wanted = [request for key, request in zip(keys, requests, strict=True) if not replied(kept.get(key))]
+    if wanted:
+        ask(path, wanted, model, progress, label)
+        kept = read_journal(path)
+    lost = [kept[key]["failure"] for key in keys if not replied(kept[key])]
+    if lost:
+        raise RunFailed(
+            f"{model.name}: {len(lost)} of {len(requests)} requests ({label}) got no answer{commonest(lost)}; "
+            f"all other replies are kept in {path}, and the same command continues from there"
+        )
+    return [kept[key] for key in keys]
+
+
+def replied(record: Record | None) -> bool:
+    """Whether a model replied, even with nothing usable; if so, the same request is not made again."""
+    return record is not None and (record.get("failure") is None or record.get("ended") in _UNUSABLE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import takewhile
@@ -15,27 +14,17 @@ from epbench.errors import BadInput, EpbenchError, NothingToScore
 from epbench.files.json_files import read_json
 from epbench.files.text import shown
 from epbench.files.typed import fields, typed
-from epbench.journals.answers import ANSWERS
-from epbench.journals.journal import read_journal
-from epbench.judges.protocol import JUDGE, JUDGEMENTS, identity_of, noted_judge
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import weights_of
-from epbench.runs.benchmark import Benchmark, Check, Described, benchmark_named, check_fingerprint
+from epbench.runs.benchmark import COMPUTED, SECONDS, Check, benchmark_named, check_fingerprint, recompute
 from epbench.runs.checksums import CHECKSUMS, changed_since, is_by_this_code, version_of
-from epbench.runs.folder import dataset_of, read_run
-from epbench.runs.results import QUESTIONS, RESULTS
+from epbench.runs.folder import read_run
 from epbench.runs.several import FINETUNING
 
-_COMPUTED = (*RESULTS, QUESTIONS)
-_SECONDS = "seconds"
-"""How long something took; only the first computation knows it."""
 _HOW = fields({**dict.fromkeys(("command", "python", "platform"), str), "versions": dict[str, str]})
 """What run.json says of how a run was made."""
-_JUDGED = fields({"judge": JUDGE})
-_CARD = "README.md"
-"""What the folder of a run has besides, once it is published."""
-_MOST = 5
-"""The number of differences in one file that are named; the others are counted."""
+_CARD = "README.md"  # what the folder of a run has besides, once it is published
+_MOST = 5  # the number of differences in one file that are named; the others are counted
 
 
 def verify(
@@ -48,10 +37,8 @@ def verify(
 
     A training is checked for changed files only. The dataset is where the run found it unless given; `prompts` is the
     reader's prompt pack, if the run had another one than ours. `score_again` scores a published run anew, given its
-    folder and an empty one; None without its archive.
-
-    Raises:
-        BadInput: The folder holds no finished run, or the dataset, the prompts or the archive cannot be read.
+    folder and an empty one; None without its archive. BadInput if the folder holds no finished run, or the dataset, the
+    prompts or the archive cannot be read.
     """
     run = finished_run(folder)
     name = run["identity"].get("benchmark")
@@ -90,58 +77,6 @@ def _weights(identity: Mapping[str, Any], model_args: Mapping[str, Any]) -> list
     return [check_fingerprint("weights", str(found).partition("-")[0], fingerprint)]
 
 
-def copy_journals(folder: Path, scratch: Path) -> None:
-    """Copy what results are computed from, run.json and the journals, into an empty folder."""
-    scratch.mkdir(parents=True, exist_ok=True)
-    for path in sorted(folder.iterdir()):
-        if path.is_file() and not path.name.startswith(".") and path.name not in (*_COMPUTED, CHECKSUMS):
-            shutil.copyfile(path, scratch / path.name)
-
-
-def recompute(
-    benchmark: Benchmark, folder: Path, scratch: Path, dataset: str | None = None, prompts: Path | None = None
-) -> list[Check]:
-    """Compute the results of a run again, into an empty folder; on another dataset than the run's, nothing is computed.
-
-    The checks on the way: the dataset, that every answer is to one of its questions, and, where the judge goes by rules,
-    that it still gives the verdicts in the journal.
-
-    Raises:
-        BadInput: The run is a published one, or it, the dataset or the prompts cannot be read.
-        NothingToScore: The journals have no judged answer.
-    """
-    run = read_run(folder)
-    if "released" in run["identity"]:
-        raise BadInput(f"{folder}: a published run; give the archive that it was scored from")
-    typed(str(folder / "run.json"), run, benchmark.described)
-    where, limit, shard = dataset or dataset_of(run) or "", run.get("limit"), run.get("shard")
-    past = benchmark.past(Described(folder=folder, run=run, dataset=where, limit=limit, shard=shard, prompts=prompts))
-    checks = list(past.checks)
-    if any(check.held is False for check in checks):
-        return checks  # other questions: nothing would follow from these journals
-    if past.ids is not None:
-        strange = [record["id"] for record in read_journal(folder / ANSWERS).values() if record["id"] not in past.ids]
-        note = f"{len(strange)} answers are to no question of the run, such as {strange[0]!r}" if strange else ""
-        checks.append(Check(ANSWERS, not strange, note))
-    copy_journals(folder, scratch)
-    judge: Any = None
-    if benchmark.rules:
-        typed(str(folder / "run.json"), run, _JUDGED)
-        judge, rules = noted_judge(run["judge"]), benchmark.rules()
-        if judge == identity_of(rules):
-            judge = rules
-            judged = scratch / "judged"  # all answers anew
-            copy_journals(folder, judged)
-            (judged / JUDGEMENTS).unlink(missing_ok=True)
-            past.judge(judged, rules)
-            checks.append(check_records(folder, judged, JUDGEMENTS, rules.name))
-        else:
-            note = f"{judge.name} is not asked again; the results were computed from its verdicts"
-            checks.append(Check(JUDGEMENTS, None, note))
-    past.finish(scratch, judge, run.get("label", folder.name))
-    return checks
-
-
 def check_hashes(folder: Path) -> list[Check]:
     """Whether the files are those that the run left when it ended."""
     changed = changed_since(folder)
@@ -177,7 +112,7 @@ def compare_results(folder: Path, again: Path, later: Collection[Collection[str]
     older = frozenset[str]().union(*(fields for fields in later if not set(fields) & stored))
     skipped = frozenset(() if same_judge else ("judge", "corrected")) | older
     another = bool(older) or ((folder / CHECKSUMS).is_file() and not is_by_this_code(folder))
-    for name in _COMPUTED:
+    for name in COMPUTED:
         if not (again / name).exists() and not (folder / name).exists():
             continue
         if not (folder / name).exists():
@@ -225,7 +160,7 @@ def _differences(actual: Path, expected: Path, skipped: Collection[str]) -> Iter
 def _in_json(actual: Any, expected: Any, path: str, skipped: Collection[str] = ()) -> Iterator[str]:
     if isinstance(actual, dict) and isinstance(expected, dict):
         for key in dict.fromkeys([*expected, *actual]):
-            if key != _SECONDS and key not in skipped:
+            if key != SECONDS and key not in skipped:
                 values = actual.get(key, "nothing"), expected.get(key, "nothing")
                 yield from _in_json(*values, f"{path}.{key}".lstrip("."), skipped)
     elif isinstance(actual, list) and isinstance(expected, list) and len(actual) == len(expected):
@@ -280,19 +215,6 @@ def _in_text(actual: str, expected: str) -> str:
             near = slice(max(0, at - 20), at + 20)
             return f"line {number}: found …{shown(line[near])}, the journals give …{shown(other[near])}"
     return "one has more lines than the other"
-
-
-def check_records(folder: Path, again: Path, name: str, whose: str) -> Check:
-    """Whether a journal has the records that a judge, or whoever made them, made again, apart from how long they took."""
-    noted, recomputed = read_journal(folder / name), read_journal(again / name)
-    took = {_SECONDS: 0}
-    wrong = [key for key, record in recomputed.items() if noted.get(key, {}) | took != record | took]
-    if not wrong:
-        return Check(name, True)
-    first = recomputed[wrong[0]]
-    how = "is another" if wrong[0] in noted else "is missing"
-    about = f"{first['kind']} of {first['id']!r}" if "kind" in first else repr(first["id"])
-    return Check(name, False, f"{len(wrong)} records are not those of {whose}, such as that about {about}, which {how}")
 
 
 def finished_run(folder: Path) -> dict[str, Any]:

@@ -178,11 +178,9 @@ class Spread:
 def spread_of_groups(values: Mapping[str, Sequence[float]], errors: Mapping[str, float] | None = None) -> Spread:
     """Take apart the spread between groups and that within them, by the method of moments.
 
-    The values are such as the F1 of each question about a book; with `errors`, the standard errors of the groups' means,
-    its score alone. By default these are those of independent values, which questions that share a cue have not.
-
-    Raises:
-        ValueError: There is no group, a group has no value, or one value and no error.
+    The values are such as the F1 of each question about a book; with `errors`, the standard errors of the groups'
+    means, its score alone. By default these are those of independent values, which questions that share a cue have not.
+    ValueError without a group, for a group without a value, or with one value and no error.
     """
     from statistics import fmean, stdev, variance
 

@@ -1,7 +1,11 @@
-"""Two runs on the same questions: how much they differ, whether that may be chance, and several such comparisons at once."""
+"""Two runs on the same questions: how much they differ, whether that may be chance, and several such comparisons at once.
+
+At the end stands the correlation of two measures of the same questions.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -150,8 +154,7 @@ def paired_estimate(
 ) -> PairedEstimate:
     """Estimate how much higher the second of two runs is on the same questions; without clusters, each question is its own.
 
-    Raises:
-        ValueError: The lengths differ, or there are fewer than two clusters.
+    ValueError if the lengths differ, or there are fewer than two clusters.
     """
     import numpy as np
 
@@ -199,14 +202,12 @@ def compare_two(
     """Compare the values of two runs by the questions that each has answered; the interval draws whole clusters.
 
     With `outcomes`, the values are 0 (wrong) or 1 (right), and McNemar's test counts a unit once, for example the pair
-    that two questions ask about; each question is a unit of its own unless given.
+    that two questions ask about; each question is a unit of its own unless given. RunFailed if no question was answered
+    by both.
 
     Returns:
         runs: the two names. The fields of `epbench.statistics.paired.Paired`. alone: for each run n and mean (None
         without questions) over the questions that only this run has answered. n_one_sided: the sum of these n.
-
-    Raises:
-        RunFailed: No question was answered by both runs.
     """
     first, second = values
     shared = [question for question in first if question in second]
@@ -273,3 +274,35 @@ def _notes_on(pair: Mapping[str, Any]) -> list[str]:
 def _alone(values: Mapping[Question, float], other: Mapping[Question, float]) -> dict[str, Any]:
     alone = [value for question, value in values.items() if question not in other]
     return {"n": len(alone), "mean": sum(alone) / len(alone) if alone else None}
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """Pearson's correlation."""
+
+    n: int  # the number of pairs of values, at least three
+    r: float  # the correlation, -1 to 1
+    p: float  # the two-sided p-value of no correlation
+    interval: tuple[float, float]  # the 95 % interval of r by Fisher's transformation, which is (-1, 1) for three pairs
+
+
+def pearson(x: Sequence[float], y: Sequence[float]) -> Correlation | None:
+    """Correlate two measures, such as how surprising a text is to a model and how sure the model is of an answer about it.
+
+    The test and the interval take the pairs of values for independent, and their distribution for about normal. None with
+    fewer than three pairs, or if one measure is constant, up to rounding. All values are finite.
+    """
+    from scipy.stats import ConstantInputWarning, NearConstantInputWarning, pearsonr
+
+    if len(x) < 3:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConstantInputWarning)
+        warnings.simplefilter("error", NearConstantInputWarning)
+        try:
+            result = pearsonr(x, y)
+        except (ConstantInputWarning, NearConstantInputWarning):
+            return None
+    # Three pairs leave Fisher's interval without a width; scipy says the same, but not without a warning if r is 1.
+    low, high = result.confidence_interval(0.95) if len(x) > 3 else (-1.0, 1.0)
+    return Correlation(len(x), float(result.statistic), float(result.pvalue), (float(low), float(high)))

@@ -49,11 +49,7 @@ def cross_validated_readout(features: NDArray[np.floating], labels: Sequence[str
 
     The layer is a logistic regression with L2 penalty on standardised features of shape (questions, dimensions). Means
     and standard deviations are those of the training groups alone. The same input gives the same result: nothing is
-    drawn.
-
-    Raises:
-        BadInput: There are fewer than two groups, or without one of them all labels are the same.
-        ValueError: The lengths differ, or a feature is not finite.
+    drawn. BadInput with fewer than two groups, or if without one of them all labels are the same.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict

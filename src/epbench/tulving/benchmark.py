@@ -13,13 +13,12 @@ from epbench.judges.protocol import JUDGEMENTS
 from epbench.progress import no_progress
 from epbench.runs.benchmark import Benchmark, Check, Described, PastRun, check_fingerprint
 from epbench.tulving.answers import score
-from epbench.tulving.context.retrieved import PASSAGES
+from epbench.tulving.context.requests import PASSAGES
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.verdicts import CALLS, ask_judge, judge_failures
-from epbench.tulving.scores.comparison import compare, write_side_by_side
 from epbench.tulving.scores.report import headlines
-from epbench.tulving.scores.results import finish
+from epbench.tulving.scores.results import compare, finish, write_side_by_side
 from epbench.tulving.scores.run_files import LATER
 from epbench.tulving.scores.tables import screen_tables
 

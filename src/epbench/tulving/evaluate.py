@@ -20,21 +20,18 @@ from epbench.files.json_files import read_json
 from epbench.hub.rows import Row, dataset_revision, subset
 from epbench.journals.answers import ANSWERS, ask, retire_others
 from epbench.journals.journal import read_journal
-from epbench.judges.people import PEOPLE
-from epbench.judges.protocol import identity_of, is_free
+from epbench.judges.protocol import PEOPLE, identity_of, is_free
 from epbench.judges.replies import failure_of
 from epbench.memories.between import unrelated
 from epbench.memories.protocol import SystemSpec
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Model, Request, engine_of, variant_of
 from epbench.progress import Progress, no_progress
-from epbench.reports.between import after_tokens
-from epbench.runs.folder import is_finished, open_run, read_scores
-from epbench.runs.judge import check_judge, judge_of_scores, note, note_judge
+from epbench.reports.comparison import after_tokens
+from epbench.runs.folder import check_judge, is_finished, judge_of_scores, note, note_judge, open_run, read_scores
 from epbench.runs.usage import token_usage, usage_line
 from epbench.tulving.calibration.passport import judge_scores
-from epbench.tulving.context.requests import MEMORIES, Reading, repeated
-from epbench.tulving.context.retrieved import note_passages, stand_in
+from epbench.tulving.context.requests import MEMORIES, Reading, note_passages, repeated, stand_in
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.judging.own_answers import OwnAnswers, read_answers, record_own_answers
 from epbench.tulving.judging.verdicts import (
@@ -46,8 +43,9 @@ from epbench.tulving.judging.verdicts import (
     plan_in_advance,
     plan_lines,
 )
-from epbench.tulving.reader.everything import EVERYTHING, EverythingReader
-from epbench.tulving.scores.results import Chapters, finish
+from epbench.tulving.reader.lexical import EVERYTHING, EverythingReader
+from epbench.tulving.scores.inventions import Chapters
+from epbench.tulving.scores.results import finish
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,17 +285,8 @@ def judge_and_score(
 ) -> dict[str, Any]:
     """Have the journaled answers of an open run judged, score them, and write the results; nothing is judged twice.
 
-    Args:
-        repeats: How often the run asked each question, at least 1.
-        limit: The number of questions that the run was limited to; None for all. It goes into run.json, and so does `shard`.
-        shard: Which part of the questions the run asked, as `i/n`; None for all.
-        chapters: The number and the text of each chapter of the book, for the report; None if the book is not at hand.
-
-    Returns:
-        The content of scores.json.
-
-    Raises:
-        NothingToScore: There is no judged answer; no results are written then.
+    `repeats` is how often the run asked each question. `limit` and `shard`, by which it was given a part of the questions, go
+    into run.json. The report shows the chapters of the book if they are at hand. NothingToScore if there is no judged answer.
     """
     note(folder, limit=limit, shard=shard)
     ask_judge(folder, rows, judge, progress)

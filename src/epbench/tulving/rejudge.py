@@ -19,8 +19,7 @@ from epbench.hub.rows import Row, subset
 from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.judges.protocol import is_free
 from epbench.progress import Progress, no_progress
-from epbench.runs.folder import check_identity, open_run
-from epbench.runs.judge import judge_of_scores, note_judge
+from epbench.runs.folder import check_identity, judge_of_scores, note_judge, open_run
 from epbench.tulving.context.requests import load_prompts
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.evaluate import Evaluated, judging_notes, notes_on, telling_failures
@@ -81,11 +80,7 @@ class Prepared:
 
 
 def prepare(rejudging: Rejudging) -> Prepared:
-    """Read which run is judged again, and check that it is the expected one; nothing is written.
-
-    Raises:
-        BadInput: The folder has no answers, or the run is another one than expected or on another dataset.
-    """
+    """Read which run is judged again, and check that it is the expected one, else BadInput; nothing is written."""
     folder = rejudging.folder
     answers = folder / ANSWERS
     if not (folder / "run.json").is_file() or not answers.is_file() or not answers.stat().st_size:
@@ -126,15 +121,9 @@ def run(
 ) -> Evaluated:
     """Have the judge read the answers; the scores of the run change once it has judged all of them.
 
-    Args:
-        say: Is told why the judge gave no verdict, also if there is nothing to score.
-
-    Returns:
-        The scores of the run, or of the trial, which no file has.
-
-    Raises:
-        BadInput: Another process is at work in the run, or its journals were changed since it was scored.
-        RunFailed: A verdict is missing, and the run has scores by another judge; or there is no judged answer.
+    A trial returns scores that no file has. `say` is told why the judge gave no verdict, also if there is nothing to score.
+    BadInput if another process is at work in the run, or its journals were changed since it was scored; RunFailed if a verdict
+    is missing and the run has scores by another judge, or if there is no judged answer.
     """
     rows, judge, described = prepared.rows, prepared.rejudging.judge, prepared.described
     label, repeats = described.get("label", prepared.rejudging.folder.name), described["identity"].get("repeats", 1)

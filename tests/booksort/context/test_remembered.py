@@ -1,7 +1,6 @@
 import pytest
 
-from epbench.booksort.context.found import find, rarity_of
-from epbench.booksort.context.remembered import Told, conversation_starts
+from epbench.booksort.context.remembered import Told, conversation_starts, find, rarity_of
 from epbench.booksort.dataset.load import load_books
 from epbench.errors import BadInput
 from tests.booksort.made_texts import paragraphs

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench.booksort.dataset.load import config_names, fingerprint, group_of, load_books, load_pairs
-from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
+from epbench.booksort.pairs import EXCERPT_WORDS, SEGMENT_WORDS
 from epbench.errors import BadInput
 from epbench.hub.install import install_dataset
 from epbench.hub.rows import subset

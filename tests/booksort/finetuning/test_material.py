@@ -8,12 +8,11 @@ from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import load_books, load_pairs
 from epbench.booksort.finetuning.material import TrainingText, books_of_set, chunks_of_texts, raw_books, summaries
-from epbench.booksort.texts.books import books_from
-from epbench.booksort.texts.gutenberg import published_books
+from epbench.booksort.texts.books import books_from, published_books
 from epbench.errors import BadInput
-from epbench.finetuning.texts.tokens import SampleTokens
+from epbench.finetuning.tokens import SampleTokens
 from tests.booksort.sort_set import BOOKS, book_text
-from tests.finetuning.texts.tiny_tokenizers import tokenizer_with
+from tests.finetuning.tiny_tokenizers import tokenizer_with
 
 RAW = (
     "The Project Gutenberg eBook of A Lamp\n\nTitle: A Lamp\n\n*** START OF THE PROJECT GUTENBERG EBOOK A LAMP ***\n\n"

@@ -15,11 +15,11 @@ from epbench.booksort.context.reader import Oracle
 from epbench.booksort.evaluate import prepare
 from epbench.booksort.evaluation import Evaluation
 from epbench.booksort.finetuning.measures import SortPlan, measure
-from epbench.booksort.scores.comparison import compare
+from epbench.booksort.scores.results import compare
 from epbench.booksort.scores.run_files import read_questions
 from epbench.errors import BadInput
+from epbench.finetuning.launching import Ranks
 from epbench.finetuning.packing import Sample
-from epbench.finetuning.ranks import Ranks
 from epbench.models.hf.model import TransformersModel
 from epbench.statistics.readout import cross_validated_readout
 from tests.booksort.published_sort_csv import write_segments

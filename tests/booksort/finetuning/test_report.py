@@ -1,6 +1,6 @@
 """What a training on books shows: what was trained, and nothing that is said of the books if they were not."""
 
-from epbench.booksort.finetuning.report import html_report, scores_of, tables_of
+from epbench.booksort.finetuning.measures import html_report, scores_of, tables_of
 
 STEP = {"step": 1, "epoch": 1, "seconds": 1.0, "tokens": 10, "learned": 5, "loss": 2.0}
 RUN = {"identity": {"method": "sort_lm"}, "command": "x", "python": "3", "platform": "p", "versions": {}}

@@ -6,8 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench import BadInput
-from epbench.booksort.pairs.bins import EXCERPT_WORDS, DistanceBin, Shelf, Starts, distance_bins, fill, whole_book_bins
-from epbench.booksort.pairs.sampling import Cell, _unique_segments, draw_pairs
+from epbench.booksort.pairs import (
+    EXCERPT_WORDS,
+    Cell,
+    DistanceBin,
+    Shelf,
+    Starts,
+    _unique_segments,
+    distance_bins,
+    draw_pairs,
+    fill,
+    whole_book_bins,
+)
 from epbench.booksort.texts.books import Book
 from epbench.draws import RandomStream
 from tests.booksort.made_texts import made_book

@@ -4,8 +4,7 @@ import shutil
 import pytest
 
 from epbench import BadInput
-from epbench.booksort.texts.books import books_from
-from epbench.booksort.texts.gutenberg import published_books
+from epbench.booksort.texts.books import books_from, published_books
 from tests.booksort.made_texts import write_texts
 from tests.booksort.nine_texts import table_of, write_nine
 

@@ -8,9 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pooch.core
 import pytest
 
-from epbench.booksort.texts import gutenberg
-from epbench.booksort.texts.cleaning import Rules
-from epbench.booksort.texts.gutenberg import (
+from epbench.booksort.texts import books
+from epbench.booksort.texts.books import (
     Published,
     check_published,
     content_hash,
@@ -18,6 +17,7 @@ from epbench.booksort.texts.gutenberg import (
     published_books,
     read_text,
 )
+from epbench.booksort.texts.cleaning import Rules
 from epbench.errors import BadInput, RunFailed
 
 TEXT = "He went out. She stayed in.\n\nThat was all."
@@ -129,7 +129,7 @@ def test_the_table_has_the_nine_books_of_the_paper():
 
 
 def test_a_download_that_is_far_too_large_is_refused(cache, monkeypatch):
-    monkeypatch.setattr(gutenberg, "_MOST_BYTES", 100_000)
+    monkeypatch.setattr(books, "_MOST_BYTES", 100_000)
     with served((200, b"x" * 1_000_000, None)) as (url, _), pytest.raises(BadInput, match=r"of at most 0\.1 MB"):
         download(BOOK, url)
     assert not list(cache.glob("*"))

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.booksort.texts.sentences import sentence_starts
+from epbench.booksort.texts.cleaning import sentence_starts
 
 
 def sentences(*paragraphs):

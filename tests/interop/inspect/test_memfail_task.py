@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 from inspect_ai._util.error import PrerequisiteError
 
-from epbench.interop.inspect import memfail
-from epbench.interop.inspect.memfail_task import shares
+from epbench.interop.inspect import memfail, shares
 from tests.interop.inspect.runs import metrics_of, output, ran
 
 

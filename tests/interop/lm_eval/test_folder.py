@@ -4,7 +4,7 @@ import sys
 import pytest
 from lm_eval.tasks._yaml_loader import load_yaml
 
-from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
+from epbench.booksort.pairs import EXCERPT_WORDS, SEGMENT_WORDS
 from tests.booksort.sort_set import write_set
 from tests.interop.lm_eval.scripted_model import FOLDER, manager
 

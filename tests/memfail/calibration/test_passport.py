@@ -8,9 +8,16 @@ import pytest
 from epbench.errors import BadInput, RunFailed
 from epbench.files.json_files import write_json
 from epbench.judges.protocol import Judgement, PastJudge
-from epbench.memfail.calibration.check import check_judge_on, plan_lines, planted_set
 from epbench.memfail.calibration.faults import FAULTS, NO_FAULT
-from epbench.memfail.calibration.passport import fingerprint_of, make_passport, passport_note, passport_path
+from epbench.memfail.calibration.passport import (
+    check_judge_on,
+    fingerprint_of,
+    make_passport,
+    passport_note,
+    passport_path,
+    plan_lines,
+    planted_set,
+)
 from epbench.memfail.judging.lexical import LexicalJudge, Verdict
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run

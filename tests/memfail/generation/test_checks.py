@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from epbench.memfail.dataset.word_rules import sentences
-from epbench.memfail.generation.conditional import DATAPOINTS, EASY, ESSAYS, HARD
-from epbench.memfail.generation.long_hop import AUDITS, CHAINS, OPTIONS, Window, people_are_disjoint, person_of
-from epbench.memfail.generation.single_call import COEXISTING, PERSONAS, REVISIONS
-from epbench.memfail.generation.specs import Chain, CoexistingSpec, PersonaSpec, conditional_specs, revision_specs
-from epbench.memfail.generation.words import keeps, missing
+from epbench.memfail.dataset.word_rules import keeps, missing, sentences
+from epbench.memfail.generation.essays import DATAPOINTS, EASY, ESSAYS, HARD, PERSONAS, PersonaSpec, conditional_specs
+from epbench.memfail.generation.facts import COEXISTING, REVISIONS, CoexistingSpec, revision_specs
+from epbench.memfail.generation.long_hop import AUDITS, CHAINS, OPTIONS, Chain, Window, people_are_disjoint, person_of
 from tests.memfail.generation.scripted_rows import WRITERS
 
 POINT = conditional_specs(20)[4]

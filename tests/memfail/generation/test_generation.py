@@ -8,7 +8,7 @@ import pytest
 from epbench.errors import BadInput
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, config_of, facts_of
-from epbench.memfail.dataset.word_rules import connectives
+from epbench.memfail.dataset.word_rules import Duplicates, connectives, shingles
 from epbench.memfail.generation.asking import (
     OWN,
     Asker,
@@ -17,11 +17,9 @@ from epbench.memfail.generation.asking import (
     misfit_of,
     object_of,
 )
-from epbench.memfail.generation.conditional import DATAPOINTS
+from epbench.memfail.generation.essays import DATAPOINTS, conditional_specs
 from epbench.memfail.generation.generate import about, generate, plan, validation_failures
-from epbench.memfail.generation.long_hop import BATCH
-from epbench.memfail.generation.specs import conditional_specs, option_orders
-from epbench.memfail.generation.words import Duplicates, shingles
+from epbench.memfail.generation.long_hop import BATCH, option_orders
 from epbench.models.load import Options, load_model
 from epbench.progress import no_progress
 from tests.memfail.generation.scripted_rows import WRITERS, ScriptedRows, specs_in, step_of

@@ -8,16 +8,10 @@ from hypothesis import strategies as st
 
 from epbench.errors import BadInput
 from epbench.memfail.dataset.schema import LETTERS
-from epbench.memfail.generation.specs import (
-    batches,
-    chain_specs,
-    coexisting_specs,
-    conditional_specs,
-    drawn_personas,
-    option_orders,
-    persona_specs,
-    targets,
-)
+from epbench.memfail.generation.asking import batches
+from epbench.memfail.generation.essays import conditional_specs, drawn_personas, persona_specs
+from epbench.memfail.generation.facts import coexisting_specs
+from epbench.memfail.generation.long_hop import chain_specs, option_orders, targets
 from epbench.memfail.templates.bank import bank
 
 SEEDS = st.integers(0, 2**32)

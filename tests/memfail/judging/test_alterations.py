@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from epbench.memfail.dataset.load import CONFIGS, GoldMemory, Question, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.word_rules import content_of, sentences_of
-from epbench.memfail.judging.alterations import leads_on, numbers_of, sense_of, turned
 from epbench.memfail.judging.lexical import Check, LexicalJudge
+from epbench.memfail.judging.memories import leads_on, numbers_of, sense_of, turned
 from epbench.memfail.templates.rows import make_rows
 
 TEXT = "Ada keeps bees. Ada sings to them only above 4 degrees, and nobody minds. She likes toast."

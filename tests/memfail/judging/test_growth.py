@@ -4,14 +4,12 @@ from functools import cache
 
 import pytest
 
-from epbench.memfail.context.estimate import checks_in_advance
 from epbench.memfail.context.reader import LexicalReader
-from epbench.memfail.context.requests import ConfigRun, Setting, load_prompts
+from epbench.memfail.context.requests import ConfigRun, Setting, checks_in_advance, load_prompts
 from epbench.memfail.dataset.load import QuestionRecord, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.judging import lexical, memories
-from epbench.memfail.judging.diagnosis import diagnose
-from epbench.memfail.judging.leave_one_out import leave_one_out
+from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.memfail.judging.memories import Memories

@@ -15,9 +15,8 @@ from epbench.judges.protocol import PastJudge
 from epbench.memfail.dataset.load import CONFIGS, GoldMemory, Question, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, words_of
-from epbench.memfail.judging.asking import Asking
 from epbench.memfail.judging.lexical import Check, LexicalJudge
-from epbench.memfail.judging.load import OWN, ModelJudge, load_judge, load_judging_prompts, read_verdicts
+from epbench.memfail.judging.load import OWN, Asking, ModelJudge, load_judge, load_judging_prompts, read_verdicts
 from epbench.memfail.templates.rows import make_rows
 from epbench.models.load import Options
 from epbench.models.openai.model import EndpointModel

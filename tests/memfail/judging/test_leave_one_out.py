@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from epbench.judges.protocol import JUDGEMENTS
 from epbench.memfail.dataset.load import Fact, GoldMemory, Question, QuestionRecord
-from epbench.memfail.judging.leave_one_out import MOST, MOST_BY_RULES, LeftOut, leave_one_out, left_out_checks
+from epbench.memfail.judging.diagnosis import MOST, MOST_BY_RULES, LeftOut, leave_one_out, left_out_checks
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.models.load import Options

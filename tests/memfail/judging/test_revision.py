@@ -8,11 +8,10 @@ import pytest
 from epbench.memfail.dataset.load import QuestionRecord, facts_to_store, questions_of
 from epbench.memfail.dataset.revision import values_of
 from epbench.memfail.dataset.schema import complete
-from epbench.memfail.judging.diagnosis import diagnose
-from epbench.memfail.judging.leave_one_out import leave_one_out
+from epbench.memfail.judging.answer_rules import keeps_back, tells_first, tells_old, tells_present
+from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import ModelJudge, load_judging_prompts
-from epbench.memfail.judging.revision import keeps_back, tells_first, tells_old, tells_present
 from epbench.memfail.scores.scoring import floor_of, score_outcomes
 from epbench.memfail.templates.rows import make_rows
 from epbench.models.openai.model import EndpointModel

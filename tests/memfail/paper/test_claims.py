@@ -9,10 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from epbench.memfail.paper.claims import Case, claims, claims_of, decide, holds_of, weigh
-from epbench.memfail.paper.inputs import Inputs, PaperRun
-from epbench.memfail.paper.measures import by_place, comparable, duels, with_errors
-from epbench.memfail.paper.rows import cells_of
+from epbench.memfail.paper.claims import (
+    Case,
+    by_place,
+    claims,
+    claims_of,
+    comparable,
+    decide,
+    duels,
+    holds_of,
+    weigh,
+    with_errors,
+)
+from epbench.memfail.paper.inputs import Inputs, PaperRun, cells_of
 from epbench.memfail.scores.reported_rates import read_reported
 from tests.conftest import SHARED
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from epbench.errors import BadInput
-from epbench.memfail.scores.cost import cost_tables, spent, total, usage_of
-from epbench.models import prices as prices_module
-from epbench.models.prices import Price, Prices, read_prices
+from epbench.memfail.scores.tables import cost_tables, spent, total, usage_of
+from epbench.models.estimate import Price, Prices, read_prices
 
 ROOT = Path(__file__).parents[3]
 TOML = """
@@ -56,7 +55,7 @@ def test_every_stage_has_the_price_of_its_model(prices):
 
 
 @pytest.mark.parametrize(
-    "text", [prices_module.__doc__, (ROOT / "eval_scripts/report.py").read_text("utf-8")], ids=["library", "script"]
+    "text", [Prices.__doc__, (ROOT / "eval_scripts/report.py").read_text("utf-8")], ids=["library", "script"]
 )
 def test_the_examples_can_be_read(tmp_path, text):
     example = text[text.index('    currency = "') :].split("\n\nThe name")[0].split('"""')[0]

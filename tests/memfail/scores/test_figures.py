@@ -2,7 +2,7 @@
 
 import pytest
 
-from epbench.memfail.scores.figures import STAGES, figures, stacked
+from epbench.memfail.scores.report import STAGES, figures, stacked
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.reports.figures import drawing, new_figure
 from epbench.reports.plots import FRONTIER, frontier

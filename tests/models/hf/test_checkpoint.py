@@ -5,11 +5,10 @@ import re
 
 import pytest
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, install_hint
 from epbench.models.hf.checkpoint import label_ids, load_tokenizer, read_window
 from epbench.models.protocol import Request
 from epbench.models.vllm import VllmModel
-from epbench.starting.extras import install_hint
 from tests.tiny_model import make_tiny_model
 
 TEXT = "Answer A or B. A and B were seen at the harbour; B left, A stayed. " * 50

@@ -3,10 +3,9 @@
 import pytest
 import torch
 
-from epbench.models.hf import prefix_batches
-from epbench.models.hf.prefix_batches import Prompt
+from epbench.models.hf import shared_prefix
 from epbench.models.hf.prefix_rows import Forward
-from epbench.models.hf.shared_prefix import SharedPrefix
+from epbench.models.hf.shared_prefix import Prompt, SharedPrefix
 from tests.models.hf.tiny_models import alone, tiny
 
 HEAD = 12
@@ -87,7 +86,7 @@ def test_each_part_of_the_prompts_is_read_once(monkeypatch):
 
 
 def test_a_context_with_much_to_read_goes_alone(monkeypatch):
-    monkeypatch.setattr(prefix_batches, "_LONG_READ", 100)
+    monkeypatch.setattr(shared_prefix, "_LONG_READ", 100)
     model, _ = tiny("Llama")
     pairs, _ = asked()
     found = answered(SharedPrefix(model, [2]), [Prompt(ids, 4, context=name) for ids, name in pairs])
@@ -102,7 +101,7 @@ def test_a_batch_on_a_cpu_is_small_enough_to_be_lost(monkeypatch):
     prompts = [Prompt(ids, labels={"A": [5]}, context=name) for ids, name in asked([(20, 2)] * 30)[0]]
     reader = SharedPrefix(model, [2])
     whole = answered(reader, prompts)
-    monkeypatch.setattr(prefix_batches, "_SPEED", 2 * model.num_parameters() * 150 / prefix_batches._LONGEST_BATCH)
+    monkeypatch.setattr(shared_prefix, "_SPEED", 2 * model.num_parameters() * 150 / shared_prefix._LONGEST_BATCH)
     shapes = forwards(monkeypatch)
     arriving = reader.answer(prompts)
     assert next(arriving)[1].probabilities

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from epbench.models.hf.checkpoint import available_memory
 from epbench.models.hf.likelihood import Likelihoods
-from epbench.models.hf.memory import available_memory
 from epbench.models.hf.model import TransformersModel
-from epbench.models.hf.prefix_batches import Prompt
 from epbench.models.hf.prefix_rows import release
-from epbench.models.hf.shared_prefix import SharedPrefix
+from epbench.models.hf.shared_prefix import Prompt, SharedPrefix
 from epbench.models.protocol import Request, Sampling
 from tests.models.hf.test_shared_prefix import prompts
 from tests.models.hf.tiny_models import MODELS, tiny

@@ -5,9 +5,8 @@ import torch
 
 from epbench import BadInput
 from epbench.models.hf import prefix_attention, prefix_rows, shared_prefix
-from epbench.models.hf.prefix_batches import Prompt
 from epbench.models.hf.prefix_rows import Forward, Rows
-from epbench.models.hf.shared_prefix import SharedPrefix
+from epbench.models.hf.shared_prefix import Prompt, SharedPrefix
 from epbench.progress import Tally, bar
 from tests.models.hf.tiny_models import MODELS, alone, biased, tiny
 

@@ -10,8 +10,7 @@ from epbench.tulving.chapters.checks import check_chapter
 from epbench.tulving.chapters.loop import MOST_ATTEMPTS, first_tasks, write_chapters
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.dataset.build import Recipe, make_book
-from epbench.tulving.events.events import draw_events, draw_layouts
-from epbench.tulving.events.universe import load_universe, secondary_names
+from epbench.tulving.events.universe import draw_events, draw_layouts, load_universe, secondary_names
 from tests.reference_cases import SECONDARY, with_published
 
 UNIVERSE = load_universe()

@@ -13,7 +13,7 @@ from epbench.tulving.chapters.load import load_writer
 from epbench.tulving.chapters.loop import first_tasks
 from epbench.tulving.chapters.prompts import load_writing_prompts
 from epbench.tulving.events.dates import from_words, in_words
-from epbench.tulving.events.events import Event, Layout
+from epbench.tulving.events.universe import Event, Layout
 from epbench.tulving.scenes.patterns import capitalised
 from tests.reference_cases import CHECKS, with_published
 from tests.tulving.levels.books import outline

@@ -6,8 +6,8 @@ import pytest
 
 from epbench import BadInput
 from epbench.tulving.chapters import load
+from epbench.tulving.chapters.chapter import Description
 from epbench.tulving.chapters.load import Checker, check_writer, load_writer
-from epbench.tulving.chapters.loop import Description
 from epbench.tulving.chapters.model_writer import ModelWriter
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.dataset.build import Recipe, make_book

@@ -9,9 +9,15 @@ from epbench.errors import BadInput, RunFailed
 from epbench.models.openai.model import EndpointModel
 from epbench.progress import no_progress
 from epbench.tulving.chapters.chapter import Candidate, Task
-from epbench.tulving.chapters.loop import MOST_ATTEMPTS, first_tasks, write_chapters
+from epbench.tulving.chapters.loop import (
+    MOST_ATTEMPTS,
+    fact_positions,
+    first_tasks,
+    position_quantiles,
+    write_chapters,
+    writing_files,
+)
 from epbench.tulving.chapters.model_writer import CHAPTERS, CHECKS, ModelWriter, writing_folder
-from epbench.tulving.chapters.report import fact_positions, position_quantiles, writing_files
 from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
 from epbench.tulving.events.universe import secondary_names
 from tests.models.loopback_endpoint import BROKEN, Fault, first_calls

@@ -8,12 +8,15 @@ from epbench import BadInput, load_book
 from epbench.memories.load import load_memory
 from epbench.models.protocol import Sampling
 from epbench.progress import no_progress
-from epbench.tulving.context.requests import MEMORIES, Reading, load_prompts, published_top_k
-from epbench.tulving.context.retrieved import (
+from epbench.tulving.context.requests import (
+    MEMORIES,
     PASSAGES,
+    Reading,
     chunks_of,
     gold_texts,
+    load_prompts,
     note_passages,
+    published_top_k,
     read_passages,
     remember,
     stand_in,

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from epbench import BadInput
 from epbench.tulving.events.dates import FORMATS, find_dates, in_words
-from epbench.tulving.events.events import draw_events, draw_layouts
-from epbench.tulving.events.universe import load_universe
+from epbench.tulving.events.universe import draw_events, draw_layouts, load_universe
 
 UNIVERSE = load_universe()
 
@@ -35,7 +34,7 @@ def test_the_first_events_of_a_longer_run_are_the_same(n, more, seed):
 def test_a_dropped_candidate_occupies_nothing():
     """With the next candidates in a row, each event is the first whose two pairs are free of accepted events."""
     from epbench.draws import UnitStream
-    from epbench.tulving.events.events import _accept, _cumulative
+    from epbench.tulving.events.universe import _accept, _cumulative
 
     size, bounds = 4, _cumulative(4, "uniform")
     units = UnitStream("x").take(5 * 300).reshape(-1, 5)
@@ -83,7 +82,7 @@ def test_the_draw_is_this_on_every_machine():
 
 
 def test_too_many_events_are_refused_with_the_numbers(monkeypatch):
-    monkeypatch.setattr("epbench.tulving.events.events.MOST_CANDIDATES", 200_000)
+    monkeypatch.setattr("epbench.tulving.events.universe.MOST_CANDIDATES", 200_000)
     with pytest.raises(BadInput, match=r"universe of 100 holds only \d+ of 9000 events"):
         draw_events(UNIVERSE, 9000)
     with pytest.raises(BadInput, match="only 10000 pairs"):

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench import BadInput, load_book
-from epbench.finetuning.texts.tokens import SampleTokens
+from epbench.finetuning.tokens import SampleTokens
 from epbench.models.hf.model import TransformersModel
 from epbench.tulving.context.requests import Reading, load_prompts
 from epbench.tulving.finetuning.material import held_out_samples, question_samples, training_questions

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from epbench import BadInput, load_book
-from epbench.finetuning.ranks import Ranks
-from epbench.finetuning.texts.tokens import SampleTokens
+from epbench.finetuning.launching import Ranks
+from epbench.finetuning.tokens import SampleTokens
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Sampling
 from epbench.tulving.context.requests import Reading

@@ -9,8 +9,15 @@ from epbench import BadInput, load_book
 from epbench.models.load import load_model
 from epbench.models.openai.wire import chat_body
 from epbench.tulving.context.requests import Reading, load_prompts
-from epbench.tulving.finetuning.material import training_questions, training_requests
-from epbench.tulving.finetuning.openai_job import EXAMPLES, LEAST, SETTINGS, tuned_model, write_job
+from epbench.tulving.finetuning.material import (
+    EXAMPLES,
+    LEAST,
+    SETTINGS,
+    training_questions,
+    training_requests,
+    tuned_model,
+    write_job,
+)
 from tests.scripts.in_process import refused
 from tests.tulving.finetuning.tiny_book import N_TRAINED
 

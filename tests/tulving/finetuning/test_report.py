@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from epbench.tulving.finetuning.material import TrainingQuestion
-from epbench.tulving.finetuning.measures import GROUPS
-from epbench.tulving.finetuning.report import figure, html_report, scores_of, tables, what_was_trained
+from epbench.tulving.finetuning.measures import GROUPS, figure, html_report, scores_of, tables, what_was_trained
 
 STEP = {"step": 1, "epoch": 1, "seconds": 1.0, "tokens": 10, "learned": 5, "loss": 2.0}
 IDENTITY = {"method": "tulving_qa", "model": "hf:<b>"}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench.errors import UnusableReply
-from epbench.tulving.judging.replies import read_order, read_verdict
+from epbench.tulving.judging.load import read_order, read_verdict
 
 
 def verdict(scores, items=(), reason="r"):

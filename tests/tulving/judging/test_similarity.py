@@ -15,8 +15,7 @@ from epbench.judges.protocol import is_free
 from epbench.retrieval.embedders import SentenceTransformerEmbedder
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge
-from epbench.tulving.judging.phrases import phrases_of
-from epbench.tulving.judging.similarity import SimilarityJudge, without_denials
+from epbench.tulving.judging.similarity import SimilarityJudge, phrases_of, without_denials
 from epbench.tulving.judging.verdicts import JudgeInput
 from tests.tulving.judging.concepts import ConceptEmbedder
 

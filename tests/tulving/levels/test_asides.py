@@ -7,7 +7,7 @@ import pytest
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.tulving.events.universe import load_universe
-from epbench.tulving.levels.plot import FEWEST, MENTIONS, asides_bank, asides_of
+from epbench.tulving.levels.banks import FEWEST, MENTIONS, asides_bank, asides_of
 from epbench.tulving.solving.frames import frames_of
 from tests.tulving.levels.books import UNIVERSES
 from tests.tulving.own_universe import write_universe
@@ -47,6 +47,6 @@ def test_a_universe_of_ones_own_has_the_asides_of_the_default_one(tmp_path):
 
 def test_too_few_asides_are_refused(tmp_path, monkeypatch):
     (tmp_path / "asides_few.json").write_text('{"date": ["[A|One] [card|slip|note] of [old|dear] {date}."]}')
-    monkeypatch.setattr("epbench.tulving.levels.plot.TALES", tmp_path)
+    monkeypatch.setattr("epbench.tulving.levels.banks.TALES", tmp_path)
     with pytest.raises(BadInput, match="expected 24 sentences or more"):
         asides_bank("few")

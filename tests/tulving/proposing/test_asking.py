@@ -2,8 +2,7 @@
 
 import json
 
-from epbench.tulving.proposing.asking import PER_REQUEST, ROUNDS, Wanted
-from epbench.tulving.proposing.lists import Part, load_pack
+from epbench.tulving.proposing import PER_REQUEST, ROUNDS, Part, Wanted, load_pack
 
 ABOUT = {"theme": "a harbour", "subject": "Gull Count"}
 

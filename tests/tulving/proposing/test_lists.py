@@ -5,7 +5,7 @@ import pytest
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
 from epbench.tulving.events.universe_files import KINDS, LEAST_DETAILS
-from epbench.tulving.proposing.lists import Part, check, load_pack
+from epbench.tulving.proposing import Part, check, load_pack
 from epbench.tulving.scenes.scene_files import FEWEST, tale_styles
 
 PACK = load_pack()

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from epbench import BadInput
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.dataset.schema import answer_text
-from epbench.tulving.questions.fake_events import fake_events
 from epbench.tulving.questions.generate import (
     TRACED,
     bin_of,
     completed_cue,
     cue_values,
+    fake_events,
     question_id,
     select,
     single_event,

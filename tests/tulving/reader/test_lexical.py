@@ -7,8 +7,14 @@ import pytest
 from epbench.models.protocol import Request
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.questions.templates import TEMPLATES
-from epbench.tulving.reader.everything import EverythingReader, names_by_trace
-from epbench.tulving.reader.lexical import NOTHING, LexicalReader, answer_question, read_story
+from epbench.tulving.reader.lexical import (
+    NOTHING,
+    EverythingReader,
+    LexicalReader,
+    answer_question,
+    names_by_trace,
+    read_story,
+)
 from tests.scripts import in_process
 
 STORY = """Chapter 1

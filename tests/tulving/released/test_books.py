@@ -17,7 +17,7 @@ from epbench.metric_folders import formulas
 from epbench.progress import no_progress
 from epbench.tulving.dataset.schema import configs_of
 from epbench.tulving.events.dates import from_words
-from epbench.tulving.events.events import Event
+from epbench.tulving.events.universe import Event
 from epbench.tulving.questions.generate import BINS, all_questions, select, single_event
 from epbench.tulving.released.archive import open_archive, reader_of, writer_of
 from epbench.tulving.released.books import published_chapters, published_events, read_book

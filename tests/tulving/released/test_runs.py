@@ -13,8 +13,7 @@ from epbench import BadInput
 from epbench.progress import no_progress
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.events.dates import from_words
-from epbench.tulving.released.archive import open_archive
-from epbench.tulving.released.files import Files
+from epbench.tulving.released.archive import Files, open_archive
 from epbench.tulving.released.runs import MILLION_TOKENS_ROWS, published_runs, read_published_run, score_published_runs
 from epbench.tulving.released.verdicts import read_published_verdict
 from tests.published_archive import published_truth, write_book, write_json, write_run, write_verdict

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from epbench.tulving.scores.results import NO_BOOK
+from epbench.tulving.scores.inventions import NO_BOOK
 from tests.reports.page_data import questions_of
 from tests.tulving.made_runs import FAILURE, Told, made_run
 from tests.tulving.question_rows import row

@@ -10,11 +10,11 @@ from epbench.tulving.levels.banks import (
     CONTRASTS,
     IN_LETTERS,
     NUMBER_IN_LETTERS,
+    asides_of,
     contrasts_of,
     patterns_of,
     references_bank,
 )
-from epbench.tulving.levels.plot import asides_of
 from epbench.tulving.scenes.patterns import Sentence, has_doubled_word, with_right_articles
 from epbench.tulving.scenes.scene_files import TONES, distinct_paraphrases, load_scenery
 from epbench.tulving.solving.frames import Frame, said

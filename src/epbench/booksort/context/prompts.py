@@ -19,9 +19,8 @@ from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files import prompt_packs
-from epbench.files.foreign_sources import checkout, text_at
 from epbench.files.packaged import packaged
-from epbench.files.prompt_packs import Section, Words, placeholders
+from epbench.files.prompt_packs import Section, Words, checkout, placeholders, text_at
 from epbench.files.text import check_size, kind_of, parse_toml, shown
 
 OWN = packaged("epbench.booksort", "sort_prompts.toml")

@@ -17,7 +17,7 @@ from epbench.errors import BadInput
 from epbench.files.json_files import json_objects
 from epbench.files.text import read_text
 from epbench.files.typed import fields, typed
-from epbench.judges.people import PEOPLE
+from epbench.judges.protocol import PEOPLE
 from epbench.models.load import Options, load_model, refuse_variant
 from epbench.models.protocol import Model, Request, RuleBasedReader
 

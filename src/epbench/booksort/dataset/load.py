@@ -16,7 +16,6 @@ from epbench.files.text import shown
 from epbench.files.typed import Whole, fields
 from epbench.hub.rows import Row, check_rows, checked_rows, hub_configs, stored_rows, subset
 
-SPLITS = ("test", "validation")
 SWAPPED = "/swapped"
 """Suffix of a pair's id when the pair is asked in the swapped order."""
 _NAME = re.compile(r"(?:e(\d+)|book)_s(\d+)")
@@ -139,8 +138,8 @@ def load_pairs(name: str, configs: Sequence[str] = ("e250_s20",), split: str = "
     Raises:
         BadInput: The set, a config or the split does not exist, or a row is wrong.
     """
-    if split not in SPLITS:
-        raise BadInput(f"split: expected one of {', '.join(SPLITS)}, got {split!r}")
+    if split not in ("test", "validation"):
+        raise BadInput(f"split: expected one of test, validation, got {split!r}")
     wanted = config_names(name) if list(configs) == ["all"] else list(dict.fromkeys(configs))
     known = config_names(name) if Path(name).is_dir() else wanted
     for config in wanted:

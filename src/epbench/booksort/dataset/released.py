@@ -11,14 +11,12 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
-from epbench.booksort.texts.gutenberg import published_books
+from epbench.booksort.pairs import EXCERPT_WORDS, SEGMENT_WORDS
+from epbench.booksort.texts.books import published_books
 from epbench.errors import BadInput
-from epbench.files.csv_tables import read_csv
-from epbench.files.text import shown
+from epbench.files.text import read_csv, shown
 
 NAME = "memari/booksort"
-CONFIGS = tuple(f"e{excerpt}_s{segment}" for excerpt in EXCERPT_WORDS for segment in SEGMENT_WORDS)
 _FIRST_HELD_OUT = 100
 _FILE = re.compile(r"segments_(\d+)-s(\d+)-n\d+\.csv")
 _NUMBERS = ("book_idx", "excerpt_idx", "seg1_pos", "seg2_pos", "distance_bin", "present_seg1_first")
@@ -34,7 +32,7 @@ def is_published(name: str) -> bool:
 def configs(name: str) -> list[str]:
     """Return the combinations of lengths in the set, under the config names of our own set."""
     if name == NAME:
-        return list(CONFIGS)
+        return [f"e{excerpt}_s{segment}" for excerpt in EXCERPT_WORDS for segment in SEGMENT_WORDS]
     return [f"e{match[1]}_s{match[2]}" for path in Path(name).iterdir() if (match := _FILE.fullmatch(path.name))]
 
 

@@ -10,14 +10,11 @@ from typing import NamedTuple
 from epbench.booksort.context.prompts import Pack
 from epbench.booksort.context.requests import prompt_of, reading_of
 from epbench.booksort.dataset.load import load_books
-from epbench.booksort.texts.books import all_published, text_files
-from epbench.booksort.texts.cleaning import gutenberg_title, split_at_markers
-from epbench.booksort.texts.gutenberg import Published, check_published, read_text
-from epbench.booksort.texts.sentences import sentence_starts
+from epbench.booksort.texts.books import Published, all_published, check_published, read_text, text_files
+from epbench.booksort.texts.cleaning import gutenberg_title, sentence_starts, split_at_markers
 from epbench.errors import BadInput
 from epbench.finetuning.packing import Kind, Sample
-from epbench.finetuning.texts.chunks import chunk_texts
-from epbench.finetuning.texts.tokens import Learn, SampleTokens
+from epbench.finetuning.tokens import Learn, SampleTokens, chunk_texts
 
 _WANTED = ".txt files, got none"
 _BLANK_LINES = re.compile(r"\n\s*\n")

@@ -1,110 +1,183 @@
-"""What changes answers: a memory (Table 11), longer segments (Appendix D.2), a label (C.3) and the middle of an excerpt (D.6)."""
+"""The exhibits that ask for more than accuracies: what was chosen for a model, and what changes its answers.
+
+Chosen are models, prompts, queries and readings (Tables 5, 7, 8 and 10). Answers change with longer segments (Appendix D.2), a
+label (C.3) and the middle of an excerpt (D.6).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from epbench.booksort.context.prompts import load_prompts
+from epbench.booksort.context.retrieval import DEPTH, RETRIEVED, recall_at
+from epbench.booksort.evaluation import CHOICE, CHOSEN
+from epbench.booksort.paper import rates
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.rates import (
-    CHANCE,
-    GAINED,
-    POWER,
-    Group,
-    about,
-    accuracies,
-    by,
-    named,
-    of_excerpts,
-    paired_with,
-    tested,
-)
-from epbench.booksort.paper.results import TABLE_11
+from epbench.booksort.paper.rates import CHANCE, Group, Made, about, gained, named, tested
 from epbench.booksort.scores.middle_effect import middle_effect
-from epbench.reports.exhibit import (
-    Exhibit,
-    Missing,
-    Row,
-    columns_of,
-    counted,
-    difference,
-    exhibit,
-    interval,
-    mean_margin,
-    p_value,
-)
+from epbench.files.json_files import read_json
+from epbench.files.text import one_line
+from epbench.journals.journal import read_journal
+from epbench.reports.exhibit import Column, Row, columns_of, counted, difference, exhibit, fixed, mean_margin, p_value
 from epbench.reports.plots import points
-from epbench.statistics.estimate import Estimate, Value, corrected, framed
+from epbench.reports.reported import sources
+from epbench.runs.folder import read_run
+from epbench.runs.several import runs_in
+from epbench.statistics.estimate import Estimate, corrected, estimate, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
-from epbench.statistics.paired import holm, paired_outcomes
-from epbench.statistics.smallest_difference import smallest_difference_of_means, smallest_difference_of_rates
+from epbench.statistics.paired import holm
+from epbench.statistics.smallest_difference import smallest_difference_of_rates
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_REPORTED = (
-    "The reported values of one model hardly differ between books, and SORT-extend has values for a book that is shorter than "
-    "its excerpts; they look like running means, so that they are no targets for single books."
-)
-_NO_GAIN = "No run with memory none and the same model on the same pairs was given, so that no difference is shown."
-_GAIN = (
-    "Gain: in-context minus without memory, the same model on the same questions, with its 95 % interval by drawing excerpts. "
-    "p: McNemar's exact test, two-sided, by Holm for all groups of a run. * p < .05, ** p < .01."
-)
+
+def exhibits(inputs: Inputs) -> list[Made]:
+    """All of them."""
+    single = (_share_of_a, _segment_lengths, regression, _table_5, _table_8)
+    return [*(make(inputs) for make in single), *_chosen(inputs, "prompt"), *_chosen(inputs, "reading")]
 
 
-def table_11(inputs: Inputs) -> Exhibit | Missing:
-    """In-context accuracy by book, part and length of segments, and its gain over the same model without memory."""
-    made = TABLE_11.make(inputs)
-    if isinstance(made, Missing):
-        return made
-    gained: dict[tuple[Value, ...], Group] = {}
-    for run in TABLE_11.shown(inputs):
-        gained |= _gains(run, [one for one in inputs.runs if (one.memory, one.model) == ("none", run.model)])
-    none = {"baseline": None, **Estimate(None).columns(*GAINED, prefix="gain_")}
-    rows = [{**row, **gained.get((row["label"], row["book_idx"], row["group"]), none)} for row in made.records]
-    notes = [*made.notes, *([_REPORTED] if rows[-1]["source"] == "reported" else []), _GAIN if gained else _NO_GAIN]
-    if shown := [(row["gain_n"], row["gain_smallest"]) for row in rows if row["gain_smallest"]]:
-        least = "The smallest group has n = {:,}, which shows a difference of {:.2f} with 80 % power at .05."
-        notes.append(least.format(*min(shown)))
-    columns = [*made.columns, *columns_of({"gain: {}": difference("gain_", 2)} if gained else {})]
-    return replace(made, frame=framed(rows), columns=columns, notes=notes)
+def _table_5(inputs: Inputs) -> Made:
+    """The models of the paper, and those of the runs (Appendix C.1)."""
+    reported = [row for row in inputs.reported if "mmlu" in row.scores]
+    theirs = [("reported", row.model, row.note, None, None, None, row.scores["mmlu"]) for row in reported]
+    memories: dict[tuple[str, Any], list[str]] = {}
+    for run in inputs.runs:
+        memories.setdefault((run.model, run.identity.get("weights")), []).append(run.memory)
+    own = [
+        ("own", model, model.partition(":")[2] or model, weights, ", ".join(sorted({*of})), len(of), None)
+        for (model, weights), of in memories.items()
+    ]
+    notes = [
+        "MMLU: percent, as it is reported; it is not measured here. weights: the fingerprint of the files, for models on this "
+        "machine.",
+        *sources(reported),
+    ]
+    shown = columns_of({"name": "name", "weights": "weights", "memories": "memories"}, 3)
+    columns = [*named("of_model"), *shown, Column("runs", "n_runs"), Column("MMLU", fixed("mmlu", 2))]
+    names = ("source", "model", "name", "weights", "memories", "n_runs", "mmlu")
+    records = (dict(zip(names, row, strict=True)) for row in (*theirs, *own))
+    return exhibit("Table 5", "The models", records, columns, notes, needs="at least one run", sections="source")
 
 
-def _gains(run: PaperRun, baselines: Sequence[PaperRun]) -> dict[tuple[Value, ...], Group]:
-    """The gain of a run over the first of some runs without memory that has its questions, by label, book and group."""
-    for baseline in baselines:
-        both = paired_with([run.questions, baseline.questions])
-        if len(both) == len(run.questions):
-            groups, parts = zip(*TABLE_11.split(both), strict=True)
-            keys = [(run.label, group["book_idx"], group["group"]) for group in groups]
-            gains = [gain.columns(*GAINED, prefix="gain_") for gain in corrected(list(map(_gain, parts)))]
-            return {key: {"baseline": baseline.label, **gain} for key, gain in zip(keys, gains, strict=True)}
-    return {}
+def _chosen(inputs: Inputs, what: str) -> list[Made]:
+    """The prompt, or the reading of passages, that was chosen for each model, and how well each did that was tried."""
+    name = {"prompt": "Table 7", "reading": "Table 10"}[what]
+    reported = [row for row in inputs.reported if what in row.scores]
+    empty = dict.fromkeys(("tied", "n_tied", *rates.UNTESTED, "share_a"))
+    theirs: list[Row] = [
+        {"source": "reported", "label": row.source, "model": row.model, "memory": row.memory, "pairs": row.dataset}
+        | {what: int(row.scores[what]), "chosen": 1, **empty}
+        for row in reported
+    ]
+    tried = [row for run in inputs.runs for row in _tried(run, what)]
+    rows = [*theirs, *(row for row in tried if row["chosen"])]
+    kind = "runs in which the prompt" if what == "prompt" else "runs with retrieval in which the reading of passages"
+    needs = f"{kind} was chosen on held-out pairs"
+    notes = [
+        "The numbers are the paper's; the texts are those of this package, in its own words. The choice is made on the "
+        "validation split: of those within one standard error of the best accuracy, the one whose share of A is nearest to one "
+        "half. tied: how many were within it.",
+        *sources(reported),
+    ]
+    asked = [*columns_of({"pairs": "pairs", what: what}, 1), *named("accuracy"), Column("share of A", "share_a")]
+    columns = [*named("of_model memory"), *asked, *named("n failed"), Column("tied", "n_tied")]
+    title = f"The {what} that was chosen for each model on held-out pairs"
+    chosen = exhibit(name, title, rows, columns, notes, needs=needs, sections="source")
+    if not rows:
+        return [chosen]
+    sizes = " to ".join(map(str, sorted({min(n), max(n)}))) if (n := [row["n"] for row in tried]) else ""
+    notes = [
+        f"Each accuracy is over {sizes} held-out pairs. ← marks the choice. The numbers are not tested against one another: they "
+        "chose, and do not show a result."
+    ]
+    shown = mean_margin()
+    columns = columns_of({what: what, "{}": lambda row: shown(row) + (" ←" if row["chosen"] else "")})
+    title = f"Accuracy of every {what} that was tried on held-out pairs"
+    every = [{**row, "tried": f"{row['label']} ({row['pairs']})"} for row in tried]
+    return [chosen, exhibit(f"{name}, all that were tried", title, every, columns, notes, needs=needs, across="tried")]
 
 
-def _gain(questions: pd.DataFrame) -> Estimate:
-    first, second = questions["right"], questions["right_1"]
-    if first.isna().any() or second.isna().any():
+def _tried(run: PaperRun, what: str) -> Iterator[Row]:
+    """Every text that a run tried; without an accuracy if questions failed."""
+    for part in runs_in(run.folder):
+        choice = read_json(part / CHOICE, CHOSEN) if (part / CHOICE).is_file() else {}
+        pairs = " ".join(read_run(part)["identity"].get("config") or ())
+        for one in choice[f"{what}s"] if what in choice else ():
+            number, tied, n, failed = one["number"], choice["tied"], one["n"], one["failed"]
+            found, right = Estimate(n, 0, one["accuracy"] if n else None), round(one["accuracy"] * n)
+            if failed:
+                found = Estimate(n, failed, lowest=right / (n + failed), highest=(right + failed) / (n + failed))
+            names = {**about(run), "pairs": pairs, what: number, "chosen": int(number == choice[what])}
+            names |= {"tied": int(number in tied), "n_tied": len(tied)}
+            yield {**names, **found.columns(*rates.UNTESTED), "share_a": one["share_a"]}
+
+
+def _table_8(inputs: Inputs) -> Made:
+    """The queries, with the recall of the paper and of the runs that searched with them (Appendix C.4.1)."""
+    queries, recall_of = load_prompts().queries, "recall_at_10."  # the number of the query follows
+    reported = [row for row in inputs.reported if any(score.startswith(recall_of) for score in row.scores)]
+    found: list[tuple[tuple[Any, ...], Estimate]] = []
+    for row in reported:
+        about = ("reported", row.source, row.model, row.dataset, f"{row.model} (reported)")
+        found += [
+            ((*about, int(name.removeprefix(recall_of))), Estimate(None, 0, of)) for name, of in row.scores.items()
+        ]
+    for run in (run for run in inputs.runs if run.memory == "rag"):
+        retriever, pairs = str(run.identity.get("retriever")), f"{' '.join(run.configs)}, {run.identity.get('split')}"
+        about = ("own", run.label, retriever, pairs, f"{run.label}: {retriever}, {pairs}")
+        found.append(((*about, run.identity.get("query", 0)), _recall(run)))
+    names = ("source", "label", "retriever", "pairs", "search", "query")
+    rows = [
+        dict(zip(names, of, strict=True)) | recall.columns("mean", "low", "high") | {"n": recall.n and 2 * recall.n}
+        for of, recall in sorted(found, key=lambda item: int(item[0][-1]))
+    ]
+    notes = [
+        "A segment is found if a passage contains at least half of its characters. The queries are those of this package, "
+        "in its own words; their numbers are those of the paper. ± is how far the 95 % interval, which draws excerpts, reaches.",
+        *sources(reported),
+    ]
+    columns = [
+        Column("no.", lambda row: str(row["query"]), text=True),
+        Column("query", lambda row: one_line(queries[row["query"]]) if row["query"] < len(queries) else "–", text=True),
+        Column("{}", mean_margin()),
+    ]
+    title = f"The share of segments that a search finds among its first {DEPTH} passages, by what is searched for"
+    needs = "at least one run with memory rag"
+    return exhibit("Table 8", title, rows, columns, notes, needs=needs, across="search")
+
+
+def _recall(run: PaperRun) -> Estimate:
+    """The recall of a run, from what it retrieved for the pairs that it asked."""
+    import numpy as np
+
+    # The second asking of a pair has the passages of the first.
+    asked = run.questions.query("not swapped").set_index("id")["excerpt"]
+    records = [record for part in runs_in(run.folder) for record in read_journal(part / RETRIEVED).values()]
+    found = framed({"id": one["id"], "recall": recall_at([one])} for one in records if one["id"] in asked.index)
+    if found.empty:
         return Estimate(None)
-    units = questions["pair"].tolist() if questions["swapped"].any() else None
-    found = paired_outcomes(first.tolist(), second.tolist(), questions["excerpt"].tolist(), units)
-    low, high = found.interval or (None, None)
-    smallest = smallest_difference_of_means((first - second).tolist(), paired=True)
-    return Estimate(found.n, 0, found.difference, low=low, high=high, p=found.p, smallest=smallest)
+    found["excerpt"], bounds = asked.reindex(found["id"]).to_numpy(), (0.0, 1.0)
+
+    def interval(values: Sequence[float], of: Sequence[Any]) -> tuple[float, float] | None:
+        return cluster_bootstrap(lambda weights: weighted_mean(weights, np.array(values)), of, bounds=bounds)
+
+    return estimate(found, "recall", cluster="excerpt", interval=interval)
 
 
-def segment_lengths(inputs: Inputs) -> Exhibit | Missing:
+def _segment_lengths(inputs: Inputs) -> Made:
     """The accuracy of each run on segments of each length, and what the longest gain over the shortest (Appendix D.2)."""
-    runs = [run for run in inputs.runs if run.questions["segment_length"].nunique() > 1]
-    rows: list[Row] = []
+    runs, rows = [run for run in inputs.runs if run.questions["segment_length"].nunique() > 1], list[Row]()
     gains = corrected([_longer(run.questions) for run in runs])
     for run, gain in zip(runs, gains, strict=True):
-        first, *_, last = tested(accuracies(run, by("segment_length")))
-        rows += [{**row, **gain.columns(*GAINED, prefix="gain_")} for row in (first, last)]
+        first, *_, last = tested(rates.accuracies(run, rates.by("segment_length")))
+        rows += [{**row, **gained(gain)} for row in (first, last)]
     least = max((gain.smallest for gain in gains if gain.smallest is not None), default=None)
     shows = f" The run with the fewest questions shows a difference of {least:.3f} with 80 % power." if least else ""
     notes = [
@@ -113,14 +186,12 @@ def segment_lengths(inputs: Inputs) -> Exhibit | Missing:
         f"questions. * p < .05, ** p < .01.{shows}",
     ]
     shown = columns_of({"gain": difference("gain_"), "p": p_value("gain_p_holm"), "{} words": counted(mean_margin())})
-    columns = [*named("run model memory"), *shown]
-    names = {n: f"{n}" for n in sorted({row["segment_length"] for row in rows})}
     drawn = [{**row, "what": f"segments of {row['segment_length']} words"} for row in rows]
     plot = partial(points, drawn, "label", "what", "accuracy", guess=CHANCE)
     title = "Accuracy by the length of segments, and what longer ones gain (Appendix D.2)"
     needs = "a run with segments of 20 and of 50 words, on several configs"
-    more: dict[str, Any] = {"needs": needs, "across": "segment_length", "names": names}
-    return exhibit("Segment lengths", title, rows, columns, notes, plot, **more)
+    columns = [*named("run model memory"), *shown]
+    return exhibit("Segment lengths", title, rows, columns, notes, plot, needs=needs, across="segment_length")
 
 
 def _longer(questions: pd.DataFrame) -> Estimate:
@@ -143,7 +214,7 @@ def _longer(questions: pd.DataFrame) -> Estimate:
     return Estimate(int(long.sum() + short.sum()), 0, gain, low=low, high=high, p=p, smallest=smallest)
 
 
-def share_of_a(inputs: Inputs) -> Exhibit | Missing:
+def _share_of_a(inputs: Inputs) -> Made:
     """How often each run answers A, beside how often A is right (Appendix C.3)."""
     rows = tested([one for one in map(_share, inputs.runs) if one[1].mean is not None])
     least = max((row["smallest"] or 0.0 for row in rows), default=0.0)
@@ -153,9 +224,8 @@ def share_of_a(inputs: Inputs) -> Exhibit | Missing:
         f"run show a share {least:.3f} away from 0.5 with 80 % power.",
         "A model that prefers a label is right less often than it could be; asking in both orders cancels this.",
     ]
-    said = columns_of({"share of A": "mean", "95 %": interval(), "A is right": "share_a_right"})
-    counts = columns_of({"n": "n", "neither": "n_neither", "failed": "n_failed"})
-    columns = [*named("run model memory"), *said, *named("p"), *counts]
+    said = [Column("share of A", "mean"), *named("interval"), Column("A is right", "share_a_right")]
+    columns = [*named("run model memory"), *said, *named("p n"), Column("neither", "n_neither"), *named("failed")]
     answers = [{**row, "what": "answers that are A"} for row in rows]
     none = {"low": None, "high": None, "what": "questions where A is right"}
     right = [{**row, **none, "mean": row["share_a_right"]} for row in rows]
@@ -170,11 +240,11 @@ def _share(run: PaperRun) -> tuple[Group, Estimate]:
 
     answered = run.questions[run.questions["right"].notna()]
     named = answered[answered["predicted"].isin(["A", "B"])]
-    share = of_excerpts(
+    share = rates.of_excerpts(
         named.assign(said=(named["predicted"] == "A").astype(float)),
         "said",
         test=lambda rows: (float(binomtest(int(rows["said"].sum()), len(rows)).pvalue), len(rows)),
-        smallest=lambda n: POWER * CHANCE / math.sqrt(n),
+        smallest=lambda n: rates.POWER * CHANCE / math.sqrt(n),
     )
     n_failed = len(run.questions) - len(answered)
     right = float((named["answer"] == "A").mean()) if len(named) else None
@@ -182,41 +252,37 @@ def _share(run: PaperRun) -> tuple[Group, Estimate]:
     return {**about(run), **counts}, replace(share, n_failed=n_failed)
 
 
-_REGRESSION = (
-    "A logistic regression of right answers on whether both segments begin in the middle third, on the length of the "
-    "excerpt, on both together, and on the distance of the segments, with errors clustered by excerpt; failed questions "
-    "are left out. An odds ratio below 1 says that the middle is harder. Wald tests, corrected by Holm for the number of "
-    "runs, for each of the two terms. * p < .05, ** p < .01.",
-    "The paper found an effect of the middle in nine of ten models, and in seven one that depends on the length.",
-)
-
-
-def regression(inputs: Inputs) -> Exhibit | Missing:
+def regression(inputs: Inputs) -> Made:
     """Whether answers are worse in the middle at equal distance, which Figure 11 alone does not say (Appendix D.6)."""
     effects = [(run, middle_effect(run.questions)) for run in inputs.runs if run.memory == "in-context"]
-    terms = ("middle", "middle x length")
-    rows = [_term(run, effect, term) for run, effect in effects for term in terms]
+    terms, rows = ("middle", "middle x length"), list[dict[str, Any]]()
+    for (run, effect), term in product(effects, terms):
+        found, inside, outside = effect.get("terms", {}).get(term, {}), effect["in_middle"], effect["elsewhere"]
+        numbers = {name: found.get(name) for name in ("coefficient", "low", "high", "odds_ratio", "p")}
+        counts = {"n": effect["n"], "n_failed": effect["n_failed"], "n_in_middle": inside["n"]}
+        shares = {"accuracy_in_middle": inside["accuracy"], "accuracy_elsewhere": outside["accuracy"]}
+        rows.append({**about(run), "term": term, **numbers, **counts, **shares, "p_holm": None})
     for term in terms:
         known = [row for row in rows if row["term"] == term and row["p"] is not None]
         for row, p in zip(known, holm([row["p"] for row in known]), strict=True):
             row["p_holm"] = p
-    reasons = [f"{run.label}: {effect['not_estimable']}." for run, effect in effects if "not_estimable" in effect]
-    counts = columns_of({"pairs": "n", "in the middle": "n_in_middle", "failed": "n_failed"})
-    columns = [*named("run model"), *counts, *columns_of({"{}": _odds, "{}: p": p_value()})]
+    notes = [
+        "A logistic regression of right answers on whether both segments begin in the middle third, on the length of the "
+        "excerpt, on both together, and on the distance of the segments, with errors clustered by excerpt; failed questions "
+        "are left out. An odds ratio below 1 says that the middle is harder. Wald tests, corrected by Holm for the number of "
+        "runs, for each of the two terms. * p < .05, ** p < .01.",
+        "The paper found an effect of the middle in nine of ten models, and in seven one that depends on the length.",
+        *(f"{run.label}: {effect['not_estimable']}." for run, effect in effects if "not_estimable" in effect),
+    ]
+
+    def odds(row: Row) -> str:
+        if row["coefficient"] is None:
+            return "–"
+        return f"{row['odds_ratio']:.2f} ({math.exp(row['low']):.2f}–{math.exp(row['high']):.2f})"
+
+    said = columns_of(
+        {"pairs": "n", "in the middle": "n_in_middle", "failed": "n_failed", "{}": odds, "{}: p": p_value()}
+    )
+    columns = [*named("run model"), *said]
     title = "Odds of a right answer if both segments begin in the middle third, at equal distance"
-    more: dict[str, Any] = {"needs": "in-context runs", "across": "term"}
-    return exhibit("Figure 11, regression", title, rows, columns, [*_REGRESSION, *reasons], **more)
-
-
-def _term(run: PaperRun, effect: dict[str, Any], term: str) -> dict[str, Any]:
-    found, inside, outside = effect.get("terms", {}).get(term, {}), effect["in_middle"], effect["elsewhere"]
-    numbers = {name: found.get(name) for name in ("coefficient", "low", "high", "odds_ratio", "p")}
-    counts = {"n": effect["n"], "n_failed": effect["n_failed"], "n_in_middle": inside["n"]}
-    shares = {"accuracy_in_middle": inside["accuracy"], "accuracy_elsewhere": outside["accuracy"]}
-    return {**about(run), "term": term, **numbers, **counts, **shares, "p_holm": None}
-
-
-def _odds(row: Row) -> str:
-    if row["coefficient"] is None:
-        return "–"
-    return f"{row['odds_ratio']:.2f} ({math.exp(row['low']):.2f}–{math.exp(row['high']):.2f})"
+    return exhibit("Figure 11, regression", title, rows, columns, notes, needs="in-context runs", across="term")

@@ -12,14 +12,14 @@ from msgspec import Struct, ValidationError, convert
 from epbench.booksort.context.reader import READ_ONCE
 from epbench.booksort.scores.run_files import IDENTITY, about_whole_books, read_questions, read_scores
 from epbench.errors import BadInput
-from epbench.files.csv_tables import read_csv
 from epbench.files.packaged import packaged
+from epbench.files.text import read_csv
 from epbench.files.typed import typed
 from epbench.finetuning.run import MEASURES as JOURNAL
 from epbench.finetuning.run import measured_folder
 from epbench.journals.journal import read_journal
-from epbench.judges.people import PEOPLE
-from epbench.reports.between import memory_of
+from epbench.judges.protocol import PEOPLE
+from epbench.reports.comparison import memory_of
 from epbench.reports.reported import ReportedRow, read_reported
 from epbench.runs.folder import read_run
 from epbench.runs.several import FINETUNING, MEASURES, names_of, runs_in
@@ -27,17 +27,10 @@ from epbench.runs.several import FINETUNING, MEASURES, names_of, runs_in
 if TYPE_CHECKING:
     import pandas as pd
 
-SORT_TRAINING = "sort_lm"
-"""What identity.method of a training on the texts of Book-SORT is."""
-
-KINDS = ("sort", "sort-in-context")
-"""The runs that measure an epoch of a training: without memory, and with the excerpt in context."""
-
-_SAME = ("weights", "pairs", "prompts", "prompt", "measured_texts")
-"""What trainings have in common whose checkpoints are compared: where they begin, and what they are asked."""
-
-_PARTS = ("config", "fingerprint", "held_out")
-"""What the runs on several configs of one set differ in."""
+_METHOD = "sort_lm"  # identity.method of a training on the texts of Book-SORT
+_KINDS = ("sort", "sort-in-context")  # the runs that measure an epoch: without memory, and with the excerpt in context
+_SAME = ("weights", "pairs", "prompts", "prompt", "measured_texts")  # alike where checkpoints are compared
+_PARTS = ("config", "fingerprint", "held_out")  # different in the runs on several configs of one set
 
 
 @dataclass(frozen=True)
@@ -66,9 +59,7 @@ class Training:
     trained: str  # what it was trained on: `books`, or in a control such as `summaries`
     same: str  # trainings with the same value begin with the same weights and are asked the same questions
     epochs: Sequence[Mapping[str, Any]]  # the records of measures.jsonl, by epoch; epoch 0 is the model before training
-    runs: Sequence[
-        PaperRun
-    ]  # those that measure its epochs, in rising order; those of an epoch in the order of `KINDS`
+    runs: Sequence[PaperRun]  # those that measure its epochs, in rising order; first without memory, then in-context
 
 
 @dataclass(frozen=True)
@@ -104,41 +95,34 @@ def read_inputs(folders: Sequence[Path], reported: Sequence[ReportedRow] | None 
 
 def reported_numbers() -> list[ReportedRow]:
     """The numbers of the paper that the package carries."""
-    return [
-        row
-        for path in sorted(packaged("epbench.booksort").glob("reported*.json"))
-        for row in read_reported(path, "booksort")
-    ]
+    paths = sorted(packaged("epbench.booksort").glob("reported*.json"))
+    return [row for path in paths for row in read_reported(path, "booksort")]
 
 
 def _runs(label: str, folder: Path, found: Mapping[Path, Mapping[str, Any]]) -> list[PaperRun]:
     """The runs in one folder, joined where they differ in nothing but the config, and none asks about the config of another."""
-    groups: list[tuple[dict[str, Any], set[str], list[Path]]] = []
+    groups: list[tuple[dict[str, Any], set[str], dict[Path, Mapping[str, Any]]]] = []
     for part, run in found.items():
         asked = set(run["identity"].get("config", ()))
         rest = {name: value for name, value in run["identity"].items() if name not in _PARTS and value is not None}
-        for same, taken, parts in groups:
-            if same == rest and not (taken & asked or "all" in taken | asked):
-                taken |= asked
-                parts.append(part)
-                break
+        alike = (of for of in groups if of[0] == rest and not (of[1] & asked or "all" in of[1] | asked))
+        if group := next(alike, None):
+            group[1].update(asked)
+            group[2][part] = run
         else:
-            groups.append((rest, asked, [part]))
+            groups.append((rest, asked, {part: run}))
     if len(groups) == 1:
-        return [_run(label, folder, groups[0][2], found)]
-    names = [" + ".join(part.name for part in parts) for _, _, parts in groups]
-    return [_run(f"{label}/{name}", of[2][0], of[2], found) for name, of in zip(names, groups, strict=True)]
+        return [_run(label, folder, found)]
+    return [_run(f"{label}/{' + '.join(part.name for part in of)}", next(iter(of)), of) for _, _, of in groups]
 
 
-def _run(
-    label: str, folder: Path, parts: Sequence[Path], found: Mapping[Path, Mapping[str, Any]], **more: Any
-) -> PaperRun:
+def _run(label: str, folder: Path, parts: Mapping[Path, Mapping[str, Any]], **more: Any) -> PaperRun:
     import pandas as pd
 
-    identities = [found[part]["identity"] for part in parts]
+    runs = list(parts.values())
+    identities = [run["identity"] for run in runs]
     for part, identity in zip(parts, identities, strict=True):
-        if identity.get("benchmark") != "booksort":
-            name = identity.get("benchmark")
+        if (name := identity.get("benchmark")) != "booksort":
             raise BadInput(f"{part / 'run.json'}: its benchmark is {name!r}; expected a run of Book-SORT")
         typed(f"{part / 'run.json'}, field 'identity'", identity, IDENTITY)
         read_scores(part)  # a run that did not end has none
@@ -146,23 +130,21 @@ def _run(
     columns = about_whole_books(questions), questions["excerpt_length"], questions["segment_length"]
     lengths = sorted({(whole, 0 if whole else excerpt, words) for whole, excerpt, words in zip(*columns, strict=True)})
     configs = tuple(f"{'book' if whole else f'e{excerpt}'}_s{segment}" for whole, excerpt, segment in lengths)
-    dataset, model = Path(str(found[parts[0]].get("dataset", ""))).name, str(identities[0].get("model", ""))
+    first, dataset = identities[0], Path(str(runs[0].get("dataset", ""))).name
     asked = "+".join(str(identity["fingerprint"]) for identity in identities)
-    about = label, folder, dataset, configs, memory_of(identities[0]), model, asked, identities[0]
+    about = label, folder, dataset, configs, memory_of(first), str(first.get("model", "")), asked, first
     return PaperRun(*about, questions, **more)
 
 
 def _training(label: str, folder: Path, run: Mapping[str, Any]) -> Training:
     identity = run["identity"]
-    if identity.get("method") != SORT_TRAINING:
-        raise BadInput(
-            f"{folder / 'run.json'}: its method is {identity.get('method')!r}; expected {SORT_TRAINING!r}, a training on the "
-            "texts of Book-SORT"
-        )
+    if (method := identity.get("method")) != _METHOD:
+        expected = f"{_METHOD!r}, a training on the texts of Book-SORT"
+        raise BadInput(f"{folder / 'run.json'}: its method is {method!r}; expected {expected}")
     epochs = sorted(int(path.name.removeprefix("epoch-")) for path in (folder / MEASURES).glob("epoch-*"))
-    parts = [(epoch, measured_folder(folder, epoch) / kind) for epoch in epochs for kind in KINDS]
+    parts = [(epoch, measured_folder(folder, epoch) / kind) for epoch in epochs for kind in _KINDS]
     runs = [
-        _run(f"{label}, epoch {epoch}", part, [part], {part: read_run(part)}, training=label, epoch=epoch)
+        _run(f"{label}, epoch {epoch}", part, {part: read_run(part)}, training=label, epoch=epoch)
         for epoch, part in parts
         if (part / "scores.json").is_file()
     ]
@@ -170,9 +152,6 @@ def _training(label: str, folder: Path, run: Mapping[str, Any]) -> Training:
     same = [identity.get(name) for name in _SAME] if identity.get("weights") else [str(folder)]
     model = str(identity.get("model", "")).rstrip("/").rsplit("/", 1)[-1]
     return Training(label, model, identity.get("control") or "books", repr(same), records, runs)
-
-
-# Trials of people as others publish them
 
 
 class _Trial(Struct):
@@ -183,7 +162,7 @@ class _Trial(Struct):
 
 
 def people_of(path: Path) -> PaperRun:
-    """Read trials as the run of one reader.
+    """Read trials of people, as others publish them, as the run of one reader.
 
     The CSV file has a row for each trial: participant (intervals draw them), segment_length and distance in words, and
     correct (1, 0, true or false).

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from epbench.booksort.paper import checkpoints, settings, training
-from epbench.booksort.paper.effects import regression, segment_lengths, share_of_a, table_11
+from epbench.booksort.paper import effects, training
 from epbench.booksort.paper.inputs import Inputs, PaperRun
-from epbench.booksort.paper.rates import CHANCE, of_excerpts
-from epbench.booksort.paper.results import DECLARED
+from epbench.booksort.paper.rates import CHANCE, Made, by_segments
+from epbench.booksort.paper.results import DECLARED, table_11
 from epbench.models.protocol import name_of
-from epbench.reports.exhibit import Exhibit, Missing
+from epbench.reports.exhibit import Exhibit
 from epbench.reports.leaderboard import Names, Standing, bounded, by_board, leaderboard, reported_standing
 from epbench.reports.reported import ReportedRow
 
@@ -23,17 +22,12 @@ ORDER = (
 Table 11, and Tables 3, 4, 6 and 9, which need no run, are in docs/papers.md."""
 
 
-def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
+def exhibits(inputs: Inputs) -> list[Made]:
     """Make every table and figure, or say what is missing, in the order of the paper; what has no number stands last."""
-    single = (table_11, share_of_a, segment_lengths, regression, settings.table_5, settings.table_8)
-    made = [*(one.make(inputs) for one in DECLARED), *(make(inputs) for make in single)]
-    made += [*settings.chosen_tables(inputs, "prompt"), *settings.chosen_tables(inputs, "reading")]
-    return sorted([*made, *training.exhibits(inputs), *checkpoints.exhibits(inputs)], key=_place)
-
-
-def _place(one: Exhibit | Missing) -> int:
-    name = re.sub(r"(?<=\d)[a-z]$", "", one.name.split(",")[0])
-    return ORDER.index(name) if name in ORDER else len(ORDER)
+    places = {name: number for number, name in enumerate(ORDER)}
+    made = [*(one.make(inputs) for one in DECLARED), table_11(inputs)]
+    made += [*effects.exhibits(inputs), *training.exhibits(inputs)]
+    return sorted(made, key=lambda one: places.get(re.sub(r"(?<=\d)[a-z]$", "", one.name.split(",")[0]), len(ORDER)))
 
 
 # Leaderboards
@@ -69,25 +63,16 @@ def board(name: str, dataset: str, standings: Sequence[Standing], reported: Sequ
 
 
 def _published(reported: Sequence[ReportedRow]) -> list[Standing]:
-    found = [(row, [name for name in _COLUMNS.values() if name in row.scores]) for row in reported]
-    return bounded(
-        [
-            reported_standing(row, dict.fromkeys(scores, CHANCE), _JUDGE, "the published pairs")
-            for row, scores in found
-            if scores and row.dataset == "book-sort"
-        ],
-        [],
-    )
+    floors = [(row, {name: CHANCE for name in _COLUMNS.values() if name in row.scores}) for row in reported]
+    known = [(row, of) for row, of in floors if of and row.dataset == "book-sort"]
+    return bounded([reported_standing(row, of, _JUDGE, "the published pairs") for row, of in known], [])
 
 
 def standing(run: PaperRun) -> Standing:
     """The row of a run."""
-    questions = run.questions
-    parts = {"accuracy": questions} | {f"accuracy_s{words}": of for words, of in questions.groupby("segment_length")}
-    scores = {name: of_excerpts(parts[name], "right") for name in _COLUMNS.values() if name in parts and len(questions)}
+    found, n = by_segments(run), len(run.questions)
+    scores = {name: found[name] for name in _COLUMNS.values() if name in found and n}
     trained = "" if run.epoch is None else f", {run.training} after {run.epoch} epochs"
     names: Names = (run.label, "own", str(run.folder), name_of(run.model), run.memory + trained, _JUDGE)
     floors, alike = dict.fromkeys(scores, CHANCE), dict.fromkeys(scores, run.model)
-    return Standing(
-        *names, scores, floors, about="these pairs", n_asked=len(questions), baseline=run.memory, alike=alike
-    )
+    return Standing(*names, scores, floors, about="these pairs", n_asked=n, baseline=run.memory, alike=alike)

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from itertools import chain
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.booksort.scores.scoring import against_guessing
 from epbench.metric_folders import formulas
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_margin, of_source, p_value, plain
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, mean_margin, of_source, p_value, plain
 from epbench.reports.plots import Plot
 from epbench.reports.reported import ReportedRow, sources
 from epbench.statistics.estimate import TESTED, Estimate, Value, corrected, estimate, framed
@@ -25,52 +26,40 @@ CHANCE = 0.5
 POWER = 1.959964 + 0.841621
 """Standard errors that an effect must have, to be found two-sided at .05 with 80 % power, by the normal approximation."""
 
+Made = Exhibit | Missing
 Group = Mapping[str, Value]
 Split = Callable[["pd.DataFrame"], Iterable[tuple[Group, "pd.DataFrame"]]]
 """Divides questions into groups; each comes with the columns that say which it is."""
 
-QUESTION = ("id", "seg1_pos", "seg2_pos", "answer")
-"""The columns that tell whether two rows ask the same question: ids alone are alike in sets of other pairs."""
-NUMBERS = (*TESTED, "units", "smallest")
-"""The fields of an estimate that frames hold; `smallest` is the smallest accuracy above chance that is shown."""
 UNTESTED = ("mean", "low", "high", "lowest", "highest", "n", "n_failed")
-GAINED = ("mean", "low", "high", "n", "p", "p_holm", "smallest")
-"""The fields of an estimate of a gain that frames hold, as `gain_mean` and so on."""
-MEAN = "mean of the runs"
+gained = methodcaller("columns", "mean", "low", "high", "n", "p", "p_holm", "smallest", prefix="gain_")
+"""The columns of an estimate of a gain."""
+_NUMBERS = (*TESTED, "units", "smallest")
+"""The fields of an estimate that frames hold; `smallest` is the smallest accuracy above chance that is shown."""
+_MEAN = "mean of the runs"
 
 
-def distance(row: Row) -> str:
+def _distance(row: Row) -> str:
     """The bin of distance of `by` as the text of a cell."""
-    if row["up_to"] is None:
-        return f"over {row['over']:,}" if row["over"] else "all"
-    return f"{row['over']:,}–{row['up_to']:,}"
+    over, up_to = row["over"], row["up_to"]
+    return f"{over:,}–{up_to:,}" if up_to is not None else f"over {over:,}" if over else "all"
 
 
-_COLUMNS = {
-    "run": Column("run", of_source(), text=True),
-    "model": Column("model", "model", text=True),
-    "of_model": Column("model", of_source("model"), text=True),
-    "memory": Column("memory", "memory", text=True),
-    "accuracy": Column("accuracy", mean_margin()),
-    "p": Column("p", p_value()),
-    "n": Column("n", "n"),
-    "failed": Column("failed", "n_failed"),
-    "segments": Column("segments", "segment_length"),
-    "excerpt": Column("excerpt", "excerpt_length"),
-    "book": Column("book", lambda row: str(row["book_idx"])),
-    "distance": Column("distance", distance),
-    "label_mass": Column("label mass", "label_mass"),
-    "epoch": Column("epoch", "epoch"),
-}
+_SHOWN: dict[str, Any] = {"run": of_source(), "model": "model", "of_model": of_source("model"), "memory": "memory"}
+_TEXTS = tuple(_SHOWN)
+_SHOWN |= {"accuracy": mean_margin(), "interval": interval(), "p": p_value(), "n": "n", "failed": "n_failed"}
+_SHOWN |= {"segment": "segment_length", "segments": "segment_length", "excerpt": "excerpt_length"}
+_SHOWN |= {"book": lambda row: str(row["book_idx"]), "greedy": "greedy_accuracy", "label_mass": "label_mass"}
+_SHOWN |= {"distance": _distance}
+_TITLES = {"of_model": "model", "interval": "95 %", "label_mass": "label mass"}
 SCORED = "accuracy p n failed"
 
 
 def named(names: str) -> list[Column]:
     """The columns of these names, which several exhibits have."""
-    return [_COLUMNS[name] for name in names.split()]
+    return [Column(_TITLES.get(name, name), _SHOWN[name], text=name in _TEXTS) for name in names.split()]
 
 
-_INTERVAL = "±: how far the 95 % interval reaches, which draws excerpts, since their questions share one reading."
 _TEST = (
     "p: exact binomial test against 0.5, two-sided (with both orders over pairs, right both times against wrong both times), "
     "by Holm for all groups{} that are shown here. * p < .05, ** p < .01."
@@ -79,15 +68,18 @@ _MEAN_TEST = (
     "Mean over {}, over the questions that all were asked. p: Wilcoxon's signed-rank test of the means of excerpts against "
     "0.5 (ties are ranked, after Pratt; normal approximation), two-sided, by Holm for all groups. * p < .05, ** p < .01."
 )
-_NO_WIDTH = (
-    "± 0.000: all excerpts are alike, so that drawing them shows no spread; it does not mean that there is no error."
-)
 
 
 def of_excerpts(questions: pd.DataFrame, column: str, **more: Any) -> Estimate:
     """As `epbench.statistics.estimate.estimate` does, with an interval that draws excerpts, whose questions share one reading."""
-    interval = formulas("sort_accuracy").accuracy_interval
-    return estimate(questions, column, cluster="excerpt", interval=interval, **more)
+    drawn = formulas("sort_accuracy").accuracy_interval
+    return estimate(questions, column, cluster="excerpt", interval=drawn, **more)
+
+
+def by_segments(run: PaperRun) -> dict[str, Estimate]:
+    """The accuracy of a run as `accuracy`, and with segments of 20 words as `accuracy_s20` and so on."""
+    parts = {f"accuracy_s{words}": part for words, part in run.questions.groupby("segment_length")}
+    return {name: of_excerpts(part, "right") for name, part in {"accuracy": run.questions, **parts}.items()}
 
 
 def accuracy_of(questions: pd.DataFrame, *, pooled: bool = False) -> Estimate:
@@ -96,16 +88,22 @@ def accuracy_of(questions: pd.DataFrame, *, pooled: bool = False) -> Estimate:
     return of_excerpts(questions, "right", test=test, smallest=smallest_above_chance)
 
 
+def labels(questions: pd.DataFrame) -> Group:
+    """What answers are beyond the more probable label: how often the written one is right, and p(A) + p(B)."""
+    known = questions["label_mass"][questions["right"].notna()].dropna()
+    greedy = None if questions["right"].isna().any() else float((questions["written"] == questions["answer"]).mean())
+    return {"greedy_accuracy": greedy, "label_mass": float(known.mean()) if len(known) else None}
+
+
 def _test_of_means(answered: pd.DataFrame) -> tuple[float, int]:
     """Wilcoxon's signed-rank test of the means of excerpts against chance, and the number of excerpts."""
     from scipy.stats import wilcoxon
 
     above = answered.groupby("excerpt", sort=False)["right"].mean() - CHANCE
     # The exact distribution with ties is searched by permutation, which takes seconds for each bin of a small set.
-    values, units = above.round(12), len(above)
-    if not values.any():
-        return 1.0, units
-    return float(wilcoxon(values, zero_method="pratt", method="asymptotic").pvalue), units
+    values = above.round(12)
+    p = wilcoxon(values, zero_method="pratt", method="asymptotic").pvalue if values.any() else 1.0
+    return float(p), len(above)
 
 
 def smallest_above_chance(n: int) -> float | None:
@@ -131,8 +129,8 @@ def by(*names: str, edges: Sequence[int] = (), more: Callable[[pd.DataFrame], Gr
         bins = np.searchsorted(edges, questions["distance"])
         groups: Iterable[Any] = questions.groupby([*names, bins], sort=True)
         for (*values, bin_), part in groups:
-            plain_values = [value.item() if hasattr(value, "item") else value for value in values]
-            group: dict[str, Any] = dict(zip(names, plain_values, strict=True))
+            values = [value.item() if hasattr(value, "item") else value for value in values]
+            group: dict[str, Any] = dict(zip(names, values, strict=True))
             if edges:
                 over, up_to = (0, *edges)[bin_], (*edges, None)[bin_]
                 group |= {"over": over, "up_to": up_to, "mean_distance": float(part["distance"].mean())}
@@ -144,7 +142,7 @@ def by(*names: str, edges: Sequence[int] = (), more: Callable[[pd.DataFrame], Gr
 def tested(family: Sequence[tuple[Group, Estimate]]) -> list[Row]:
     """The rows of a frame about estimates whose tests are corrected together."""
     numbers = corrected([one for _, one in family])
-    return [{**names, **one.columns(*NUMBERS)} for (names, _), one in zip(family, numbers, strict=True)]
+    return [{**names, **one.columns(*_NUMBERS)} for (names, _), one in zip(family, numbers, strict=True)]
 
 
 def accuracies(run: PaperRun, split: Split) -> list[tuple[Group, Estimate]]:
@@ -154,7 +152,8 @@ def accuracies(run: PaperRun, split: Split) -> list[tuple[Group, Estimate]]:
 
 def paired_with(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The questions that all tables have, with their columns in the first, and `right_1`, `right_2` and so on of the others."""
-    questions, keys = tables[0], list(QUESTION)
+    # Ids alone are alike in sets of other pairs.
+    questions, keys = tables[0], ["id", "seg1_pos", "seg2_pos", "answer"]
     for number, other in enumerate(tables[1:], 1):
         questions = questions.merge(other[[*keys, "right"]].rename(columns={"right": f"right_{number}"}), on=keys)
     return questions
@@ -173,7 +172,7 @@ def _averaged(runs: Sequence[PaperRun], split: Split) -> tuple[list[tuple[Group,
     common = paired_with([run.questions for run in kept])
     common["right"] = common.filter(regex="^right(_[0-9]+)?$").mean(axis=1, skipna=False)
     memories = ", ".join(dict.fromkeys(run.memory for run in kept))
-    names = {"source": "own", "label": MEAN, "model": f"{len(kept)} runs", "memory": memories}
+    names = {"source": "own", "label": _MEAN, "model": f"{len(kept)} runs", "memory": memories}
     return [({**names, **group}, accuracy_of(part, pooled=True)) for group, part in split(common)], notes
 
 
@@ -183,10 +182,10 @@ class Rates:
 
     name: str
     title: str
-    memories: Sequence[str]  # of the runs that are shown
     split: Split  # divides the questions of a run into groups
     columns: Sequence[Column]
     _: KW_ONLY
+    memories: Sequence[str] = ("in-context",)  # of the runs that are shown
     only: Callable[[PaperRun], bool] = lambda _: True  # which of the runs with these memories are shown
     needs: str = ""  # said where runs are missing; by default one with the first memory
     where: Group = field(default_factory=dict)  # the questions that count, by the value of columns
@@ -204,7 +203,7 @@ class Rates:
         """The runs that are shown."""
         return [run for run in inputs.runs if run.memory in self.memories and self.only(run)]
 
-    def make(self, inputs: Inputs) -> Exhibit | Missing:
+    def make(self, inputs: Inputs) -> Made:
         """Make it from the runs and the reported rows that were given."""
         runs, left_out = self.shown(inputs), list[str]()
         families = [accuracies(run, self._groups) for run in runs if not self.pooled]
@@ -222,9 +221,11 @@ class Rates:
             for score, group in self.scores.items()
             if score in row.scores
         ]
-        rows, of_mean = [*own, *theirs], own[0]["label"] == MEAN
-        test = _MEAN_TEST.format(own[0]["model"]) if of_mean else _TEST.format("" if self.together else " of a run")
-        notes = [*self.notes, _INTERVAL, test, *left_out, *_what_is_shown(own), *self.told(runs), *sources(reported)]
+        rows, test = [*own, *theirs], _TEST.format("" if self.together else " of a run")
+        if own[0]["label"] == _MEAN:
+            test = _MEAN_TEST.format(own[0]["model"])
+        reach = "±: how far the 95 % interval reaches, which draws excerpts, since their questions share one reading."
+        notes = [*self.notes, reach, test, *left_out, *_what_is_shown(own), *self.told(runs), *sources(reported)]
         values = self.order or sorted({row[self.across] for row in rows} if self.across else ())
         plot, names = self.plot and partial(self.plot, rows), {value: plain(value) for value in values}
         about = self.name, self.title, framed(rows), self.columns, notes
@@ -239,7 +240,7 @@ class Rates:
 def _reported_row(row: ReportedRow, score: str) -> Row:
     """The row of a frame about a reported score; a row about one book has it as book_idx."""
     low, high = row.intervals.get(score, (None, None))
-    numbers = Estimate(row.counts.get(score), None, row.scores[score], low=low, high=high).columns(*NUMBERS)
+    numbers = Estimate(row.counts.get(score), None, row.scores[score], low=low, high=high).columns(*_NUMBERS)
     names = {"source": "reported", "label": row.model, "model": row.model, "memory": row.memory}
     _, is_book, book = row.dataset.partition("book ")
     return {**names, **({"book_idx": int(book)} if is_book else {}), **numbers}
@@ -255,16 +256,16 @@ def _what_is_shown(rows: Sequence[Row]) -> list[str]:
             f"The smallest group that was tested has n = {least:,}, which shows {shown} with 80 % power at .05 before the "
             f"correction; the largest has n = {max(units):,}."
         )
-    no_width = any(row["low"] is not None and row["low"] == row["high"] for row in rows)
-    return [power, _NO_WIDTH] if no_width else [power]
+    if not any(row["low"] is not None and row["low"] == row["high"] for row in rows):
+        return [power]
+    alike = "± 0.000: all excerpts are alike, so that drawing them shows no spread; it does not mean that there is no error."
+    return [power, alike]
 
 
 def reported_of(run: PaperRun) -> dict[str, Any]:
     """Return its accuracies as a file of reported numbers; see `epbench.reports.reported`."""
-    parts = {f"accuracy_s{words}": part for words, part in run.questions.groupby("segment_length")}
-    found = {name: of_excerpts(part, "right") for name, part in {"accuracy": run.questions, **parts}.items()}
-    row: dict[str, Any] = {"dataset": "book-sort", "model": run.model, "memory": run.memory}
-    row |= {
+    found = by_segments(run)
+    row = {"dataset": "book-sort", "model": run.model, "memory": run.memory} | {
         "scores": {name: of.mean for name, of in found.items()},
         "counts": {name: of.n for name, of in found.items()},
         "intervals": {name: [of.low, of.high] for name, of in found.items() if of.low is not None},

@@ -1,18 +1,23 @@
-"""Accuracies by memory, distance, length and book: Tables 1 and 2 and Figures 2 to 14, and Table 11 without its gains."""
+"""Accuracies by memory, distance, length and book: Tables 1, 2 and 11 and Figures 2 to 14."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.context.reader import READ_ONCE
-from epbench.booksort.pairs.bins import WHOLE_BOOK_EDGES
-from epbench.booksort.paper.inputs import PaperRun
-from epbench.booksort.paper.rates import SCORED, Group, Rates, by, named
+from epbench.booksort.pairs import WHOLE_BOOK_EDGES
+from epbench.booksort.paper.inputs import Inputs, PaperRun
+from epbench.booksort.paper.rates import SCORED, Group, Made, Rates, by, gained, labels, named, paired_with
 from epbench.booksort.scores.run_files import EXTEND, LONG_EXCERPT, SORT
-from epbench.reports.exhibit import Column, columns_of, counted, mean_margin, p_value
+from epbench.reports.exhibit import Column, Missing, columns_of, counted, difference, mean_margin, p_value
 from epbench.reports.plots import line_panels
+from epbench.statistics.estimate import Estimate, Value, corrected, framed
+from epbench.statistics.paired import paired_outcomes
+from epbench.statistics.smallest_difference import smallest_difference_of_means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,18 +25,20 @@ if TYPE_CHECKING:
 EDGES = (100, 200, *WHOLE_BOOK_EDGES)
 """Right edges, in words, of the bins of distance from 400 on that the paper's figures have, and finer ones below."""
 THIRDS, APART = ("first", "middle", "last"), "in two thirds"
+_OF_THIRDS: dict[str, Any] = {"scale": "names", "order": THIRDS, "columns": 3}
 
-_TUNED = re.compile(r"inst|chat|dpo|sft|hermes|zephyr|tulu|(?:^|[-_])it(?:$|[-_])", re.IGNORECASE)
-_BASE = re.compile(r"(?:^|[-_])(?:base|pt|pretrained)(?:$|[-_])", re.IGNORECASE)
-_FAMILIES = re.compile(r"(?:^|[-_/])(?:llama|mistral|mixtral|smollm|pythia|gpt2|gemma|olmo|falcon|opt)", re.IGNORECASE)
+_TUNED = re.compile(r"inst|chat|dpo|sft|hermes|zephyr|tulu|(?:^|[-_])it(?:$|[-_])", re.I)
+_BASE = re.compile(
+    r"(?:^|[-_])(?:(?:base|pt|pretrained)(?:$|[-_])|llama|mistral|mixtral|smollm|pythia|gpt2|gemma|olmo|falcon|opt)",
+    re.I,
+)
 
 
 def is_base(model: str) -> bool:
-    """Whether a model seems not to be trained to follow instructions, by the last part of its name.
+    """Whether a model on this machine seems not to be trained to follow instructions, by the last part of its name.
 
-    Nothing else says so: the files of most base models have a chat template, too. Only models on this machine are taken for
-    base models. Their name says so (`Qwen3-0.6B-Base`), or is one of a family whose tuned models have another name
-    (`Llama-3.2-1B` beside `Llama-3.2-1B-Instruct`).
+    Nothing else says so: the files of most base models have a chat template, too. The name says it (`Qwen3-0.6B-Base`), or is
+    one of a family whose tuned models have another name (`Llama-3.2-1B` beside `Llama-3.2-1B-Instruct`).
 
     >>> is_base("hf:meta-llama/Llama-3.2-1B"), is_base("hf:meta-llama/Llama-3.2-1B-Instruct")
     (True, False)
@@ -40,19 +47,7 @@ def is_base(model: str) -> bool:
     """
     kind, _, path = model.partition(":")
     name = path.rstrip("/").rsplit("/", 1)[-1]
-    if kind not in ("hf", "vllm") or _TUNED.search(name):
-        return False
-    return bool(_BASE.search(name) or _FAMILIES.search(name))
-
-
-# Groups of questions, and what is said of runs
-
-
-def labels(questions: pd.DataFrame) -> Group:
-    """What answers are beyond the more probable label: how often the written one is right, and p(A) + p(B)."""
-    known = questions["label_mass"][questions["right"].notna()].dropna()
-    greedy = None if questions["right"].isna().any() else float((questions["written"] == questions["answer"]).mean())
-    return {"greedy_accuracy": greedy, "label_mass": float(known.mean()) if len(known) else None}
+    return kind in ("hf", "vllm") and not _TUNED.search(name) and bool(_BASE.search(name))
 
 
 def _of_group(part: str, words: int | None = None) -> Group:
@@ -60,7 +55,7 @@ def _of_group(part: str, words: int | None = None) -> Group:
 
 
 def _group(questions: pd.DataFrame) -> Group:
-    return {"group": _of_group(questions["part"].iloc[0], questions["segment_length"].iloc[0])["group"]}
+    return {"group": "{part}, {segment_length} words".format_map(questions.iloc[0])}
 
 
 def _parts(questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:
@@ -74,22 +69,22 @@ def _thirds(questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:
     """By the third of the excerpt in which both segments begin, or that they begin in two."""
     first, second = (3 * questions[name] // questions["excerpt_length"] for name in ("seg1_pos", "seg2_pos"))
     position = first.clip(upper=2).where(first == second, 3).map(dict(enumerate((*THIRDS, APART))))
-    more = by("excerpt_length", "position", more=lambda part: {"mean_distance": float(part["distance"].mean())})
-    return more(questions.assign(position=position))
+    groups = by("excerpt_length", "position", more=lambda part: {"mean_distance": float(part["distance"].mean())})
+    return groups(questions.assign(position=position))
 
 
 def _configs(runs: Sequence[PaperRun]) -> list[str]:
-    asked = {
-        configs: [run.label for run in runs if run.configs == configs] for configs in (run.configs for run in runs)
-    }
-    named = [f"{', '.join(configs)} ({', '.join(of)})" for configs, of in asked.items()]
+    asked: dict[str, list[str]] = {}
+    for run in runs:
+        asked.setdefault(", ".join(run.configs), []).append(run.label)
+    named = [f"{configs} ({', '.join(of)})" for configs, of in asked.items()]
     return [f"All configs count: {'; '.join(named)}."]
 
 
 def _passages(runs: Sequence[PaperRun]) -> list[str]:
-    named = ("similarity", "the order of the book")
-    orders = [f"{run.label}: {named[bool(run.identity.get('keep_order'))]}" for run in runs]
-    return [f"Passages are shown by {'; '.join(orders)}."]
+    orders = {True: "the order of the book", False: "similarity"}
+    shown = [f"{run.label}: {orders[bool(run.identity.get('keep_order'))]}" for run in runs]
+    return [f"Passages are shown by {'; '.join(shown)}."]
 
 
 def _share_in_order(runs: Sequence[PaperRun]) -> list[str]:
@@ -97,15 +92,14 @@ def _share_in_order(runs: Sequence[PaperRun]) -> list[str]:
     return [f"Share of the questions that this is about: {'; '.join(shares)}."]
 
 
-# What several of them share
-
 _SIDE_BY_SIDE = Column("{}", counted(mean_margin()))
-_SEGMENTS, _EXCERPTS = "segments of {segment_length} words", "excerpts of {excerpt_length:,} words"
-_NONE, _IN_CONTEXT, _RAG = ("none",), ("in-context",), ("rag",)
+_SEGMENTS = "segments of {segment_length} words"
+_NONE, _RAG = ("none",), ("rag",)
 _OF_SEGMENTS: dict[str, Group] = {f"accuracy_s{words}": {"segment_length": words} for words in (20, 50)}
 _OF_PEOPLE: dict[str, Group] = {f"accuracy_s{words}": {"label": f"people, {words} words"} for words in (20, 50)}
 _FAR, _OVER = "accuracy_s50.over_25000", {"over": 25000}
 _IN_DATA = "p, n and failed questions of all groups are in the data."
+_by_distance, _WORDS = partial(line_panels, "mean_distance"), "distance in words"
 _BY_WORDS: dict[str, Any] = {
     "split": by("segment_length", edges=EDGES),
     "columns": named(f"run model segments distance {SCORED}"),
@@ -113,7 +107,7 @@ _BY_WORDS: dict[str, Any] = {
         "Distance: words from the start of the earlier segment to the start of the later one. A bin that lost questions is a "
         "range.",
     ),
-    "plot": line_panels("mean_distance", "{label}", "distance in words", panel=_SEGMENTS, beside="segment_length"),
+    "plot": _by_distance("{label}", _WORDS, panel=_SEGMENTS, beside="segment_length"),
 }
 _BINS = "Bins of distance are those that the pairs were drawn from, named by their right edges in words."
 _BY_BINS: dict[str, Any] = {
@@ -131,43 +125,17 @@ _GREEDY = (
     "greedy: the accuracy of what the model would have written; label mass: the probability that its first token is A or B. "
     "Where both are low, the accuracy says which label is the more probable one, and not what the model answers."
 )
-_LABELS = columns_of(
-    {"segment": "segment_length", "accuracy": mean_margin(), "p": p_value(), "greedy": "greedy_accuracy"}
-)
 _BY_LENGTH: dict[str, Any] = {
     "split": by("excerpt_length", "segment_length", more=labels),
-    "columns": [*named("run model excerpt"), *_LABELS, *named("label_mass n failed")],
+    "columns": named("run model excerpt segment accuracy p greedy label_mass n failed"),
     "plot": line_panels("excerpt_length", "{label}, {segment_length} words", "length of the excerpt (words)"),
     "together": True,
 }
-_DISTANCE_UP_TO = "distance up to, in words"
-_LONG_LENGTHS = (
-    "How long the window of a model was before it was extended is not known here; that of the paper's, Llama3-8b-inst, was 8k "
-    "tokens, and its extended one 80k."
-)
-_THIRDS = (
-    "Pairs within one third are near one another, and pairs in two thirds farther apart and easier: compare the thirds with one "
-    "another, not with the last column."
-)
+_by_bin = partial(line_panels, "distance_bin", "excerpts of {excerpt_length:,} words", "distance up to, in words")
 
-
-def _by_bins_of_runs(name: str, words: int) -> Rates:
-    return Rates(
-        name,
-        f"In-context accuracy by distance for all lengths of excerpts, segments of {words} words",
-        _IN_CONTEXT,
-        needs=f"at least one run with memory in-context on a config of segments of {words} words",
-        where={"segment_length": words},
-        notes=(_BINS, "The paper's Figures 8 and 9 divide the models; here they divide the lengths of segments."),
-        plot=line_panels("distance_bin", _EXCERPTS, _DISTANCE_UP_TO, panel="{label}", columns=3),
-        **_BY_BINS,
-    )
-
-
-TABLE_11 = Rates(
+_TABLE_11 = Rates(
     "Table 11",
     "In-context accuracy by book, and what it gains over no memory (Tables 11 and 12)",
-    _IN_CONTEXT,
     by("book_idx", "part", "segment_length", more=_group),
     [*named("run model book"), Column("{}", mean_margin())],
     notes=(_IN_DATA,),
@@ -184,9 +152,9 @@ DECLARED = (
     Rates(
         "Table 1",
         "Baseline: accuracy before a model has seen the books",
-        _NONE,
         by("segment_length"),
         [*named("run model"), *columns_of({"{} words": mean_margin(), "{} words: p": p_value(), "{} words: n": "n"})],
+        memories=_NONE,
         told=_configs,
         across="segment_length",
         scores=_OF_SEGMENTS,
@@ -194,7 +162,7 @@ DECLARED = (
     Rates(
         "Figure 2",
         "Accuracy by distance beside that of people who had read the book",
-        ("none", "rag", "full-book", READ_ONCE),
+        memories=("none", "rag", "full-book", READ_ONCE),
         needs="at least one run with memory none, rag or full-book, or of answers of people",
         scores={**_OF_SEGMENTS, _FAR: {"segment_length": 50, **_OVER}},
         **_BY_WORDS | {"columns": named(f"run model memory segments distance {SCORED}")},
@@ -202,7 +170,6 @@ DECLARED = (
     Rates(
         "Table 2",
         "Accuracy with the excerpt in context",
-        _IN_CONTEXT,
         _parts,
         [*named("run model"), _SIDE_BY_SIDE],
         across="group",
@@ -215,7 +182,6 @@ DECLARED = (
     Rates(
         "Figure 3a",
         "In-context accuracy by the length of the excerpt",
-        _IN_CONTEXT,
         by("excerpt_length"),
         [*named("run model"), Column("words of the excerpt", "excerpt_length"), *named(SCORED)],
         notes=("Both lengths of segments together, as far as they were asked.",),
@@ -224,17 +190,16 @@ DECLARED = (
     Rates(
         "Figure 3b",
         "In-context accuracy by distance for each length of excerpts, mean over the runs",
-        _IN_CONTEXT,
         pooled=True,
         notes=(_BINS,),
-        plot=line_panels("distance_bin", _EXCERPTS, _DISTANCE_UP_TO, panel=_SEGMENTS),
+        plot=_by_bin(panel=_SEGMENTS),
         **_BY_BINS,
     ),
-    Rates("Figure 4a", "Accuracy with retrieved passages by distance", _RAG, told=_passages, **_BY_WORDS),
+    Rates("Figure 4a", "Accuracy with retrieved passages by distance", memories=_RAG, told=_passages, **_BY_WORDS),
     Rates(
         "Figure 4b",
         "Accuracy with retrieved passages by distance, where both segments were shown in the book's order",
-        _RAG,
+        memories=_RAG,
         needs="a run with memory rag that found both segments in order",
         where={"retrieved_order": True},
         told=_share_in_order,
@@ -243,67 +208,74 @@ DECLARED = (
     Rates(
         "Figure 5",
         "Baseline: accuracy without memory by the distance of the segments, mean over the runs",
-        _NONE,
+        memories=_NONE,
         pooled=True,
         **_BY_WORDS,
     ),
-    Rates("Figure 6", "Accuracy without memory by book", _NONE, **_BY_BOOK),
-    Rates("Figure 7", "In-context accuracy by book", _IN_CONTEXT, **_BY_BOOK),
-    _by_bins_of_runs("Figure 8", 20),
-    _by_bins_of_runs("Figure 9", 50),
+    Rates("Figure 6", "Accuracy without memory by book", memories=_NONE, **_BY_BOOK),
+    Rates("Figure 7", "In-context accuracy by book", **_BY_BOOK),
+    *(
+        Rates(
+            name,
+            f"In-context accuracy by distance for all lengths of excerpts, segments of {words} words",
+            needs=f"at least one run with memory in-context on a config of segments of {words} words",
+            where={"segment_length": words},
+            notes=(_BINS, "The paper's Figures 8 and 9 divide the models; here they divide the lengths of segments."),
+            plot=_by_bin(panel="{label}", columns=3),
+            **_BY_BINS,
+        )
+        for name, words in (("Figure 8", 20), ("Figure 9", 50))
+    ),
     Rates(
         "Figure 10",
         "Accuracy on SORT with a whole book in context, by the distance of the segments",
-        ("full-book",),
         by("book_idx", edges=EDGES[2:], more=labels),
         named(f"run book distance {SCORED}"),
+        memories=("full-book",),
         needs="a run with memory full-book, on a book that fits into the window of the model",
         together=True,
         notes=(
             "Distances are words from the start of one segment to that of the other. Bins without a pair are left out.",
         ),
-        plot=line_panels(
-            "mean_distance", "accuracy", "distance in words", panel="{label}, book {book_idx}", beside="book_idx"
-        ),
+        plot=_by_distance("accuracy", _WORDS, panel="{label}, book {book_idx}", beside="book_idx"),
         reported=lambda row: row.memory == "read-once",
         scores={**_OF_PEOPLE, _FAR: {**_OF_PEOPLE["accuracy_s50"], **_OVER}},
     ),
     Rates(
         "Figure 11",
         "Accuracy in-context by the third of the excerpt in which both segments begin",
-        _IN_CONTEXT,
         _thirds,
         [*named("run model excerpt"), _SIDE_BY_SIDE],
         needs="in-context runs",
         across="position",
         order=(*THIRDS, APART),
-        notes=(_THIRDS,),
-        plot=line_panels(
-            "position",
-            "{excerpt_length:,} words",
-            "third of the excerpt",
-            panel="{label}",
-            scale="names",
-            order=THIRDS,
-            columns=3,
+        notes=(
+            "Pairs within one third are near one another, and pairs in two thirds farther apart and easier: compare the thirds "
+            "with one another, not with the last column.",
         ),
+        plot=line_panels("position", "{excerpt_length:,} words", "third of the excerpt", panel="{label}", **_OF_THIRDS),
     ),
     Rates(
         "Figure 12",
         "Accuracy in-context by the length of the excerpt, of models that were asked about long ones",
-        _IN_CONTEXT,
         needs="in-context runs on excerpts of 10,000 words or more, by a model whose window was extended",
         only=lambda run: bool((run.questions["excerpt_length"] >= LONG_EXCERPT).any()),
-        notes=(_LONG_LENGTHS, _GREEDY),
+        notes=(
+            "How long the window of a model was before it was extended is not known here; that of the paper's, Llama3-8b-inst, "
+            "was 8k tokens, and its extended one 80k.",
+            _GREEDY,
+        ),
         **_BY_LENGTH,
     ),
     Rates(
-        "Figure 13", "Baseline: accuracy of each run without memory by the distance of the segments", _NONE, **_BY_WORDS
+        "Figure 13",
+        "Baseline: accuracy of each run without memory by the distance of the segments",
+        memories=_NONE,
+        **_BY_WORDS,
     ),
     Rates(
         "Figure 14",
         "Accuracy in-context of models that were not trained to follow instructions",
-        _IN_CONTEXT,
         needs="in-context runs of a model that was not trained to follow instructions, such as Llama-3-8B or Mistral-7B",
         only=lambda run: is_base(run.model),
         notes=("That a model was not trained to follow instructions is concluded from its name.", _GREEDY),
@@ -313,3 +285,55 @@ DECLARED = (
     ),
 )
 """The tables and figures that are nothing but accuracies."""
+
+
+def table_11(inputs: Inputs) -> Made:
+    """In-context accuracy by book, part and length of segments, and its gain over the same model without memory."""
+    made = _TABLE_11.make(inputs)
+    if isinstance(made, Missing):
+        return made
+    gains: dict[tuple[Value, ...], Group] = {}
+    for run in _TABLE_11.shown(inputs):
+        gains |= _gains(run, [one for one in inputs.runs if (one.memory, one.model) == ("none", run.model)])
+    none = {"baseline": None, **gained(Estimate(None))}
+    rows = [{**row, **gains.get((row["label"], row["book_idx"], row["group"]), none)} for row in made.records]
+    notes = [*made.notes]
+    if rows[-1]["source"] == "reported":
+        notes.append(
+            "The reported values of one model hardly differ between books, and SORT-extend has values for a book that is "
+            "shorter than its excerpts; they look like running means, so that they are no targets for single books."
+        )
+    notes.append(
+        "Gain: in-context minus without memory, the same model on the same questions, with its 95 % interval by drawing "
+        "excerpts. p: McNemar's exact test, two-sided, by Holm for all groups of a run. * p < .05, ** p < .01."
+        if gains
+        else "No run with memory none and the same model on the same pairs was given, so that no difference is shown."
+    )
+    if shown := [(row["gain_n"], row["gain_smallest"]) for row in rows if row["gain_smallest"]]:
+        least = "The smallest group has n = {:,}, which shows a difference of {:.2f} with 80 % power at .05."
+        notes.append(least.format(*min(shown)))
+    columns = [*made.columns, *columns_of({"gain: {}": difference("gain_", 2)} if gains else {})]
+    return replace(made, frame=framed(rows), columns=columns, notes=notes)
+
+
+def _gains(run: PaperRun, baselines: Sequence[PaperRun]) -> dict[tuple[Value, ...], Group]:
+    """The gain of a run over the first of some runs without memory that has its questions, by label, book and group."""
+    for baseline in baselines:
+        both = paired_with([run.questions, baseline.questions])
+        if len(both) == len(run.questions):
+            groups, parts = zip(*_TABLE_11.split(both), strict=True)
+            keys = [(run.label, group["book_idx"], group["group"]) for group in groups]
+            tested = corrected(list(map(_gain, parts)))
+            return {key: {"baseline": baseline.label, **gained(gain)} for key, gain in zip(keys, tested, strict=True)}
+    return {}
+
+
+def _gain(questions: pd.DataFrame) -> Estimate:
+    first, second = questions["right"], questions["right_1"]
+    if first.isna().any() or second.isna().any():
+        return Estimate(None)
+    units = questions["pair"].tolist() if questions["swapped"].any() else None
+    found = paired_outcomes(first.tolist(), second.tolist(), questions["excerpt"].tolist(), units)
+    low, high = found.interval or (None, None)
+    smallest = smallest_difference_of_means((first - second).tolist(), paired=True)
+    return Estimate(found.n, 0, found.difference, low=low, high=high, p=found.p, smallest=smallest)

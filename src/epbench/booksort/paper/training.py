@@ -1,63 +1,78 @@
-"""What a training on the books does to a model by epoch (Figures 15, 16, 17 and 20, Appendix F.5)."""
+"""What a training on the books does to a model by epoch (Figures 15 to 17 and 20), and whether that matters (18 and 19)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.paper.inputs import Inputs, Training
-from epbench.booksort.paper.rates import CHANCE, UNTESTED, Group, accuracy_of, named
-from epbench.booksort.paper.results import labels
+from epbench.booksort.paper.inputs import Inputs, PaperRun, Training
+from epbench.booksort.paper.rates import CHANCE, UNTESTED, Group, Made, accuracy_of, labels, named
+from epbench.booksort.scores.results import compare_runs, pair_differences
 from epbench.booksort.scores.scoring import LOW_MASS
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, columns_of, exhibit, fixed, interval, mean_interval
+from epbench.reports.comparison import p_matrix_figure
+from epbench.reports.exhibit import (
+    Column,
+    Exhibit,
+    Missing,
+    Row,
+    Shown,
+    columns_of,
+    difference,
+    exhibit,
+    fixed,
+    interval,
+    mean_interval,
+    p_value,
+    slug,
+)
 from epbench.reports.figures import plain_numbers
-from epbench.reports.plots import Plot, bars, legend, line_panels, lines, panels, rates
+from epbench.reports.plots import bars, legend, line_panels, lines, panels, rates
 from epbench.reports.reported import ReportedRow, sources
-from epbench.statistics.estimate import Estimate
+from epbench.statistics.estimate import Estimate, framed
+from epbench.statistics.paired import Comparison, notes_on
+from epbench.statistics.smallest_difference import smallest_difference_of_means
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TRAINING = "a training of a model on the books"
-CONTROL = ", and beside it of a control without the books"
+_TRAINING = "a training of a model on the books"
+_CONTROL = ", and beside it of a control without the books"
 _EPOCH = "epoch (0: before training)"
-_MEASURED = f"{TRAINING}, with measures of its epochs{CONTROL}"
+_MEASURED = f"{_TRAINING}, with measures of its epochs{_CONTROL}"
+_NAMES = ("source", "model", "training", "trained", "epoch")
 _ABOUT = [*named("of_model"), *columns_of({"training": "training", "trained": "trained", "epoch": "epoch"}, 2)]
+_by_epoch = partial(line_panels, "epoch", "{training}", _EPOCH, scale="epochs")
 
 
-def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
-    """Figures 15, 16, 17 and 20, and Appendix F.5: what a training does to what the weights remember, and what it costs."""
+def exhibits(inputs: Inputs) -> list[Made]:
+    """What a training does to what the weights remember, what it costs, and whether checkpoints differ."""
     trainings = [one for one in inputs.trainings if one.epochs]
     of_f, of_f5 = ([row for row in inputs.reported if row.table == table] for table in ("Appendix F", "Appendix F.5"))
     without = "Accuracy on SORT without context, by epoch of a training on the books or of a control"
     inside = "Accuracy on SORT with the excerpt in context, by epoch of a training"
-    asked = f"{TRAINING}, whose epochs were also asked in-context"
+    asked = f"{_TRAINING}, whose epochs were also asked in-context"
     return [
         _figure_15(trainings),
         _figure_16(trainings, of_f),
         _accuracies(("Figure 17", without, _MEASURED), trainings, "none", ()),
         _figure_20(trainings),
         _accuracies(("Appendix F.5", inside, asked), trainings, "in-context", of_f5),
+        *_differences(trainings),
     ]
 
 
-def _about(training: Training, epoch: int | None) -> Group:
-    names = {"source": "own", "model": training.model, "training": training.label, "trained": training.trained}
-    return {**names, "epoch": epoch}
+def _of_epoch(training: Training, epoch: int | None) -> Group:
+    return dict(zip(_NAMES, ("own", training.model, training.label, training.trained, epoch), strict=True))
 
 
 def _of_reported(row: ReportedRow, trained: str, epoch: int | None) -> Group:
-    names = {"source": "reported", "model": row.model, "training": row.source, "trained": trained}
-    return {**names, "epoch": epoch}
+    return dict(zip(_NAMES, ("reported", row.model, row.source, trained, epoch), strict=True))
 
 
-def _by_epoch(**more: Any) -> Plot:
-    return line_panels("epoch", "{training}", _EPOCH, scale="epochs", **more)
-
-
-def _figure_15(trainings: Sequence[Training]) -> Exhibit | Missing:
+def _figure_15(trainings: Sequence[Training]) -> Made:
     """Whether a layer can read the right answers out of hidden states, by epoch and by the book that it was tested on."""
     measured = [(one, record) for one in trainings for record in one.epochs if record.get("readout")]
     rows = [row for training, record in measured for row in _readout(training, record)]
@@ -82,7 +97,7 @@ def _figure_15(trainings: Sequence[Training]) -> Exhibit | Missing:
     title = (
         "Accuracy of a layer that reads the answers out of hidden states, tested on a book that it was not trained on"
     )
-    needs = f"{TRAINING}, with a read-out from pairs of at least two books"
+    needs = f"{_TRAINING}, with a read-out from pairs of at least two books"
     names = {None: "all books", **{book: f"book {book}" for book in books}}
     columns = [*_ABOUT, Column("{}", mean_interval())]
     return exhibit("Figure 15", title, rows, columns, notes, plot, needs=needs, across="book", names=names)
@@ -90,7 +105,7 @@ def _figure_15(trainings: Sequence[Training]) -> Exhibit | Missing:
 
 def _readout(training: Training, record: Any) -> Iterator[Row]:
     """The read-out after an epoch, of all books and of each."""
-    found, about = record["readout"], _about(training, record["epoch"])
+    found, about = record["readout"], _of_epoch(training, record["epoch"])
     low, high = found["interval"] or (None, None)
     yield {**about, "book": None, **Estimate(found["n"], 0, found["accuracy"], None, low, high).columns(*UNTESTED)}
     asked = next((run.questions["book_idx"].astype(str) for run in training.runs if run.epoch == record["epoch"]), None)
@@ -99,14 +114,11 @@ def _readout(training: Training, record: Any) -> Iterator[Row]:
         yield {**about, "book": book, **Estimate(n, 0, value).columns(*UNTESTED)}
 
 
-def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -> Exhibit | Missing:
+def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -> Made:
     """How surprising texts are to a model after each epoch: the segments, the books, and what was never trained."""
-    title = "Perplexity of the segments in their prompts without context, and of other texts, by epoch"
-    if not trainings:
-        return Missing("Figure 16", title, _MEASURED)
     texts = list(dict.fromkeys(text for one in trainings for record in one.epochs for text in record["perplexity"]))
     rows: list[Row] = [
-        {**_about(training, record["epoch"]), "text": text, "mean": record["perplexity"][text]}
+        {**_of_epoch(training, record["epoch"]), "text": text, "mean": record["perplexity"][text]}
         for training in trainings
         for record in training.epochs
         for text in texts
@@ -115,6 +127,7 @@ def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -
     theirs = [
         {**_of_reported(row, row.memory, None), "text": f"book {row.dataset}", "mean": row.scores["perplexity"]}
         for row in reported
+        if trainings
     ]
     notes = [
         "segments: all tokens of both segments of all pairs, in prompts without context. The other texts are measured on "
@@ -131,22 +144,22 @@ def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -
         return figure
 
     columns, names = [*_ABOUT, Column("{}", fixed("mean", 2))], {text: text.replace("_", " ") for text in texts}
+    title = "Perplexity of the segments in their prompts without context, and of other texts, by epoch"
     more: dict[str, Any] = {"across": "text", "names": names, "sections": "source"}
     return exhibit("Figure 16", title, [*rows, *theirs], columns, notes, plot, needs=_MEASURED, **more)
 
 
 def _accuracies(
     about: tuple[str, str, str], trainings: Sequence[Training], memory: str, reported: Sequence[ReportedRow]
-) -> Exhibit | Missing:
+) -> Made:
     """Accuracy by epoch of the runs with one memory: `none` for what the weights remember, `in-context` for what it costs."""
     rows: list[Row] = [
-        {**_about(training, run.epoch), **accuracy_of(run.questions).columns(*UNTESTED), **labels(run.questions)}
+        {**_of_epoch(training, run.epoch), **accuracy_of(run.questions).columns(*UNTESTED), **labels(run.questions)}
         for training in trainings
         for run in training.runs
         if run.memory == memory
     ]
-    empty = {**Estimate(None, None).columns(*UNTESTED), "greedy_accuracy": None, "label_mass": None}
-    theirs: list[Row] = []
+    empty, theirs = dict.fromkeys((*UNTESTED, "greedy_accuracy", "label_mass")), list[Row]()
     for row in reported:
         trained, epoch = row.memory.split(", epoch ")
         theirs.append({**_of_reported(row, trained, int(epoch)), **empty, "mean": row.scores["accuracy"]})
@@ -167,7 +180,7 @@ def _accuracies(
     return exhibit(name, title, [*rows, *theirs], columns, notes, plot, needs=needs, sections="source")
 
 
-def _figure_20(trainings: Sequence[Training]) -> Exhibit | Missing:
+def _figure_20(trainings: Sequence[Training]) -> Made:
     """How much of p(A) + p(B) a model gives the right segment after each epoch."""
     rows: list[Row] = []
     for training in trainings:
@@ -177,7 +190,7 @@ def _figure_20(trainings: Sequence[Training]) -> Exhibit | Missing:
             sort, ratios = measured[run.epoch], run.questions["log_ratio"]
             low, high = sort.get("log_ratio_interval") or (None, None)
             numbers = {"mean": sort.get("log_ratio"), "low": low, "high": high}
-            rows.append({**_about(training, run.epoch), **numbers, "n": int(ratios.count()), "n_asked": len(ratios)})
+            rows.append({**_of_epoch(training, run.epoch), **numbers, "n": int(ratios.count()), "n_asked": len(ratios)})
     guess = math.log(CHANCE)
     notes = [
         f"In nats; {guess:.3f} is that of a model that gives both labels the same probability, and 0 the highest. 95 %: "
@@ -187,5 +200,134 @@ def _figure_20(trainings: Sequence[Training]) -> Exhibit | Missing:
     ratio = columns_of({"log ratio": "mean", "95 %": interval(between=" to "), "n": "n", "asked": "n_asked"})
     title = "Mean log ratio of the right answer, log(p(right) / (p(A) + p(B))), without context, by epoch"
     plot = partial(_by_epoch(y_label="log ratio (nats)", guess=guess), rows)
-    needs = f"{TRAINING} whose answers have probabilities"
+    needs = f"{_TRAINING} whose answers have probabilities"
     return exhibit("Figure 20", title, rows, [*_ABOUT, *ratio], notes, plot, needs=needs)
+
+
+# Do checkpoints differ?
+
+_Pairs = Sequence[Mapping[str, Any]]
+_SMALLEST = (
+    "smallest: the smallest mean difference, two-sided at 0.05 without correction, that so many questions show in 80 % of "
+    "cases, if they vary as these do. Intervals draw excerpts, tests take pairs for independent."
+)
+_TITLES = {"Figure 18": "Do checkpoints differ in accuracy?", "Figure 19": "Do checkpoints differ in their log ratios?"}
+
+
+def _differences(trainings: Sequence[Training]) -> list[Made]:
+    """Figures 18 and 19, once for each model, and of Appendix F.5 whether a training costs accuracy in-context."""
+    asked = [one for one in trainings if any(run.memory == "in-context" for run in one.runs)]
+    found = {base: _compared(group, "none") for base, group in by_base(trainings).items()}
+    inside = {base: _compared(group, "in-context") for base, group in by_base(asked).items()}
+    if not found:
+        needs = f"{_TRAINING}, with at least two measured checkpoints{_CONTROL}"
+        return [Missing(name, title, needs) for name, title in _TITLES.items()]
+    declared: list[tuple[str, Mapping[str, _Pairs], Callable[[str, _Pairs], Exhibit | None]]] = [
+        ("Figure 18", found, _by_accuracy),
+        ("Figure 19", found, _by_log_ratio),
+        ("Appendix F.5, differences", inside, partial(_by_accuracy, context="in-context")),
+    ]
+    made: list[Made] = []
+    for figure, groups, make in declared:
+        for base, pairs in groups.items():
+            name = figure + (f", {base}" if len(groups) > 1 else "")
+            if one := make(base, pairs):
+                made.append(replace(one, name=name))
+            elif title := _TITLES.get(figure):
+                needs = f"a training of {base} whose answers have probabilities"
+                made.append(Missing(name, title, needs if pairs else f"at least two measured checkpoints of {base}"))
+    return made
+
+
+def by_base(trainings: Iterable[Training]) -> dict[str, list[Training]]:
+    """The trainings with comparable checkpoints by the model that they begin with; a number tells two ways of asking apart."""
+    found: dict[str, list[Training]] = {}
+    for one in trainings:
+        found.setdefault(one.same, []).append(one)
+    named: dict[str, list[Training]] = {}
+    for group in found.values():
+        name, number = group[0].model, 2
+        while slug(name) in map(slug, named):  # the names of files have no capitals
+            name, number = f"{group[0].model} ({number})", number + 1
+        named[name] = group
+    return named
+
+
+def _compared(group: Sequence[Training], memory: str) -> list[dict[str, Any]]:
+    """Any two checkpoints from one model, which is there once itself; with the smallest differences that are shown."""
+    runs: dict[str, PaperRun] = {}
+    for run in (run for training in group for run in training.runs if run.memory == memory):
+        runs.setdefault(f"{run.training}, epoch {run.epoch}" if run.epoch else "before training", run)
+    found = compare_runs({name: run.questions for name, run in runs.items()})
+    for pair in found:
+        first, second = (runs[name].questions for name in pair["runs"])
+        for numbers, column in ((pair, "right"), (pair["log_ratio"], "log_ratio")):
+            if numbers:
+                differences = pair_differences(first, second, column)["difference"].tolist()
+                numbers["smallest"] = smallest_difference_of_means(differences, paired=True)
+    return found
+
+
+def _by_accuracy(base: str, found: _Pairs, context: str = "without context") -> Exhibit | None:
+    """McNemar's tests of all checkpoints of one model; None without any."""
+    kept = ("wins", "ties", "losses", "p", "p_holm")
+    rows = [
+        _pair(base, pair["runs"], pair)
+        | {"first_mean": pair["means"][0], "second_mean": pair["means"][1]}
+        | {**{key: pair[key] for key in kept}, "p_chi_square": pair["p_corrected"]}
+        for pair in found
+    ]
+    shown: Shown = {"accuracy": "first_mean", "of the other": "second_mean", "difference, 95 %": difference("")}
+    shown |= {"better": "wins", "equal": "ties", "worse": "losses", "p": p_value("p"), "p (Holm)": p_value()}
+    shown |= {"p (chi-square)": p_value("p_chi_square")}
+    test = (
+        "Test: McNemar's exact test, two-sided, in which the two askings of a pair count once. Bold with an asterisk in the "
+        "figure: p < 0.05 after Holm's correction for the number of comparisons; the numbers there are without it. p "
+        "(chi-square): the test with continuity correction, as in the paper."
+    )
+    notes = [test, _SMALLEST, *notes_on(Comparison("accuracy", [dict(pair) for pair in found]))]
+    title = f"Do the checkpoints of {base} differ in accuracy {context}? p-values of any two"
+    return _made(title, rows, shown, notes, ("p", "p"))
+
+
+def _by_log_ratio(base: str, found: _Pairs) -> Exhibit | None:
+    """Paired t-tests of the log ratios of all checkpoints of one model; None if no probabilities are known."""
+    keys = {"p_higher": "p", "p_lower": "p_less", "p_higher_holm": "p_holm", "p_lower_holm": "p_less_holm"}
+    rows = [
+        _pair(base, pair["runs"], ratio) | {column: ratio[key] for column, key in keys.items()}
+        for pair in found
+        if (ratio := pair["log_ratio"])
+    ]
+    test = (
+        "Test: paired t-tests of whether the first checkpoint (in the figure, the row) has a higher log ratio than the "
+        "second, one-sided, in both directions. Bold with an asterisk in the figure: p < 0.05 after Holm's correction for all "
+        "cells; the numbers there are without it."
+    )
+    shown: Shown = {"difference in nats, 95 %": difference("", starred=False)}
+    shown |= {column.replace("_holm", ", Holm").replace("p_", "p: "): p_value(column) for column in keys}
+    title = f"Do the checkpoints of {base} give the right segment a larger share of p(A) + p(B)? p-values of any two"
+    return _made(title, rows, shown, [test, _SMALLEST], ("p_higher", "p_lower"))
+
+
+def _pair(base: str, runs: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:
+    """What two checkpoints are, and their difference."""
+    low, high = found["interval"] or (None, None)
+    names = {"source": "own", "model": base, "first": runs[0], "second": runs[1], "n": found["n"]}
+    return {**names, "mean": found["difference"], "low": low, "high": high, "smallest": found["smallest"]}
+
+
+def _made(title: str, rows: Sequence[Row], shown: Shown, notes: Sequence[str], p: tuple[str, str]) -> Exhibit | None:
+    columns = columns_of({"checkpoint": "first", "other": "second", "n": "n", **shown, "smallest": "smallest"}, 2)
+    return Exhibit("", title, framed(rows), columns, notes, partial(_matrix, rows, p)) if rows else None
+
+
+def _matrix(rows: Sequence[Row], p: tuple[str, str]) -> Figure:
+    """The p-values: in the row of the first checkpoint that of the first column, in that of the second the other."""
+    names = list(dict.fromkeys(row[name] for row in rows for name in ("first", "second")))
+
+    def matrix(higher: str, lower: str) -> list[list[float | None]]:
+        cells = {(row["first"], row["second"]): row[higher] for row in rows}
+        cells |= {(row["second"], row["first"]): row[lower] for row in rows}
+        return [[cells.get((one, other)) for other in names] for one in names]
+
+    return p_matrix_figure(names, matrix(*p), corrected=matrix(*(f"{column}_holm" for column in p)))

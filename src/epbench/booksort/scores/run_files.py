@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from epbench.booksort.dataset.load import SWAPPED
 from epbench.booksort.judging.answers import ScoredPair
 from epbench.files.typed import Interval, Number, Whole, fields
+from epbench.runs import benchmark
 from epbench.runs import folder as runs
-from epbench.runs import question_table
 from epbench.runs.results import Columns
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def read_questions(folder: Path) -> pd.DataFrame:
     Raises:
         BadInput: There is no such file and it cannot be made, it is no Parquet file, or it lacks a column.
     """
-    return _measured(question_table.read_questions(folder, COLUMNS))
+    return _measured(benchmark.read_questions(folder, COLUMNS))
 
 
 def about_whole_books(questions: pd.DataFrame) -> pd.Series[bool]:

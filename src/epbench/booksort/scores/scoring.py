@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from epbench.booksort.pairs.bins import WHOLE_BOOK_EDGES
+from epbench.booksort.pairs import WHOLE_BOOK_EDGES
 from epbench.booksort.scores.middle_effect import middle_effect
 from epbench.booksort.scores.run_files import APART, LONG_EXCERPT, about_whole_books, share
 from epbench.errors import NothingToScore
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Summary = dict[str, Any]
-
-DISTANCE_QUANTILES = 10
 
 LOW_MASS = 0.5
 """Below this label mass, something else is more probable than A and B together."""
@@ -60,20 +58,18 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
     """
     n_answered = int(rows["right"].notna().sum())
     if not n_answered:
-        reasons = commonest(rows["failure"].dropna())
-        raise NothingToScore(
-            f"nothing to score: all {len(rows)} questions failed{reasons}; start the run again to retry them"
-        )
+        reasons = f"all {len(rows)} questions failed{commonest(rows['failure'].dropna())}"
+        raise NothingToScore(f"nothing to score: {reasons}; start the run again to retry them")
     whole = summary(rows)
     ends = {"accuracy": (whole.pop("ci_low"), whole.pop("ci_high")), "greedy_accuracy": (None, None)}
     ends["auc"] = (whole.pop("auc_low"), whole.pop("auc_high"))
     if n_answered == len(rows):
-        ends["greedy_accuracy"] = _interval_of(rows["written"] == rows["answer"], rows) or (None, None)
+        ends["greedy_accuracy"] = _interval_of(rows["written"] == rows["answer"], rows)
     scores: dict[str, Any] = {"accuracy": whole["accuracy"], "greedy_accuracy": whole["greedy_accuracy"]}
     scores |= {"n_questions": whole.pop("n"), "n_failed": whole.pop("n_failed")} | whole
     if rows["swapped"].any():
         pairs, askings = both_orders_scores(rows), _pairs_of(rows)
-        ends["consistency"] = _interval_of(askings["same"], askings) or (None, None)
+        ends["consistency"] = _interval_of(askings["same"], askings)
         scores |= {"consistency": pairs.pop("consistency"), "both_orders": pairs}
     scores["intervals"] = {name: [low, high] for name, (low, high) in ends.items() if low is not None}
     scores["warnings"] = [*key_warnings(rows), *mass_warnings(scores)]
@@ -151,14 +147,10 @@ def _bounds(right: pd.Series[Any], n_failed: int) -> list[float]:
     return [n_right / n, (n_right + n_failed) / n]
 
 
-def _interval_of(values: pd.Series[bool], rows: pd.DataFrame) -> tuple[float, float] | None:
-    """95 % interval of a share, drawing excerpts; None with a single excerpt or without questions."""
-    if values.empty:
-        return None
-    interval: tuple[float, float] | None = formulas("sort_accuracy").accuracy_interval(
-        values.tolist(), rows["excerpt"].tolist()
-    )
-    return interval
+def _interval_of(values: pd.Series[bool], rows: pd.DataFrame) -> tuple[float | None, float | None]:
+    """95 % interval of a share, drawing excerpts; without ends for a single excerpt or without questions."""
+    interval_of = formulas("sort_accuracy").accuracy_interval
+    return (interval_of(values.tolist(), rows["excerpt"].tolist()) if len(values) else None) or (None, None)
 
 
 def by_group(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, Summary]:
@@ -172,7 +164,7 @@ def by_group(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, Summary]:
     return {" x ".join(map(str, values)): summary(members) for values, members in groups}
 
 
-def by_distance(rows: pd.DataFrame, parts: int = DISTANCE_QUANTILES) -> list[Summary]:
+def by_distance(rows: pd.DataFrame, parts: int = 10) -> list[Summary]:
     """Summaries of about equal parts by distance, with `from`, `to` and `mean` of it in words from start to start."""
     import numpy as np
 

@@ -1,5 +1,5 @@
 """Raw texts become books: clean narratives as words, with the words at which sentences begin.
 
-Read `gutenberg` (which nine books, and how to download them), `cleaning` (from a raw text to its narrative), `sentences`
-(where sentences begin), then `books`, which puts these together.
+Read `cleaning` (from a raw text to its narrative and its sentences), then `books`: which nine, how to download them, and a
+folder of your own texts.
 """

@@ -32,8 +32,8 @@ from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
 
 from epbench.booksort.context.requests import LABELS
-from epbench.booksort.pairs.bins import EXCERPT_WORDS, SEGMENT_WORDS
-from epbench.interop import booksort_questions, tulving_questions
+from epbench.booksort.pairs import EXCERPT_WORDS, SEGMENT_WORDS
+from epbench.interop import questions
 from epbench.models.protocol import Request
 
 DATASETS = os.environ.get("EPBENCH_DATASETS", "epbench")
@@ -47,25 +47,25 @@ def _query(request: Request) -> str:
 
 
 def _book_question(name: str, memory: str, line: Mapping[str, Any], task_name: str) -> Doc:
-    request = tulving_questions.requests(name, memory)[line["id"]]
+    request = questions.book_requests(name, memory)[line["id"]]
     reference = ["; ".join(line["answer"])]
     return Doc(query=_query(request), choices=reference, gold_index=0, specific={"dataset": name, "id": line["id"]})
 
 
 class Marks(SampleLevelComputation):  # type: ignore[misc]
-    """What each answer counts for; see `epbench.interop.tulving_questions.Mark`."""
+    """What each answer counts for; see `epbench.interop.questions.Mark`."""
 
     def compute(self, doc: Doc, model_response: ModelResponse, **others: Any) -> dict[str, Any]:
         """Judge one answer."""
         assert doc.specific
-        row = tulving_questions.row(doc.specific["dataset"], doc.specific["id"])
+        row = questions.row(doc.specific["dataset"], doc.specific["id"])
         answer = (model_response.text_post_processed or model_response.text)[0]
-        return tulving_questions.mark(row, answer)._asdict()
+        return questions.mark(row, answer)._asdict()
 
 
 def _tulving_scores(marks: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    read = [tulving_questions.Mark(**mark) for mark in marks]
-    return tulving_questions.scores(read) | {
+    read = [questions.Mark(**mark) for mark in marks]
+    return questions.scores(read) | {
         "f1": float(np.mean([mark.f1 for mark in read])),
         "missing": float(np.mean([mark.missing for mark in read])),
     }
@@ -91,7 +91,7 @@ def _book_task(book: str, memory: str) -> LightevalTaskConfig:
         hf_avail_splits=["test"],
         evaluation_splits=["test"],
         metrics=[TULVING],
-        generation_size=tulving_questions.MAX_TOKENS,
+        generation_size=questions.MAX_TOKENS,
         stop_sequence=[],
         version=1,
     )
@@ -101,9 +101,9 @@ def _book_task(book: str, memory: str) -> LightevalTaskConfig:
 
 
 def _pair_question(name: str, config: str, memory: str, line: Mapping[str, Any], task_name: str) -> Doc:
-    request = booksort_questions.requests(name, config, memory)[line["id"]]
+    request = questions.pair_requests(name, config, memory)[line["id"]]
     choices = [f"{request.answer_start} {label}" for label in request.labels]
-    answer = booksort_questions.load(name, config)[line["id"]].answer
+    answer = questions.pairs(name, config)[line["id"]].answer
     gold, specific = request.labels.index(answer), {"dataset": name, "id": line["id"]}
     return Doc(query=f"{_query(request)}\n", choices=choices, gold_index=gold, specific=specific)
 
@@ -117,8 +117,8 @@ class Order(SampleLevelComputation):  # type: ignore[misc]
     def compute(self, doc: Doc, model_response: ModelResponse, **others: Any) -> float:
         """Read the answer from the log-likelihoods of both, which differ in their last token alone."""
         values = model_response.logprobs
-        failed = booksort_questions.is_failed(values)
-        answer = "X" if failed else booksort_questions.answer_of(values)
+        failed = questions.is_failed(values)
+        answer = "X" if failed else questions.answer_of(values)
         right = answer == LABELS[doc.gold_index]
         return float({"acc": right, "answers_a": answer == "A", "failed": failed}[self.what])
 

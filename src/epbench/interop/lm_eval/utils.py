@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lm_eval.api.task import ConfigurableTask  # type: ignore[import-untyped]
 
 from epbench.errors import BadInput
-from epbench.interop import booksort_questions, tulving_questions
+from epbench.interop import questions
 from epbench.models.estimate import check_window
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request
@@ -109,8 +109,8 @@ class Asked(ConfigurableTask):  # type: ignore[misc]
 def request_of(doc: Mapping[str, Any]) -> Request:
     """Return what our own evaluation asks about a question; the text of the book is kept once for all of them."""
     if "config" in doc:
-        return booksort_questions.requests(doc["dataset"], doc["config"], doc["memory"])[doc["id"]]
-    return tulving_questions.requests(doc["dataset"], doc["memory"])[doc["id"]]
+        return questions.pair_requests(doc["dataset"], doc["config"], doc["memory"])[doc["id"]]
+    return questions.book_requests(doc["dataset"], doc["memory"])[doc["id"]]
 
 
 def prompt_of(doc: Mapping[str, Any]) -> str:
@@ -130,12 +130,12 @@ def book_questions(*, datasets: str, book: str, memory: str, judge: str, **model
     from datasets import Dataset
 
     name = f"{datasets}/{book}"
-    tulving_questions.judge_of(judge)
-    asked = tulving_questions.requests(name, memory)
-    others = {} if memory == "none" else {"none": lambda: tulving_questions.requests(name, "none").values()}
+    questions.judge_of(judge)
+    asked = questions.book_requests(name, memory)
+    others = {} if memory == "none" else {"none": lambda: questions.book_requests(name, "none").values()}
     check_prompts_fit(list(asked.values()), model_args, others)
     about = {"dataset": name, "memory": memory, "judge": judge}
-    return {"test": Dataset.from_list([row | about for row in tulving_questions.load(name).rows])}
+    return {"test": Dataset.from_list([row | about for row in questions.book(name).rows])}
 
 
 def reference_of(doc: Mapping[str, Any]) -> str:
@@ -145,18 +145,18 @@ def reference_of(doc: Mapping[str, Any]) -> str:
 
 def score_answer(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """Score one answer; each score of a run is computed from the same `Mark` of every answer."""
-    mark = tulving_questions.mark(dict(doc), results[0], doc["judge"])
-    return {"f1": mark.f1, "missing": float(mark.missing)} | dict.fromkeys(tulving_questions.SCORES, mark)
+    mark = questions.mark(dict(doc), results[0], doc["judge"])
+    return {"f1": mark.f1, "missing": float(mark.missing)} | dict.fromkeys(questions.SCORES, mark)
 
 
 def _score(name: str, marks: Sequence[Sequence[Any]]) -> float:
-    return tulving_questions.scores([tulving_questions.Mark(*mark) for mark in marks])[name]
+    return questions.scores([questions.Mark(*mark) for mark in marks])[name]
 
 
 (
     simple_recall, f1_bin_0, f1_bin_1, f1_bin_2, f1_bin_3_5, f1_bin_6, latest, all_matched, kendall_tau,
     chronological_awareness,
-) = (partial(_score, name) for name in tulving_questions.SCORES)  # fmt: skip
+) = (partial(_score, name) for name in questions.SCORES)  # fmt: skip
 
 
 # Book-SORT
@@ -167,14 +167,14 @@ def pair_questions(*, datasets: str, config: str, memory: str, **model_args: Any
     from datasets import Dataset
 
     name = f"{datasets}/booksort"
-    check_prompts_fit(list(booksort_questions.requests(name, config, memory).values()), model_args)
+    check_prompts_fit(list(questions.pair_requests(name, config, memory).values()), model_args)
     rows = [
         {
             "id": pair.id, "book_idx": pair.book_idx, "excerpt_idx": pair.excerpt_idx, "distance": pair.distance,
             "distance_bin": pair.distance_bin, "answer": pair.answer, "dataset": name, "config": config,
-            "memory": memory, "answer_start": booksort_questions.requests(name, config, memory)[pair.id].answer_start,
+            "memory": memory, "answer_start": questions.pair_requests(name, config, memory)[pair.id].answer_start,
         }
-        for pair in booksort_questions.load(name, config).values()
+        for pair in questions.pairs(name, config).values()
     ]  # fmt: skip
     return {"test": Dataset.from_list(rows)}
 
@@ -182,12 +182,12 @@ def pair_questions(*, datasets: str, config: str, memory: str, **model_args: Any
 def score_pair(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, float]:
     """Score one pair; `answers_a` and `label_mass` tell an answer from a habit."""
     values = [value for value, _ in results]
-    if booksort_questions.is_failed(values):
+    if questions.is_failed(values):
         return {"acc": 0.0, "answers_a": 0.0, "label_mass": 0.0, "failed": 1.0}
-    answer = booksort_questions.answer_of(values, [greedy for _, greedy in results])
+    answer = questions.answer_of(values, [greedy for _, greedy in results])
     return {
         "acc": float(answer == doc["answer"]),
         "answers_a": float(answer == "A"),
-        "label_mass": booksort_questions.label_mass(values),
+        "label_mass": questions.label_mass(values),
         "failed": 0.0,
     }

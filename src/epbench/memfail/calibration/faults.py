@@ -16,8 +16,8 @@ from epbench.draws import RandomStream
 from epbench.memfail.dataset.load import Fact, GoldMemory, Question, QuestionRecord
 from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.dataset.word_rules import content_of, decision_of, sentences_of, words_of
+from epbench.memfail.judging.answer_rules import LETTERS
 from epbench.memfail.judging.diagnosis import Label
-from epbench.memfail.judging.multiple_choice import LETTERS
 
 MOST_LEFT = 0.25  # share of the words of a dropped detail that may be left, because they stand elsewhere in the text
 
@@ -50,11 +50,7 @@ def without_detail(gold: GoldMemory) -> str | None:
 
 
 def negated(gold: GoldMemory, draw: RandomStream) -> str | None:
-    """The text in which the sentence that states the fact says the opposite.
-
-    Either a word is turned (`_TURNS`), or a word of the detail (`_PAIRS`), or a `never` stands before what is done, or the
-    whole sentence is denied.
-    """
+    """The text in which the sentence that states the fact says the opposite, in one of several ways."""
     if (stated := statement(gold)) is None:
         return None
     ways = [
@@ -149,6 +145,9 @@ class PlantedCase:
     expected: Label  # that of a right judge
 
 
+Case = tuple[QuestionRecord, Mapping[str, Sequence[str]]]
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """What a fault may draw on: the facts and questions of a config, and a stream of its own."""
@@ -163,13 +162,10 @@ class World:
         gold: GoldMemory,
         instead: Sequence[str],
         *,
-        dropped: Sequence[str] = (),
-        answer: str = "",
-    ) -> tuple[QuestionRecord, Mapping[str, Sequence[str]]]:
-        """The record and the store of a system that holds, and retrieves, some texts instead of that of a gold memory.
-
-        Further texts that are not held are `dropped`; the answer is the true one by default.
-        """
+        dropped: Sequence[str] = (),  # further texts that are not held
+        answer: str = "",  # the true one by default
+    ) -> Case:
+        """The record and the store of a system that holds, and retrieves, some texts instead of that of a gold memory."""
         gone = {gold.text, *dropped}
         store = [fact.text for fact in self.facts if fact.text not in gone]
         needed = [text for memory in question.gold for text in (instead if memory == gold else [memory.text])]
@@ -180,22 +176,13 @@ class World:
         return QuestionRecord(question, k, "", tuple(memories), answer or right_answer(question)), {"": store}
 
 
-Case = tuple[QuestionRecord, Mapping[str, Sequence[str]]]
 Plant = Callable[[World, Question, GoldMemory], "Case | None"]
 
 
 def planted_cases(
-    config: str,
-    questions: Sequence[Question],
-    facts: Sequence[Fact],
-    n: int,
-    seed: int,
+    config: str, questions: Sequence[Question], facts: Sequence[Fact], n: int, seed: int
 ) -> list[PlantedCase]:
-    """Plant each fault that the config can have into up to n questions, drawn at random; one store holds all facts.
-
-    The cases come fault by fault. Faults of a memory are planted into questions that have no other way to pass, so never
-    into misleading ones.
-    """
+    """Plant each fault that the config can have into up to n questions, drawn at random; one store holds all facts."""
     cases = []
     for fault, (plant, expected) in faults_of(config).items():
         world = World(facts, questions, RandomStream("planted fault", config, fault, seed))
@@ -226,6 +213,7 @@ def wrong_answer(question: Question, questions: Sequence[Question], draw: Random
 
 
 def _planted(world: World, fault: str, plant: Plant) -> Iterator[Case]:
+    """The cases of a fault; of one in a memory, questions that have no other way to pass, so no misleading ones."""
     for question in world.draw.sample(world.questions, len(world.questions)):
         if question.kind == "misleading" and fault not in OF_ANSWERS:
             continue
@@ -251,8 +239,7 @@ def _conflated(world: World, question: Question, gold: GoldMemory) -> Case | Non
         return None
     strangers = {memory.link[0]: memory.text for other in world.questions for memory in other.gold}
     name = other_name(gold, list(strangers), world.draw)
-    moved = name and under_name(gold, name)
-    if not name or not moved:
+    if not name or not (moved := under_name(gold, name)):
         return None
     return world.case(question, gold, [f"{strangers[name]} {moved}"], dropped=[strangers[name]])
 

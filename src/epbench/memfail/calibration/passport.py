@@ -1,8 +1,9 @@
-"""A judge's passport for MemFail: how often it finds a planted fault, and at its stage (paper: Section 5.1, phase 3).
+"""The check of a judge of MemFail, and its passport: how often it finds a planted fault, and at its stage.
 
-The paper checks its judge on a hundred examples by hand. Here the truth is certain, because every fault was planted. A
-passport is kept in the user's cache by judge and prompts, and is shown beside what this judge says of later runs. It is
-also shown on the screen, as Markdown, and as a page with a figure of the rates and the wrong labels.
+The judge diagnoses planted faults like the records of any run (paper: Section 5.1, phase 3). The paper checks its judge on a
+hundred examples by hand; here the truth is certain, because every fault was planted. A passport is kept in the user's cache by
+judge and prompts, and is shown beside what this judge says of later runs. It is also shown on the screen, as Markdown, and as a
+page with a figure of the rates and the wrong labels.
 """
 
 from __future__ import annotations
@@ -12,29 +13,50 @@ import json
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from epbench import __version__
-from epbench.errors import BadInput
+from epbench.errors import BadInput, RunFailed
 from epbench.files.cache import cache_folder
-from epbench.files.json_files import read_json
-from epbench.files.safe_text import markdown_text
+from epbench.files.json_files import read_json, write_json
+from epbench.files.text import markdown_text
 from epbench.files.typed import Interval, Number, Whole, fields
-from epbench.judges.people import people_line
-from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, identity_of, noted_judge
-from epbench.memfail.calibration.faults import ALL_FAULTS, NO_FAULT, PlantedCase, faults_of
-from epbench.memfail.judging.diagnosis import Label
+from epbench.files.writing import write_text
+from epbench.journals.journal import read_journal
+from epbench.judges.model import name_without_weights
+from epbench.judges.protocol import (
+    JUDGEMENTS,
+    JudgeIdentity,
+    about_judge,
+    failures_of,
+    file_name_of,
+    identity_of,
+    noted_judge,
+    people_line,
+    with_people,
+)
+from epbench.memfail.calibration.faults import ALL_FAULTS, NO_FAULT, PlantedCase, faults_of, planted_cases
+from epbench.memfail.dataset.load import QuestionRecord, check_config, facts_to_store, load_memfail, questions_of
+from epbench.memfail.dataset.schema import complete
+from epbench.memfail.judging.diagnosis import Label, diagnose
+from epbench.memfail.judging.lexical import Judge, every_check
+from epbench.memfail.templates.rows import make_rows
+from epbench.progress import Progress
 from epbench.reports.figures import COLOURS, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import how_it_was_run, page, pairs
 from epbench.reports.tables import Table, cell, interval_cell
+from epbench.runs.usage import commonest
 from epbench.statistics.intervals import wilson
 
 _log = logging.getLogger(__name__)
 
 PASSPORT = "passport.json"
 SHARES = ("sensitivity", "stage", "specificity")
+
+_FEWEST = 20  # a rate over fewer cases says little
 
 Passport = dict[str, Any]
 Judged = tuple[PlantedCase, Label]
@@ -54,18 +76,70 @@ _PASSPORT = fields(
 """Of a passport that can be told in a sentence: something was planted, and something was faithful."""
 
 
+def planted_set(configs: Sequence[str], n: int, seed: int, *, dataset: str | None, rows: int) -> list[PlantedCase]:
+    """Plant every fault into the rows of some configs, n times at most: of a dataset, or without one of rows from templates."""
+    if n < _FEWEST:
+        raise BadInput(f"planted faults: expected at least {_FEWEST} of each, got {n}")
+    cases = []
+    for config in configs:
+        check_config(config)
+        if dataset is None:
+            generated = complete(config, make_rows(config, rows, seed))
+            questions, facts = questions_of(config, generated), facts_to_store(config, generated)
+        else:
+            loaded = load_memfail(dataset, config)
+            questions, facts = loaded.questions, loaded.facts
+        cases += planted_cases(config, questions, facts, n, seed)
+    return cases
+
+
+def plan_lines(judge: Judge, cases: Sequence[PlantedCase]) -> list[str]:
+    """What the check costs at most: every stage of every case, as if the judge found no fault before the last one."""
+    checks = list({check.key(judge): check for check in every_check(*_told_apart(cases))}.values())
+    kinds = len({case.fault for case in cases})
+    who, most = f"judge {name_without_weights(judge)}: {len(cases):,} cases of {kinds} kinds", judge.plan(checks)
+    who = f"{who}, at most {len(checks):,} verdicts"
+    return [f"{who}, no tokens"] if most is None else [who, *(f"judge: {line}" for line in most.lines())]
+
+
+def _told_apart(cases: Sequence[PlantedCase]) -> tuple[list[QuestionRecord], dict[str, tuple[str, ...]]]:
+    """The records of all cases, each with the name of a store of its own, and these stores."""
+    named = {f"case {number}": case for number, case in enumerate(cases)}
+    stores = {name: tuple(case.stores[case.record.store]) for name, case in named.items()}
+    return [replace(case.record, store=name) for name, case in named.items()], stores
+
+
+def check_judge_on(
+    folder: Path, cases: Sequence[PlantedCase], judge: Judge, progress: Progress, *, n: int, seed: int, rows: str
+) -> Passport:
+    """Have the planted cases judged, in the journal of an open run, and write passport.json, table.md and report.html.
+
+    The passport is also kept for later runs. For n, seed and rows see `make_passport`.
+    """
+    records, stores = _told_apart(cases)
+    labels = [outcome.label for outcome in diagnose(folder, records, stores, judge, progress)]
+    if all(label == "failed" for label in labels):
+        reasons = commonest(reason for reason, n in judge_failures(folder, judge).items() for _ in range(n))
+        raise RunFailed(f"judge {judge.name} has judged none of the {len(cases)} planted cases{reasons}")
+    passport = make_passport(judge, cases, labels, n=n, seed=seed, rows=rows)
+    write_json(folder / PASSPORT, passport)
+    write_text(folder / "table.md", passport_table(passport))
+    write_text(folder / "report.html", passport_page(read_json(folder / "run.json"), passport, cases, labels))
+    write_json(passport_path(judge), with_people(passport_path(judge), passport))
+    return passport
+
+
+def judge_failures(folder: Path, judge: Judge) -> dict[str, int]:
+    """Why the judge gave no verdict, and how often, the commonest reason first."""
+    return failures_of(read_journal(folder / JUDGEMENTS), judge)
+
+
 def make_passport(
     judge: JudgeIdentity, cases: Sequence[PlantedCase], labels: Sequence[Label], *, n: int, seed: int, rows: str
 ) -> Passport:
-    """Return the content of passport.json.
+    """Return the content of passport.json, from the label that the judge's verdicts lead to for each case.
 
-    Args:
-        judge: The judge.
-        cases: The planted cases.
-        labels: The label that the judge's verdicts lead to for each case; `failed` is neither right nor wrong.
-        n: The largest number of cases of a fault in a config.
-        seed: The seed of the cases.
-        rows: Into which rows the faults were planted, in words.
+    `n` is the largest number of cases of a fault in a config, and `rows` says in words into which rows they were planted.
 
     Returns:
         judge, prompt_hash, setup (not of rules), seed, n, rows, planted (see `fingerprint_of`), failed (cases without a verdict);
@@ -80,7 +154,6 @@ def make_passport(
     judged = [(case, label) for case, label in pairs if label != "failed"]
     faulty = [(case, label) for case, label in judged if case.fault != NO_FAULT]
     possible = {fault for case in cases for fault in faults_of(case.record.question.config)}
-    of_fault = {fault: [p for p in pairs if p[0].fault == fault] for fault in ALL_FAULTS if fault in possible}
     of_config = defaultdict(list)
     for case, label in pairs:
         if case.fault != NO_FAULT:
@@ -96,8 +169,9 @@ def make_passport(
         **_share("stage", [label == case.expected for case, label in faulty]),
         **_share("specificity", [label == "correct" for case, label in judged if case.fault == NO_FAULT]),
         "faults": [
-            {"fault": fault, "expected": ALL_FAULTS[fault][1]} | _counted(fault_cases)
-            for fault, fault_cases in of_fault.items()
+            {"fault": fault, "expected": expected} | _counted([pair for pair in pairs if pair[0].fault == fault])
+            for fault, (_, expected) in ALL_FAULTS.items()
+            if fault in possible
         ],
         "configs": [{"config": config} | _counted(config_cases) for config, config_cases in of_config.items()],
         "versions": {"epbench": __version__},
@@ -120,10 +194,7 @@ def passport_path(judge: JudgeIdentity) -> Path:
 
 
 def find_passport(judge: JudgeIdentity) -> Passport | None:
-    """The passport of a judge in the user's cache; None if it has none.
-
-    Something else in its place is ignored with a warning, until the judge is checked again.
-    """
+    """The passport of a judge in the user's cache; None if it has none, or, with a warning, if something else is there."""
     path = passport_path(judge)
     if not path.is_file():
         return None
@@ -266,12 +337,9 @@ def _figure(passport: Passport) -> str:
 
 def _wrong(cases: Sequence[PlantedCase], labels: Sequence[Label]) -> list[list[str]]:
     rows = []
+    pairs = list(zip(cases, labels, strict=True))
     for fault in ALL_FAULTS:
-        wrong = (
-            (case, label)
-            for case, label in zip(cases, labels, strict=True)
-            if case.fault == fault and label not in (case.expected, "failed")
-        )
+        wrong = (pair for pair in pairs if pair[0].fault == fault and pair[1] not in (pair[0].expected, "failed"))
         for case, label in islice(wrong, _SHOWN):
             record = case.record
             names = [name.replace("_", " ") for name in (case.expected, label)]

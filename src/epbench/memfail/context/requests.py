@@ -1,8 +1,12 @@
-"""What a system is told and asked for the questions of a config, and what the reader is asked with what came back.
+"""What a system is told and asked for the questions of a config, what the reader is asked with what came back, and the cost.
 
 `Setting` says how a config is run, and `ConfigRun` adds what is stored and asked, and who answers. A prompt has the notes
 that a system retrieved first, then the question; our pack is `data/memfail_prompts.toml`. Paper: Appendix D.2, in our own
 words. Unlike in the paper, the prompt says so if no memory was found, and the notes are numbered.
+
+At the end stands what a run will cost, estimated before any memory exists, as if the system stored every fact word for word.
+A system that shortens what it stores costs the reader and the judge less; one that adds to it costs them more. What the system
+itself spends only its own usage shows.
 """
 
 from __future__ import annotations
@@ -23,12 +27,18 @@ from epbench.files.prompt_packs import Section, Source, load_pack
 from epbench.hub.rows import subset
 from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
+from epbench.judges.model import name_without_weights
+from epbench.judges.protocol import is_free
 from epbench.memfail.dataset.load import Fact, Question, QuestionRecord
+from epbench.memfail.judging.diagnosis import left_out_checks
+from epbench.memfail.judging.lexical import Check, Judge, every_check
+from epbench.memfail.judging.memories import Memories
+from epbench.memories.between import unrelated
 from epbench.memories.guard import CALL_LIMIT, MEMORY_LIMIT, Limits
-from epbench.memories.price import check_budget
+from epbench.memories.price import Recall, check_budget
 from epbench.memories.protocol import SystemSpec
-from epbench.memories.recall import Recall
 from epbench.memories.session import Conversation, Query
+from epbench.models.estimate import estimate
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.progress import Progress
 
@@ -80,11 +90,7 @@ class Prompts:
 
 
 def load_prompts(source: Source | None = None) -> Prompts:
-    """Load our pack, a TOML or JSON file with the same keys, or a section of a file of wording.
-
-    Raises:
-        BadInput: The file does not exist or is neither TOML nor JSON, or a key or placeholder is missing or unknown.
-    """
+    """Load our pack, a TOML or JSON file with the same keys (see `load_pack`), or a section of a file of wording."""
     if not isinstance(source, Section):
         return load_pack(source or OWN, Prompts, _HOLDS)
     pack = load_pack(source, Prompts, _HOLDS | _WORDED, _MAY_HOLD)
@@ -100,9 +106,7 @@ class Setting:
 
     ks: tuple[int, ...] = (5,)  # how many memories to ask for, each at least 1, with a set of results of its own
     isolate: bool = False  # whether every row has a store of its own; by default all rows share one
-    published_query: bool = (
-        False  # whether the memory is asked with the options, as published; by default the stem alone
-    )
+    published_query: bool = False  # whether the memory is asked with the options, as published, not by the stem alone
     replies: bool = False  # whether the reader replies to every turn of the user, and this is stored too, as published
     units_per_conversation: int = 1  # the most facts that are told in one conversation, at least 1
     timeout: float = CALL_LIMIT  # of one call into the memory system, in seconds
@@ -122,11 +126,7 @@ class Setting:
         return row if self.isolate else ""
 
     def check(self) -> None:
-        """Check that every number is in its range.
-
-        Raises:
-            BadInput: A number is out of its range, or a k is given twice.
-        """
+        """Refuse a number that is out of its range, and a k that is given twice."""
         ks = " ".join(map(str, self.ks)) or "nothing"
         if not self.ks or min(self.ks) < 1:
             raise BadInput(f"k: expected numbers of at least 1, got {ks}")
@@ -155,11 +155,7 @@ class ConfigRun:
 
 
 def asked_of(questions: Sequence[Question], limit: int | None = None, shard: str | None = None) -> list[Question]:
-    """Return the questions of a run, as `subset` chooses them: a number of all, and of these a shard, which divides no row.
-
-    Raises:
-        BadInput: The limit is below 1, or there is no such shard.
-    """
+    """Return the questions of a run, as `subset` chooses them: a number, and of these a shard, which divides no row."""
     limited = subset(questions, attrgetter("id"), limit)
     return limited if shard is None else subset(limited, attrgetter("row"), None, shard)
 
@@ -271,26 +267,25 @@ def conversations_of(facts: Sequence[Fact], setting: Setting) -> list[Conversati
     for store, members in by_store(shuffled, setting).items():
         for number, group in enumerate(_packed(members, setting.units_per_conversation)):
             begin = FIRST + number * BETWEEN_CONVERSATIONS
-            times = [(begin + i * 2 * BETWEEN_TURNS).isoformat() for i in range(len(group))]
-            told = zip(group, times, strict=True)
-            turns = tuple({"role": "user", "content": fact.text, "timestamp": time} for fact, time in told)
+            turns = tuple(
+                {"role": "user", "content": fact.text, "timestamp": (begin + i * 2 * BETWEEN_TURNS).isoformat()}
+                for i, fact in enumerate(group)
+            )
             conversations.append(Conversation(f"{number}", store, tuple(fact.id for fact in group), turns))
     return conversations
 
 
 def _packed(facts: Sequence[Fact], capacity: int) -> list[list[Fact]]:
     """Put each fact into the first conversation that has room and holds no other fact of the same row."""
-    groups: list[list[Fact]] = []
-    first_open = 0  # all groups before this one are full
+    groups, not_full = list[list[Fact]](), list[list[Fact]]()
     for fact in facts:
-        while first_open < len(groups) and len(groups[first_open]) == capacity:
-            first_open += 1
-        for group in groups[first_open:]:
-            if len(group) < capacity and all(other.row != fact.row for other in group):
-                group.append(fact)
-                break
-        else:
-            groups.append([fact])
+        group = next((group for group in not_full if all(other.row != fact.row for other in group)), None)
+        if group is None:
+            groups.append(group := [])
+            not_full.append(group)
+        group.append(fact)
+        if len(group) == capacity:
+            not_full.remove(group)
     return groups
 
 
@@ -316,3 +311,71 @@ def _with_replies(
                 reply = {"role": "assistant", "content": record["answer"], "timestamp": when}
                 grown[place] = replace(grown[place], turns=(*grown[place].turns, turn, reply))
     return grown
+
+
+def plan_lines(config: ConfigRun, judge: Judge) -> list[str]:
+    """Return the estimated calls and tokens of one config, a line for each role; BadInput if a check is too long."""
+    questions, system, model, setting = config.questions, config.system, config.model, config.setting
+    facts = facts_told(config.facts, questions, setting)
+    lines = [f"{len(facts):,} facts to tell {system.name}, {len(questions) * len(setting.ks):,} retrievals"]
+    if setting.between:
+        lines.append(f"{setting.between:,} tokens of unrelated text to tell each store last")
+    if system.inner_model:
+        asked = f"what {system.name} asks of {system.inner_model} comes on top"
+        lines.append(f"{asked}; a finished run's usage.json tells it")
+    estimates = {f"reader {model.name}": estimate(requests_in_advance(config), model)}
+    if setting.replies:
+        turns = [{"role": "user", "content": fact.text} for fact in facts]
+        replies = [config.prompts.reply_to("", [turn], setting.sampling) for turn in turns]
+        estimates[f"reader {model.name}, replies"] = estimate(replies, model)
+    judge_name = name_without_weights(judge)
+    if is_free(judge):
+        lines.append(f"judge {judge_name}: no tokens")
+    else:
+        checks = checks_in_advance(config)
+        with_stores = [(question, setting.store_of(question.row)) for question in questions]
+        for pair in left_out_checks(with_stores, by_store(facts, setting)):
+            checks += [check for check in pair if check.memories]
+        if judging := judge.plan(checks):
+            estimates[f"judge {judge_name}"] = judging
+    return lines + [f"{role}: {line}" for role, cost in estimates.items() for line in cost.lines()]
+
+
+def between_of(config: ConfigRun) -> list[str]:
+    """Return the sentences that every store is told last; none has an answer, or what a question is about, in it."""
+    questions = config.whole or config.questions
+    answers = (text for one in questions for text in (one.reference, *one.choices, *one.about.values()))
+    return unrelated(config.setting.between, config.model, answers)
+
+
+def requests_in_advance(config: ConfigRun) -> list[Request]:
+    """Return requests to the reader like those that the run will send."""
+    records = sorted(_in_advance(config)[0], key=lambda record: config.setting.ks.index(record.k))
+    return [*requests_of(records, config.prompts, config.setting.sampling).values()]
+
+
+def checks_in_advance(config: ConfigRun) -> list[Check]:
+    """Return the most that the judge can be asked: every stage of every question, as if none failed."""
+    return every_check(*_in_advance(config))
+
+
+def _in_advance(config: ConfigRun) -> tuple[list[QuestionRecord], dict[str, Memories]]:
+    """Return records like those of the run, question by question, and what each store will hold, by its name."""
+    setting, empty, after = config.setting, config.system.may_be_empty, between_of(config)
+    held = {
+        name: Memories() if empty else Memories([*(fact.text for fact in facts), *after])
+        for name, facts in by_store(config.facts, setting).items()
+    }
+    records = []
+    for question in config.questions:
+        store = setting.store_of(question.row)
+        for k in setting.ks:
+            memories: tuple[str, ...] = () if empty else held[store]
+            if config.system.knows_gold:
+                memories = tuple(memory.text for memory in question.gold)
+            elif not empty and not config.system.beyond_k:
+                # A search returns other memories for other rows, because equal ones would look like a shared prefix.
+                start = held[store].place_of(question.gold[0].text)
+                memories = (memories[start : start + k] + memories[:start])[:k]
+            records.append(QuestionRecord(question, k, store, memories, f"{k}"))
+    return records, held

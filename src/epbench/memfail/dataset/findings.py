@@ -1,7 +1,8 @@
-"""The validation report: counts of whatever in the rows of a store limits the meaning of a score on them.
+"""The validation report: counts of whatever in the rows limits the meaning of a score on them; and the card that shows it.
 
 Paper: Sections 4 and 5, Table 2, Appendix B. Every number is counted in the rows. What the paper says about its own rows is
-not repeated here, except for the essay lengths and the word list that it promises.
+not repeated here, except for the essay lengths and the word list that it promises. The card is filled from
+`data/card.md.jinja`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from typing import Any
 
 from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
+from epbench.files.text import parse_toml
+from epbench.hub.card import filled_card
+from epbench.hub.dataset_folder import Card, Config
 from epbench.memfail.dataset.load import facts_to_store, questions_of
 from epbench.memfail.dataset.revision import REVISION, leaks, values_of
 from epbench.memfail.dataset.schema import CHOICES, Row, chain_of, facts_of
-from epbench.memfail.dataset.shortcuts import shortcuts
+from epbench.memfail.dataset.shortcuts import PUBLISHED, RULES, shortcuts
 from epbench.memfail.dataset.word_rules import (
     connectives,
     content_of,
@@ -41,15 +45,10 @@ PAIRED = ("entity_category", "condition_type", "entity", "condition", "behavior"
 
 
 def validate(tables: Mapping[str, Sequence[Row]], count_tokens: Callable[[str], int] | None = None) -> Report:
-    """Count the limits of each config.
+    """Count the limits of each config, whose completed rows are one store, and the tokens if something counts them.
 
-    Args:
-        tables: The completed rows of each config; every config is one store.
-        count_tokens: Counts the tokens of a text. If it is None, only words are counted.
-
-    Returns:
-        By config and name of the finding: numbers, shares from 0 to 1, lists of row ids, and counts by value.
-        `data/findings.toml` says what each name means.
+    By config and name of the finding, which `data/findings.toml` explains, there are numbers, shares from 0 to 1, lists
+    of row ids, and counts by value.
     """
     report: Report = {}
     for config, rows in tables.items():
@@ -277,3 +276,60 @@ def _counts(values: Iterable[object]) -> dict[str, int]:
 
 def _ratio(part: int, whole: int) -> float:
     return round(part / whole, 4) if whole else 0.0
+
+
+def labels() -> Mapping[str, str]:
+    """Return what each finding of the report means, as the card says it, by the name of the finding."""
+    return parse_toml(packaged("epbench.memfail", "findings.toml").read_text("utf-8"))
+
+
+def made_card(
+    command: str,
+    configs: Sequence[Config],
+    report: Report,
+    *,
+    harder: bool = False,
+    generation: Mapping[str, Any] | None = None,
+    source: str | None = None,
+    digests: Mapping[str, str] | None = None,
+) -> Card:
+    """Return the card of the rows that a command makes; `report` is that of `validate`.
+
+    Rows are from templates, unless a language model wrote them, which the content of `generation.json` is about, or they were
+    published: then `source` says where, in words, and `digests` has the SHA-256 of the file of each config.
+    """
+    values = {
+        "command": command,
+        "report": {config.name: report[config.name] for config in configs},
+        "labels": labels(),
+        "rules": RULES,
+        "published": PUBLISHED,
+        "shown": _shown,
+        "harder": harder or None,
+        "generation": generation,
+        "source": source,
+        "digests": digests,
+    }
+    return filled_card("epbench.memfail", configs, values)
+
+
+def released_card(
+    command: str, source: str, digests: Mapping[str, str], configs: Sequence[Config], report: Report
+) -> Card:
+    """Return the card of converted published rows; see `made_card`."""
+    return made_card(command, configs, report, source=source, digests=digests)
+
+
+_SHOWN = 8  # items of a list that a cell of a table shows
+
+
+def _shown(value: Any) -> str:
+    """A finding as a cell of a table; long lists are cut and counted."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, dict):
+        value = [f"{name}: {', '.join(n) if isinstance(n, list) else n}" for name, n in value.items()]
+    if not isinstance(value, list):
+        return str(value)
+    more = [f"… ({len(value)} in all)"] if len(value) > _SHOWN else []
+    return ", ".join([*map(str, value[:_SHOWN]), *more]) or "none"

@@ -278,11 +278,7 @@ def configs_named(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_config(config: str) -> None:
-    """Refuse an unknown config.
-
-    Raises:
-        BadInput: There is no such config.
-    """
+    """Refuse an unknown config."""
     if config not in KNOWN:
         raise BadInput(f"unknown config {config!r}; MemFail has: {', '.join(KNOWN)}")
 
@@ -304,13 +300,7 @@ def load_memfail(dataset: str, config: str) -> Loaded:
 
 
 def row_type(config: str) -> type[Struct]:
-    """Return the types of the values that facts and questions are made of.
-
-    Short chains leave the last cells of a `long_hop` row empty.
-
-    Raises:
-        BadInput: There is no such config.
-    """
+    """Return the types of the values of a known config's rows; short chains leave the last cells of `long_hop` empty."""
     check_config(config)
     kinds: dict[str, Any] = dict.fromkeys(features_of(config), Any) | {"id": str}
     kinds |= dict.fromkeys(PUBLISHED_COLUMNS[config], str | None if config == "long_hop" else str)

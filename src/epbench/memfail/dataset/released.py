@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from epbench.errors import BadInput, RunFailed
-from epbench.files.csv_tables import read_csv
-from epbench.files.text import parse_json, shown
+from epbench.files.text import parse_json, read_csv, shown
 from epbench.memfail.dataset.schema import CHAIN, CHOICES, FACTS, LETTERS, PUBLISHED_COLUMNS, Row, listed
 
 QUESTIONS_PER_PERSONA = 3
-HOPS = (1, 2, 3)
 _QUESTION_FIELDS: dict[str, tuple[type, ...]] = {
     "text": (str,),
     "is_misleading": (bool,),
@@ -29,9 +27,8 @@ _QUESTION_FIELDS: dict[str, tuple[type, ...]] = {
 def read_config(path: Path, config: str) -> list[Row]:
     """Return the rows of a config, a CSV file in UTF-8, with the published columns: lists as lists, absent cells as None.
 
-    Raises:
-        BadInput: A cell is wrong. The message names the file, the row (0 is the first below the header), the field, what
-            was expected and what was found.
+    BadInput if a cell is wrong: it names file, row (0 is the first below the header), field, what was expected and what
+    was found.
     """
     rows: list[Row] = []
     first_at: dict[tuple[str, ...], int] = {}
@@ -142,7 +139,7 @@ def _long_hop(cells: dict[str, str], where: _Where) -> Row:
     fixed = ("id", "graded_question", "ground_truth_answer", *CHOICES, "correct_choice")
     row: Row = {column: cells[column] or None for column in PUBLISHED_COLUMNS["long_hop"]}
     row |= _filled(cells, where, *fixed)
-    if cells["hop_count"] not in map(str, HOPS):
+    if cells["hop_count"] not in ("1", "2", "3"):
         raise where.error("hop_count", shown(cells["hop_count"]), "1, 2 or 3")
     hops = row["hop_count"] = int(cells["hop_count"])
     for columns, n in ((FACTS, hops + 1), (CHAIN, hops + 2)):
@@ -190,9 +187,7 @@ class Source:
 def open_source(source: str) -> Source:
     """Find the published files on the Hub (`hub`), or in a folder such as a checkout of the reference repository.
 
-    Raises:
-        BadInput: The source is neither.
-        RunFailed: The Hub cannot be reached or refuses the download.
+    BadInput if the source is neither, RunFailed if the Hub cannot be reached or refuses the download.
     """
     folder = Path(source)
     if source != "hub":
@@ -210,11 +205,7 @@ def open_source(source: str) -> Source:
 
 
 def file_of(source: Source, config: str) -> Path:
-    """Return the CSV file of a config: it has the published name, or is the only one in a folder named after the config.
-
-    Raises:
-        BadInput: There is no such file, or more than one.
-    """
+    """Return the CSV file of a config: it has the published name, or is the only one in a folder named as the config."""
     name = _FILES[config]
     named, others = (sorted(filter(Path.is_file, source.folder.rglob(p))) for p in (name, f"{config}/*.csv"))
     files = named or others

@@ -40,23 +40,15 @@ PUBLISHED_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "revision": ("subjects", "statements", "facts", "questions"),
 }  # fmt: skip
 
-_ID_PREFIX = {
-    "conditional_facts_easy": "easy",
-    "conditional_facts_hard": "hard",
-    "coexisting_facts": "coexisting",
-    "persona_retrieval": "persona",
-    "revision": "revision",
-}
-
 
 def complete(config: str, rows: Sequence[Row]) -> list[Row]:
     """Add ids and our own columns to all rows that are stored together, with lists as lists and absent cells as None."""
-    prefix = _ID_PREFIX.get(config)
-    numbered = [row if prefix is None else {"id": f"{prefix}-{i:03}", **row} for i, row in enumerate(rows)]
+    if config == "long_hop":
+        return _long_hop(rows)
+    prefix = config.removeprefix("conditional_facts_").partition("_")[0]  # easy, coexisting, …
+    numbered = [{"id": f"{prefix}-{i:03}", **row} for i, row in enumerate(rows)]
     if config == "persona_retrieval":
         return _persona(numbered)
-    if config == "long_hop":
-        return _long_hop(numbered)
     if config in ("coexisting_facts", "revision"):
         return numbered
     return [row | {"answer_polarity": polarity(row["ground_truth_answer"])} for row in numbered]

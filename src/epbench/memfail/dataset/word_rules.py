@@ -1,6 +1,8 @@
 """What rules can find in a text: its words without endings, whether it decides yes or no, and whether it abstains.
 
-At the end stands what the validation report counts in texts: sentences, explicit connectives, and overlap.
+Then comes what the validation report counts in texts: sentences, explicit connectives, and overlap. At the end stands how the
+texts that a model writes are compared: which words of one stand in another, and which texts are too alike, by MinHash over
+word trigrams (paper: Appendix B.1).
 """
 
 from __future__ import annotations
@@ -172,3 +174,99 @@ def overlaps(texts: Sequence[str]) -> tuple[float, int]:
         index = np.where(later, shared / np.maximum(joined, 1), 0.0)
         largest, near = max(largest, float(index.max())), near + int((index >= NEAR_DUPLICATE).sum())
     return largest, near
+
+
+ENOUGH = 0.75
+"""The share of the words that carry meaning that must come back where a text has to keep another one."""
+HALF = 0.5
+"""The share from which a sentence counts as naming something."""
+
+_DECISIVE = frozenset(words_of("not no never without before after until unless"))
+_NAME = re.compile(r"\b[A-Z][\w'’-]+")
+
+
+def share(part: str, text: str, besides: str = "") -> float:
+    """Return the share of the content words of `part` that stand in `text`, leaving out those of `besides`."""
+    wanted = (content_of(part) - set(words_of(besides))) or content_of(part)
+    return len(wanted & set(words_of(text))) / len(wanted) if wanted else 1.0
+
+
+def keeps(part: str, text: str, enough: float = ENOUGH) -> bool:
+    """Return whether a text keeps a phrase: enough content words, all numbers, and all words that turn the meaning round.
+
+    >>> keeps("after 5 pm", "She does so after 5 pm."), keeps("after 5 pm", "She does so before 5 pm.")
+    (True, False)
+    """
+    return _needed(part) <= set(words_of(text)) and share(part, text) >= enough
+
+
+def _needed(part: str) -> set[str]:
+    """Return the words of a phrase that no text may lose, without endings: numbers, and words such as `not`."""
+    return {word for word in words_of(part) if word.isdigit() or word in _DECISIVE}
+
+
+def missing(part: str, text: str) -> str:
+    """Return the words with a meaning that a text lacks of a phrase, as a message shows them."""
+    present, wanted = set(words_of(text)), content_of(part) | _needed(part)
+    lost = [word for word in normalised(part).split() if wanted & set(words_of(word)) - present]
+    return ", ".join(map(repr, lost)) or "none"
+
+
+def literally_in(part: str, text: str) -> bool:
+    """Return whether a phrase stands in a text letter by letter, without case."""
+    return part.strip().lower() in text.lower()
+
+
+def names_in(text: str) -> set[str]:
+    """Return the words with a capital that do not begin the text; `I` is none."""
+    return set(_NAME.findall(text.strip()[1:]))
+
+
+PERMUTATIONS = 128
+
+
+class Duplicates:
+    """Keeps the first of several texts that are alike, from a Jaccard index of `threshold` on.
+
+    As in the reference, a hit of the index counts as it is: it is not checked again with the exact Jaccard index.
+    """
+
+    def __init__(self, threshold: float) -> None:
+        from datasketch import MinHashLSH
+
+        self._index = MinHashLSH(threshold=threshold, num_perm=PERMUTATIONS)
+        self._kept = 0
+
+    def like(self, texts: Sequence[str], label: str) -> str | None:
+        """Return the label of a kept text that one of these is like; if there is none, keep these and return None.
+
+        Texts that are kept together are compared with one another, too.
+        """
+        from datasketch import MinHash
+
+        added: list[tuple[int, str]] = []
+        for text in texts:
+            sketch = MinHash(num_perm=PERMUTATIONS)
+            for shingle in shingles(text):
+                sketch.update(shingle.encode())
+            if matches := self._index.query(sketch):
+                for key in added:
+                    self._index.remove(key)
+                return str(sorted(matches)[0][1])
+            key = (self._kept, label)
+            self._index.insert(key, sketch)
+            added.append(key)
+            self._kept += 1
+        return None
+
+
+def shingles(text: str) -> set[str]:
+    """Return the word trigrams of a text in lower case; a text of fewer than three words is one shingle.
+
+    >>> sorted(shingles("Tea at five, always"))
+    ['at five, always', 'tea at five,']
+    """
+    words = text.lower().split()
+    if len(words) < 3:
+        return {" ".join(words)}
+    return {" ".join(words[i : i + 3]) for i in range(len(words) - 2)}

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from epbench.errors import UnusableReply
 from epbench.files.packaged import packaged
@@ -20,12 +20,11 @@ from epbench.files.prompt_packs import Source, load_pack
 from epbench.files.text import parse_toml
 from epbench.journals.journal import Record
 from epbench.memfail.dataset.revision import REVISION
-from epbench.memfail.generation.specs import batches
-from epbench.memfail.generation.words import Duplicates, quoted
-from epbench.models.json_replies import last_object_with, number_of
+from epbench.memfail.dataset.word_rules import NEAR_DUPLICATE, Duplicates
 from epbench.models.protocol import Model, Request, Sampling
+from epbench.models.replies import last_object_with, number_of
 from epbench.progress import Progress, no_progress
-from epbench.runs.replies import replies_to
+from epbench.runs.usage import replies_to
 
 OWN = packaged("epbench.memfail", "memfail_generation.toml")
 
@@ -48,30 +47,33 @@ class GenerationPrompts:
 
 
 def load_generation_prompts(source: Source | None = None) -> GenerationPrompts:
-    """Return the pack in a file, which may lack the text about `revision`, that of a file of wording, or ours.
-
-    Raises:
-        BadInput: The file is not such a pack; see `load_pack`.
-    """
+    """Return ours, or a pack as `load_pack` reads it; one in a file may lack the text about `revision`."""
     steps = [field.name for field in fields(GenerationPrompts) if field.name not in ("system", "repair")]
     holds = {"repair": ["problems"], **{name: ["specs"] for name in steps}, "long_hop_chain": ["specs", "known"]}
     own = {REVISION: str(parse_toml(OWN.read_text("utf-8"))[REVISION])}
     return load_pack(source or OWN, GenerationPrompts, holds, may_lack=own)
 
 
+SEED = 42
+"""The seed of the released rows, which were drawn from one `random.Random` per config. The same calls in the same order give
+the same specs here, so specs are drawn with `choice`, `sample` and `shuffle`, and not with `epbench.draws`. Whatever the
+reference leaves to the model or to chance, and what must be unique here (names), comes from streams of its own, so that it
+changes none of these draws. `data/pools.json` has the lists of the paper, and persona flavors of ours."""
 TRIES = 3
 REPLIES = "replies.jsonl"
 TEMPERATURE = 1.0  # a reply that failed must be followed by a different one
 
 
-class Spec(Protocol):
+@dataclass(frozen=True)
+class Spec:
     """What a row is to be about: `number` is unique in its step, and `label` is how reports name it."""
 
-    @property
-    def number(self) -> int: ...
+    number: int
+    task: ClassVar[str]
 
     @property
-    def label(self) -> str: ...
+    def label(self) -> str:
+        return f"{self.task}-{self.number:03}"
 
 
 S = TypeVar("S", bound=Spec)
@@ -147,10 +149,10 @@ class Log:
         self.rejections.setdefault(check, []).append(about)
 
     def without_alike(
-        self, step: str, rows: Sequence[S], threshold: float, texts: Mapping[int, Sequence[str]], what: str
+        self, step: str, rows: Sequence[S], texts: Mapping[int, Sequence[str]], what: str, alike: float = NEAR_DUPLICATE
     ) -> list[S]:
         """Return the rows without those whose texts, by number, have one like an earlier row's; these are noted as dropped."""
-        seen, kept = Duplicates(threshold), []
+        seen, kept = Duplicates(alike), []
         for row in rows:
             if like := seen.like(texts[row.number], row.label):
                 self.reject("duplicate", step, row.label, f"{what} {like}")
@@ -178,8 +180,7 @@ class Asker:
     def accepted(self, step: Step[S], specs: Sequence[S]) -> dict[int, Item]:
         """Return the rows that passed all checks, by number of their spec and in this order; the others are logged.
 
-        Raises:
-            RunFailed: Some requests got no answer; all others are kept.
+        RunFailed if some requests got no answer; all others are kept.
         """
         asked = [_Batch(step, number, members) for number, members in enumerate(batches(specs, step.batch))]
         for attempt in range(TRIES):
@@ -196,13 +197,13 @@ class Asker:
         return {spec.number: rows[spec.number] for spec in specs if spec.number in rows}
 
     def written(
-        self, step: Step[S], specs: Sequence[S], texts: str, threshold: float, text_of: Callable[[Item], str], what: str
+        self, step: Step[S], specs: Sequence[S], texts: str, text_of: Callable[[Item], str], what: str
     ) -> list[tuple[S, Item]]:
         """Return the specs with the rows that passed all checks, without those that are like an earlier one in a text."""
         accepted = self.accepted(step, specs)
         passed, without = [spec for spec in specs if spec.number in accepted], f"{texts} without near duplicates"
         compared = {number: [text_of(row)] for number, row in accepted.items()}
-        kept = self.log.without_alike(without, passed, threshold, compared, what)
+        kept = self.log.without_alike(without, passed, compared, what)
         self.log.count(without, len(passed), len(kept))
         return [(spec, accepted[spec.number]) for spec in kept]
 
@@ -290,3 +291,18 @@ def misfit_of(value: object, schema: Mapping[str, Any], where: str = "") -> str 
         expected = {"string": "a text", "array": "a list", "object": "an object"}[schema["type"]]
         return f"{where or 'the row'}: expected {expected}, found {quoted(str(value))}"
     return next((misfit for part in parts if (misfit := misfit_of(*part))), None)
+
+
+def batches(specs: Sequence[Any], size: int) -> list[list[Any]]:
+    """Split specs into batches of at most `size`, in their order."""
+    return [list(specs[start : start + size]) for start in range(0, len(specs), size)]
+
+
+def quoted(text: str) -> str:
+    """Return a text as a message quotes it, with at most 80 characters."""
+    return repr(text if len(text) <= 80 else f"{text[:79]}…")
+
+
+def stand_in(label: str, n: int) -> str:
+    """Return n words that no other label has, where only the length of a text counts."""
+    return " ".join(f"{label}w{i}" for i in range(n))

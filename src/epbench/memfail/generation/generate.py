@@ -9,7 +9,6 @@ import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
@@ -18,12 +17,11 @@ from epbench.memfail.dataset.findings import Report
 from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.dataset.schema import LETTERS, Row, complete
 from epbench.memfail.generation.asking import TEMPERATURE, TRIES, Asker, Planner
-from epbench.memfail.generation.conditional import EASY, HARD, conditional_rows
+from epbench.memfail.generation.essays import EASY, HARD, conditional_rows, persona_rows
+from epbench.memfail.generation.facts import coexisting_rows, revision_rows
 from epbench.memfail.generation.long_hop import long_hop_rows
-from epbench.memfail.generation.single_call import coexisting_rows, persona_rows, revision_rows
 from epbench.models.estimate import Estimate, check_window, estimate
 from epbench.models.protocol import weights_of
-from epbench.runs.replies import folder_by
 from epbench.runs.usage import token_usage
 
 MAX_TOKENS = 16_384  # of a reply: ten essays, and the thoughts of a model that reasons
@@ -31,19 +29,15 @@ FILE = "generation.json"
 _PACKAGES = ("epbench", "datasketch", "openai", "transformers", "torch", "vllm")
 
 
-def replies_folder(out: Path, model: str) -> Path:
-    """Return the folder for a model's replies, next to the dataset: `OUT/rows-by-openai-gpt-4o`."""
-    return folder_by(out, "rows", model)
-
-
 def generate(asker: Asker, configs: Sequence[str], n: int, seed: int) -> dict[str, list[Row]]:
-    """Return the completed rows of some of the `KNOWN` configs, at most n of each; the asker's log tells what became of each.
+    """Return the completed rows of some of the `KNOWN` configs, at most n of each; the log tells what became of each.
 
-    Raises:
-        BadInput: n does not fit a config, or no row of a config is left.
-        RunFailed: Requests got no answer; all replies so far are kept.
+    BadInput if n does not fit a config, or no row of one is left; RunFailed if requests got no answer.
     """
-    check_rows(configs, n)
+    least = len(LETTERS) if "long_hop" in configs else 1
+    if n < least:
+        why = " for long_hop, whose rows share their options" if least > 1 else ""
+        raise BadInput(f"rows: expected at least {least}{why}, got {n}")
     drawn: dict[str, list[Row]] = {}
     if conditional := [config for config in configs if config in (EASY, HARD)]:
         drawn |= conditional_rows(asker, conditional, n, seed)
@@ -68,25 +62,11 @@ _ONE_BY_ONE = {
 }
 
 
-def check_rows(configs: Sequence[str], n: int) -> None:
-    """Refuse numbers of rows that cannot be.
-
-    Raises:
-        BadInput: n is less than 1, or too small for Long-Hop, whose chains share their options.
-    """
-    least = len(LETTERS) if "long_hop" in configs else 1
-    if n < least:
-        why = " for long_hop, whose rows share their options" if least > 1 else ""
-        raise BadInput(f"rows: expected at least {least}{why}, got {n}")
-
-
 def plan(planner: Planner, configs: Sequence[str], n: int, seed: int) -> tuple[Estimate, str | None]:
     """Return what the first tries take if every row passes, and a warning if the model's window is unknown.
 
-    Rows that later requests are about are stand-ins of usual length.
-
-    Raises:
-        BadInput: n does not fit a config, or a prompt with its reply exceeds the window.
+    Rows that later requests are about are stand-ins of usual length. BadInput if a prompt with its reply exceeds the
+    window.
     """
     generate(planner, configs, n, seed)
     warning = check_window(planner.requests, planner.model, {})

@@ -7,28 +7,85 @@ reference accepts an anchor that stands in only one of its two facts; the paper 
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from epbench.draws import RandomStream
-from epbench.memfail.dataset.schema import Row, long_hop_row
-from epbench.memfail.dataset.word_rules import normalised, sentences
-from epbench.memfail.generation.asking import TEXT, TEXTS, Asker, Checks, Item, Step, object_of
-from epbench.memfail.generation.specs import HOPS, Chain, batches, chain_specs, option_orders, targets
-from epbench.memfail.generation.words import FACT, literally_in, names_in, quoted, stand_in
+from epbench.memfail.dataset.schema import LETTERS, Row, long_hop_row
+from epbench.memfail.dataset.word_rules import literally_in, names_in, normalised, sentences
+from epbench.memfail.generation.asking import (
+    SEED,
+    TEXT,
+    TEXTS,
+    Asker,
+    Checks,
+    Item,
+    Spec,
+    Step,
+    batches,
+    object_of,
+    quoted,
+    stand_in,
+)
 
 BATCH = 8
 SUMMARIES = 30  # of the latest chains, which the model is told not to repeat
-CANDIDATES = 20  # that the model chooses four wrong options from
+CANDIDATES = 20  # that the model chooses the wrong options from
+N_WRONG = 4  # options beside the true one
+MOST_WORDS = 20  # of a fact; the model is told 16
+_PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|himself|herself)\b", re.IGNORECASE)
+
+HOPS = (1, 2, 3)
+SPARE = 55 / 40
+"""Chains that are asked for over chains that are wanted, because many do not survive the checks; as in the reference."""
+_OPTION_SEED = 0xC401CE  # what the reference mixes into the seed before it shuffles options
+
+
+@dataclass(frozen=True)
+class Chain(Spec):
+    """One chain of Long-Hop with `hops` hops: as many facts plus one, and as many anchors plus two; empty at first."""
+
+    hops: int
+    facts: tuple[str, ...] = ()
+    anchors: tuple[str, ...] = ()
+    question: str = ""  # its stem
+    candidates: tuple[str, ...] = ()  # the ends of other chains out of which its wrong options are chosen
+
+    @property
+    def label(self) -> str:
+        return f"chain-{self.hops}hop-{self.number:03}"
+
+
+def chain_specs(n: int) -> list[Chain]:
+    """Return the chains to ask for: those of `targets`, and as many more as usually do not survive the checks."""
+    wanted = [hops for hops, n_chains in targets(n).items() for _ in range(-int(-n_chains * SPARE // 1))]
+    return [Chain(number, hops) for number, hops in enumerate(wanted)]
+
+
+def targets(n: int) -> dict[int, int]:
+    """Return how many of n chains have 1, 2 and 3 hops: as equal as can be."""
+    return {hops: len(range(i, n, len(HOPS))) for i, hops in enumerate(HOPS)}
+
+
+def option_orders(n: int, seed: int = SEED) -> list[list[int]]:
+    """Draw the order of the five options of n rows as the reference does; the true one is the last before that."""
+    drawn = random.Random(seed ^ _OPTION_SEED)
+    orders = []
+    for _ in range(n):
+        order = [*range(len(LETTERS))]
+        drawn.shuffle(order)
+        orders.append(order)
+    return orders
 
 
 def long_hop_rows(asker: Asker, n: int, seed: int) -> list[Row]:
     """Return at most n rows, with 1, 2 and 3 hops as equally often as the surviving chains allow."""
     chains, step = _audited(asker, _written(asker, n)), "chains without near duplicates"
     facts = {chain.number: chain.facts for chain in chains}
-    kept = asker.log.without_alike(step, chains, FACT, facts, "one of its facts is like one of")
+    kept = asker.log.without_alike(step, chains, facts, "one of its facts is like one of")
     asker.log.count(step, len(chains), len(kept))
     chosen, options = _with_options(asker, kept, n, seed)
     rows = []
@@ -41,13 +98,14 @@ def long_hop_rows(asker: Asker, n: int, seed: int) -> list[Row]:
 
 def _written(asker: Asker, n: int) -> list[Chain]:
     """Ask for one batch of each number of hops at a time, so that the next ones can be told what there is already."""
-    by_hops = {hops: batches([spec for spec in chain_specs(n) if spec.hops == hops], BATCH) for hops in HOPS}
+    by_hops = [batches([spec for spec in chain_specs(n) if spec.hops == hops], BATCH) for hops in HOPS]
     chains: list[Chain] = []
-    for turn in range(max(map(len, by_hops.values()))):
-        specs = [spec for of_hops in by_hops.values() for spec in (of_hops[turn] if turn < len(of_hops) else [])]
+    for turn in zip_longest(*by_hops, fillvalue=()):
+        specs = [spec for batch in turn for spec in batch]
         known = "\n".join(f"  {' -> '.join(chain.anchors)}" for chain in chains[-SUMMARIES:])
         rows = asker.accepted(replace(CHAINS, more={"known": known or "  (none yet)"}), specs)
-        for spec, row in [(spec, rows[spec.number]) for spec in specs if spec.number in rows]:
+        for spec in (spec for spec in specs if spec.number in rows):
+            row = rows[spec.number]
             facts, anchors = (tuple(text.strip() for text in row[name]) for name in ("facts", "anchors"))
             chains.append(replace(spec, facts=facts, anchors=anchors, question=row["question"].strip()))
     return chains
@@ -117,11 +175,6 @@ def _options_spec(asker: Asker, chain: Chain, stored: Sequence[Chain], seed: int
     return replace(chain, candidates=tuple(stream.sample([*fitting.values()], CANDIDATES)))
 
 
-N_WRONG = 4  # options beside the true one
-MOST_WORDS = 20  # of a fact; the model is told 16
-_PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|himself|herself)\b", re.IGNORECASE)
-
-
 def person_of(chain: Chain) -> str | None:
     """Return the name of the person that a chain is about; None if it is told in the first person."""
     head = chain.anchors[0]
@@ -130,10 +183,9 @@ def person_of(chain: Chain) -> str | None:
 
 
 @dataclass(frozen=True)
-class Window:
+class Window(Spec):
     """Chains that are looked at together, for conflicts."""
 
-    number: int
     chains: tuple[Chain, ...]
 
     @property

@@ -4,21 +4,27 @@ The first stage that fails is the question's label; see `STAGES`. A question of 
 answer says, and by a needed fact that is gone; see `revision_label`. Every answer is judged, even if an earlier stage has
 failed, so that plain accuracy can be reported beside success. All checks of a stage go to the judge together; a verdict
 is journaled as it arrives, and serves every k and every question that asks for the same.
+
+How far the labels can be trusted says a judge who looks for needed facts that are absent: each is left out of a store that has
+everything else word for word. A judge that still finds it, stored and faithful, would let a memory system pass that has lost it:
+where facts share their names and words, absence goes unnoticed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from epbench.draws import RandomStream
 from epbench.journals.journal import Journal, Record
-from epbench.judges.protocol import JUDGEMENTS, judge_open
-from epbench.memfail.dataset.load import Kind, QuestionRecord
+from epbench.judges.protocol import JUDGEMENTS, is_free, judge_open
+from epbench.memfail.dataset.load import Fact, Kind, Question, QuestionRecord
 from epbench.memfail.dataset.revision import REVISION
+from epbench.memfail.judging.answer_rules import LETTERS, letter_of
 from epbench.memfail.judging.lexical import (
     STAGES,
     Check,
@@ -33,7 +39,6 @@ from epbench.memfail.judging.lexical import (
     wrong_answer_check,
 )
 from epbench.memfail.judging.memories import Memories
-from epbench.memfail.judging.multiple_choice import LETTERS, letter_of
 from epbench.progress import Progress
 
 
@@ -72,15 +77,7 @@ def diagnose(
 ) -> list[Outcome]:
     """Judge what is not judged yet in the folder's judgements.jsonl, and find out where each question failed.
 
-    Args:
-        folder: Folder of the run.
-        records: What the system did for each question, at every k.
-        stores: By name of a store, all memories that it held when the questions were asked.
-        judge: Judge of memories and answers.
-        progress: Shows a bar.
-
-    Returns:
-        One outcome for each record, in the same order.
+    The stores are all memories that each held when the questions were asked; there is one outcome for each record.
     """
     held: Stores = {name: Memories(store) for name, store in stores.items()}
     answered = [record for record in records if record.failure is None]
@@ -94,11 +91,8 @@ def diagnose(
             passing = [pair for pair, check in zip(passing, checks, strict=True) if verdicts.of(check)]
         verdicts.ask([check for record in answered if (check := answer_check(record))], "answer verdicts")
         verdicts.ask([check for record in answered for check in _more_checks(record, held, verdicts)], "more verdicts")
-        return _with_merit([_outcome(record, held, verdicts) for record in records], records)
-
-
-def _with_merit(outcomes: list[Outcome], records: Sequence[QuestionRecord]) -> list[Outcome]:
-    """Mark what earns nothing in `revision`: whoever knows nothing of the neighbour either has not forgotten."""
+        outcomes = [_outcome(record, held, verdicts) for record in records]
+    # In `revision`, whoever knows nothing of the neighbour either has not forgotten, and earns nothing.
     keys = [(record.question.row, record.k, record.question.gold) for record in records]
     right = {key: outcome.answer_right for key, outcome in zip(keys, outcomes, strict=True) if outcome.kind == "now"}
     return [
@@ -231,10 +225,7 @@ GOES_WITH = ("corrected", "said first", "withdrawn", "restated", "kept")
 
 
 def fact_label(verdicts: Mapping[Stage, bool | None]) -> Label:
-    """The label of one gold memory, by its verdicts in the order of the stages.
-
-    One is None if the judge failed or an earlier stage was not passed.
-    """
+    """The label of one gold memory, by its verdicts in the order of the stages; one is None if the judge failed."""
     for stage, passed in verdicts.items():
         if not passed:
             return "failed" if passed is None else ERRORS[stage]
@@ -251,3 +242,79 @@ def question_label(kind: Kind, facts: Sequence[Label], answer_right: bool | None
     if earliest is not None:
         return earliest, False
     return ("failed" if answer_right is None else "correct" if answer_right else "reasoning_error"), False
+
+
+MOST = 50  # units that a judge who costs something is asked about
+MOST_BY_RULES = 1000  # units that a judge by rules is asked about; the published tables have at most 350
+TOO_MANY = 0.05  # share of units from which on readers are warned
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """How often the absence of a needed fact is noticed."""
+
+    n: int  # units that the judge still calls stored and faithful
+    misplaced: int  # further units that it calls stored, but with a lost detail: an error of the wrong stage
+    of: int  # units on which it gave verdicts
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts, and the share of unnoticed units; None without units."""
+        return asdict(self) | {"share": self.n / self.of if self.of else None}
+
+    def warning(self) -> str | None:
+        """What readers must know if more than `TOO_MANY` of the units are not missed at the right stage."""
+        if self.n + self.misplaced <= TOO_MANY * self.of:
+            return None
+        return (
+            f"if a needed fact were absent, the judge would not notice it for {self.n} of {self.of}, and take it for a lost "
+            f"detail for {self.misplaced}, because other facts have the same names and words: success is too high, and "
+            f"storage errors are too few"
+        )
+
+
+def leave_one_out(
+    folder: Path,
+    records: Sequence[QuestionRecord],
+    told: Mapping[str, Sequence[Fact]],
+    judge: Judge,
+    progress: Progress,
+) -> LeftOut:
+    """Have a judge look for each needed fact where it is not; `told` is what the system was told for each store.
+
+    A judge by rules looks for at most `MOST_BY_RULES`, one that costs something for `MOST`, always the same ones. The
+    verdicts are journaled beside all others.
+    """
+    asked = {record.question.id: (record.question, record.store) for record in records}
+    checks = left_out_checks(asked.values(), told, MOST_BY_RULES if is_free(judge) else MOST)
+    with closing(Journal(folder / JUDGEMENTS)) as journal:
+        verdicts = Verdicts(journal, judge, progress, left_out=True)
+        verdicts.ask([stored for stored, _ in checks], "verdicts without the fact")
+        verdicts.ask([kept for stored, kept in checks if verdicts.of(stored)], "verdicts without the fact")
+        pairs = [(verdicts.of(stored), verdicts.of(kept) if verdicts.of(stored) else False) for stored, kept in checks]
+    judged = [(stored, kept) for stored, kept in pairs if stored is not None and kept is not None]
+    unnoticed = sum(kept for _, kept in judged)
+    return LeftOut(unnoticed, sum(stored for stored, _ in judged) - unnoticed, len(judged))
+
+
+def left_out_checks(
+    asked: Iterable[tuple[Question, str]], told: Mapping[str, Sequence[Fact]], most: int = MOST
+) -> list[tuple[Check, Check]]:
+    """For each needed unit, whether it is stored and whether it is faithful, where everything is stored but its fact.
+
+    A unit is a fact with what identifies it and what must be kept of it, so that an essay may be several; of more than `most`,
+    so many are drawn with a fixed seed.
+    """
+    units = {
+        (store, gold.fact, gold.link, gold.detail): (question, gold, store)
+        for question, store in asked
+        for gold in question.gold
+    }
+    if len(drawn := list(units.values())) > most:
+        drawn = RandomStream("left out", 0).sample(drawn, most)
+    held = {store: Memories(fact.text for fact in told[store]) for store in dict.fromkeys(store for *_, store in drawn)}
+    places = {store: {fact.id: place for place, fact in enumerate(told[store])} for store in held}
+    checks = []
+    for question, gold, store in drawn:
+        rest = held[store].without(*(places[store][fact] for fact in (gold.fact, *gold.also)))
+        checks.append((Check("storage", question, gold, rest), Check("summary", question, gold, rest)))
+    return checks

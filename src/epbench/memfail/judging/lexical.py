@@ -25,9 +25,8 @@ from epbench.judges.protocol import JudgeIdentity, Judgement, key_parts
 from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
 from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, sentences_of, without_questions
-from epbench.memfail.judging.alterations import leads_on, lost_numbers, numbers_as_words, turned
-from epbench.memfail.judging.memories import Memories, memories_of
-from epbench.memfail.judging.revision import denied, keeps_back, names, tells_first, tells_old, tells_present
+from epbench.memfail.judging.answer_rules import denied, keeps_back, names, tells_first, tells_old, tells_present
+from epbench.memfail.judging.memories import Memories, leads_on, lost_numbers, memories_of, numbers_as_words, turned
 from epbench.models.estimate import Estimate
 
 BY_QUESTION = "-by-question"

@@ -2,34 +2,92 @@
 
 A model gets one request per statement, and gives a verdict under a JSON schema; our prompts are in
 `data/memfail_judging.toml`. The memories come first in the prompt and the fact last, so that a store is read once for all
-facts that are looked up in it, whether the check is about storing or about keeping the detail.
+facts that are looked up in it, whether the check is about storing or about keeping the detail. In words of others, as a file
+of wording has them, a check may have a reply of its own, and several may go into one request. Like the published judge, such a
+text may show the memories where it likes, and say the question or the condition.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from epbench.errors import BadInput, UnusableReply
 from epbench.files.packaged import packaged
-from epbench.files.prompt_packs import Section, Source, load_pack, told
+from epbench.files.prompt_packs import Section, Source, check_text, load_pack, told
 from epbench.files.text import parse_toml
 from epbench.journals.answers import fingerprint_of
 from epbench.judges.model import Ask, BaseModelJudge, Calls
 from epbench.judges.protocol import JudgeIdentity, Judgement, PastJudge
 from epbench.memfail.dataset.revision import REVISION
-from epbench.memfail.judging.asking import Asking, Batch
 from epbench.memfail.judging.lexical import BY_QUESTION, STAGES, Check, Judge, LexicalJudge, Verdict
 from epbench.memfail.judging.memories import Memories, memories_of
-from epbench.models.json_replies import boolean_of
 from epbench.models.load import Options, load_model, refuse_variant
-from epbench.models.protocol import Model, Request, Sampling
+from epbench.models.protocol import Model, Request, Sampling, Usage
+from epbench.models.replies import boolean_of, last_object_with, number_of
 
 OWN = packaged("epbench.memfail", "memfail_judging.toml")
+
+_REPLY: dict[str, Literal["boolean", "string"]] = {"reason": "string", "verdict": "boolean"}  # the verdict, and why
+_OF_FACT = ["fact", "first", "last", "detail", "question"]
+_OF_ANSWER = [*_OF_FACT, "facts", "firsts", "truth", "other", "distractor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How one of our checks is asked for.
+
+    The text about a memory has `{fact}`, `{first}`, `{last}`, `{detail}`, the `{question}`, and `{memories}`, which are shown
+    nowhere else then. About an answer also `{facts}`, `{firsts}` (each after a dash), `{truth}`, `{other}`, the `{distractor}`,
+    and `{answer}` with marked lines or `{plain_answer}`. With a batch: `{memories}`, `{entries}`, and their number `{n}`. The
+    reply to a batch is an object with `results`, a list of objects with the `id` and the fields of `reply`.
+    """
+
+    text: str
+    system: str | None = None  # None for that of the pack
+    reply: dict[str, Literal["boolean", "string"]] = field(default_factory=lambda: dict(_REPLY))
+    batch: int = 0  # the most checks of one request; 0 for one, without entries
+    entry: str = ""  # the text of each check of a batch, with its `{number}` from 1
+    between: str = "\n\n"  # what stands between two entries
+
+    def verify(self, where: str, *, about_answer: bool) -> None:
+        """Refuse unknown or missing placeholders, and batch, entry and reply that do not go together; `where` names it."""
+        wanted = ["answer|plain_answer"] if about_answer else ["fact|first|last|detail"]
+        may = _OF_ANSWER if about_answer else [*_OF_FACT, "memories"]
+        if self.batch < 0 or (self.batch > 0) != bool(self.entry):
+            raise BadInput(f"{where}, key 'batch': expected 1 or more with an entry, 0 without, got {self.batch}")
+        if self.batch:
+            check_text(f"{where}, key 'text'", self.text, ["entries"], ["n", "memories"])
+            check_text(f"{where}, key 'entry'", self.entry, ["number|", *wanted], may)
+        else:
+            check_text(f"{where}, key 'text'", self.text, wanted, may)
+        check_text(f"{where}, key 'system'", self.system or "", [])
+        if sorted(self.reply.values()) not in (["boolean"], ["boolean", "string"]):
+            raise BadInput(f"{where}, key 'reply': expected one 'boolean' and at most one 'string', got {self.reply}")
+
+    @property
+    def fields(self) -> tuple[str, str]:
+        """The names of the verdict and of its reason, which may be empty."""
+        names = {kind: name for name, kind in self.reply.items()}
+        return names["boolean"], names.get("string", "")
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the reply."""
+        fields: dict[str, Any] = {name: {"type": kind} for name, kind in self.reply.items()}
+        if self.batch:
+            fields = {"results": {"type": "array", "items": _object({"id": {"type": "integer"}, **fields})}}
+        return _object(fields)
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
 
 # The reason comes first, so that a model has written it when it decides.
 SCHEMA = Asking("").schema
@@ -178,10 +236,6 @@ def _item(memory: str) -> str:
 def load_judging_prompts(source: Source | None = None) -> JudgingPrompts:
     """Load our pack, that of a TOML or JSON file with the same keys, of which those about `revision` may be missing, or that
     of a file of wording.
-
-    Raises:
-        BadInput: The file does not exist or is neither TOML nor JSON, a key or placeholder is missing or unknown, or a check
-            has a reply or a batch that cannot be.
     """
     kinds = {"checks": dict[str, Asking]}
     pack = load_pack(source or OWN, JudgingPrompts, _HOLDS, may_lack=_own_revision(), kinds=kinds)
@@ -222,6 +276,24 @@ def load_judge(name: str, options: Options | None = None, prompts: Path | Judgin
         raise BadInput(f"judge: {error}") from None
 
 
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """The checks of one request, by their keys."""
+
+    checks: Mapping[str, Check]
+
+    def key(self, judge: JudgeIdentity) -> str:
+        """Hash of everything that the verdicts depend on; that of a single check is its own."""
+        first, *others = self.checks
+        return hashlib.sha256("".join(self.checks).encode()).hexdigest()[:24] if others else first
+
+    def apart(self, judgement: Judgement[tuple[Verdict, ...]]) -> Iterator[Judgement[Verdict]]:
+        """Yield the judgement of each check; the tokens count for the first."""
+        verdicts = judgement.verdict or [None] * len(self.checks)
+        for place, (key, verdict) in enumerate(zip(self.checks, verdicts, strict=True)):
+            yield Judgement(key, verdict, judgement.failure, judgement.raw, Usage() if place else judgement.usage)
+
+
 class ModelJudge(BaseModelJudge[Check, Verdict]):
     """Judges checks by a model."""
 
@@ -249,16 +321,16 @@ class ModelJudge(BaseModelJudge[Check, Verdict]):
 
     def verdict_on(self, judge_input: Check, id_: str, ask: Ask) -> Calls[Verdict]:
         """See `BaseModelJudge.verdict_on`; the input is a batch of checks, and so is the verdict."""
-        batch = cast(Batch, cast(Any, judge_input))
+        batch = cast(_Batch, cast(Any, judge_input))
         first, *others = batch.checks.values()
         read = partial(read_verdicts, n=1 + len(others), asking=self._prompts.asking(first))
         return cast(Calls[Verdict], ask(self._request(batch, id_), read))
 
-    def _request(self, batch: Batch, id_: str) -> Request:
+    def _request(self, batch: _Batch, id_: str) -> Request:
         first, *others = batch.checks.values()
         return self._prompts.request(first, id_, *others)
 
-    def _batches(self, inputs: Sequence[Check], judge: JudgeIdentity) -> list[Batch]:
+    def _batches(self, inputs: Sequence[Check], judge: JudgeIdentity) -> list[_Batch]:
         """The inputs, each once, one by one or as many together as the wording says; those together share a store."""
         groups: dict[tuple[str, ...], list[tuple[str, Check]]] = {}
         for key, check in {check.key(judge): check for check in inputs}.items():
@@ -267,20 +339,30 @@ class ModelJudge(BaseModelJudge[Check, Verdict]):
             group = (check.question.config, check.kind, store) if asking.batch else (key,)
             groups.setdefault(group, []).append((key, check))
         sized = [(members, self._prompts.asking(members[0][1]).batch or 1) for members in groups.values()]
-        return [Batch(dict(all_[i : i + size])) for all_, size in sized for i in range(0, len(all_), size)]
+        return [_Batch(dict(all_[i : i + size])) for all_, size in sized for i in range(0, len(all_), size)]
 
 
 def read_verdicts(reply: str, n: int, asking: Asking) -> tuple[Verdict, ...]:
     """Read the last object with verdicts on n checks; what comes before it is thinking aloud.
 
     Raises:
-        UnusableReply: There is no such object, a field is repeated, or a verdict is neither true nor false.
+        UnusableReply: There is no such object, a field is repeated, a check is missing, or a verdict is neither true nor false.
     """
     flag, reason = asking.fields
     verdicts = []
-    for found in asking.objects_in(reply, n):
+    for found in _entries(reply, n) if asking.batch else [last_object_with(reply, flag)]:
         verdict = boolean_of(found.get(flag))
         if verdict is None:
             raise UnusableReply(f"the {flag} is {json.dumps(found.get(flag))[:60]}, true or false is expected")
         verdicts.append(Verdict(verdict, str(found.get(reason, ""))))
     return tuple(verdicts)
+
+
+def _entries(reply: str, n: int) -> list[dict[str, Any]]:
+    """The objects of a reply about n checks, in their order."""
+    results = last_object_with(reply, "results")["results"]
+    entries = results if isinstance(results, list) else []
+    by_number = {number_of(each.get("id")): each for each in entries if isinstance(each, dict)}
+    if missing := [number for number in range(1, n + 1) if number not in by_number]:
+        raise UnusableReply(f"the results lack id {missing[0]}, 1 to {n} are expected")
+    return [by_number[number] for number in range(1, n + 1)]

@@ -1,6 +1,5 @@
 """Tables and figures of the paper on MemFail, from runs, reported rates and datasets, and its claims.
 
-Read `inputs` (what they are made from) and `rows` (success of every system on every config at every k, as one frame) first,
-then `figures`, `leaderboard` and `make` (all of them). `claims` decides the claims by what `measures` compares, for the
-report on several runs in `epbench.memfail.scores.comparison`.
+Read `inputs` first (what they are made from, and success of every system on every config at every k as rows), then `figures`,
+`make` (all of them, and the leaderboard), and `claims`, which are decided for the report on several runs.
 """

@@ -11,29 +11,34 @@ questions, since reported numbers do not say which questions were right; that ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
+from itertools import permutations
+from operator import itemgetter
 from typing import Any, Literal
 
 from epbench.files.packaged import packaged
 from epbench.files.text import parse_toml
-from epbench.memfail.paper.inputs import Inputs
-from epbench.memfail.paper.measures import MEASURES, Cells, Count, Measure, comparable, duels
-from epbench.memfail.paper.rows import cells_of
+from epbench.memfail.dataset.load import CONFIGS
+from epbench.memfail.paper.inputs import Inputs, Row, cells_of
+from epbench.memfail.scores.report import MODELS, USUAL_K
+from epbench.memfail.scores.scoring import ERRORS
+from epbench.memfail.scores.tables import count_of, is_baseline, judged
 from epbench.reports.plots import grouped
 from epbench.reports.tables import Runs, Table
-from epbench.statistics.correlation import pearson
 from epbench.statistics.intervals import wilson
+from epbench.statistics.paired import pearson
 
 Side = Literal["for", "against", "neither"]
 Rule = Literal["all", "most", "some"]
 Decision = Literal["supported", "denied", "not decided"]
-Holds = Callable[[float, float, float], Side]
-"""From a value, and the low and the high end of its interval, to what they say."""
+Holds = Callable[[float, float, float], Side]  # from a value, and the ends of its interval, to what they say
+Count = tuple[int, int]  # a number of questions, and of how many
+Measure = tuple[str, Count] | tuple[str, Count, Count]  # its name, and a share, or one from which another is subtracted
+Cells = Sequence[Row]  # as `comparable` returns them
 MARGIN = 0.1
 """The largest gain, or share, that is called little, as no number in the paper says how little is meant."""
-SEVERAL = 2
 LEVEL = 0.95
 
 
@@ -97,28 +102,22 @@ def claims() -> tuple[Claim, ...]:
 def holds_of(text: str) -> Holds:
     """What a claim says of its measure: `above 0.5`, `below margin` or `gain little`."""
     kind, limit = text.split()
-    if kind == "gain":
-        return _gains_little
+    if kind == "gain":  # a certain gain above the margin speaks against the claim
+        return lambda value, low, high: (
+            "for" if high <= MARGIN else "against" if low > 0 and value > MARGIN else "neither"
+        )
     at = MARGIN if limit == "margin" else float(limit)
     below: Side = "for" if kind == "below" else "against"
     above: Side = "for" if kind == "above" else "against"
     return lambda value, low, high: below if high < at else above if low > at else "neither"
 
 
-def _gains_little(value: float, low: float, high: float) -> Side:
-    """A certain gain that is measured above the margin speaks against a claim that something gains little."""
-    return "for" if high <= MARGIN else "against" if low > 0 and value > MARGIN else "neither"
-
-
 def weigh(measures: Iterable[Measure], holds: Holds, rule: Rule) -> Evidence:
     """Decide a claim from cases that were measured; without one nothing is decided, and one without questions is none."""
     known = [(name, counts) for name, *counts in measures if all(n for _, n in counts)]
     level = LEVEL if rule == "most" else 1 - (1 - LEVEL) / max(1, len(known))
-    cases = []
-    for name, counts in known:
-        found = _with_interval(counts, level)
-        cases.append(Case(name, *found, holds(*found), tuple(counts)))
-    return decide(cases, rule)
+    found = [(name, _with_interval(counts, level), counts) for name, counts in known]
+    return decide([Case(name, *value, holds(*value), tuple(counts)) for name, value, counts in found], rule)
 
 
 def _with_interval(counts: Sequence[Count], level: float) -> tuple[float, float, float]:
@@ -139,12 +138,159 @@ def decide(cases: Sequence[Case], rule: Rule) -> Evidence:
     half = len(cases) / 2
     decision: Decision = "not decided"
     if rule == "some":
-        decision = "supported" if n_for >= SEVERAL else "denied" if cases and n_against == len(cases) else decision
+        decision = "supported" if n_for > 1 else "denied" if cases and n_against == len(cases) else decision
     elif n_against > (half if rule == "most" else 0):
         decision = "denied"
     elif n_for > half:
         decision = "supported"
     return Evidence(decision, rule, tuple(cases))
+
+
+_, HARD, COEXISTING, PERSONA, _ = CONFIGS
+WEAKEST, *STRONGER = MODELS
+
+# Mem0 2 only ever adds memories; what the paper says of Mem0's updates is about version 1.
+_SYSTEMS = {"mem0-1": "Mem0", "a-mem": "A-MEM", "simplemem": "SimpleMem", "structmem": "StructMem"}
+_MODELS = {"claude-haiku-4-5": "haiku-4.5", "gemini-3.1-pro-preview": "gemini-3.1"}
+"""Names of systems and internal models as the paper has them, by ours and by those of providers."""
+
+
+def comparable(rows: Iterable[Row]) -> list[Row]:
+    """The rows of memory systems of which a question was judged, for claims, as cells.
+
+    `lost`, the counts of errors by stage, is empty where only success is known. Of persona questions those of direct ones alone
+    count: a misleading one passes if its memory was lost in storage or retrieval. `tokens` are those of a memory, or where only
+    those of a question are known, these, which grow with it at one k.
+    """
+    return [_cell(row) for row in rows if not is_baseline(row["run"]) and row["scores"].get("success_rate") is not None]
+
+
+def _cell(row: Row) -> Row:
+    part, config, k = row["scores"].get("direct", row["scores"]), row["config"], row["k"]
+    lost = {error.removesuffix("_error"): (count_of(part, error), judged(part)) for error in ERRORS}
+    system, model = _SYSTEMS.get(row["system"], row["system"]), (row["system_model"] or "").rpartition(":")[2]
+    model = _MODELS.get(model, model)
+    who = f"{system} ({model})" if model else system
+    about = {"config": config, "k": k, "system": system, "model": model, "who": who}
+    return about | {
+        "name": f"{who} on {config} at k = {k}",
+        "passed": (row["n_right"], row["n"]),
+        "lost": {} if None in (count for count, _ in lost.values()) else lost,
+        "tokens": row["tokens_per_question"] if row["tokens_per_memory"] is None else row["tokens_per_memory"],
+    }
+
+
+def by_place(cells: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
+    """The cells of each config, system and internal model, by ascending k."""
+    place = ("config", "system", "model")
+    return grouped(sorted(cells, key=itemgetter(*place, "k")), *place)
+
+
+def with_errors(cells: Iterable[Row], *configs: str, only: str = "", but: str = "") -> list[Row]:
+    """For each system and model one cell that has errors by stage: at k = 5, or else at the smallest k."""
+    known = [cell for cell in cells if cell["lost"] and (not configs or cell["config"] in configs)]
+    found = [min(of, key=lambda cell: (cell["k"] != USUAL_K, cell["k"])) for of in by_place(known).values()]
+    return [cell for cell in found if cell["system"] != but and only in ("", cell["system"])]
+
+
+def duels(cells: Iterable[Row], *configs: str) -> Iterator[tuple[Row, Row]]:
+    """Each cell with that of each other system and the same model on a config, at the largest k that all systems have."""
+    wanted = [cell for cell in cells if not configs or cell["config"] in configs]
+    for group in grouped(wanted, "config", "model").values():
+        common = set.intersection(*({cell["k"] for cell in own} for own in grouped(group, "system").values()))
+        at_k = [cell for cell in group if cell["k"] == max(common, default=None)]
+        yield from ((one, other) for one, other in permutations(at_k, 2) if one["system"] != other["system"])
+
+
+def versus(cells: Cells, system: str, configs: Sequence[str]) -> list[Measure]:
+    """The success of one system minus that of each other system."""
+    own = ((one, other) for one, other in duels(cells, *configs) if one["system"] == system)
+    return [(f"{one['name']}, minus {other['system']}", one["passed"], other["passed"]) for one, other in own]
+
+
+def gains(cells: Cells, configs: Sequence[str] = CONFIGS, bound_by: str = "") -> list[Measure]:
+    """The success of each system at its largest k minus that at its smallest.
+
+    With `bound_by` only where most questions are lost at this stage, at the k at which errors are compared.
+    """
+
+    def is_bound(cell: Row) -> bool:
+        counts: dict[str, int] = {stage: count for stage, (count, _) in cell["lost"].items()}
+        return 0 < max(counts.values()) == counts[bound_by]
+
+    places = by_place(cell for cell in cells if cell["config"] in configs)
+    bound = by_place(filter(is_bound, with_errors(cells))) if bound_by else places
+    ends = [(own[0], own[-1]) for place, own in places.items() if place in bound and own[-1]["k"] > own[0]["k"]]
+    name = "{} on {}, k = {} minus k = {}"
+    return [
+        (name.format(few["who"], few["config"], many["k"], few["k"]), many["passed"], few["passed"])
+        for few, many in ends
+    ]
+
+
+def from_stronger_models(cells: Cells) -> list[Measure]:
+    """The success with each stronger internal model minus that with the weakest, at the largest k that both have."""
+    found: list[Measure] = []
+    places = by_place(cells)
+    for (config, system, model), strong in places.items():
+        weak = {cell["k"]: cell for cell in places.get((config, system, WEAKEST), [])}
+        if model in STRONGER and (common := [cell for cell in strong if cell["k"] in weak]):
+            name = f"{system} on {config} at k = {common[-1]['k']}, {model} minus {WEAKEST}"
+            found.append((name, common[-1]["passed"], weak[common[-1]["k"]]["passed"]))
+    return found
+
+
+def share_of_errors(cells: Cells, stage: str, config: str, only: str = "", but: str = "") -> list[Measure]:
+    """The share of this stage among the errors of the memory system itself, that is without reasoning."""
+    found: list[Measure] = []
+    for cell in with_errors(cells, config, only=only, but=but):
+        n = sum(count for name, (count, _) in cell["lost"].items() if name != "reasoning")
+        found.append((f"{stage} among the errors of {cell['name']}", (cell["lost"][stage][0], n)))
+    return found
+
+
+def share_of_questions(cells: Cells, stage: str, but: str = "") -> list[Measure]:
+    """The share of this stage among all questions."""
+    return [(f"{stage} errors of {cell['name']}", cell["lost"][stage]) for cell in with_errors(cells, but=but)]
+
+
+def mem0_on_long_texts(cells: Cells) -> list[Measure]:
+    """The storage errors of Mem0 among personas minus those among preferences."""
+    name = f"storage errors of {{}}, {PERSONA} minus {COEXISTING}"
+    return [
+        (name.format(long["who"]), long["lost"]["storage"], short["lost"]["storage"])
+        for long, short in permutations(with_errors(cells, PERSONA, COEXISTING, only="Mem0"), 2)
+        if long["config"] == PERSONA != short["config"] and long["model"] == short["model"]
+    ]
+
+
+def a_mem_on_stored(cells: Cells) -> list[Measure]:
+    """The summary errors of A-MEM among the questions that lost nothing in storage, minus those of other systems."""
+
+    def of_stored(cell: Row) -> Count:
+        (summary, _), (storage, n) = cell["lost"]["summary"], cell["lost"]["storage"]
+        return summary, n - storage
+
+    return [
+        (f"summary errors in what was stored, {one['name']} minus {other['system']}", of_stored(one), of_stored(other))
+        for one, other in permutations(with_errors(cells, HARD), 2)
+        if one["system"] == "A-MEM" != other["system"] and one["model"] == other["model"]
+    ]
+
+
+def spending(cells: Cells) -> list[Measure]:
+    """The success of A-MEM minus that of each system that takes fewer tokens."""
+    name = "{}, minus {}, which takes {:,.0f} tokens and not {:,.0f}"
+    return [
+        (name.format(one["name"], other["system"], other["tokens"], one["tokens"]), one["passed"], other["passed"])
+        for one, other in duels(cell for cell in cells if cell["tokens"] is not None)
+        if one["system"] == "A-MEM" and one["tokens"] > other["tokens"]
+    ]
+
+
+_COUNTS = (versus, gains, from_stronger_models, share_of_errors, share_of_questions)
+_OF_SYSTEMS = (mem0_on_long_texts, a_mem_on_stored, spending)
+MEASURES: Mapping[str, Callable[..., list[Measure]]] = {of.__name__: of for of in (*_COUNTS, *_OF_SYSTEMS)}
 
 
 def nobody_dominates(cells: Cells, holds: Holds) -> list[Case]:
@@ -156,9 +302,9 @@ def nobody_dominates(cells: Cells, holds: Holds) -> list[Case]:
     cases = []
     for measures in of_system.values():
         found = weigh(measures, holds, "all").cases
-        beaten, never = any(case.side == "for" for case in found), all(case.side == "against" for case in found)
-        worst = min(found, key=lambda case: case.high)
-        cases.append(replace(worst, side="for" if beaten else "against" if never else "neither"))
+        sides = {case.side for case in found}
+        side: Side = "for" if "for" in sides else "against" if sides == {"against"} else "neither"
+        cases.append(replace(min(found, key=lambda case: case.high), side=side))
     return cases
 
 
@@ -175,12 +321,7 @@ def follows_tokens(cells: Cells, holds: Holds, config: str) -> list[Case]:
     return cases
 
 
-_TESTS: Mapping[str, Callable[..., list[Case]]]
-_TESTS = {"nobody_dominates": nobody_dominates, "follows_tokens": follows_tokens}
-"""Those that do not compare counts."""
-
-
-RUNS, REPORTED = "your runs", "reported"
+_TESTS: dict[str, Callable[..., list[Case]]] = {of.__name__: of for of in (nobody_dominates, follows_tokens)}
 _HOW = (
     "A claim about all cases is denied by one case against it and supported by more than half of the cases without one against "
     "it; their intervals are 95 % for all cases together. A claim about most cases takes more than half of them, at 95 % each.",
@@ -189,18 +330,13 @@ _HOW = (
 
 
 def claims_of(runs: Runs, reported: Runs) -> tuple[Table, dict[str, Any]]:
-    """What runs and reported numbers, by label and with all their k, say about each claim; baselines are left out.
-
-    Returns:
-        A table with a row for each claim: what decides it, and by source the decision, the numbers of cases, and the strongest
-        case. And the content of claims.json: for each claim its section and text, and by source the decision and all cases.
-    """
-    parts = {RUNS: runs} | ({REPORTED: reported} if reported else {})
+    """What runs and reported numbers, by label, say about each claim: a table, and the content of claims.json."""
+    parts = {"your runs": runs} | ({"reported": reported} if reported else {})
     cells = {source: comparable(cells_of(Inputs(reported=part))) for source, part in parts.items()}
     rows, written = [], []
     for claim in claims():
         found = {source: claim.of(of_source) for source, of_source in cells.items()}
-        rows.append([claim.text, claim.section, *map(_cell, found.values())])
+        rows.append([claim.text, claim.section, *map(_shown, found.values())])
         sources = {source: _written(evidence) for source, evidence in found.items()}
         written.append({"name": claim.name, "section": claim.section, "claim": claim.text, **sources})
     table = Table(["claim of the paper", "section", *parts], rows, notes=_HOW, text_columns=2 + len(parts))
@@ -213,7 +349,7 @@ def _written(evidence: Evidence) -> dict[str, Any]:
     return {"decision": evidence.decision, "about": evidence.rule, **evidence.numbers, **missing, "cases": cases}
 
 
-def _cell(evidence: Evidence) -> str:
+def _shown(evidence: Evidence) -> str:
     """The decision, with a case on its side if there is one, that with the narrowest interval."""
     if evidence.missing:
         return f"not decided: no {evidence.missing}"

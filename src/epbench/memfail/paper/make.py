@@ -1,35 +1,36 @@
-"""All tables and figures of the paper in its order: Table 2, and what it leaves out, how systems differ and what runs took."""
+"""All tables and figures of the paper in its order, how systems differ and what runs took, and the leaderboard."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 from epbench.errors import BadInput, RunFailed
 from epbench.files.packaged import packaged
+from epbench.memfail.calibration.passport import passport_in_words
 from epbench.memfail.dataset.load import CONFIGS, Loaded
 from epbench.memfail.paper import figures
-from epbench.memfail.paper.inputs import Inputs, PaperRun
+from epbench.memfail.paper.inputs import Inputs, PaperRun, Row, cells_of, share
 from epbench.memfail.scores.comparison import judge_notes
-from epbench.memfail.scores.cost import USAGE_COLUMNS, total, usage_rows
+from epbench.memfail.scores.tables import USAGE_COLUMNS, total, usage_rows
 from epbench.models.estimate import cl100k_tokens
 from epbench.reports.exhibit import Column, Exhibit, Missing, Shown, columns_of, exhibit, fixed, interval, marked
-from epbench.reports.reported import ReportedRow, read_reported
+from epbench.reports.leaderboard import Names, Standing, bounded, leaderboard, score_of
+from epbench.reports.plots import grouped
+from epbench.reports.reported import read_reported
 from epbench.reports.tables import cell
-from epbench.statistics.estimate import Value
+from epbench.statistics.estimate import Estimate, Value
 from epbench.statistics.paired import compare_outcomes, with_holm
 from epbench.statistics.smallest_difference import ALPHA, smallest_difference_of_rates
 
 
 def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
-    """Make what can be made of inputs, which may be empty; of the rest, say what it needs.
-
-    Table 2 and Figures 1 to 9; then what the paper leaves out: the differences between systems, success by the number of facts
-    and of hops, and tokens and cost.
-    """
+    """Make what can be made of inputs, which may be empty; of the rest, say what it needs."""
     return [
         table_2(inputs),
         figures.by_k(inputs, "Figure 1"),
@@ -45,6 +46,7 @@ def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
     ]
 
 
+_NAMES = ("config", "label", "source", "generator", "size")
 _NUMBERS = ("rows", "questions", "tokens", "facts", "yes", "no", "condition_types", "misleading")
 _SHARES = ("tokens", "misleading")  # the others are counts
 _LETTERS = {"coexisting_facts": "N", "long_hop": "K"}
@@ -64,11 +66,16 @@ def table_2(inputs: Inputs) -> Exhibit | Missing:
         notes.append(f"Tokens were not counted: {error}.")
     notes += [] if inputs.datasets else ["No dataset was given, so that only the paper's rows are shown."]
     given = [(name, loaded) for name, configs in inputs.datasets.items() for loaded in configs]
-    records = [record for about in given for record in _records_of_rows(*about, count)]
-    records += map(_reported_rows, read_reported(packaged("epbench.memfail", "reported_rows.json"), "memfail"))
+    records = [record for name, loaded in given for record in _records_of_rows(name, loaded, count)]
+    for row in read_reported(packaged("epbench.memfail", "reported_rows.json"), "memfail"):
+        names = row.dataset, "paper", "reported", row.model, row.memory
+        numbers = {name: value if name in _SHARES else int(value) for name, value in row.scores.items()}
+        records.append(dict(zip(_NAMES, names, strict=True)) | {name: numbers.get(name) for name in _NUMBERS})
     records.sort(key=lambda record: (CONFIGS.index(str(record["config"])), str(record["size"])))
     shown: Shown = {"config": "config", "rows of": _whose, "size": "size", "rows": "rows"}
-    shown |= {"questions": "questions", "tokens per row": _tokens, "facts": "facts", "other": _other}
+    shown["questions"] = "questions"
+    shown["tokens per row"] = lambda row: "–" if row["tokens"] is None else f"{row['tokens']:.0f}"
+    shown |= {"facts": "facts", "other": _other}
     title = "Statistics of the rows of each config"
     return exhibit("Table 2", title, records, columns_of(shown, 3), notes, needs="", sections="config")
 
@@ -82,30 +89,20 @@ def _records_of_rows(dataset: str, loaded: Loaded, count: Callable[[str], int] |
     for name, ids in sorted(groups.items()):
         facts = [fact for fact in loaded.facts if fact.row in ids]
         questions = [question for question in loaded.questions if question.row in ids]
-        texts = [fact.text for fact in facts] + [question.text for question in questions]
+        texts = [*(fact.text for fact in facts), *(question.text for question in questions)]
+        tokens = sum(map(count, texts)) / len(ids) if count else None
         kinds = [question.kind for question in questions if question.kind]
         met = [question.about["condition_met"] for question in questions if "condition_met" in question.about]
         types = {question.about["condition_type"] for question in questions if "condition_type" in question.about}
-        tokens = sum(map(count, texts)) / len(ids) if count else None
         conditions = (met.count("yes"), met.count("no"), len(types)) if met else (None, None, None)
         misleading = kinds.count("misleading") / len(kinds) if kinds else None
-        about = {"config": loaded.config, "label": dataset, "source": "own", "generator": None, "size": name}
+        names = loaded.config, dataset, "own", None, name
         numbers = len(ids), len(questions), tokens, len(facts), *conditions, misleading
-        yield {**about, **dict(zip(_NUMBERS, numbers, strict=True))}
-
-
-def _reported_rows(row: ReportedRow) -> dict[str, Value]:
-    about = {"config": row.dataset, "label": "paper", "source": "reported", "generator": row.model, "size": row.memory}
-    known = {name: value if name in _SHARES else int(value) for name, value in row.scores.items()}
-    return {**about, **{name: known.get(name) for name in _NUMBERS}}
+        yield dict(zip((*_NAMES, *_NUMBERS), (*names, *numbers), strict=True))
 
 
 def _whose(row: Mapping[str, Any]) -> str:
     return marked(row["label"] + (f", by {row['generator']}" if row["generator"] else ""), row["source"])
-
-
-def _tokens(row: Mapping[str, Any]) -> str:
-    return "–" if row["tokens"] is None else f"{row['tokens']:.0f}"
 
 
 def _other(row: Mapping[str, Any]) -> str:
@@ -153,31 +150,33 @@ _LOST = "In {lost} comparisons questions that failed in one of the runs are left
 
 
 def _pairs(runs: Sequence[PaperRun]) -> Iterator[dict[str, Any]]:
-    """What `compare_outcomes` returns for each two runs and k, with config, k and source."""
-    for config in CONFIGS:
-        for one, other in combinations([run for run in runs if run.config == config], 2):
-            for k in sorted({*one.questions["k"]} & {*other.questions["k"]}) if one.judge == other.judge else ():
+    """What `compare_outcomes` returns for each two runs and k, with config, source and k."""
+    for one, other in combinations(sorted(runs, key=lambda run: CONFIGS.index(run.config)), 2):
+        if one.config == other.config and one.judge == other.judge:
+            for k in sorted({*one.questions["k"]} & {*other.questions["k"]}):
                 with suppress(RunFailed):  # no question was answered and judged in both
                     compared = compare_outcomes((one.label, other.label), [one.at(k), other.at(k)], cluster="row")
-                    yield {"config": config, "source": "own", "k": int(k), **compared}
+                    yield {"config": one.config, "source": "own", "k": int(k), **compared}
 
 
 def _record(pair: Mapping[str, Any], comparisons: int) -> dict[str, Value]:
     """A row of the frame; the smallest differences are those of one comparison alone, and of the strictest of so many."""
     low, high = pair["interval"] or (None, None)
-    sides = {
-        f"{name}_{side}": pair[key][number]
-        for number, side in enumerate(("first", "second"))
-        for name, key in (("label", "runs"), ("success", "means"), ("n_failed", "n_failed"))
+    row: dict[str, Value] = {name: pair[name] for name in ("config", "source", "k", "n")}
+    for number, side in enumerate(("first", "second")):
+        row |= {f"label_{side}": pair["runs"][number], f"success_{side}": pair["means"][number]}
+        row |= {f"n_failed_{side}": pair["n_failed"][number]}
+    row |= {"difference": pair["difference"], "low": low, "high": high}
+    row |= {
+        "better": pair["wins"],
+        "equal": pair["ties"],
+        "worse": pair["losses"],
+        "p": pair["p"],
+        "p_holm": pair["p_holm"],
     }
-    smallest = {
-        name: smallest_difference_of_rates(sum(pair["means"]) / 2, pair["n"], paired=True, alpha=ALPHA / number)
-        for name, number in zip(_SMALLEST, (1, comparisons), strict=True)
-    }
-    about = {name: pair[name] for name in ("config", "source", "k", "n")}
-    outcomes = {"better": pair["wins"], "equal": pair["ties"], "worse": pair["losses"]}
-    ends = {"difference": pair["difference"], "low": low, "high": high}
-    return {**about, **sides, **ends, **outcomes, "p": pair["p"], "p_holm": pair["p_holm"], **smallest}
+    for name, number in zip(_SMALLEST, (1, comparisons), strict=True):
+        row[name] = smallest_difference_of_rates(sum(pair["means"]) / 2, pair["n"], paired=True, alpha=ALPHA / number)
+    return row
 
 
 def tokens_and_cost(inputs: Inputs) -> Exhibit | Missing:
@@ -199,3 +198,83 @@ def tokens_and_cost(inputs: Inputs) -> Exhibit | Missing:
         columns += columns_of(cost)
     title = "What the runs took, stage by stage: calls, tokens, seconds and cost"
     return exhibit("Tokens and cost", title, rows, columns, notes, needs="a run with its usage.json", sections="label")
+
+
+_TITLES = ("conditional, easy", "conditional, hard", "coexisting", "persona", "long hop")
+_BOARD = (
+    "A score is the share of questions that pass every stage, at the k in the column memory.",
+    "Floor: an empty memory; or the run `none` with the same reader and judge on these rows, if that is higher.",
+    "Ceiling: the run `oracle`, or else `full-context`, with the same reader and judge on these rows, and 1 without one.",
+)
+_OF_MEAN = "The rank is by the mean over the configs, which only a system that was run on all of them has."
+_PUBLISHED, _THEIRS = "the published rows", "the paper's, without a passport"
+_REPORTED = "Reported rows are about the published rows of the paper, read and judged by other models."
+
+
+def leaderboards(inputs: Inputs) -> list[Exhibit]:
+    """One leaderboard of all configs that are given; none without a run or a reported rate."""
+    rows, told = standings(inputs), [f"{name}: {source}." for name, source in inputs.sources.items() if source]
+    notes = [_REPORTED, *told] if inputs.reported else []
+    return [board("Leaderboard, MemFail", rows, notes)] if rows else []
+
+
+def board(name: str, rows: Sequence[Standing], notes: Sequence[str] = ()) -> Exhibit:
+    """A leaderboard of at least one row of `standings`, with a column for each config that a row has."""
+    configs = [config for config in CONFIGS if any(config in row.scores for row in rows)]
+    rows, about = bounded(rows, ["oracle", "full-context"]), [*_BOARD, *notes]
+    columns = {title: config for title, config in zip(_TITLES, CONFIGS, strict=True) if config in configs}
+    if len(configs) > 1:
+        columns, rows = {"mean": "mean"} | columns, [_with_mean(row, configs) for row in rows]
+        about = [*_BOARD, _OF_MEAN, *notes]
+    return leaderboard(name, "Success of memory systems", rows, columns, about)
+
+
+def standings(inputs: Inputs) -> list[Standing]:
+    """A row for each system, reader, judge and k, with all of its configs, of one's own runs and of reported rates."""
+    cells = [row | {"judge": row["given"] and row["given"].judge} for row in cells_of(inputs)]
+    return [
+        _own(rows) if rows[0]["given"] else _reported(rows, ", ".join(inputs.sources) or "a paper")
+        for rows in grouped(cells, "label", "source", "model", "judge", "k").values()
+    ]
+
+
+def _own(rows: Sequence[Row]) -> Standing:
+    of_group, k = [row["given"] for row in rows], rows[0]["k"]
+    run = of_group[0]
+    judge = (run.judge and passport_in_words(run.judge)) or f"{run.judge or 'not named'}, without a passport"
+    origins = dict.fromkeys(str(run.folder.parent if len(rows) > 1 else run.folder) for run in of_group)
+    return Standing(
+        *(run.label, "own", ", ".join(origins), run.model, f"{run.label}, k = {k}", judge),
+        scores={row["config"]: _success(row) for row in rows},
+        floors={run.config: float(run.scores.get("floor", {}).get("success_rate", 0.0)) for run in of_group},
+        about=_PUBLISHED if all(run.on_published_rows for run in of_group) else "these rows",
+        n_asked=sum(row["scores"]["n"] for row in rows),
+        baseline=run.system,
+        alike={run.config: (run.fingerprint, run.model, run.judge, k) for run in of_group},
+    )
+
+
+def _reported(rows: Sequence[Row], origin: str) -> Standing:
+    label = f"{rows[0]['system']}, {rows[0]['system_model']}"
+    scores = {row["config"]: _success(row) for row in rows}
+    names: Names = (label, "reported", origin, "the paper's reader", f"{label}, k = {rows[0]['k']}", _THEIRS)
+    return Standing(*names, scores, floors=dict.fromkeys(scores, 0.0), about=_PUBLISHED)
+
+
+def _success(row: Row) -> Estimate:
+    """The success rate with the interval of its source, or its bounds where questions failed."""
+    if row["n_failed"]:
+        return share(row["n_right"], row["n"], row["n_failed"])
+    return score_of(row["scores"]["success_rate"], row["scores"]["intervals"].get("success_rate"))
+
+
+def _with_mean(row: Standing, configs: Sequence[str]) -> Standing:
+    """The same row with means over all configs; one that lacks a config, or answers to one, has no mean score."""
+
+    def mean(of: Mapping[str, float | None]) -> dict[str, float]:
+        known = [value for config in configs if (value := of.get(config)) is not None]
+        return {"mean": fmean(known)} if len(known) == len(configs) else {}
+
+    score = mean({config: row.mean(config) for config in configs}).get("mean")
+    floors, ceilings = ({**of, **mean(dict(of))} for of in (row.floors, row.ceilings))
+    return replace(row, scores={**row.scores, "mean": score_of(score)}, floors=floors, ceilings=ceilings)

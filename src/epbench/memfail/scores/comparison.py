@@ -16,26 +16,29 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import PastJudge, about_judge, noted_judge
 from epbench.memfail.calibration.passport import passport_note
-from epbench.memfail.scores.cost import cost_tables, spent, usage_of
 from epbench.memfail.scores.report import comparison_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
-from epbench.memfail.scores.results import ABOUT, cards_of
-from epbench.memfail.scores.run_files import COLUMNS, read_run, read_scores, run_folders
-from epbench.memfail.scores.tables import breakdown_tables, markdown_table, with_baseline
+from epbench.memfail.scores.run_files import ABOUT, COLUMNS, cards_of, read_run, read_scores, run_folders
+from epbench.memfail.scores.tables import (
+    breakdown_tables,
+    cost_tables,
+    markdown_table,
+    spent,
+    usage_of,
+    with_baseline,
+)
 from epbench.memories.price import price_table
-from epbench.models.prices import read_prices
-from epbench.reports.between import Point, between_parts, memory_of, point
+from epbench.models.estimate import read_prices
+from epbench.reports.comparison import Point, between_parts, memory_of, point
 from epbench.reports.explorer import versus_html
 from epbench.reports.tables import Runs, Table, markdown_list
-from epbench.runs.judge import one_judge
-from epbench.runs.question_table import read_questions, read_records
+from epbench.runs.benchmark import read_questions, read_records
+from epbench.runs.folder import one_judge
 from epbench.statistics.paired import Comparison, Progress, compare_outcomes, with_holm
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Results = Mapping[tuple[str, int], "pd.DataFrame"]
-"""Rows of questions.parquet, with id, row and outcome, by config and k."""
 Claims = Callable[[Runs, Runs], tuple[Table, Mapping[str, Any]]]
 """From the scores of runs and reported rates, by label, to a table of what they say about claims, and to a JSON object."""
 
@@ -43,7 +46,8 @@ Claims = Callable[[Runs, Runs], tuple[Table, Mapping[str, Any]]]
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
     """Compare the success rates of any two runs, for each config and k that both have.
 
-    The tables in the folders, each of a run or of runs of several configs, are all that is compared, and not the dataset.
+    The tables in the folders, each of a run or of runs of several configs, are all that is compared, and not the dataset. Rows
+    are the clusters, and the test is McNemar's, corrected for all comparisons by Holm.
 
     Raises:
         BadInput: A folder holds no run of MemFail, a run did not end, runs of one config are on different rows, the runs
@@ -59,8 +63,33 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
         results[name_of[folder]] |= {
             (str(config), int(str(k))): rows for (config, k), rows in table.groupby(["config", "k"], sort=False)
         }
-    about = about_judge(judge, "judge")
-    return Comparison("success", compare_runs(results, progress), about, _left_out(results))
+    left_out = [
+        f"{first} / {second}: only {name} has {_places(extra)}, which is left out"
+        for first, second in combinations(results, 2)
+        for name, lacking in ((first, second), (second, first))
+        if (extra := [place for place in results[name] if place not in results[lacking]])
+    ]
+    return Comparison("success", compare_runs(results, progress), about_judge(judge, "judge"), left_out)
+
+
+def compare_runs(
+    runs: Mapping[str, Mapping[tuple[str, int], pd.DataFrame]], progress: Progress = iter
+) -> list[dict[str, Any]]:
+    """The same from rows of questions.parquet by config and k: for each two runs what `compare_outcomes` returns."""
+    pairs = []
+    for first, second in progress(list(combinations(runs, 2))):
+        common = [place for place in runs[first] if place in runs[second]]
+        if not common:
+            both = ", ".join(f"{name} has {_places(runs[name])}" for name in (first, second))
+            raise BadInput(f"{both}: nothing in common")
+        for config, k in common:
+            tables = [runs[name][config, k] for name in (first, second)]
+            pairs.append({"config": config, "k": k, **compare_outcomes((first, second), tables, cluster="row")})
+    return with_holm(pairs)
+
+
+def _places(results: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{config} at k = {k}" for config, k in results)
 
 
 def write_side_by_side(
@@ -74,7 +103,7 @@ def write_side_by_side(
     """Write OUT/table.md, OUT/report.html and OUT/claims.json.
 
     The name of a folder, of a run or of runs of several configs, is the label of its runs. Reported numbers (JSON files, see
-    `read_reported`) are shown where they fit. Without a file of prices, see `cost`, tokens and seconds are shown alone.
+    `read_reported`) are shown where they fit. Without a file of prices tokens and seconds are shown alone.
 
     Returns:
         The scores of each run by its label, with `baseline` and `system_model` where its run.json says so; reported rates
@@ -169,40 +198,3 @@ def _judge_of(folder: Path) -> PastJudge:
     if "judge" not in run:
         raise BadInput(f"{folder / 'run.json'}: expected a judge, found none; start the run again")
     return noted_judge(run["judge"])
-
-
-def compare_runs(runs: Mapping[str, Results], progress: Progress = iter) -> list[dict[str, Any]]:
-    """Compare the success rates of any two runs, for each config and k that both have.
-
-    Returns:
-        For each two runs, config and k: config, k, what `epbench.statistics.paired.compare_two` returns, with rows as
-        clusters and McNemar's test, n_failed (the number of failed questions of each run), and p_holm, corrected for all.
-
-    Raises:
-        BadInput: Two runs have no config and k in common.
-        RunFailed: Two runs have no question in common that failed in neither.
-    """
-    pairs = []
-    for first, second in progress(list(combinations(runs, 2))):
-        common = [place for place in runs[first] if place in runs[second]]
-        if not common:
-            both = ", ".join(f"{name} has {_places(runs[name])}" for name in (first, second))
-            raise BadInput(f"{both}: nothing in common")
-        for config, k in common:
-            tables = [runs[name][config, k] for name in (first, second)]
-            pairs.append({"config": config, "k": k, **compare_outcomes((first, second), tables, cluster="row")})
-    return with_holm(pairs)
-
-
-def _left_out(runs: Mapping[str, Results]) -> list[str]:
-    """Which configs and k of a run are left out as another run lacks them, in full sentences."""
-    return [
-        f"{first} / {second}: only {name} has {_places(extra)}, which is left out"
-        for first, second in combinations(runs, 2)
-        for name, lacking in ((first, second), (second, first))
-        if (extra := [place for place in runs[name] if place not in runs[lacking]])
-    ]
-
-
-def _places(results: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{config} at k = {k}" for config, k in results)

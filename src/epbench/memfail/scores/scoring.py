@@ -25,10 +25,7 @@ REVISED = ("stale", "resurrected", "lost_with_it")
 
 
 def score_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The scores at each k, and of each group of questions.
-
-    Args:
-        outcomes: The outcomes of one config, at all k.
+    """The scores at each k, and of each group of questions, from the outcomes of one config at all k.
 
     Returns:
         By k (as text, in ascending order):
@@ -100,10 +97,7 @@ def _scores(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def floor_of(questions: Sequence[Question]) -> dict[str, float]:
-    """What can be scored without memory: the success of an empty store, and the accuracy of the best constant answer.
-
-    Args:
-        questions: The questions of one config, at least one.
+    """What can be scored on the questions of a config without memory, by an empty store and by the best constant answer.
 
     Returns:
         success_rate: the share of misleading questions; an empty store passes them all, vacuously. It passes none of

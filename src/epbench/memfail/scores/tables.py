@@ -1,17 +1,28 @@
-"""Runs of MemFail in tables: success, plain accuracy, and what each stage lost; baselines beside systems.
+"""Runs of MemFail in tables: success, plain accuracy, and what each stage lost; baselines beside systems; and what runs took.
 
-Every table has a floor, which is computed from the questions: what an empty store scores by itself. A run without memory
-stands beside it. What is below the floor is marked, and for that the run without memory counts, if there is one.
+Every table of scores has a floor, which is computed from the questions: what an empty store scores by itself. A run without
+memory stands beside it. What is below the floor is marked, and for that the run without memory counts, if there is one.
+
+Paper: Sections 1 and 6 (Q3) name cost as one of the aims that trade off. Beside tokens, calls and seconds of reading stand
+those of storing, which a system spends inside itself; a file of prices says what all of it cost.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from epbench.files.json_files import read_json
+from epbench.files.typed import Number, fields
 from epbench.memfail.scores.scoring import ERRORS, REVISED
+from epbench.models.estimate import Prices
+from epbench.models.load import is_model_name
+from epbench.reports.exhibit import Column, Exhibit, fixed
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
+from epbench.statistics.estimate import Value, framed
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -97,12 +108,16 @@ def _main_table(config: str, runs: Runs) -> Table:
         lines.append({config: "floor", "note": "computed", **rates})
     for label, k, scores in _lines(runs):
         line = {title: cell(scores.get(name)) for name, title in shown.items()}
-        if interval := scores.get("intervals", {}).get("success_rate"):
-            line["success"] += f" ({interval_cell(interval, digits=2)})"
+        line["success"] = _with_interval(scores, "success_rate")
         words = scores.get("words_per_memory")
         about = {config: label, "k": k, "note": note(runs, runs[label], k)}
         lines.append({**line, **about, "words/memory": "–" if words is None else f"{words:.1f}"})
     return Table(head, [[line.get(title, "–") for title in head] for line in lines])
+
+
+def _with_interval(scores: Scores, name: str) -> str:
+    interval = scores.get("intervals", {}).get(name)
+    return cell(scores.get(name)) + (f" ({interval_cell(interval, digits=2)})" if interval else "")
 
 
 def judged(scores: Scores) -> int:
@@ -117,10 +132,7 @@ def count_of(scores: Scores, name: str) -> int | None:
 
 
 def breakdown_tables(runs: Runs) -> list[Table]:
-    """For each config what became of the questions in numbers (paper: Figures 6 to 9), and the tokens that a question took.
-
-    A config of which no run has errors by stage, or tokens of a question, has no table.
-    """
+    """For each config what became of the questions in numbers (paper: Figures 6 to 9), and the tokens that a question took."""
     breakdowns = []
     for config, of_config in by_config(runs).items():
         rows = []
@@ -139,14 +151,11 @@ def breakdown_tables(runs: Runs) -> list[Table]:
 
 def _revised_table(config: str, runs: Runs) -> Table | None:
     """What a system did with facts that were corrected or withdrawn; None for configs without such facts."""
-    rows = []
-    for label, k, scores in _lines(runs):
-        if any(name in scores for name in _REVISED):
-            shown = [cell(scores.get(name)) for name in _REVISED]
-            for place, name in enumerate(_REVISED):
-                if interval := scores.get("intervals", {}).get(name):
-                    shown[place] += f" ({interval_cell(interval, digits=2)})"
-            rows.append([label, k, *shown])
+    rows = [
+        [label, k, *(_with_interval(scores, name) for name in _REVISED)]
+        for label, k, scores in _lines(runs)
+        if any(name in scores for name in _REVISED)
+    ]
     return Table([f"{config}: corrected or withdrawn", "k", *_REVISED.values()], rows) if rows else None
 
 
@@ -166,10 +175,8 @@ def _lines(runs: Runs) -> Iterator[tuple[str, str, Scores]]:
 
 def tables(runs: Runs) -> list[Table]:
     """All tables, config by config."""
-    collected: list[Table | None] = []
-    for about in by_config(runs).items():
-        collected += [_main_table(*about), _revised_table(*about), _group_table(*about)]
-    return [table for table in collected if table is not None]
+    makers: list[Callable[[str, Runs], Table | None]] = [_main_table, _revised_table, _group_table]
+    return [table for about in by_config(runs).items() for make in makers if (table := make(*about))]
 
 
 def screen_tables(runs: Runs) -> Group:
@@ -196,3 +203,122 @@ _SHORT |= {stage: f"{stage[:4]}." for stage in ("storage", "summary", "retrieval
 def markdown_table(runs: Runs) -> str:
     """The same in Markdown, with the warnings of the runs."""
     return in_markdown(tables(runs), warnings_of(runs))
+
+
+_STAGES = ("storing", "retrieving", "replying", "answering", "judging")
+_COUNTED = "requests prefilled saved generated seconds calls retries tokens_in tokens_out embedding_tokens"
+_USAGE = fields({}, dict.fromkeys(_STAGES, fields({}, dict.fromkeys(_COUNTED.split(), Number | None))))
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one stage of a run took; what is unknown is None."""
+
+    calls: int | None  # requests to models
+    tokens_in: int | None  # of their prompts
+    tokens_out: int | None  # of their replies
+    embedding: int  # tokens that were embedded
+    seconds: float | None
+    retries: int | None  # requests that repeat another
+    cost: float | None  # in the currency of the prices
+
+
+def spent(run: Mapping[str, Any], usage: Mapping[str, Any], prices: Prices | None = None) -> dict[str, Spent]:
+    """What each stage of a run took, by the content of run.json and usage.json; without prices no cost is computed.
+
+    The stages are storing, retrieving, replying (where the reader replied to what is stored), answering and judging.
+    """
+    identity = run["identity"]
+    system, embedder, reader = (identity.get(name) or "" for name in ("system_model", "embedder", "model"))
+    embedder = embedder.removeprefix("openai:")
+    models = {"replying": reader, "answering": reader, "judging": run.get("judge", {}).get("name", "")}
+    baseline = bool(identity.get("control"))
+    return {
+        stage: _of_model(usage.get(stage, {}), models[stage], prices)
+        if stage in models
+        else _of_system(usage.get(stage, {}), system, embedder, baseline, prices)
+        for stage in _STAGES
+        if stage in usage or stage != "replying"
+    }
+
+
+def _of_model(usage: Mapping[str, Any], model: str, prices: Prices | None) -> Spent:
+    """Of answering or judging. An endpoint that reports no usage leaves the tokens unknown; rules take none."""
+    calls = usage.get("requests")
+    sent, received = usage.get("prefilled", 0) + usage.get("saved", 0), usage.get("generated", 0)
+    by_rules = not is_model_name(model)
+    known = bool(sent or received or by_rules or calls == 0)
+    cost = 0.0 if by_rules and prices else _cost(sent, received, model, prices) if known else None
+    seconds = usage.get("seconds")
+    return Spent(calls, sent if known else None, received if known else None, 0, seconds, None, cost)
+
+
+def _of_system(usage: Mapping[str, Any], model: str, embedder: str, baseline: bool, prices: Prices | None) -> Spent:
+    """Of storing or retrieving. A baseline asks no model; what another system asks is known only if it was counted."""
+    nothing = 0 if baseline else None
+    sent, received = usage.get("tokens_in", nothing), usage.get("tokens_out", nothing)
+    if usage.get("calls") and not sent and not received:  # the endpoint reports no usage
+        sent = received = None
+    embedding = usage.get("embedding_tokens") or 0
+    cost = _cost(sent, received, model, prices)
+    if cost is not None and embedding:
+        of_embedding = _cost(embedding, 0, embedder, prices)
+        cost = None if of_embedding is None else cost + of_embedding
+    calls, retries = (usage.get(name, nothing) for name in ("calls", "retries"))
+    return Spent(calls, sent, received, embedding, usage.get("seconds"), retries, cost)
+
+
+def _cost(sent: int | None, received: int | None, model: str, prices: Prices | None) -> float | None:
+    if prices is None or sent is None or received is None:
+        return None
+    if not sent and not received:
+        return 0.0
+    price = prices.of(model)
+    return None if price is None else price.cost_of(sent, received)
+
+
+def total(stages: Mapping[str, Spent]) -> float | None:
+    """The cost of all stages; None if that of one is unknown."""
+    known = [stage.cost for stage in stages.values() if stage.cost is not None]
+    return sum(known) if len(known) == len(stages) else None
+
+
+def cost_tables(runs: Mapping[str, Mapping[str, Spent]], prices: Prices | None) -> list[Table]:
+    """Tokens, calls and seconds of each run (see `spent`), and with prices what each run cost, stage by stage."""
+    rows = [row for label, run in runs.items() for row in usage_rows({"label": label}, run)]
+    tables = [Exhibit("", "", framed(rows), [Column("usage", "label", text=True), *USAGE_COLUMNS]).table]
+    if prices:
+        stages = [stage for stage in _STAGES if any(stage in run for run in runs.values())]
+        body = [
+            [label, *(_money(run[stage].cost) if stage in run else "" for stage in stages), _money(total(run))]
+            for label, run in runs.items()
+        ]
+        note = "A dash stands for what is unknown: a model has no price in the file, or its tokens were not counted."
+        tables.append(Table([f"cost in {prices.currency}", *stages, "in all"], body, notes=[note]))
+    return tables
+
+
+def usage_rows(about: Mapping[str, Value], run: Mapping[str, Spent]) -> list[dict[str, Value]]:
+    """A row for each stage of a run, after the columns that say which run it is."""
+    return [{**about, "stage": stage, **asdict(of_stage)} for stage, of_stage in run.items()]
+
+
+USAGE_COLUMNS = (
+    Column("stage", "stage", text=True),
+    Column("calls", "calls"),
+    Column("retries", "retries"),
+    Column("tokens in", "tokens_in"),
+    Column("tokens out", "tokens_out"),
+    Column("embedded", "embedding"),
+    Column("seconds", fixed("seconds", 1)),
+)
+"""How people see what a stage took."""
+
+
+def _money(cost: float | None) -> str:
+    return "–" if cost is None else f"{cost:,.4f}"
+
+
+def usage_of(folder: Path) -> dict[str, Any]:
+    """The content of usage.json of a run."""
+    return read_json(folder / "usage.json", _USAGE)

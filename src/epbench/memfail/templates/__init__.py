@@ -1,5 +1,5 @@
 """MemFail rows made from templates, without a model.
 
-Read `rows` (the entry point, Coexisting-Facts and Long-Hop), `bank` (lists and sentence frames), then the other tasks:
-`conditional`, `persona`, `revision`.
+Read `rows` (the entry point, and the tasks that tell facts one by one), `bank` (lists and sentence frames), then `essays`, the
+tasks that tell them in essays.
 """

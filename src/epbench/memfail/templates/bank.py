@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
+from epbench.memfail.dataset.revision import N_SUBJECTS
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -45,8 +46,7 @@ class Entity:
 def pairs(first: Sequence[T], second: Sequence[U], n: int, stream: RandomStream, what: str) -> list[tuple[T, U]]:
     """Return n distinct pairs in random order that use the distinct members of each list as evenly as possible.
 
-    Raises:
-        BadInput: The lists do not give that many pairs; the message calls them `what`.
+    BadInput if the lists do not give that many pairs, which its message calls `what`.
     """
     if n > (most := len(first) * len(second)):
         raise BadInput(f"rows: {n} {what} are needed, but the lists give only {most}; ask for fewer rows")
@@ -77,6 +77,20 @@ def families(sizes: Sequence[int], stream: RandomStream) -> list[list[Entity]]:
     groups = [(last_names[i % len(last_names)], size) for i, size in enumerate(sizes)]
     drawn = [[(left[name].pop(), name) for _ in range(size)] for name, size in groups]
     return [[Entity(f"{first} {name}", "person", first in names["feminine"]) for first, name in of] for of in drawn]
+
+
+def strangers(n: int, stream: RandomStream) -> list[list[Entity]]:
+    """Return the people of n rows, who share no name within a row, as far as there are such."""
+    left, circles = people(N_SUBJECTS * n, stream), list[list[Entity]]()
+    while left:
+        circle = [left.pop(0)]
+        for _ in range(N_SUBJECTS - 1):
+            taken = {name for person in circle for name in person.name.split()}
+            other = next((person for person in left if not taken & set(person.name.split())), left[0])
+            left.remove(other)
+            circle.append(other)
+        circles.append(circle)
+    return circles
 
 
 def entities(category: str, n: int, stream: RandomStream) -> list[Entity]:

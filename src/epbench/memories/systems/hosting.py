@@ -1,4 +1,8 @@
-"""Where an installed memory system runs: its environment, built once from its lock, and the relay that it talks to."""
+"""Where a memory system runs: in the environment of an installed one, which is built once from its lock, or in our own.
+
+An installed system talks to its models by a relay, and so does the command of a server that asks models. Of a server, our client
+runs in our environment.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -28,15 +32,15 @@ from epbench.memories.process import (
     own_home,
     sandbox,
 )
-from epbench.memories.protocol import Installation, Setting, SystemSpec
+from epbench.memories.protocol import Installation, Operation, Setting, SystemSpec
 from epbench.memories.relay import Relay
-from epbench.memories.relay_calls import Operation
-from epbench.memories.remote import remote_home
 from epbench.progress import counter
+
+_SHARE = 0.95  # of the limit of a call, after which our client gives up; so its message names the server
 
 
 class Hosting:
-    """The environment and the relay of one run, both made when the first store is opened; no system but an installed has them."""
+    """The environment and the relay of one run, both made when the first store is opened, if the system has them."""
 
     def __init__(self, system: SystemSpec, folder: Path) -> None:
         self._system, self._folder = system, folder
@@ -50,7 +54,7 @@ class Hosting:
             limits = replace(limits, gigabytes=limits.gigabytes + installation.reserves)
             return ProcessGuard(installation.class_name, limits, log, home)
         if system.client:
-            return ProcessGuard(system.client, limits, log, partial(remote_home, system, limits))
+            return ProcessGuard(system.client, limits, log, partial(_home_of_client, system, limits))
         return ProcessGuard(
             system.name, limits, log, partial(own_home, system.name, system.isolation, system.variables)
         )
@@ -69,7 +73,7 @@ class Hosting:
         relay = self._relay
         keys = {"OPENAI_API_KEY": relay.admit(), "OPENAI_BASE_URL": relay.base_url}
         if python is None:  # our client of a system without a class, whose command asks the relay
-            home = remote_home(self._system, limits, store, relay.socket if sandboxed else None)
+            home = _home_of_client(self._system, limits, store, relay.socket if sandboxed else None)
             return replace(home, variables={**home.variables, **keys}, port=relay.port if sandboxed else None)
         settings: dict[str, Setting] = {
             **self._system.settings,
@@ -109,6 +113,32 @@ class Hosting:
         """Stop the relay."""
         if self._relay is not None:
             self._relay.close()
+
+
+def _home_of_client(system: SystemSpec, limits: Limits, store: Path, relay: Path | None = None) -> Home:
+    """Return how the process of our client of a server is started; see `own_home`."""
+    target = system.name.removeprefix("mcp:")
+    home = own_home(system.client, system.isolation, system.variables, store, tuple(_files_of(target)), relay)
+    runtime: dict[str, Setting] = {
+        "target": target,
+        "durable": system.durable,
+        "seconds": limits.seconds * _SHARE,
+        "key": next(iter(system.variables), ""),
+    }
+    return replace(home, settings={**system.settings, **runtime})
+
+
+def _files_of(command: str) -> Iterator[Path]:
+    """The folders with the programs and files that a command names, and with the interpreter of an environment."""
+    if command.startswith(("http://", "https://")):
+        return
+    for word in shlex.split(command):
+        if (found := shutil.which(word) or (word if Path(word).is_file() else None)) is None:
+            continue
+        for path in dict.fromkeys((Path(found).absolute(), Path(found).resolve())):
+            yield next((parent for parent in path.parents if parent.name == "node_modules"), path.parents[1])
+            if (python := path.parent / "python").exists():
+                yield python.resolve().parents[1]
 
 
 _FOR_PYTHON = re.compile(r"^# python: (\d+)\.(\d+) to (\d+)\.(\d+)$", re.M)

@@ -41,11 +41,8 @@ def render(
     """Write messages with the chat template of a tokenizer of transformers, as its `apply_chat_template` does.
 
     `answer_follows` says whether the head of an answer ends the text, `most` how many characters the template may write, and
-    `values` what else it is given, by name, such as a switch for thinking.
-
-    Raises:
-        TemplateFailed: The template cannot write these messages within 10 seconds of CPU time and 2 GiB of memory.
-        ValueError: The tokenizer has several templates and no default.
+    `values` what else it is given, by name, such as a switch for thinking. `TemplateFailed` if it cannot write these messages
+    within 10 seconds of CPU time and 2 GiB of memory, `ValueError` if the tokenizer has several templates and no default.
     """
     given = {**tokenizer.special_tokens_map, **(values or {}), "add_generation_prompt": answer_follows}
     return _child.render(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from epbench.errors import BadInput, RunFailed
-from epbench.models.hf.memory import available_memory
+from epbench.models.hf.checkpoint import available_memory
 from epbench.models.hf.prefix_rows import Forward, fitting_chunk, reads_at_once, release
 
 if TYPE_CHECKING:
@@ -56,19 +56,15 @@ def perplexity(spans: Iterable[SpanLikelihood]) -> float:
 
 
 class Likelihoods:
-    """Log-probabilities of tokens, and hidden states, under one causal language model.
+    """Log-probabilities of tokens, and hidden states, under one causal language model of transformers.
 
-    Its results do not depend on which rows are read together, up to rounding: rows are padded on the right, where no token
-    of theirs can see it. While rows are read the model is in evaluation mode; afterwards it is as it was.
+    Its results do not depend on which rows are read together, up to rounding: rows are padded on the right, where no token of
+    theirs can see it. While rows are read the model is in evaluation mode; afterwards it is as it was.
 
-    All methods raise `BadInput` if a row has no token or more than the window, as nothing is cut, and `RunFailed` if there is no
-    memory even for one row.
-
-    Args:
-        model: A causal language model of transformers with its weights on a device.
-        window: The largest number of tokens in a row; None if there is no limit.
-        tokens: The largest number of tokens that are read at one time, padding included; a longer row is read alone. By
-            default as many as fit in memory, at most 8192. It is halved for good whenever memory runs out.
+    `window` is the largest number of tokens in a row; None if there is no limit. `tokens` are read at one time at most, padding
+    included; a longer row is read alone. By default they are as many as fit in memory, at most 8192; the number is halved for
+    good whenever memory runs out. All methods raise `BadInput` if a row has no token or more than the window, as nothing is
+    cut, and `RunFailed` if there is no memory even for one row.
     """
 
     def __init__(self, model: Any, *, window: int | None = None, tokens: int | None = None) -> None:
@@ -83,13 +79,8 @@ class Likelihoods:
     ) -> list[dict[str, SpanLikelihood]]:
         """Return how probable some spans of each row are. Logits are computed for these alone if the model allows it.
 
-        Args:
-            rows: The token ids of each row.
-            spans: For each row the positions of the tokens of each span, by its name. The first token of a row has the
-                position 0 and belongs to no span, because nothing comes before it.
-
-        Raises:
-            BadInput: A position is not in its row.
+        `spans` has for each row the positions of the tokens of each span, by its name. The first token of a row has the
+        position 0 and belongs to no span, because nothing comes before it. `BadInput` if a position is not in its row.
         """
         for number, (row, named) in enumerate(zip(rows, spans, strict=True)):
             for name, span in named.items():
@@ -104,10 +95,7 @@ class Likelihoods:
         ]
 
     def last_states(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        """Return the state of the last hidden layer at the last token of each row, (rows, hidden size).
-
-        It is what the head of the model sees, after the final normalization: the next token is predicted from it alone.
-        """
+        """Return the state of the last hidden layer, normalized, at the last token of each row, as (rows, hidden size)."""
         import numpy as np
 
         def last(batch: Batch) -> list[NDArray[np.float32]]:
@@ -194,13 +182,10 @@ class Likelihoods:
         tokens = batch.inputs["input_ids"][:, positions].to(logits.device)
         step = max(1, _MOST_SCORES // (logits.shape[0] * logits.shape[2]))
         parts = []
-        for start in range(0, len(positions), step):
-            scores = logits[:, start : start + step].float()
-            chosen = scores.gather(-1, tokens[:, start : start + step, None])[..., 0]
-            parts.append((chosen - scores.logsumexp(-1)).cpu())
+        for part, ids in zip(logits.split(step, 1), tokens.split(step, 1), strict=True):
+            scores = part.float()
+            parts.append((scores.gather(-1, ids[..., None])[..., 0] - scores.logsumexp(-1)).cpu())
         values = torch.cat(parts, 1).double().numpy()
-        place = {position: i for i, position in enumerate(positions)}
-        for row, (values_of_row, i) in enumerate(zip(by_row, batch.members, strict=True)):
-            columns = list(wanted[i])
-            values_of_row[columns] = values[row, [place[position] for position in columns]]
+        for row, of_row, i in zip(by_row, values, batch.members, strict=True):
+            row[list(wanted[i])] = of_row[np.searchsorted(positions, wanted[i])]
         return by_row

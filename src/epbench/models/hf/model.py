@@ -1,47 +1,184 @@
-"""Causal language models of transformers: a context is read once, and its questions are answered in batches."""
+"""Models with weights on this machine: which weights are meant, and how transformers has them answer.
+
+Two variants of one model, by a revision of the Hub or an adapter on top, have different identities, so that they never share
+answers. Nothing is loaded before the first answer.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput, reason_of
-from epbench.models.controls import AS_IT_IS, Controls
-from epbench.models.ending import as_answered, may_loop, split_reasoning, text_of_first_round
-from epbench.models.hf.checkpoint import no_bars_in_a_log, torch_dtype
-from epbench.models.hf.memory import refuse_large_weights
-from epbench.models.hf.variant import LocalModel
+from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
+from epbench.models.fingerprint import commit_of, content_fingerprint, weights_fingerprint
+from epbench.models.hf.checkpoint import (
+    find_checkpoint,
+    load_tokenizer,
+    no_bars_in_a_log,
+    read_window,
+    refuse_large_weights,
+    torch_dtype,
+    weights_named,
+)
+from epbench.models.hf.prompt_tokens import PromptTokens
+from epbench.models.packages import PACKAGES
 from epbench.models.protocol import Reply, Request, Usage, too_long
+from epbench.models.replies import as_answered, may_loop, split_reasoning, text_of_first_round
 
 if TYPE_CHECKING:
     from epbench.models.hf.likelihood import Likelihoods
-    from epbench.models.hf.prefix_batches import Prompt
-    from epbench.models.hf.shared_prefix import Completion, SharedPrefix
+    from epbench.models.hf.shared_prefix import Completion, Prompt, SharedPrefix
 
 log = logging.getLogger(__name__)
 
+_CONFIG, _WEIGHTS = "adapter_config.json", ("adapter_model.safetensors", "adapter_model.bin")
 _MOST_TOGETHER = 2**18  # tokens of the prompts that are written before the first of them is answered
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Files of a model that have been found, without anything loaded."""
+
+    path: str  # the folder of the checkpoint, or its name on the Hub
+    revision: str | None = None  # what was asked for; None for the Hub's main branch, or for a folder
+    commit: str | None = None  # the commit that the revision stands for, 40 hex digits; None without a revision
+    adapter: str | None = None  # what was asked for; None without an adapter
+    adapter_folder: Path | None = None  # the folder of the adapter
+
+    def identity(self, name: str, dtype: str) -> str:
+        """A model's name with the fingerprint of its weights, as `hf:PATH@1f0c3a…`; the name alone if there is none.
+
+        What answers depend on belongs to it: an adapter, as `hf:PATH@1f0c3a…+77ab01…`, and a dtype that somebody has chosen, as
+        `hf:PATH@1f0c3a…-bfloat16`.
+        """
+        weights = self.commit or weights_fingerprint(self.path) or ""
+        if self.adapter_folder is not None:
+            weights += f"+{content_fingerprint(self.adapter_folder)}"
+        fingerprint = "-".join(filter(None, (weights, "" if dtype == "auto" else dtype)))
+        return f"{name}@{fingerprint}" if fingerprint else name
+
+    def about(self) -> dict[str, str]:
+        """What run.json says of the variant; nothing for a model that is named without one."""
+        about = {"revision": self.revision, "commit": self.commit, "adapter": self.adapter}
+        if self.adapter_folder is not None:
+            in_snapshot = self.adapter_folder.parent.name == "snapshots"
+            about["adapter_commit"] = self.adapter_folder.name if in_snapshot else None
+            about["adapter_weights"] = content_fingerprint(self.adapter_folder)
+        return {name: value for name, value in about.items() if value is not None}
+
+
+def find_variant(
+    name: str, revision: str | None = None, adapter: str | None = None, *, dtype: str = "auto", device: str = "auto"
+) -> Variant:
+    """Find the files of a model; what the Hub's cache does not have is downloaded, unless `HF_HUB_OFFLINE=1`.
+
+    `revision` is a branch, tag or commit of a model on the Hub, `adapter` the folder of an adapter that peft has saved, or its
+    name on the Hub. `dtype` is in what it computes, which is how a GGUF file is stored. `BadInput` if there is no such revision
+    or adapter, or if the model is an adapter itself.
+    """
+    path = find_checkpoint(name, dtype, device)
+    commit = None
+    if revision is not None:
+        if Path(path).is_dir() or name in PACKAGES:
+            raise BadInput(
+                f"model {name}: revision {revision!r} was asked for, but only a model on the Hub has revisions, and this "
+                "one lies on this machine"
+            )
+        commit = commit_of(path, revision)
+        if commit is None:
+            raise BadInput(f"model {name}: no revision {revision!r} of it, neither in the Hub's cache nor on the Hub")
+    if adapter is None:
+        return Variant(path, revision, commit)
+    if (Path(path) / _CONFIG).is_file():
+        raise BadInput(f"model {name}: it is an adapter itself; give its base model, and one adapter")
+    return Variant(path, revision, commit, adapter, _adapter_folder(adapter))
+
+
+def _adapter_folder(name: str) -> Path:
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        from huggingface_hub import snapshot_download
+
+        if name.startswith(("/", ".", "~")) or name.count("/") > 1:
+            raise BadInput(f"adapter {name}: no such folder")
+        try:
+            folder = Path(snapshot_download(name, allow_patterns=[_CONFIG, *_WEIGHTS]))
+        except Exception as error:  # the Hub's library raises errors of its own, of requests and of the system
+            raise BadInput(
+                f"adapter {name}: no such folder, and no such adapter on the Hub ({reason_of(error, 200)})"
+            ) from None
+    if not (folder / _CONFIG).is_file() or not any((folder / file).is_file() for file in _WEIGHTS):
+        raise BadInput(
+            f"adapter {name}: expected a folder with {_CONFIG} and {_WEIGHTS[0]}, as peft saves them; a whole model is "
+            "not an adapter and is named as the model"
+        )
+    return folder
+
+
+class LocalModel:
+    """What models with weights on this machine share: which files are meant, and what they say before weights are loaded."""
+
+    costs_nothing = False
+    continues_prompts = True
+    device = "auto"
+
+    def __init__(
+        self, kind: str, path_or_id: str, dtype: str, revision: str | None, adapter: str | None, controls: Controls
+    ) -> None:
+        refuse_controls(f"{kind}:{path_or_id}", controls)
+        self.name, self.dtype, self.controls = f"{kind}:{path_or_id}{controls.mark}", dtype, controls
+        self._given = path_or_id, revision, adapter
+
+    @cached_property
+    def variant(self) -> Variant:
+        """The files of the model; see `find_variant`."""
+        return find_variant(*self._given, dtype=self.dtype, device=self.device)
+
+    def about_variant(self) -> dict[str, Any]:
+        """See `variant_of`."""
+        return self.variant.about() | self.controls.given
+
+    @cached_property
+    def identity(self) -> str:
+        return self.variant.identity(self.name, self.dtype)
+
+    @cached_property
+    def prompts(self) -> PromptTokens:
+        """The prompts as this model's tokenizer writes them; `BadInput` if there is no tokenizer."""
+        return PromptTokens(load_tokenizer(self.variant.path, self.variant.commit), self.controls)
+
+    @cached_property
+    def own_window(self) -> int | None:
+        """What config and tokenizer say of the window."""
+        return read_window(self.variant.path, self.prompts.tokenizer, self.variant.commit)
+
+    def window(self) -> int | None:
+        return self.own_window
+
+    def count_tokens(self, request: Request) -> tuple[int, int]:
+        """See `Model.count_tokens`; the tokenizer counts."""
+        n = len(self.prompts.ids(request))
+        return n, min(n, self.prompts.shared(request))
 
 
 class TransformersModel(LocalModel):
     """A model from a folder or the Hub, on this machine.
 
-    Answers are greedy, or drawn from the whole distribution at the request's temperature, with random numbers that
-    depend only on the request's seed, id and repeat. A greedy answer ends once it goes in circles. Penalties and limits
-    in the model's own generation settings are ignored. A request's `schema` does not constrain what is generated; the
-    caller checks the answer.
+    Answers are greedy, or drawn from the whole distribution at the request's temperature, with random numbers that depend only
+    on the request's seed, id and repeat. A greedy answer ends once it goes in circles. Penalties and limits in the model's own
+    generation settings are ignored. A request's `schema` does not constrain what is generated; the caller checks the answer.
 
     `path_or_id` is the folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on the Hub.
     `device` is a device of torch, or "auto" for CUDA if there is any (all devices), else the CPU. `dtype` is one of torch, or
     "auto": on CUDA bfloat16, or float16 if that is not supported; else float32. `batch_size` is the largest number of questions
-    answered at one time, by default as many as fit in memory. `adapter` is put on top of the model; the tokenizer is the model's
-    own. Of the controls, limits of what is drawn and a penalty of repetitions hold for answers in words, not for labels.
-
-    Raises:
-        BadInput: there is a control that these models do not have.
+    answered at one time, by default as many as fit in memory. `adapter` is put on top of the model; the tokenizer is the
+    model's own. Of the controls, limits of what is drawn and a penalty of repetitions hold for answers in words, not for
+    labels; `BadInput` if there is one that these models do not have.
     """
 
     def __init__(
@@ -117,12 +254,12 @@ class TransformersModel(LocalModel):
 
     def prompt_of(self, request: Request, ids: Sequence[int], context: Hashable = None) -> Prompt:
         """Turn a request, the token ids of its prompt, and a name for its context into what `SharedPrefix` answers."""
-        from epbench.models.hf.prefix_batches import Prompt
+        from epbench.models.hf.shared_prefix import Prompt
 
         sampling = request.sampling
         return Prompt(
             ids,
-            max(1, sampling.max_tokens),
+            sampling.max_tokens,
             sampling.temperature,
             (sampling.seed, request.id, request.repeat),
             self.prompts.label_ids(request.labels),
@@ -190,19 +327,18 @@ class TransformersModel(LocalModel):
     def _check_memory(self, dtype: Any, device: str) -> None:
         """Refuse weights that do not fit; nothing where their number is unknown, or they are stored in fewer bits."""
         import torch
-        from transformers import AutoConfig, AutoModelForCausalLM
+        from transformers import AutoConfig
 
         if device == "cuda" and not torch.cuda.is_available():
             return
         try:
             revision = self.variant.commit or "main"
             config = AutoConfig.from_pretrained(self.variant.path, trust_remote_code=False, revision=revision)
-            with torch.device("meta"):
-                model: Any = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+            n = weights_named(config)
         except Exception:  # loading tells what is wrong with foreign files
             return
         if not hasattr(config, "quantization_config"):
-            refuse_large_weights(self.name, model.num_parameters(), dtype, device)
+            refuse_large_weights(self.name, n, dtype, device)
 
     def _loaded(self, part: str, load: Callable[[], Any], expected: str) -> Any:
         try:

@@ -89,10 +89,8 @@ def joint_attention(
 ) -> tuple[torch.Tensor, None]:
     """Attend to `shared_prefix` and to the own tokens; without a shared prefix this is ordinary attention.
 
-    With `n_before`, the query is a piece of a text, and so many of the keys are those of the tokens before it.
-
-    Raises:
-        NotShareable: the model's attention does more than a softmax of scaled products.
+    With `n_before`, the query is a piece of a text, and so many of the keys are those of the tokens before it. `NotShareable`
+    if the model's attention does more than a softmax of scaled products.
     """
     more = [name for name in _OTHER_ATTENTION if kwargs.get(name) is not None]
     if shared_prefix is None and n_before is None:

@@ -1,4 +1,4 @@
-"""Rows of tokens that continue one stored prefix, and how a model can share a prefix, which is found out by trying."""
+"""Rows of tokens that continue one stored prefix: how they grow, and how a model can share the prefix, which is tried out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from typing import Any, Literal
 
 import torch
 import transformers
+from transformers import MinPLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
+from epbench.draws import RandomStream
 from epbench.errors import BadInput
+from epbench.models.controls import Controls
 from epbench.models.hf import prefix_attention
-from epbench.models.hf.memory import available_memory
+from epbench.models.hf.checkpoint import available_memory
 from epbench.models.hf.prefix_attention import NAME, StoredPrefix, own_tokens
+
+log = logging.getLogger(__name__)
 
 _CACHE_NAMES = ("cache", "past_key_values", "cache_params")  # since transformers 5.24, and before it; Mamba's
 
@@ -66,10 +71,7 @@ class Forward:
     def read(
         self, ids: Sequence[int], chunk: int, tell: Callable[[int, int], None] = lambda done, total: None
     ) -> DynamicCache:
-        """Return the cache of a text, read in pieces of at most `chunk` tokens to limit the memory for activations.
-
-        `tell` takes how many tokens have been read, and of how many.
-        """
+        """Return the cache of a text, read in pieces of at most `chunk` tokens; `tell` takes how many are read, of how many."""
         tell(0, len(ids))
         cache = self.empty_cache()
         joint = self.config._attn_implementation == NAME
@@ -151,10 +153,7 @@ class Rows:
         return self._step(tokens[:, None], torch.ones_like(tokens[:, None], dtype=torch.bool))
 
     def branch(self, rows: Sequence[int]) -> Rows:
-        """Return rows that go on from these, of which one may be named several times; these here do not change.
-
-        The cache must be one that can be padded.
-        """
+        """Return rows that go on from these, each as often as it is named; the cache must be one that can be padded."""
         branch = copy.copy(self)
         branch.cache = copy.copy(self.cache)
         branch.cache.layers = [copy.copy(layer) for layer in self.cache.layers]  # they replace their tensors
@@ -180,7 +179,60 @@ class Rows:
         return self.forward(ids, self.cache, positions, **more)
 
 
-log = logging.getLogger(__name__)
+class Choice:
+    """Chooses the next tokens of some rows: the most probable one, or one drawn with a number from the row's own stream."""
+
+    def __init__(
+        self,
+        temperatures: Sequence[float],
+        draws: Sequence[RandomStream],
+        n: int,
+        device: torch.device,
+        controls: Controls,
+        known: torch.Tensor | None,
+    ) -> None:
+        warm = [row for row, temperature in enumerate(temperatures) if temperature > 0]
+        self._any, self._penalty, self._known = bool(warm), controls.repetition_penalty, known
+        self._rows = torch.tensor(warm, dtype=torch.long, device=device)
+        heat = torch.tensor([temperatures[row] for row in warm], device=device)[:, None]
+        # In the order of transformers' `generate`.
+        self._limits: list[Callable[[Any, torch.Tensor], torch.Tensor]] = [lambda _, logits: logits / heat]
+        if controls.top_k is not None:
+            self._limits.append(TopKLogitsWarper(controls.top_k))
+        if controls.top_p is not None:
+            self._limits.append(TopPLogitsWarper(controls.top_p))
+        if controls.min_p is not None:
+            self._limits.append(MinPLogitsWarper(controls.min_p))
+        # On the device at once, because it would wait for each.
+        marks = torch.tensor([[draws[row].unit() for row in warm] for _ in range(n)], device=device)
+        self._marks = iter(marks[..., None])
+
+    def next_tokens(self, logits: torch.Tensor) -> torch.Tensor:
+        """Return a token for each row of logits."""
+        if self._known is not None and self._penalty is not None:
+            penalised = torch.where(logits > 0, logits / self._penalty, logits * self._penalty)
+            logits = torch.where(self._known, penalised, logits)
+        chosen = logits.argmax(-1)
+        if self._any:
+            limited = logits[self._rows]
+            for limit in self._limits:
+                limited = limit(None, limited)
+            # By one number and the running sum of the distribution, which is the same on every device, up to rounding.
+            running = limited.softmax(-1).cumsum(-1)
+            drawn = torch.searchsorted(running, next(self._marks) * running[:, -1:], right=True)[:, 0]
+            chosen[self._rows] = drawn.clamp(max=logits.shape[-1] - 1)
+        if self._known is not None:
+            self._known.scatter_(1, chosen[:, None], True)
+        return chosen
+
+
+def known_tokens(prompts: Sequence[Sequence[int]], logits: torch.Tensor) -> torch.Tensor:
+    """Which tokens of the vocabulary each prompt has, as (prompts, vocabulary)."""
+    known = torch.zeros_like(logits, dtype=torch.bool)
+    for row, ids in enumerate(prompts):
+        known[row, list(set(ids))] = True
+    return known
+
 
 PrefixStrategy = Literal["joint", "repeated", "none"]
 """joint: all questions attend to one prefix; repeated: each row has a copy of it; none: no prefix can be shared."""
@@ -199,14 +251,9 @@ def reads_at_once(config: Any) -> bool:
 def choose_strategy(forward: Forward, prompts: Sequence[Sequence[int]]) -> tuple[PrefixStrategy, bool, int]:
     """Find the best strategy by trying: logits after a shared prefix must be those of reading the text at once.
 
-    Tried on a few tokens from the beginning of the first prompt, the middle of a later one, and the end of the last.
-
-    Returns:
-        The best strategy that passes, whether rows of different lengths can then be read together, and the bytes that one
-        token takes in the cache.
-
-    Raises:
-        BadInput: The cache of this model cannot be used at all.
+    Tried on a few tokens from the beginning of the first prompt, the middle of a later one, and the end of the last. Returns
+    also whether rows of different lengths can then be read together, and the bytes that one token takes in the cache.
+    `BadInput` if the cache of this model cannot be used at all.
     """
     stretches = [_stretch(prompts[i * (len(prompts) - 1) // 2], i / 2) for i in range(3)]
     stretches = [list(stretch) for stretch in dict.fromkeys(map(tuple, stretches))]
@@ -283,10 +330,7 @@ def release() -> None:
 
 
 def fitting_chunk(forward: Forward, tokens: int) -> int:
-    """Return how many tokens to read at one time so that activations fit in an eighth of free memory, 256 to 8192.
-
-    `tokens` is the length of the whole text, and so of each token's row in the attention mask.
-    """
+    """Return how many of a text's tokens to read at one time: activations then fit in an eighth of free memory, 256 to 8192."""
     config, model = forward.config.get_text_config(), forward.model
     # Each token needs some hidden states, the gates of the feed-forward layer, and its row in the mask.
     states: int = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)

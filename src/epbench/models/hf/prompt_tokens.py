@@ -51,7 +51,8 @@ class PromptTokens:
     def __init__(self, tokenizer: Any, controls: Controls = AS_IT_IS) -> None:
         self.tokenizer, self._controls = tokenizer, controls
         self._name = getattr(tokenizer, "name_or_path", "")
-        self.begin = [] if tokenizer.chat_template else _beginning(tokenizer)
+        first = [] if tokenizer.chat_template else tokenizer("a")["input_ids"][:1]
+        self.begin = list(first) if first and first[0] == tokenizer.bos_token_id else []  # never what ends a text
         self._folds_system: bool | None = None
         self._last: tuple[tuple[str, str], _Reading] | None = None
         self._shared: tuple[tuple[str, str], int] | None = None
@@ -77,13 +78,9 @@ class PromptTokens:
     def conversation(self, messages: Sequence[Mapping[str, str]]) -> str:
         """Write messages with the answers among them, as `text` writes a prompt, and no head of a further answer.
 
-        Without a chat template, each answer ends with the token that ends a text, if the tokenizer has one.
-
-        Each message has a role (system, user or assistant) and a content. Only the first may be the system's; the user's first
-        message follows it.
-
-        Raises:
-            BadInput: The chat template fails, writes far more than it was given, or takes too much time or memory.
+        Without a chat template, each answer ends with the token that ends a text, if the tokenizer has one. Each message has a
+        role (system, user or assistant) and a content. Only the first may be the system's; the user's first message follows it.
+        `BadInput` if the chat template fails, writes far more than it was given, or takes too much time or memory.
         """
         if self.tokenizer.chat_template:
             return self._templated(self._with_system(messages), answer_follows=False)
@@ -138,18 +135,15 @@ class PromptTokens:
 
     def label_ids(self, labels: Sequence[str]) -> Mapping[str, list[int]]:
         """Return the ids of the tokens that spell each label alone or after a space; see `checkpoint.label_ids`."""
-        for label in labels:
-            if label not in self._label_ids:
-                self._label_ids[label] = label_ids(self.tokenizer, label)
-        return {label: self._label_ids[label] for label in labels}
+        known = self._label_ids
+        known |= {label: label_ids(self.tokenizer, label) for label in labels if label not in known}
+        return {label: known[label] for label in labels}
 
     def located(self, request: Request, parts: Sequence[str]) -> tuple[list[int], list[list[int]]]:
-        """Return the token ids of the prompt, and the positions of the tokens that make up some parts of it.
+        """Return the token ids of the prompt, and the positions of the tokens of some parts of it, given in their order.
 
-        The parts are given in the order in which they stand in the prompt; see `find_parts` and `tokens_of`.
-
-        Raises:
-            BadInput: A part is not in the prompt, or the tokenizer does not say which characters a token stands for.
+        See `find_parts` and `tokens_of`. `BadInput` if a part is not in the prompt, or the tokenizer does not say which
+        characters a token stands for.
         """
         if not getattr(self.tokenizer, "is_fast", False):
             raise BadInput(f"model {self._name}: expected a fast tokenizer, which says where each token is in the text")
@@ -269,12 +263,6 @@ def _common_length(first: Any, second: Any) -> int:
     return low
 
 
-def _beginning(tokenizer: Any) -> list[int]:
-    """Return the token that the tokenizer puts before every text, if there is one; never one that it puts after a text."""
-    ids = tokenizer("a")["input_ids"]
-    return [ids[0]] if ids and ids[0] == tokenizer.bos_token_id else []
-
-
 Span = tuple[int, int]
 """Index of the first character, and the index after the last one."""
 
@@ -282,10 +270,8 @@ Span = tuple[int, int]
 def find_parts(text: str, parts: Sequence[str]) -> list[Span]:
     """Return where each part of a text begins and ends, in characters; each is searched for behind the one before.
 
-    White space around a part does not count, because chat templates remove it at the ends of a message.
-
-    Raises:
-        BadInput: A part is empty, or is not in the text behind the one before.
+    White space around a part does not count, because chat templates remove it at the ends of a message. `BadInput` if a part is
+    empty, or is not there.
     """
     spans: list[Span] = []
     behind = 0

@@ -1,36 +1,32 @@
-"""Many prompts that begin with the same tokens: these are read once, and the questions are answered in batches."""
+"""Many prompts that begin with the same tokens: these are read once, and the questions are answered in batches.
+
+All prompts of a call begin with the same head. Behind it, the questions about one context form a family: a batch reads the
+contexts of its families as rows, and each question goes on from the row of its own context. One context at a time would leave the
+matrices small where contexts are short and have few questions. Importing this module imports torch.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
-from transformers import MinPLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 from transformers.cache_utils import Cache
 
 from epbench.draws import RandomStream
 from epbench.models.controls import AS_IT_IS, Controls
-from epbench.models.hf.memory import available_memory
-from epbench.models.hf.prefix_batches import (
-    MOST_ROWS,
-    Family,
-    Prompt,
-    families_of,
-    fills_a_batch,
-    next_batch,
-    similar,
-    without,
-)
+from epbench.models.hf.checkpoint import available_memory
 from epbench.models.hf.prefix_rows import (
+    Choice,
     Forward,
     PrefixStrategy,
     Rows,
     choose_strategy,
     fitting_chunk,
+    known_tokens,
     reads_at_once,
     release,
 )
@@ -39,9 +35,34 @@ from epbench.progress import reading
 
 log = logging.getLogger(__name__)
 
+_MOST_ROWS = 128
+_LONGEST_BATCH = 10  # seconds of reading on a CPU: what is lost if the process is killed
+_LONGEST_BEFORE_GENERATING = 100  # seconds: generation takes as long anyway, and a step is worth more for many rows
+_SPEED = 5e10  # floating-point operations that a thread of a CPU does in a second, in large products of float32
+_WORTHWHILE = 1024  # tokens; on a CPU a larger pass is hardly faster, so that it may end where padding begins to cost
+_PADDING = 0.05  # of the tokens that are read
+_LONG_READ = 8192  # tokens; reading more at one time is no faster, because arithmetic is the limit
+_FEWEST_GENERATED = 8  # rows; a step reads all weights, whether for one row or for these
 _SPARSE = 0.75
 _LOOK_EVERY = 16  # tokens, to see whether an answer has said enough
 _AHEAD = {"cuda": 16}  # tokens that are written before the first of them is looked at: a GPU then never waits for us
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt."""
+
+    ids: Sequence[int]  # its token ids, at least one
+    max_tokens: int = 512  # the largest number of tokens to generate
+    temperature: float = 0.0  # 0 for greedy decoding; else tokens are drawn from the whole distribution
+    # Name of the stream of random numbers. The same name draws the same tokens, whatever else is in a batch.
+    stream: tuple[object, ...] = ()
+    # By label, the ids of the tokens that spell it. If there are labels, nothing is generated.
+    labels: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    # The name of what this prompt has in common with others beyond the beginning of all; None for nothing.
+    context: Hashable = None
+    # Tells by the generated ids whether generation may end here; None if only the model and the limit end it.
+    enough: Callable[[Sequence[int]], bool] | None = None
 
 
 @dataclass(slots=True)
@@ -94,7 +115,7 @@ class SharedPrefix:
         together = contexts.pop(None, [])
         groups = []
         for members in contexts.values():
-            if self._padded and not fills_a_batch(self.forward.model, [prompts[i] for i in members]):
+            if self._padded and not _fills_a_batch(self.forward.model, [prompts[i] for i in members]):
                 together += members
             else:  # their context is then the beginning that all of them share
                 groups.append((members, [replace(prompts[i], context=None) for i in members]))
@@ -113,10 +134,10 @@ class SharedPrefix:
             why = f"no memory for the {shared:,} tokens that the prompts share"
             yield from ((i, Completion(failure=why)) for i in range(len(prompts)))
             return
-        waiting, first = families_of(prompts, shared), True
+        waiting, first = _families_of(prompts, shared), True
         while waiting:
             rows = self.batch_size or self._fitting(prompts, waiting[0], shared)
-            batch = next_batch(waiting, rows, self.forward.model, padded=self._padded)
+            batch = _next_batch(waiting, rows, self.forward.model, padded=self._padded)
             n, answered = sum(len(family.members) for family in batch), set[int]()
             with suppress(torch.OutOfMemoryError):
                 for i, completion in self._run(prompts, batch, shared, cache):
@@ -134,7 +155,7 @@ class SharedPrefix:
                 else:
                     self.batch_size = n // 2
                     log.info("out of memory with %d questions at a time: %d from now on", n, self.batch_size)
-            waiting = without(waiting, answered)
+            waiting = _without(waiting, answered)
 
     def read(self, prefix: Sequence[int]) -> Cache:
         """Return the cache of a prefix. The last one is kept, so that reading it again costs nothing."""
@@ -163,7 +184,7 @@ class SharedPrefix:
         release()
 
     def _run(
-        self, prompts: Sequence[Prompt], batch: Sequence[Family], shared: int, cache: Cache
+        self, prompts: Sequence[Prompt], batch: Sequence[_Family], shared: int, cache: Cache
     ) -> Iterator[tuple[int, Completion]]:
         """Answer a batch, in which either all prompts have labels or none has, and all have contexts or none has."""
         rest = {i: prompts[i].ids[shared + family.context :] for family in batch for i in family.members}
@@ -178,7 +199,7 @@ class SharedPrefix:
         row_of = {i: row for row, family in enumerate(batch) for i in family.members}
         paying = {family.members[0] for family in batch}  # the first of each family has its context computed
         while order:
-            n = similar([len(rest[i]) for i in order], self.forward.model) if batch[0].labels else len(order)
+            n = _similar([len(rest[i]) for i in order], self.forward.model) if batch[0].labels else len(order)
             part, order = order[:n], order[n:]
             if contexts is None:
                 rows = Rows(self.forward, cache, shared, n, room, joint=joint)
@@ -211,11 +232,11 @@ class SharedPrefix:
         going = list(range(len(prompts)))  # the prompt of each row
         open_ = set(going)
         ahead = _AHEAD.get(logits.device.type, 1)
-        known = _known([prompt.ids for prompt in prompts], logits) if self.controls.repetition_penalty else None
+        known = known_tokens([prompt.ids for prompt in prompts], logits) if self.controls.repetition_penalty else None
         while True:
             n = min(ahead, max(prompts[i].max_tokens - len(completions[i].ids) for i in open_))
             temperatures, streams = [prompts[i].temperature for i in going], [draws[i] for i in going]
-            choice = _Choice(temperatures, streams, n, logits.device, self.controls, known)
+            choice = Choice(temperatures, streams, n, logits.device, self.controls, known)
             written = [choice.next_tokens(logits)]
             while len(written) < n:
                 written.append(choice.next_tokens(rows.add(written[-1])))
@@ -248,12 +269,12 @@ class SharedPrefix:
         """Whether all rows attend to one prefix: joint attention keeps the scores of the rows' own tokens in memory."""
         return self.strategy == "joint" and shared >= 2 * width
 
-    def _fitting(self, prompts: Sequence[Prompt], first: Family, shared: int) -> int:
+    def _fitting(self, prompts: Sequence[Prompt], first: _Family, shared: int) -> int:
         """Return how many rows like those of a family fit in half of free memory; growing caches are copied."""
         width = first.context + first.rest
         room = width + max(prompts[i].max_tokens for i in first.members)
         row = 2 * max(1, (room + (0 if self._joins(shared, width) else shared)) * self._token_bytes)
-        return max(1, min(MOST_ROWS, available_memory(self.forward.model.device) // row))
+        return max(1, min(_MOST_ROWS, available_memory(self.forward.model.device) // row))
 
     def _chunk(self, tokens: int) -> int:
         """Return how many tokens to read at one time if `tokens` have to be read in all."""
@@ -264,56 +285,89 @@ class SharedPrefix:
         return self.chunk
 
 
-class _Choice:
-    """Chooses the next tokens of some rows: the most probable one, or one drawn with a number from the row's own stream."""
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """Prompts that have a context in common behind the head of all, or one prompt by itself."""
 
-    def __init__(
-        self,
-        temperatures: Sequence[float],
-        draws: Sequence[RandomStream],
-        n: int,
-        device: torch.device,
-        controls: Controls,
-        known: torch.Tensor | None,
-    ) -> None:
-        warm = [row for row, temperature in enumerate(temperatures) if temperature > 0]
-        self._any, self._penalty, self._known = bool(warm), controls.repetition_penalty, known
-        self._rows = torch.tensor(warm, dtype=torch.long, device=device)
-        heat = torch.tensor([temperatures[row] for row in warm], device=device)[:, None]
-        # In the order of transformers' `generate`.
-        self._limits: list[Callable[[Any, torch.Tensor], torch.Tensor]] = [lambda _, logits: logits / heat]
-        if controls.top_k is not None:
-            self._limits.append(TopKLogitsWarper(controls.top_k))
-        if controls.top_p is not None:
-            self._limits.append(TopPLogitsWarper(controls.top_p))
-        if controls.min_p is not None:
-            self._limits.append(MinPLogitsWarper(controls.min_p))
-        # On the device at once, because it would wait for each.
-        marks = torch.tensor([[draws[row].unit() for row in warm] for _ in range(n)], device=device)
-        self._marks = iter(marks[..., None])
-
-    def next_tokens(self, logits: torch.Tensor) -> torch.Tensor:
-        """Return a token for each row of logits."""
-        if self._known is not None and self._penalty is not None:
-            penalised = torch.where(logits > 0, logits / self._penalty, logits * self._penalty)
-            logits = torch.where(self._known, penalised, logits)
-        chosen = logits.argmax(-1)
-        if self._any:
-            limited = logits[self._rows]
-            for limit in self._limits:
-                limited = limit(None, limited)
-            # By one number and the running sum of the distribution, which is the same on every device, up to rounding.
-            running = limited.softmax(-1).cumsum(-1)
-            drawn = torch.searchsorted(running, next(self._marks) * running[:, -1:], right=True)[:, 0]
-            chosen[self._rows] = drawn.clamp(max=logits.shape[-1] - 1)
-        if self._known is not None:
-            self._known.scatter_(1, chosen[:, None], True)
-        return chosen
+    members: Sequence[int]  # the positions of the prompts in the call
+    context: int  # number of tokens behind the head that all members have in common; 0 for a prompt by itself
+    rest: int  # the largest number of tokens that a member has behind head and context
+    labels: bool  # whether the members have labels; either all have, or none
 
 
-def _known(prompts: Sequence[Sequence[int]], logits: torch.Tensor) -> torch.Tensor:
-    """Which tokens of the vocabulary each prompt has, as (prompts, vocabulary)."""
-    known = torch.zeros_like(logits, dtype=torch.bool)
-    for row, ids in enumerate(prompts):
-        known[row, list(set(ids))] = True
-    return known
+def _fills_a_batch(model: Any, members: Sequence[Prompt]) -> bool:
+    """Whether these prompts with one context gain nothing from the company of others, because there is so much to read."""
+    ids = [prompt.ids for prompt in members]
+    shared = common_prefix(ids)
+    tokens = shared + sum(len(prompt_ids) - shared for prompt_ids in ids)
+    # These gain even where reading is slow, because each step then serves more rows.
+    few = not members[0].labels and len(members) < _FEWEST_GENERATED
+    return tokens > (_LONG_READ if few else min(_LONG_READ, _readable(model, _LONGEST_BATCH) / 2))
+
+
+def _families_of(prompts: Sequence[Prompt], head: int) -> list[_Family]:
+    """Group prompts that all begin with the same `head` tokens; the longest first, so that memory runs out at once if it does."""
+    groups: dict[object, list[int]] = {}
+    for i, prompt in enumerate(prompts):
+        name = (False, i) if prompt.context is None else (True, prompt.context)
+        groups.setdefault((name, bool(prompt.labels)), []).append(i)
+    families = []
+    for members in groups.values():
+        ids = [prompts[i].ids for i in members]
+        longest, shortest, labels = max(map(len, ids)), min(map(len, ids)), bool(prompts[members[0]].labels)
+        shared = min(common_prefix(ids), shortest - 1) if len(members) > 1 else head
+        if shared > head:
+            families.append(_Family(members, shared - head, longest - shared, labels))
+        else:
+            families += [
+                _Family([i], 0, len(prompt_ids) - head, labels) for i, prompt_ids in zip(members, ids, strict=True)
+            ]
+    return sorted(families, key=lambda f: (f.labels, -f.context, -f.rest))
+
+
+def _next_batch(waiting: Sequence[_Family], rows: int, model: Any, *, padded: bool) -> list[_Family]:
+    """Return the first families, or a part of the first, for one batch of at most `rows` prompts, of any lengths if `padded`."""
+    first = waiting[0]
+    if len(first.members) > rows:
+        return [replace(first, members=first.members[:rows])]
+    if first.labels:
+        tokens = _readable(model, _LONGEST_BATCH)
+    else:  # what generates has always enough rows to be worth the steps
+        each = first.context / len(first.members) + first.rest
+        tokens = max(_readable(model, _LONGEST_BEFORE_GENERATING), _FEWEST_GENERATED * each)
+    batch: list[_Family] = []
+    n = rest = 0
+    for family in waiting:
+        n, rest = n + len(family.members), max(rest, family.rest)
+        read = (len(batch) + 1) * first.context + n * rest
+        alike = family.labels == first.labels and (family.context > 0) == (first.context > 0)
+        if batch and (n > rows or read > tokens or not alike or not (padded or family.rest == first.rest)):
+            break
+        batch.append(family)
+    lengths = [family.context or family.rest for family in batch]
+    return batch[: _similar(lengths, model)] if first.labels else batch
+
+
+def _similar(lengths: Sequence[int], model: Any) -> int:
+    """Of texts, the longest first, how many are read at one time, so that padding the others would cost more than it gains."""
+    enough = _WORTHWHILE if model.device.type == "cpu" else _LONG_READ
+    real = 0
+    for n, length in enumerate(lengths):
+        if n * lengths[0] >= enough and real + length < (1 - _PADDING) * (n + 1) * lengths[0]:
+            return n
+        real += length
+    return len(lengths)
+
+
+def _without(waiting: Sequence[_Family], answered: set[int]) -> list[_Family]:
+    """Return what remains of families if some of their prompts have been answered."""
+    rest = [replace(family, members=[i for i in family.members if i not in answered]) for family in waiting]
+    return [family for family in rest if family.members]
+
+
+def _readable(model: Any, seconds: float) -> float:
+    """Return about how many tokens a CPU reads in this time; elsewhere there is no limit."""
+    if model.device.type != "cpu":
+        return float("inf")
+    tokens: float = seconds * _SPEED * torch.get_num_threads() / (2 * model.num_parameters())
+    return tokens

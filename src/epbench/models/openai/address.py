@@ -12,10 +12,9 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from epbench.errors import BadInput
+from epbench.errors import BadInput, install_hint
 from epbench.files.secrets import checked_key, keep_secret, secrets_of
 from epbench.models.openai.wire import ReplyTooLarge
-from epbench.starting.extras import install_hint
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -46,11 +45,9 @@ def find_address(base_url: str | None, who: str, local: str | None = None) -> Ad
 def endpoint_address(base_url: str | None, who: str, local: str | None = None) -> Address:
     """Find the endpoint at a base URL, with the key from the environment.
 
-    `base_url` goes up to `/v1`; by default it is the environment variable OPENAI_BASE_URL, else OpenAI itself. `who` is the model
-    that messages name. `local` is where a server that needs no key listens, in place of these defaults; it is sent no key.
-
-    Raises:
-        BadInput: the URL is not valid, or the key is missing or cannot be sent.
+    `base_url` goes up to `/v1`; by default it is the environment variable OPENAI_BASE_URL, else OpenAI itself. `who` is the
+    model that messages name. `local` is where a server that needs no key listens, in place of these defaults; it is sent no
+    key. `BadInput` if the URL is not valid, or the key is missing or cannot be sent.
     """
     given_url = base_url or local or os.environ.get("OPENAI_BASE_URL") or None
     if given_url and not _is_http(given_url):

@@ -77,8 +77,7 @@ class Gate:
     async def enter(self, *, again: bool = False) -> int:
         """Wait for a slot, and return the epoch in which it was given, for `Limit.overloaded`.
 
-        Raises:
-            PauseTooLong: the service asked for a pause longer than `LONGEST_PAUSE_S`.
+        `PauseTooLong` if the service asked for a pause longer than `LONGEST_PAUSE_S`.
         """
         loop = asyncio.get_running_loop()
         if (left := self._open_at - loop.time()) > LONGEST_PAUSE_S:

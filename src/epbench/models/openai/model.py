@@ -1,20 +1,30 @@
-"""A model behind any OpenAI-compatible endpoint: OpenAI, vLLM, `transformers serve`, llama.cpp, a gateway."""
+"""Models behind a service: what all of them share, and those behind any OpenAI-compatible endpoint (OpenAI, vLLM,
+`transformers serve`, llama.cpp, a gateway).
+
+Asynchronous work becomes a plain generator of replies, and these lose secrets.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+import math
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, partial
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
-from epbench.files.secrets import without_secrets
+from epbench.files.secrets import without_keys, without_secrets
+from epbench.files.text import whole
 from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
 from epbench.models.openai.address import LOCAL_SERVERS, SizeLimit, find_address
 from epbench.models.openai.concurrency import Fault, Gate, Limit, Outage, PauseTooLong, backoff_s, fault_of
-from epbench.models.openai.remote import Deliver, RemoteModel, check_numbers
-from epbench.models.openai.wire import Dialect, chat_body, read_chat
+from epbench.models.openai.wire import CHARACTERS_PER_TOKEN, Dialect, chat_body, read_chat
 from epbench.models.protocol import Reply, Request, by_context
 
 if TYPE_CHECKING:
@@ -22,12 +32,120 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_LONGEST_FAILURE = 400  # characters
 _WINDOW_TIMEOUT_S = 10.0
 _LOADING_TIMEOUT_S = 120.0  # of a server on this machine, which may have to load the model first
 _FORMAT_WARNINGS = {
     "json_object": "%s takes no JSON schema; it is asked for any JSON object instead (%s)",
     "prompt": "%s takes no response_format; the prompt alone asks for JSON (%s)",
 }
+
+Deliver = Callable[..., None]
+"""Keeps a reply and hands it over; a second argument is called in the event loop when the reader asks for the next one."""
+
+
+def iterate(work: Callable[[Deliver], Coroutine[Any, Any, None]], keep: Callable[[Reply], None]) -> Generator[Reply]:
+    """Yield each reply of the work when it is delivered. Closing the generator cancels the work; its errors are raised here."""
+    queue: SimpleQueue[tuple[Reply, Callable[[], None]] | BaseException | None] = SimpleQueue()
+
+    def deliver(reply: Reply, taken: Callable[[], None] = lambda: None) -> None:
+        keep(reply)  # first of all, because it is paid for
+        queue.put((reply, taken))
+
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work(deliver))
+
+    def run() -> None:
+        try:
+            loop.run_until_complete(task)
+        except asyncio.CancelledError:
+            pass
+        except BaseExceptionGroup as errors:
+            queue.put(errors.exceptions[0])  # the others are consequences of it
+        except BaseException as error:
+            queue.put(error)
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+            queue.put(None)
+
+    thread = threading.Thread(target=run, name="epbench-requests", daemon=True)
+    thread.start()
+    try:
+        while (item := queue.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            reply, taken = item
+            yield reply
+            with suppress(RuntimeError):  # the loop is closed, because this was the last result
+                loop.call_soon_threadsafe(taken)
+    finally:
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(task.cancel)
+        if threading.current_thread() is not thread:  # the garbage collector may close the generator in that thread
+            thread.join()
+
+
+def check_numbers(name: str, timeout_s: float, **counts: int | None) -> None:
+    """Refuse counts below 1, and a timeout that is not a finite number of seconds above 0."""
+    for argument, value in counts.items():
+        if value is not None and value < 1:
+            raise BadInput(f"{argument} of {name}: expected at least 1, got {value}")
+    if not 0 < timeout_s < math.inf:
+        raise BadInput(f"timeout of {name}: expected a finite number of seconds above 0, got {timeout_s}")
+
+
+class RemoteModel(ABC):
+    """What models behind a service share; how each request is made is the business of `_answer_all`."""
+
+    costs_nothing = False
+    continues_prompts = False
+    name: str
+    _controls: Controls
+
+    @property
+    def identity(self) -> str:
+        """The name, because nothing is known about the weights behind a service."""
+        return self.name
+
+    def about_variant(self) -> dict[str, Any]:
+        """See `variant_of`."""
+        return self._controls.given
+
+    def count_tokens(self, request: Request) -> tuple[int, int]:
+        """Estimate `Model.count_tokens` at 4 characters a token, as in English prose; too low for most other languages."""
+        prompt, shared = len(request.system) + len(request.user), len(request.system) + len(request.context)
+        return -(-prompt // CHARACTERS_PER_TOKEN), -(-shared // CHARACTERS_PER_TOKEN)
+
+    def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
+        """See `Model.answer`. `RunFailed` if so many requests in a row got no reply that the others would get none."""
+        return self.answer_keeping(requests, lambda reply: None)
+
+    def answer_keeping(self, requests: Sequence[Request], keep: Callable[[Reply], None]) -> Generator[Reply]:
+        """See `KeepsReplies.answer_keeping`; it raises what `answer` raises."""
+        return iterate(partial(self._answer_all, requests), keep)
+
+    @abstractmethod
+    def _secrets(self) -> Iterable[str]:
+        """What must not appear in any reply or failure, besides the keys of the environment."""
+
+    @abstractmethod
+    async def _answer_all(self, requests: Sequence[Request], deliver: Deliver) -> None: ...
+
+    def _cleaned(self, reply: Reply, *own_names: str) -> Reply:
+        """Remove keys, which some services quote, and halves of surrogate pairs from a reply; and a name that is known."""
+        return replace(  # short secrets stay in the answer, because they may be ordinary words
+            reply,
+            text=without_keys(whole(reply.text)),
+            reasoning=without_keys(whole(reply.reasoning)),
+            failure=None if reply.failure is None else self._clean(reply.failure),
+            served="" if reply.served in own_names else self._clean(reply.served),
+        )
+
+    def _clean(self, reason: str) -> str:
+        """Shorten a reason to one line without keys, which some services quote."""
+        reason = " ".join(without_secrets(whole(reason), self._secrets()).split())
+        return reason if len(reason) <= _LONGEST_FAILURE else reason[: _LONGEST_FAILURE - 1] + "…"
 
 
 class EndpointModel(RemoteModel):
@@ -54,19 +172,18 @@ class EndpointModel(RemoteModel):
     ) -> None:
         """
         `base_url` is by default OPENAI_BASE_URL, else OpenAI itself. Its query, if it has one, is sent with every request. The
-        key is OPENAI_API_KEY; with a base URL it may be missing. `window` is how many tokens prompt and answer may have together;
-        by default the endpoint is asked. `concurrency` is by default as many requests as the endpoint can take, 1 to 64.
-        `timeout_s` is for one attempt, from its first to its last byte; `backoff_base_s` is the longest wait in seconds after the
-        first failed one, and doubles with every attempt. `server` is `openai`, or one of `LOCAL_SERVERS`: its address is then the
-        default, it is sent no key, and it is asked for the window that it has allocated.
-
-        Raises:
-            BadInput: a value is out of its range, the key is missing or cannot be sent, or the client is not installed.
+        key is OPENAI_API_KEY; with a base URL it may be missing. `window` is how many tokens prompt and answer may have
+        together; by default the endpoint is asked. `concurrency` is by default as many requests as the endpoint can take, 1 to
+        64. `timeout_s` is for one attempt, from its first to its last byte; `backoff_base_s` is the longest wait in seconds
+        after the first failed one, and doubles with every attempt. `server` is `openai`, or one of `LOCAL_SERVERS`: its address
+        is then the default, it is sent no key, and it is asked for the window that it has allocated. `BadInput` if a value is
+        out of its range, the key is missing or cannot be sent, or the client is not installed.
         """
         if not name:
             raise BadInput(f"{server}: expected a model name after the colon, such as openai:gpt-4o-mini")
+        self.name = f"{server}:{name}{controls.mark}"
         self._model, self._window, self._controls = name, window, controls
-        self._kind, self._server = server, LOCAL_SERVERS.get(server)
+        self._server = LOCAL_SERVERS.get(server)
         refuse_controls(f"openai:{name}", controls)
         self._address = find_address(base_url, self.name, self._server.url if self._server else None)
         check_numbers(self.name, timeout_s, window=window, concurrency=concurrency, attempts=attempts)
@@ -76,19 +193,11 @@ class EndpointModel(RemoteModel):
         self._outage = Outage(self.name)
 
     @property
-    def name(self) -> str:
-        return f"{self._kind}:{self._model}{self._controls.mark}"
-
-    @property
     def address(self) -> str:
         return without_secrets(self._address.url).rstrip("/")
 
     def window(self) -> int | None:
-        """Return the given window, else the one in the endpoint's list of models (vLLM has it); None if there is none.
-
-        Raises:
-            BadInput: a server on this machine that cuts prompts off does not say what it has allocated.
-        """
+        """Return the given window, else the endpoint's, else None; `BadInput` if a server that cuts prompts off does not say."""
         if self._window is None and self._listed_window is None and self._server and self._server.larger:
             raise BadInput(
                 f"{self.name}: the server at {self.address} does not say what window it has allocated, and it would cut longer "

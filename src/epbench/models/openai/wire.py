@@ -14,8 +14,8 @@ from typing import Any
 
 from epbench.files.text import whole
 from epbench.models.controls import AS_IT_IS, Controls
-from epbench.models.ending import as_answered, split_reasoning
 from epbench.models.protocol import Reply, Request, Usage
+from epbench.models.replies import as_answered, split_reasoning
 
 ANSWER_FORMATS = ("json_schema", "json_object", "prompt")
 """The ways to ask for JSON, the most reliable first: under a schema, as any object, by the prompt alone."""
@@ -136,12 +136,9 @@ def read_chat(text: str, request: Request, key: str) -> Reply:
     """Read the reply in the body of a response with status 200; it is a failure if there is no answer in it.
 
     An answer that was paid for is not lost because of odd parts beside it. Token counts in an odd form, such as negative
-    numbers or words, count as unknown, which is 0. Probabilities, refusals, reasoning and names of models in an unknown
-    form are ignored.
-
-    Raises:
-        NoJson: the body is not JSON, such as a proxy's page or a torn body; the message quotes it.
-        NoCompletion: the body is not a chat completion; the message quotes it.
+    numbers or words, count as unknown, which is 0. Probabilities, refusals, reasoning and names of models in an unknown form
+    are ignored. `NoJson` and `NoCompletion`, which quote the body, if it is no JSON, such as a proxy's page or a torn body, or
+    no chat completion.
     """
     try:
         body = json.loads(text, parse_int=_integer)

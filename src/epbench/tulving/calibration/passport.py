@@ -18,8 +18,7 @@ from epbench.errors import BadInput
 from epbench.files.cache import cache_folder
 from epbench.files.json_files import read_json, write_json
 from epbench.files.typed import Interval, Number, Whole, fields
-from epbench.judges.people import PEOPLE, with_people
-from epbench.judges.protocol import JudgeIdentity, about_judge, file_name_of, is_free, noted_judge
+from epbench.judges.protocol import PEOPLE, JudgeIdentity, about_judge, file_name_of, is_free, noted_judge, with_people
 from epbench.metric_folders import formulas
 from epbench.models.load import is_model_name
 from epbench.statistics.intervals import wilson
@@ -46,11 +45,7 @@ Judged = tuple[CalibrationAnswer, Verdict]
 def make_passport(
     judge: JudgeIdentity, calibration_set: Sequence[CalibrationAnswer], verdicts: Mapping[str, Verdict], seed: int
 ) -> Passport:
-    """Return the content of passport.json.
-
-    Args:
-        verdicts: By the id of the input. An answer without a verdict is one on which the judge failed: neither right nor
-            wrong, and counted separately.
+    """Return the content of passport.json, from the verdicts by the id of the input; the judge has failed on those without.
 
     Returns:
         judge, prompt_hash, setup (not of rules), seed, n (answers per kind), made_answers (fingerprint of the set), failed;
@@ -261,17 +256,13 @@ def corrected(f1_by_bin: Mapping[str, float], passport: Passport) -> dict[str, A
 
 
 def judge_scores(judge: JudgeIdentity, scores: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what scores.json says about the judge.
-
-    Args:
-        scores: The content of scores.json, of which f1_by_bin is corrected unless a bin has lost questions; None if there
-            is nothing to correct.
+    """Return what scores.json says about the judge, from its other content; None if there is none to correct.
 
     Returns:
         judge: name, prompt_hash, setup (not of rules), sensitivity, specificity, order and their intervals, and passport: the
         calibration set that it was checked with (fingerprint, seed, n per kind, failed without a verdict), None without one;
         with labels of people also people, what they said of it;
-        corrected: the recall corrected for the judge, None without a passport or for an incomplete headline.
+        corrected: the recall corrected for the judge, None without a passport or if a bin has lost questions.
     """
     passport = find_passport(judge)
     if passport is None:

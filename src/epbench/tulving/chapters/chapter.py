@@ -1,4 +1,4 @@
-"""From what is to be written to a book: candidates, names of side characters, headings, order.
+"""From what is to be written to a book: tasks, the protocol of writers, names of side characters, headings, order.
 
 Paper: Appendices B.1.8 and B.1.9.
 """
@@ -6,13 +6,16 @@ Paper: Appendices B.1.8 and B.1.9.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any, Protocol
 
 from epbench.errors import BadInput
+from epbench.progress import Progress
 from epbench.tulving.chapters.checks import PLACEHOLDER, split_paragraphs
-from epbench.tulving.events.events import Event, Layout
+from epbench.tulving.events.universe import Event, Layout, Universe
 from epbench.tulving.levels.plan import ChapterPlan, Evidence, Outcome, Spot
 
 
@@ -41,6 +44,75 @@ class Candidate:
     # `refused`; None otherwise
     fault: str | None = None
     why: str = ""  # the reason for a fault that the model or its backend gave; "" if there is none
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a dataset card says about chapters that were written by rules."""
+
+    made: str  # how a chapter was made: the end of a sentence that begins with "each chapter was"
+    limits: str  # what the prose is like, and what follows for scores, in full sentences
+
+
+class Writer(Protocol):
+    """Writes candidates in batches, so that a model can work on all of them at once."""
+
+    @property
+    def name(self) -> str:
+        """The name for the card: `template`, or the name of the model."""
+        ...
+
+    @property
+    def description(self) -> Description | None:
+        """How a writer that follows rules makes its chapters; None for a model, which reports its checker instead."""
+        ...
+
+    def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
+        """Write one candidate for each task, in the order of the tasks."""
+        ...
+
+    def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
+        """Return, for each candidate that passed the exact checks, the names of the checks by a model that it fails.
+
+        RunFailed if some candidates have no verdict: they are neither accepted nor discarded.
+        """
+        ...
+
+    def about(self) -> Mapping[str, Any]:
+        """Return what else a report should say, such as prompts, tokens and a model's `checker`, once all is written."""
+        ...
+
+
+class RuleWriter(ABC):
+    """A writer that follows rules: no model is asked, and its sentences have no second date, location, person or event."""
+
+    name = "template"
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    @staticmethod
+    def check_styles(universe: Universe, known: Sequence[str], lacking: str) -> None:
+        """Refuse a universe with a style for which the writer has no sentences."""
+        for style in universe.styles:
+            if style not in known:
+                raise BadInput(f"universe {universe.name}, style {style!r}: {lacking}; expected {', '.join(known)}")
+
+    @abstractmethod
+    def write(self, task: Task) -> str:
+        """Return the text of one candidate."""
+
+    def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
+        """See `Writer.candidates`."""
+        return [Candidate(task, self.write(task)) for task in progress(tasks, "chapters", len(tasks))]
+
+    def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
+        """Return no doubts: there is nothing that a model would have to look at."""
+        return [[] for _ in candidates]
+
+    def about(self) -> Mapping[str, Any]:
+        """Return nothing: there are no prompts and no tokens."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +146,8 @@ def event_values(event: Event) -> dict[str, str]:
 def fill_secondary(drafts: list[Candidate], names: Iterable[str]) -> list[Chapter]:
     """Replace every `$entity_<i>` by a full name that no other chapter has, and remove the numbers of paragraphs.
 
-    Args:
-        drafts: The accepted candidates in the order of the book. The list is emptied, so that a long book is not held twice.
-        names: The names to use, in a chapter by the numbers of its placeholders, which may have gaps.
-
-    Raises:
-        BadInput: There are fewer names than side characters.
+    The accepted drafts come in the order of the book. Their list is emptied, so that a long book is not held twice. BadInput if
+    there are fewer names than side characters.
     """
     supply = _Supply(names)
     number_of = {draft.task.number: number for number, draft in enumerate(drafts, 1)}

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from epbench.tulving.events.dates import find_dates
-from epbench.tulving.events.events import Event, Layout
-from epbench.tulving.events.universe import Universe
-from epbench.tulving.levels.plan import FACTS, ChapterPlan
+from epbench.tulving.events.universe import Event, Layout, Universe
+from epbench.tulving.levels.plan import FACTS, ChapterPlan, paragraphs_by_fact
 from epbench.tulving.scenes.patterns import has_doubled_word, pronouns_of, with_right_articles
 
 PLACEHOLDER = re.compile(r"\$entity_(\d+)")
@@ -26,11 +25,8 @@ def check_chapter(
 ) -> list[str]:
     """Return the names of the checks that the candidate fails, in the order of the checks.
 
-    Form comes first: if the paragraphs or the placeholders are wrong, the text is not searched for facts.
-
-    Args:
-        text: Numbered paragraphs with placeholders for side characters.
-        vocabulary: The names of the universe, for a chapter with a plan, which books of level 2 and higher have.
+    Form comes first: if the paragraphs or the placeholders are wrong, the text is not searched for facts. A chapter with a plan
+    is checked with the names of its universe, too.
 
     Returns:
         An empty list for an exact candidate. Otherwise the first that fails of `paragraphs_nb`,
@@ -111,11 +107,6 @@ def paragraphs_with(paragraphs: list[str], words: Mapping[str, str]) -> dict[str
     """Return, for each fact, the numbers (from 1) of the paragraphs that have its words, in any case."""
     folded = [paragraph.lower() for paragraph in paragraphs]
     return {fact: [i for i, p in enumerate(folded, 1) if told.lower() in p] for fact, told in words.items()}
-
-
-def paragraphs_by_fact(layout: Layout) -> dict[str, int]:
-    """Return, for each fact, the number of the only paragraph that may tell it."""
-    return dict(zip(FACTS, (layout.space, layout.time, layout.entity, layout.content), strict=True))
 
 
 def _shortened(text: str) -> str:

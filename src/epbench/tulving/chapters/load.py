@@ -10,8 +10,8 @@ from epbench.errors import BadInput
 from epbench.models.estimate import Estimate, check_window, estimate
 from epbench.models.load import MODELS, Options, is_model_name, load_model, refuse_variant
 from epbench.models.protocol import Model, Request
-from epbench.tulving.chapters.chapter import Candidate, Task
-from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Writer
+from epbench.tulving.chapters.chapter import Candidate, Task, Writer
+from epbench.tulving.chapters.loop import MOST_ATTEMPTS
 from epbench.tulving.chapters.model_writer import CHECK_ATTEMPTS, MAX_TOKENS, ModelWriter
 from epbench.tulving.chapters.prompts import WritingPrompts
 from epbench.tulving.chapters.scene_writer import SceneWriter
@@ -48,17 +48,10 @@ def load_writer(
     max_tokens: int = MAX_TOKENS,
     prompts: WritingPrompts | None = None,
 ) -> Writer:
-    """Return the writer with a name; the weights of a model are not loaded yet.
+    """Return the writer with a name: one of `RULE_WRITERS`, or a model, whose weights are not loaded yet; else BadInput.
 
-    Args:
-        name: `template` or another of `RULE_WRITERS`, `hf:PATH_OR_ID`, `vllm:PATH_OR_ID` or `openai:NAME`.
-        folder: Where a model's chapters and verdicts are kept; required for a model.
-        max_tokens: The largest number of tokens of a chapter, and of a verdict on it; at least 1.
-        prompts: What a model is told; ours by default.
-
-    Raises:
-        BadInput: There is no such writer or checker, the templates have no sentences in a style of the universe, a model
-            has no folder, or libraries are missing.
+    Only a model needs a `folder`, in which its chapters and verdicts are kept, and takes `max_tokens` of each of them, at
+    least 1, and other `prompts`.
     """
     options, checker = options or Options(), checker or Checker()
     check_writer(name, checker)
@@ -149,5 +142,4 @@ def _retries(tasks: Sequence[Task]) -> list[Task]:
 def _checks(writer: ModelWriter, tasks: Sequence[Task]) -> list[Request]:
     """The checks of chapters that are not written yet, with the tokens of a chapter counted with those of the answer."""
     requests = [writer.check_request(Candidate(task, "")) for task in tasks]
-    twice = [replace(request.sampling, max_tokens=2 * writer.max_tokens) for request in requests]
-    return [replace(request, sampling=sampling) for request, sampling in zip(requests, twice, strict=True)]
+    return [replace(one, sampling=replace(one.sampling, max_tokens=2 * writer.max_tokens)) for one in requests]

@@ -1,23 +1,36 @@
-"""Writers of chapters: a protocol, and rounds that keep only exact chapters (paper: Sections 4.1, B.1.5-B.1.9)."""
+"""The rounds of writing, which keep only exact chapters, and how a book was written: `writing.json`, `positions.svg` and a table.
+
+Paper: Sections 4.1 and B.1.5 to B.1.9, Tables 7 and 8, Figure 5.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import takewhile
-from typing import Any, Protocol
+from typing import Any
 
 from epbench.errors import BadInput
 from epbench.files.typed import Whole
 from epbench.progress import Progress, no_progress
-from epbench.tulving.chapters.chapter import Candidate, Chapter, Task, fill_secondary
-from epbench.tulving.chapters.checks import Vocabulary, check_chapter
+from epbench.reports.figures import COLOURS, drawing, svg
+from epbench.reports.tables import Table
+from epbench.tulving.chapters.chapter import (
+    Candidate,
+    Chapter,
+    Description,
+    Task,
+    Writer,
+    assemble,
+    event_values,
+    fill_secondary,
+)
+from epbench.tulving.chapters.checks import Vocabulary, check_chapter, facts_in_words, split_paragraphs
 from epbench.tulving.chapters.prompts import load_writing_prompts
-from epbench.tulving.events.events import Event, Layout
-from epbench.tulving.events.universe import Universe
-from epbench.tulving.levels.plan import ChapterPlan
+from epbench.tulving.events.universe import Event, Layout
+from epbench.tulving.levels.plan import FACTS, ChapterPlan
 
 MOST_ATTEMPTS = 10
 
@@ -25,75 +38,6 @@ MOST_ATTEMPTS = 10
 # fail by bad luck. If some were accepted, more failures are tolerated, because one hard event may fail several times.
 FEWEST_CANDIDATES = 5
 BARREN_ROUNDS, BARREN_CANDIDATES = 2, 20
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What a dataset card says about chapters that were written by rules."""
-
-    made: str  # how a chapter was made: the end of a sentence that begins with "each chapter was"
-    limits: str  # what the prose is like, and what follows for scores, in full sentences
-
-
-class Writer(Protocol):
-    """Writes candidates in batches, so that a model can work on all of them at once."""
-
-    @property
-    def name(self) -> str:
-        """The name for the card: `template`, or the name of the model."""
-        ...
-
-    @property
-    def description(self) -> Description | None:
-        """How a writer that follows rules makes its chapters; None for a model, which reports its checker instead."""
-        ...
-
-    def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
-        """Write one candidate for each task, in the order of the tasks."""
-        ...
-
-    def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """Return, for each candidate that passed the exact checks, the names of the checks by a model that it fails.
-
-        RunFailed if some candidates have no verdict: they are neither accepted nor discarded.
-        """
-        ...
-
-    def about(self) -> Mapping[str, Any]:
-        """Return what else a report should say, such as prompts, tokens and a model's `checker`, once all is written."""
-        ...
-
-
-class RuleWriter(ABC):
-    """A writer that follows rules: no model is asked, and its sentences have no second date, location, person or event."""
-
-    name = "template"
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-
-    @staticmethod
-    def check_styles(universe: Universe, known: Sequence[str], lacking: str) -> None:
-        """Refuse a universe with a style for which the writer has no sentences."""
-        for style in universe.styles:
-            if style not in known:
-                raise BadInput(f"universe {universe.name}, style {style!r}: {lacking}; expected {', '.join(known)}")
-
-    @abstractmethod
-    def write(self, task: Task) -> str:
-        """Return the text of one candidate."""
-
-    def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
-        """See `Writer.candidates`."""
-        return [Candidate(task, self.write(task)) for task in progress(tasks, "chapters", len(tasks))]
-
-    def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """Return no doubts: there is nothing that a model would have to look at."""
-        return [[] for _ in candidates]
-
-    def about(self) -> Mapping[str, Any]:
-        """Return nothing: there are no prompts and no tokens."""
-        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +90,8 @@ def write_chapters(
     The rounds end early if none of the first five or more candidates was accepted, or if at least two rounds in a row
     with at least 20 candidates had none accepted.
 
-    Args:
-        secondary_names: Full names for side characters; each is used in one chapter only.
-        plans: The plan of each chapter, for books of level 2 and higher, which are checked with the `vocabulary`.
+    Books of level 2 and higher have the `plans` of their chapters, and are checked with the `vocabulary`. Each of the
+    `secondary_names` is used for the side characters of one chapter only.
 
     Returns:
         The accepted chapters, numbered from 1, and how they were written. An event whose candidates all failed has no chapter.
@@ -158,7 +101,7 @@ def write_chapters(
         RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters.
     """
     drafts, writing = _accepted_drafts(events, layouts, writer, plans, vocabulary, progress)
-    return fill_secondary(drafts, secondary_names), writing
+    return fill_secondary(drafts, secondary_names), writing  # which empties the drafts, so nothing else may hold them
 
 
 def _accepted_drafts(
@@ -187,7 +130,14 @@ def _accepted_drafts(
             break
         candidates = writer.candidates(tasks, progress)
         last = {candidate.task.number: candidate for candidate in candidates}
-        failed = {number: _exact_faults(candidate, vocabulary) for number, candidate in last.items()}
+        failed = {
+            number: check_chapter(
+                candidate.text, candidate.task.event, candidate.task.layout, candidate.task.plan, vocabulary
+            )
+            if candidate.fault is None
+            else [candidate.fault]  # the checks of a broken text would add nothing
+            for number, candidate in last.items()
+        }
         exact = [candidate for number, candidate in last.items() if not failed[number]]
         for candidate, doubts in zip(exact, writer.doubts(exact, progress), strict=True):
             failed[candidate.task.number] = doubts
@@ -218,13 +168,6 @@ def first_tasks(events: Sequence[Event], layouts: Sequence[Layout], plans: Seque
         Task(number, event, layout, 0, plan=plans[number] if plans else None)
         for number, (event, layout) in enumerate(zip(events, layouts, strict=True))
     ]
-
-
-def _exact_faults(candidate: Candidate, vocabulary: Vocabulary | None) -> list[str]:
-    if candidate.fault is not None:  # the checks of a broken text would add nothing
-        return [candidate.fault]
-    task = candidate.task
-    return check_chapter(candidate.text, task.event, task.layout, task.plan, vocabulary)
 
 
 def _iteration(failed: Mapping[int, list[str]], n_exact: int) -> Iteration:
@@ -263,3 +206,109 @@ def _no_chapter(
         f"The candidates failed {listed}. An example of {commonest}: event {task.number} ({event.content}, {event.day}, "
         f"{event.space}, {event.entity}): {fault}{shown} All candidates are kept; {advice}"
     )
+
+
+def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> dict[str, str]:
+    """Return the texts of writing.json and positions.svg, by name.
+
+    writing.json has writer, seed, what the writer reports (checker, prompt_hash, temperature, max_tokens, tokens), the
+    iterations (Table 7), whether they ended early, the dropped events with the checks that their last candidates failed,
+    counts of chapters by n_paragraphs, style and side_characters (Table 8), and the positions of the facts (Figure 5).
+    """
+    positions = fact_positions(chapters)
+    content = {
+        "writer": writing.writer,
+        "seed": seed,
+        **writing.about,
+        "iterations": [asdict(iteration) for iteration in writing.iterations],
+        "ended_early": writing.ended_early,
+        "dropped": [
+            {"event_number": number, "event": event_values(event), "failed_checks": checks}
+            for number, (event, checks) in writing.dropped.items()
+        ],
+        "chapters": {
+            "n_paragraphs": _counts(chapter.n_paragraphs for chapter in chapters),
+            "style": _counts(chapter.style for chapter in chapters),
+            "side_characters": _counts(len(chapter.secondary) for chapter in chapters),
+        },
+        "position_quantiles": position_quantiles(positions),
+        "positions": {
+            span: {fact: [round(place, 4) for place in places] for fact, places in by_fact.items()}
+            for span, by_fact in positions.items()
+        },
+    }
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return {"writing.json": text, "positions.svg": positions_figure(positions)}
+
+
+def _counts(values: Iterable[Any]) -> dict[str, int]:
+    return {str(value): n for value, n in sorted(Counter(values).items())}
+
+
+def iteration_table(writing: Writing) -> Table:
+    """The iterations of the writing, a row for each (Table 7)."""
+    head = ["round", "candidates", "failed exact check", "failed LLM check", "accepted", "chapters so far"]
+    rows, total = [], 0
+    for n, iteration in enumerate(writing.iterations, 1):
+        total += iteration.accepted
+        numbers = (n, iteration.candidates, iteration.failed_exact, iteration.failed_llm, iteration.accepted, total)
+        rows.append([str(value) for value in numbers])
+    return Table(head, rows, f"chapters by {writing.writer}", text_columns=0)
+
+
+SPANS = ("book", "chapter", "paragraph")
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+Positions = Mapping[str, Mapping[str, Sequence[float]]]
+"""By span and fact, one number for each chapter in the order of the book: 0 is the beginning of the span, 1 its end."""
+
+
+def fact_positions(chapters: Sequence[Chapter]) -> Positions:
+    """Return the middle of the first occurrence of each fact, in any case, relative to the span's length in characters."""
+    places: dict[str, dict[str, list[float]]] = {span: {fact: [] for fact in FACTS} for span in SPANS}
+    book, end = assemble(chapters).lower(), 0
+    for chapter in chapters:
+        text = chapter.text.lower()
+        begin = book.index(text, end)
+        end = begin + len(text)
+        wording = chapter.told or facts_in_words(chapter.event)
+        for fact in FACTS:
+            words = wording[fact].lower()
+            paragraph = next(paragraph for paragraph in split_paragraphs(text) if words in paragraph)
+            places["book"][fact].append((begin + _middle(words, text)) / len(book))
+            places["chapter"][fact].append(_middle(words, text) / len(text))
+            places["paragraph"][fact].append(_middle(words, paragraph) / len(paragraph))
+    return places
+
+
+def _middle(words: str, text: str) -> float:
+    return text.index(words) + len(words) / 2
+
+
+def position_quantiles(positions: Positions) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the quantiles of the positions by span, fact and the names `0.1` to `0.9`."""
+    import numpy as np
+
+    return {
+        span: {
+            fact: {str(q): round(float(np.quantile(places, q)), 4) for q in QUANTILES}
+            for fact, places in by_fact.items()
+        }
+        for span, by_fact in positions.items()
+    }
+
+
+def positions_figure(positions: Positions) -> str:
+    """Return Figure 5 as an SVG file: for each span, the share of chapters that have told a fact by a position."""
+    from matplotlib.figure import Figure
+
+    with drawing():
+        figure = Figure(figsize=(6, 8), layout="constrained")
+        for axes, (span, by_fact) in zip(figure.subplots(len(positions), 1), positions.items(), strict=True):
+            for colour, (fact, places) in zip(COLOURS, by_fact.items(), strict=False):
+                axes.ecdf(places, color=colour, label=fact)
+            axes.plot([0, 1], [0, 1], color="#999", linewidth=0.8, linestyle=":")  # spread evenly
+            axes.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"position in the {span}", ylabel="share of chapters")
+            axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
+        return svg(figure)

@@ -19,11 +19,10 @@ from typing import Any
 from epbench.errors import RunFailed
 from epbench.journals.answers import fingerprint_of
 from epbench.journals.journal import Record, read_journal
-from epbench.models.json_replies import all_objects_in
 from epbench.models.protocol import Model, Request, Sampling, variant_of
+from epbench.models.replies import all_objects_in
 from epbench.progress import Progress
-from epbench.runs.replies import folder_by, replied, replies_to
-from epbench.runs.usage import token_usage
+from epbench.runs.usage import folder_by, replied, replies_to, token_usage
 from epbench.tulving.chapters.chapter import Candidate, Task
 from epbench.tulving.chapters.prompts import WritingPrompts, load_writing_prompts
 from epbench.tulving.events.universe import Universe
@@ -57,15 +56,10 @@ class ModelWriter:
         max_tokens: int = MAX_TOKENS,
         prompts: WritingPrompts | None = None,
     ) -> None:
-        """Prepare the writer; nothing is asked yet.
+        """Prepare the writer, whose journals are in a folder that is open for this process alone; nothing is asked yet.
 
-        Args:
-            folder: The folder of the journals, open for this process alone.
-            checker: The model that checks the chapters; by default, `model`. Its verdicts are journaled under its own
-                name, so that the chapters are not paid for again with another checker.
-            seed: The seed of the models' sampling; not every endpoint respects it.
-            max_tokens: The largest number of tokens of a chapter, and of a verdict with its reasoning; at least 1.
-            prompts: What both are told; ours by default.
+        The checker is the model itself by default. Its verdicts are journaled under its own name, so that the chapters are not
+        paid for again with another checker.
         """
         self.model, self.checker = model, checker or model
         self._universe, self._folder = universe, folder

@@ -9,16 +9,9 @@ from functools import cache
 from epbench.errors import BadInput
 from epbench.files.packaged import packaged
 from epbench.files.prompt_packs import Section, check_text, load_pack, placeholders, read_pack
-from epbench.tulving.chapters.checks import (
-    facts_in_words,
-    fault_of_form,
-    paragraphs_by_fact,
-    paragraphs_with,
-    split_paragraphs,
-)
-from epbench.tulving.events.events import Event, Layout
-from epbench.tulving.events.universe import Universe
-from epbench.tulving.levels.plan import ChapterPlan
+from epbench.tulving.chapters.checks import facts_in_words, fault_of_form, paragraphs_with, split_paragraphs
+from epbench.tulving.events.universe import Event, Layout, Universe
+from epbench.tulving.levels.plan import ChapterPlan, paragraphs_by_fact
 from epbench.tulving.scenes.patterns import pronouns_of
 
 OWN = packaged("epbench.tulving", "writing.toml")

@@ -8,10 +8,8 @@ from typing import Self
 
 from epbench.draws import RandomStream
 from epbench.progress import Progress
-from epbench.tulving.chapters.chapter import Candidate, Task
-from epbench.tulving.chapters.loop import Description, RuleWriter
-from epbench.tulving.events.events import Event, Layout
-from epbench.tulving.events.universe import Universe
+from epbench.tulving.chapters.chapter import Candidate, Description, RuleWriter, Task
+from epbench.tulving.events.universe import Event, Layout, Universe
 from epbench.tulving.levels.plan import ChapterPlan
 from epbench.tulving.scenes.patterns import Pronouns, capitalised, pronouns_of
 from epbench.tulving.scenes.scene_files import (

@@ -16,10 +16,8 @@ from typing import Self
 
 from epbench.draws import RandomStream
 from epbench.files.packaged import packaged
-from epbench.tulving.chapters.chapter import Task
-from epbench.tulving.chapters.loop import Description, RuleWriter
-from epbench.tulving.events.events import Layout
-from epbench.tulving.events.universe import Universe
+from epbench.tulving.chapters.chapter import Description, RuleWriter, Task
+from epbench.tulving.events.universe import Layout, Universe
 from epbench.tulving.levels.plan import SIDE_CHARACTER_WEIGHTS, SIDE_CHARACTERS
 
 _BANKS = packaged("epbench.tulving", "styles")

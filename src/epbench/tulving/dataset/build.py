@@ -1,29 +1,42 @@
-"""From a recipe to a book with its questions, in the paper's order."""
+"""From a recipe to a book with its questions, in the paper's order, and the card of its dataset (`data/card.md.jinja`)."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 from epbench.errors import BadInput
+from epbench.hub.card import filled_card
+from epbench.hub.dataset_folder import Card, Config
 from epbench.progress import Progress, no_progress
-from epbench.tulving.chapters.chapter import Chapter, in_chronological_order
+from epbench.tulving.chapters.chapter import Chapter, Writer, in_chronological_order
 from epbench.tulving.chapters.checks import Vocabulary
 from epbench.tulving.chapters.load import load_writer
-from epbench.tulving.chapters.loop import Writer, write_chapters
+from epbench.tulving.chapters.loop import MOST_ATTEMPTS, Writing, failed_checks_of, write_chapters
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.dataset.schema import BookData
-from epbench.tulving.events.events import Event, Layout, draw_events, draw_layouts
-from epbench.tulving.events.universe import PUBLISHED_SIZE, Universe, as_texts, load_universe, secondary_names
+from epbench.tulving.events.universe import (
+    PUBLISHED_SIZE,
+    Event,
+    Layout,
+    Universe,
+    as_texts,
+    draw_events,
+    draw_layouts,
+    load_universe,
+    secondary_names,
+)
 from epbench.tulving.events.universe_files import universe_name, universe_names
-from epbench.tulving.levels.plan import ChapterPlan, check_level
+from epbench.tulving.levels.plan import LEVELS, ChapterPlan, check_level
 from epbench.tulving.levels.plot import draw_plans
 from epbench.tulving.questions.evidence import outcome_questions
-from epbench.tulving.questions.fake_events import EmptyRule
 from epbench.tulving.questions.generate import (
+    BINS,
+    EmptyRule,
     Question,
     Selection,
     all_questions,
@@ -58,7 +71,7 @@ class Recipe:
     seed: int = 0  # the seed of all draws
     order: Order = "narrative"  # `narrative`, or `chronological` for chapters sorted by date
     selection: Selection = "uniform"  # the rule by which questions are selected
-    empty: EmptyRule = "paper"  # the rule by which questions without an answer are made; see `questions.fake_events`
+    empty: EmptyRule = "paper"  # the rule by which questions without an answer are made; see `fake_events`
     # The writer of the chapters: `template`, another writer that follows rules, or the name of a model
     writer: str = TemplateWriter.name
     checker: str | None = None  # the name of the model that checks the chapters of a model; None for the writer itself
@@ -96,32 +109,20 @@ class Outline:
 
 @without_collector()
 def draw_outline(recipe: Recipe) -> Outline:
-    """Universe → events → layouts → plans, which are the same for every writer.
-
-    Raises:
-        BadInput: The book, the level or the universe is unknown, a universe of the user's own is faulty or has a name
-            that is taken, or the universe holds fewer events.
-    """
+    """Universe → events → layouts → plans, which are the same for every writer; BadInput if the recipe cannot be followed."""
     check_level(recipe.level)
-    _check_name(recipe)
+    if recipe.universe not in universe_names():  # a folder's name must not mean a book from our own universes
+        for universe_of_ours, book in product(universe_names(), BOOKS):
+            if recipe.name == dataset_name(book, universe_of_ours, recipe.order, recipe.level):
+                raise BadInput(
+                    f"{recipe.universe}: a book from this folder would be named {recipe.name}, which is the {book} book of "
+                    f"the universe {universe_of_ours}; rename the folder"
+                )
     universe = load_universe(recipe.universe, recipe.universe_size, recipe.seed)
     events = draw_events(universe, recipe.n_events, seed=recipe.seed)
     layouts = draw_layouts(len(events), list(universe.styles), seed=recipe.seed)
-    if recipe.level == 1:
-        return Outline(universe, events, layouts)
-    return Outline(universe, events, layouts, draw_plans(recipe.level, events, layouts, universe, seed=recipe.seed))
-
-
-def _check_name(recipe: Recipe) -> None:
-    """Refuse a folder whose name would give the dataset a name that means a book from our own universes."""
-    if recipe.universe in universe_names():
-        return
-    for universe, book in product(universe_names(), BOOKS):
-        if recipe.name == dataset_name(book, universe, recipe.order, recipe.level):
-            raise BadInput(
-                f"{recipe.universe}: a book from this folder would be named {recipe.name}, which is the {book} book of "
-                f"the universe {universe}; rename the folder"
-            )
+    plans = draw_plans(recipe.level, events, layouts, universe, seed=recipe.seed) if recipe.level > 1 else []
+    return Outline(universe, events, layouts, plans)
 
 
 def make_book(
@@ -133,14 +134,11 @@ def make_book(
 ) -> BookData:
     """Universe → events → layouts → chapters → questions → selection.
 
-    Args:
-        outline: The events and layouts that the recipe gives, if they are drawn already.
-        writer: The writer that the recipe names; a model must be given, any other writer is loaded if it is not.
-        texts: The words of the questions by number of their template, if not ours.
+    The outline is drawn, and a writer that follows rules is loaded, unless they are given; a model must be given. `texts` has
+    the words of the questions by number of their template, if they are not ours.
 
     Raises:
-        BadInput: As for `draw_outline`; the selection, the rule of empty questions or the writer is unknown, the
-            templates have no sentences in a style of the universe, or none of the chapters passes the checks.
+        BadInput: The recipe cannot be followed, or none of the chapters passes the checks.
         RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters;
             or, at level 2 or higher, a fact cannot be derived from the words of the book.
     """
@@ -163,13 +161,15 @@ def make_book(
     if recipe.level >= 2:
         with without_collector():
             chapters = prove(chapters, universe)
-    used = [(event.day, event.space, event.entity, event.content) for event in events]
-    unused = unused_values(as_texts(universe), used)
+    unused = unused_values(as_texts(universe), [(one.day, one.space, one.entity, one.content) for one in events])
     questions = all_questions(chapters, unused, empty=recipe.empty, seed=recipe.seed)
     if recipe.level >= 5:
         questions += outcome_questions(chapters, seed=recipe.seed)
     if texts:
-        questions = [_reworded(question, texts[question.template]) for question in questions]
+        questions = [
+            one._replace(question=texts[one.template].format(t=one.time, s=one.space, e=one.entity, c=one.content))
+            for one in questions
+        ]
     if recipe.order == "chronological":
         chapters, questions = reordered(chapters, questions)
     by = "" if writing.writer == TemplateWriter.name else f", written by {writing.writer}"
@@ -183,14 +183,66 @@ def make_book(
     )
 
 
-def _reworded(question: Question, text: str) -> Question:
-    given = {"t": question.time, "s": question.space, "e": question.entity, "c": question.content}
-    return question._replace(question=text.format(**given))
-
-
 def reordered(chapters: Sequence[Chapter], questions: Sequence[Question]) -> tuple[list[Chapter], list[Question]]:
     """Return the chapters by date, and the questions with the new chapter numbers; answers are in date order anyway."""
     ordered = in_chronological_order(chapters)
     by_event = {cue_values(chapter): chapter.number for chapter in ordered}
     number = {chapter.number: by_event[cue_values(chapter)] for chapter in chapters}
     return ordered, [one._replace(chapters=sorted(number[old] for old in one.chapters)) for one in questions]
+
+
+_PARTS = ("time", "space", "entity", "content")
+
+
+def made_card(made_by: str, recipe: Recipe, data: BookData, configs: Sequence[Config]) -> Card:
+    """Return the card of a book that we made from a recipe, with the command that makes the same dataset again."""
+    assert data.writing is not None, "the card of a released book is `released_card`"
+    values = {"name": recipe.name, "made_by": made_by, "folder": "", "level": recipe.level}
+    values |= {"universe": universe_name(recipe.universe), "universe_size": recipe.universe_size}
+    return filled_card("epbench.tulving", configs, values | _of_book(data, configs) | _of_writing(data.writing))
+
+
+def released_card(made_by: str, name: str, folder: str, data: BookData, configs: Sequence[Config]) -> Card:
+    """Return the card of a published book, with the command that converts it and the name of its folder in the archive."""
+    values = {"name": name, "made_by": made_by, "folder": folder, "level": 1, "checker": None}
+    return filled_card("epbench.tulving", configs, values | _of_book(data, configs))
+
+
+def _of_book(data: BookData, configs: Sequence[Config]) -> dict[str, Any]:
+    events = [chapter.event for chapter in data.chapters]
+    counts = [question.n_chapters for question in data.questions]
+    selected = Counter(question.bin for question in data.selected)
+    facts = (item for chapter in data.chapters for item in chapter.evidence.items())
+    elsewhere = Counter(fact for fact, evidence in facts if evidence.links)
+    return {
+        "universe_hash": data.universe_hash,
+        "n_chapters": len(data.chapters),
+        "n_words": data.n_words,
+        "first_day": min(event.time for event in events).isoformat(),
+        "last_day": max(event.time for event in events).isoformat(),
+        "n_distinct": [len({getattr(event, part) for event in events}) for part in _PARTS],
+        "n_answerable": sum(n > 0 for n in counts),
+        "n_empty": counts.count(0),
+        "n_single": counts.count(1),
+        "n_selected": len(data.selected),
+        "bins": {bin_: selected[bin_] for bin_ in BINS},
+        "levels": LEVELS,
+        "n_parts": next(len(config.columns["title"]) for config in configs if config.name == "book"),
+        # How many of the dates, locations, people and kinds of event another chapter tells.
+        "elsewhere": {fact: elsewhere[fact] / len(data.chapters) for fact in ("date", "location", "entity", "content")},
+        "example": max(data.chapters, key=_links),
+    }
+
+
+def _links(chapter: Chapter) -> tuple[int, int]:
+    """By how many links the facts of a chapter follow at most; and its length, which decides between equals."""
+    return max((evidence.links for evidence in chapter.evidence.values()), default=0), len(chapter.text)
+
+
+def _of_writing(writing: Writing) -> dict[str, Any]:
+    rounds = writing.iterations
+    counts = ("candidates", "failed_exact", "failed_llm")
+    summed: dict[str, Any] = {name: sum(getattr(iteration, name) for iteration in rounds) for name in counts}
+    summed |= {"n": len(rounds), "failed_checks": failed_checks_of(rounds)}
+    about = {name: getattr(writing, name) for name in ("writer", "checker", "description", "dropped", "ended_early")}
+    return about | {"most_attempts": MOST_ATTEMPTS, "rounds": summed}

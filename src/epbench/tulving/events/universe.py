@@ -1,7 +1,8 @@
-"""A universe: the finite sets of times, spaces, entities and contents from which events are drawn.
+"""A universe, the finite sets of times, spaces, entities and contents, and the events that are drawn from it.
 
-Paper: Section 4.1, Appendices B.1.1 and B.1.2. The lists are files: ours are in `data/universes/`, and a user's own are
-in a folder of the same form; `universe_files` reads and checks both.
+Paper: Section 4.1, Appendices B.1.1 to B.1.4. The lists are files: ours are in `data/universes/`, and a user's own are
+in a folder of the same form; `universe_files` reads and checks both. Events are drawn so that a cue may match none, one, a few or
+many of them. A layout says how the chapter of an event must be built, so that the position of each fact is known.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from epbench.draws import RandomStream
+from epbench.draws import RandomStream, UnitStream
 from epbench.errors import BadInput
 from epbench.tulving.events.dates import in_words
 from epbench.tulving.events.universe_files import (
@@ -24,6 +25,10 @@ from epbench.tulving.events.universe_files import (
     read_universe_files,
     words_in,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 PUBLISHED_SIZE = 100
 N_SECONDARY = 100_000
@@ -57,16 +62,10 @@ class Universe:
 
 
 def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int = 0) -> Universe:
-    """Draw a universe from the lists of a world; the same seed gives the same one on any machine.
+    """Draw a universe of a size from the lists of a packaged world or of a folder of one's own (see `universe_files`).
 
-    Args:
-        name: `default` (New York), `family`, `news`, `scifi`, `software`, `ward` (a hospital), or a folder of one's own
-            (see `universe_files`).
-        size: The number of times, of spaces, of entities and of contents; 100 in the paper. If there are fewer listed
-            locations or contents, each of them gets a qualifier (`Upper`, `Grand`).
-
-    Raises:
-        BadInput: The universe does not exist, its lists are faulty, or they are too short for the size.
+    The same seed gives the same one on any machine. If there are fewer listed locations or contents than the size, 100 in the
+    paper, each of them gets a qualifier (`Upper`, `Grand`). BadInput if the lists are missing, faulty or too short.
     """
     if size < 1:
         raise BadInput(f"universe size {size}: expected at least 1")
@@ -150,3 +149,135 @@ def _full_names(draws: RandomStream, files: UniverseFiles, size: int) -> list[st
     names = [f"{first[n // len(last)]} {last[n % len(last)]}" for n in numbers]
     check_names(names, where)
     return names
+
+
+Distribution = Literal["geometric", "uniform"]
+
+MOST_CANDIDATES = 40_000_000
+"""If so many candidates do not yield the events, the universe counts as too small for them (about ten seconds)."""
+
+_BLOCK = 1 << 16  # candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What one chapter tells."""
+
+    time: date  # the day of the event
+    space: str  # the name of the location
+    entity: str  # the full name of the main character
+    content: str  # the kind of event
+    detail: str  # what the main character does there, such as `Demonstrated a backflip`
+
+    @property
+    def day(self) -> str:
+        """The date as the book writes it."""
+        return in_words(self.time)
+
+    @property
+    def first_name(self) -> str:
+        """The first name of the main character."""
+        return self.entity.split()[0]
+
+    @property
+    def detail_in_sentence(self) -> str:
+        """The detail as part of a sentence: `demonstrated a backflip`."""
+        return self.detail[0].lower() + self.detail[1:]
+
+
+def draw_events(universe: Universe, n: int, *, seed: int = 0, distribution: Distribution = "geometric") -> list[Event]:
+    """Draw n events with no two sharing (time, entity) or (time, space); the same seed gives the same ones on any machine.
+
+    Each element is drawn independently from the truncated geometric law P(i) ∝ (1-p)^i, or uniformly; p is 10 / size, which
+    is the paper's 0.1 at size 100, and at most 0.5. A candidate that repeats a pair is dropped, and its pairs remain free.
+    The first n events of any longer list are the same. BadInput if n is below 1, or the universe cannot hold so many events.
+    """
+    size = universe.size
+    if n < 1:
+        raise BadInput(f"expected at least 1 event, found {n}")
+    if n > size * size:
+        raise BadInput(
+            f"{n} events do not fit into a universe of {size}, which has only {size * size} pairs of time and space; "
+            f"ask for fewer events or for a larger universe"
+        )
+    stream = UnitStream("events", universe.name, size, seed, distribution, None)
+    accepted = _accept(stream, _cumulative(size, distribution), size, n)
+    return [
+        Event(
+            universe.times[t],
+            universe.spaces[s],
+            universe.entities[e],
+            universe.contents[c],
+            (choices := universe.details[universe.contents[c]])[int(unit * len(choices))],
+        )
+        for t, e, s, c, unit in accepted
+    ]
+
+
+def _accept(
+    stream: UnitStream, bounds: NDArray[np.float64], size: int, n: int
+) -> list[tuple[int, int, int, int, float]]:
+    """Accept candidates in order; only those with pairs that were free before their block are looked at one by one."""
+    import numpy as np
+
+    accepted: list[tuple[int, int, int, int, float]] = []
+    taken_te = np.zeros((size, size), dtype=bool)
+    taken_ts = np.zeros((size, size), dtype=bool)
+    seen = 0
+    while seen < MOST_CANDIDATES:
+        units = stream.take(5 * _BLOCK).reshape(-1, 5)
+        seen += _BLOCK
+        t, e, s, c = (np.searchsorted(bounds, units[:, k], side="right") for k in range(4))
+        for i in np.flatnonzero(~taken_te[t, e] & ~taken_ts[t, s]):
+            if not taken_te[t[i], e[i]] and not taken_ts[t[i], s[i]]:
+                taken_te[t[i], e[i]] = taken_ts[t[i], s[i]] = True
+                accepted.append((int(t[i]), int(e[i]), int(s[i]), int(c[i]), float(units[i, 4])))
+                if len(accepted) == n:
+                    return accepted
+    raise BadInput(
+        f"after {seen:,} draws, a universe of {size} holds only {len(accepted)} of {n} events; "
+        f"ask for fewer events or for a larger universe"
+    )
+
+
+def _cumulative(size: int, distribution: Distribution) -> NDArray[np.float64]:
+    """The upper bounds of the first size-1 items in [0, 1).
+
+    Computed by repeated multiplication, not by powers, because all machines round products and sums in the same way.
+    """
+    import numpy as np
+
+    if distribution == "uniform":
+        weights = [1.0] * size
+    elif distribution != "geometric":
+        raise BadInput(f"distribution: expected geometric or uniform, found {distribution!r}")
+    else:
+        weights = list(accumulate([1.0] * size, lambda weight, _: weight * (1 - min(0.5, 10 / size))))
+    total = list(accumulate(weights))
+    return np.array([bound / total[-1] for bound in total[:-1]])
+
+
+MOST_PARAGRAPHS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How one chapter must be built."""
+
+    n_paragraphs: int  # the number of paragraphs, 1 to 10
+    space: int  # the paragraph, from 1, that alone names the location
+    time: int  # the paragraph that alone names the date
+    entity: int  # the paragraph that alone has the full name
+    content: int  # the paragraph that alone tells the detail
+    style: str  # the style of the chapter, one of the universe's
+
+
+def draw_layouts(n: int, styles: Sequence[str], *, seed: int = 0) -> list[Layout]:
+    """Draw the layouts of the first n chapters; each depends only on seed and number, so those of any longer list begin alike."""
+    layouts, styles = [], sorted(styles)
+    for i in range(n):
+        draws = RandomStream("plan", seed, i)
+        k = draws.between(1, MOST_PARAGRAPHS)
+        space, time, entity, content = (draws.between(1, k) for _ in range(4))
+        layouts.append(Layout(k, space, time, entity, content, draws.pick(styles)))
+    return layouts

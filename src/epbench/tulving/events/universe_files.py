@@ -30,9 +30,8 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput
-from epbench.files.csv_tables import read_csv
 from epbench.files.packaged import packaged
-from epbench.files.text import read_text, shown
+from epbench.files.text import read_csv, read_text, shown
 from epbench.files.typed import typed
 
 NAMES = packaged("epbench.tulving", "names")
@@ -130,12 +129,7 @@ def universe_name(universe: str) -> str:
 
 
 def read_universe_files(universe: str) -> UniverseFiles:
-    """Read and check the files of a universe: a packaged one by its name, or else the path of a folder.
-
-    Raises:
-        BadInput: The universe does not exist, or a file is missing or faulty. The message names the file and the key,
-            row or name, what was found there and what was expected.
-    """
+    """Read and check the files of a universe: a packaged one by its name, or else the path of a folder; else BadInput."""
     is_own = universe not in universe_names()
     folder = Path(universe) if is_own else DATA / "universes" / universe
     name = universe_name(universe)

@@ -1,22 +1,29 @@
 """What a model is trained on: the questions about one chapter each, with their answers (Appendix B.2.5).
 
-And what every checkpoint of one training is asked: the same questions each time, and nothing of the book is shown.
+They become samples for a training here, or the files of a job for OpenAI's API, as in the paper: nothing is sent from here, and
+no key is read. Every checkpoint of one training is asked the same questions, and nothing of the book is shown.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from epbench.draws import RandomStream
 from epbench.errors import BadInput
+from epbench.files.json_files import read_json, write_json
 from epbench.files.text import shown
 from epbench.files.typed import fields
-from epbench.finetuning.measuring import check_texts
+from epbench.files.writing import write_text
 from epbench.finetuning.packing import Sample
-from epbench.finetuning.texts.tokens import SampleTokens
+from epbench.finetuning.run import check_texts
+from epbench.finetuning.tokens import SampleTokens
 from epbench.hub.rows import Row, all_checked_rows
 from epbench.models.estimate import check_window
+from epbench.models.openai.wire import chat_body
 from epbench.models.protocol import Model, Request
 from epbench.tulving.context.requests import Prompts, Reading
 from epbench.tulving.dataset.load import Loaded
@@ -41,12 +48,7 @@ class TrainingQuestion:
 
 
 def training_questions(dataset: str) -> list[TrainingQuestion]:
-    """Return the questions of the config `finetune` of a dataset on the Hub or in a folder, in its order.
-
-    Raises:
-        BadInput: The dataset or its config does not exist, or a row is not a question with an answer or has the id of an
-            earlier row.
-    """
+    """Return the questions of the config `finetune` of a dataset on the Hub or in a folder, in its order; else BadInput."""
     questions: dict[str, TrainingQuestion] = {}
     for number, row in enumerate(all_checked_rows(dataset, CONFIG, SPLIT, _ROW)):
         where = f"{dataset}, config {CONFIG!r}, row {number}"
@@ -139,3 +141,46 @@ class TulvingPlan:
         """Refuse prompts and texts that exceed the model's window; this needs no weights, and can be asked before training."""
         check_window(self.requests, model, {})
         check_texts(self.texts, model)
+
+
+MULTIPLIER = 1.8
+"""Of a learning rate that OpenAI does not tell (Section 5.1; the epochs and the batch are those of every training)."""
+LEAST = 10
+"""The fewest examples that the API takes."""
+EXAMPLES, SETTINGS = "examples.jsonl", "settings.json"
+
+_JOB = fields({"status": str, "fine_tuned_model": str | None})
+
+
+def write_job(
+    folder: Path, model: str, examples: Sequence[tuple[Request, str]], *, epochs: int, batch_size: int, seed: int
+) -> None:
+    """Write the examples, one chat a line in an order drawn by seed, and the settings: the job's fields but `training_file`.
+
+    An example is a question as the model is asked after training, with the answer that is learned; there are `LEAST` or more.
+    """
+    if len(examples) < LEAST:
+        raise BadInput(f"OpenAI fine-tunes on at least {LEAST} examples, found {len(examples)}; take a longer book")
+    shuffled = RandomStream("order of examples", seed).sample(examples, len(examples))
+    chats = [
+        {"messages": [*chat_body(request, model)["messages"], {"role": "assistant", "content": answer}]}
+        for request, answer in shuffled
+    ]
+    write_text(folder / EXAMPLES, "".join(f"{json.dumps(chat, ensure_ascii=False)}\n" for chat in chats))
+    of_paper = {"n_epochs": epochs, "batch_size": batch_size, "learning_rate_multiplier": MULTIPLIER}
+    method = {"type": "supervised", "supervised": {"hyperparameters": of_paper}}
+    write_json(folder / SETTINGS, {"model": model, "seed": seed, "method": method})
+
+
+def tuned_model(job: str) -> str:
+    """Return the name by which scripts ask a fine-tuned model, such as `openai:ft:gpt-4o-mini-2024-07-18:me::a1b2`.
+
+    The job is a JSON file of one that succeeded, as the API returns it, or the name of the model, which begins with `ft:`.
+    """
+    name = job.removeprefix("openai:")
+    if not name.startswith("ft:"):
+        content = read_json(Path(job), _JOB)
+        name = content["fine_tuned_model"] or ""
+        if content["status"] != "succeeded" or not name.startswith("ft:"):
+            raise BadInput(f"{job}: expected a job that succeeded, found status {shown(content['status'])}")
+    return f"openai:{name}"

@@ -12,7 +12,7 @@ from epbench.files.text import parse_json, shown
 from epbench.files.typed import fields, typed
 from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.journals.journal import Journal
-from epbench.judges.people import PEOPLE
+from epbench.judges.protocol import PEOPLE
 from epbench.judges.replies import kind_of_reply
 from epbench.models.protocol import Request
 
@@ -60,17 +60,11 @@ def check_length(where: str, answer: str) -> None:
 
 
 def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
-    """Read answers by the id of the question.
+    """Read answers by the id of the question, which must be one of these.
 
-    Args:
-        path: A file in UTF-8 with one JSON object per line, with an id and either an answer, which may be empty (see
-            `is_empty`), or a failure; an answer of null is a failure, too. Other fields are ignored. An answer takes the
-            place of an earlier failure.
-        ids: The ids of the questions that may be answered.
-
-    Raises:
-        BadInput: There is no such file, a line is not such an object, an id is unknown or is answered twice, or there is no
-            line.
+    Each line of the file is a JSON object in UTF-8 with an id and either an answer, which may be empty (see `is_empty`), or a
+    failure; an answer of null is a failure, too. Other fields are ignored. An answer takes the place of an earlier failure.
+    BadInput if a line is not such an object, an id is unknown or is answered twice, or there is no line or no such file.
     """
     if not path.is_file():
         raise BadInput(f"{path}: no such file; expected a JSONL file of {{'id': …, 'answer': …}}")

@@ -1,27 +1,34 @@
-"""A model that rates how realistic an event is, for the comparison of realistic with other events (paper: Appendix E.7).
+"""How realistic the events of a book are, as a model judges them, for the comparison with other events (paper: Appendix E.7).
 
 The texts of ours are in `data/realism.toml`. The judge rates the event, not the chapter that tells it. Without a model there
-are no ratings, since no rule knows what is usual at a location.
+are no ratings, since no rule knows what is usual at a location. A folder keeps the ratings of a book, and they say which
+group a question belongs to.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, cast
 
-from epbench.errors import UnusableReply
+from epbench.errors import BadInput, UnusableReply
 from epbench.files.packaged import packaged
 from epbench.files.prompt_packs import load_pack
+from epbench.files.typed import Whole, fields
 from epbench.journals.answers import fingerprint_of
+from epbench.journals.journal import Journal, Record
 from epbench.judges.model import Ask, BaseModelJudge, Calls
-from epbench.judges.protocol import JudgeIdentity, key_parts
-from epbench.models.json_replies import last_object_with
+from epbench.judges.protocol import JudgeIdentity, about_judge, judge_open, key_parts
 from epbench.models.protocol import Model, Request, Sampling
-from epbench.tulving.events.events import Event
+from epbench.models.replies import last_object_with
+from epbench.progress import Progress, no_progress
+from epbench.runs.folder import open_run
+from epbench.tulving.chapters.chapter import Chapter
+from epbench.tulving.events.universe import Event
 
 Rating = Literal["Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible"]
 
@@ -114,3 +121,79 @@ def read_rating(reply: str) -> RealismVerdict:
         shown = json.dumps(value, ensure_ascii=False)[:60]
         raise UnusableReply(f"the rating is {shown}, one of these is expected: {', '.join(RATINGS)}")
     return RealismVerdict(rating, reason if isinstance(reason, str) else "")
+
+
+# The ratings of a book
+
+Realism = Literal["empty", "realistic", "non-realistic", "mixed"]
+
+REALISTIC = RATINGS[:2]
+"""The ratings of class R in the paper; the others are class N."""
+
+JOURNAL, CALLS = "realism.jsonl", "judge_calls.jsonl"
+
+_RECORD = fields(
+    {"key": str, "chapter": Whole, "judge": str, "prompt_hash": str | None},
+    {"setup": str, "rating": str, "reason": str, "failure": str | None},
+    ("rating",),
+    ("failure",),
+)
+
+
+class RatedBook(Protocol):
+    """What must be known of a book whose events are rated."""
+
+    @property
+    def name(self) -> str:
+        """The name of its dataset."""
+
+    @property
+    def fingerprint(self) -> str:
+        """That of runs on it."""
+
+    @property
+    def chapters(self) -> Sequence[Chapter]:
+        """Its chapters, with their events."""
+
+
+def ratings_of(
+    book: RatedBook,
+    model: Model,
+    folder: Path,
+    progress: Progress = no_progress,
+    *,
+    prompts: RealismPrompts | None = None,
+) -> dict[int, Rating | None]:
+    """Have a model rate the events of a book; what the folder holds already is not asked again.
+
+    Every reply and every rating is in the folder before the next is awaited, so that a killed process loses none. A chapter
+    has None where the judge failed, which the next start asks again. BadInput if the folder holds something else or another
+    judge's ratings, or a prompt exceeds the model's window; RunFailed if its endpoint broke down or turned all requests away.
+    """
+    judge = RealismJudge(model, prompts)
+    inputs = [RatedEvent(chapter.number, chapter.event) for chapter in book.chapters]
+    judge.plan(inputs)
+    identity = {"benchmark": "tulving", "realism_of": book.fingerprint, **about_judge(judge, "judge")}
+    with open_run(folder, identity, {"book": book.name}):
+        with closing(Journal(folder / JOURNAL, _RECORD)) as journal:
+            judge_open(journal, inputs, judge, progress, "ratings", _describe, folder / CALLS)
+        found = {one.chapter: journal.records.get(one.key(judge), {}).get("rating") for one in inputs}
+    if unknown := next((rating for rating in found.values() if rating not in (*RATINGS, None)), None):
+        raise BadInput(f"{JOURNAL}, field 'rating': expected one of {', '.join(RATINGS)}, found {unknown!r}")
+    return {chapter: cast("Rating | None", rating) for chapter, rating in found.items()}
+
+
+def _describe(one: RatedEvent, seconds: float) -> Record:
+    return {"chapter": one.chapter, "seconds": round(seconds, 4)}
+
+
+def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) -> Realism | None:
+    """The group of a question in Table 24, by the ratings of the chapters that match its cue.
+
+    `empty` without chapters, `mixed` with both classes; None if a missing rating leaves it open.
+    """
+    found = [ratings.get(chapter) for chapter in chapters]
+    classes = {rating in REALISTIC for rating in found if rating is not None}
+    if not found or len(classes) == 2:
+        return "mixed" if found else "empty"
+    return None if None in found else "realistic" if True in classes else "non-realistic"

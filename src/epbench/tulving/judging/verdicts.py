@@ -24,7 +24,7 @@ from epbench.judges.model import BaseModelJudge, name_without_weights
 from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, identity_of, judge_open, key_parts
 from epbench.judges.replies import with_failures
 from epbench.progress import Progress
-from epbench.runs.judge import judge_of_scores
+from epbench.runs.folder import judge_of_scores
 from epbench.runs.usage import commonest
 from epbench.tulving.questions.templates import Get, Trace
 

@@ -1,7 +1,7 @@
-"""The sentences and phrases that tell facts by reference, and beside what is not so.
+"""The sentences and phrases that tell facts by reference and beside what is not so, and those that mention things in passing.
 
-They are `references.json`, `outcomes.json` and `contrasts_<tone>.json` of `data/tales`. Writers fill their slots, and the
-solver reads them back.
+They are `references.json`, `outcomes.json`, `contrasts_<tone>.json` and `asides_<universe>.json` of `data/tales`. Plans fill
+their slots, and the solver reads them back.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from functools import cache
 from itertools import product
 
 from epbench.draws import RandomStream
+from epbench.errors import BadInput
 from epbench.files.json_files import read_typed
+from epbench.tulving.events.universe import Universe
 from epbench.tulving.scenes.patterns import Sentence, has_doubled_word
-from epbench.tulving.scenes.scene_files import TALES
+from epbench.tulving.scenes.scene_files import TALES, read_sentence
 
 CONTRASTS: Mapping[str, str] = {"time": "when", "space": "where", "name": "name", "event": "event"}
 """The parts of `contrasts_<tone>.json`, and the slot for what is so; `instead` is what is not."""
@@ -53,6 +55,39 @@ def combined(form: str, parts: Sequence[str], draws: RandomStream) -> Iterator[s
     words = list(product(*(references_bank()[part] for part in parts)))
     for chosen in draws.one_by_one(words):
         yield form.format(*chosen)
+
+
+MENTIONS = ("date", "space", "entity", "content")
+FEWEST = 24
+
+
+@cache
+def asides_bank(universe: str) -> Mapping[str, Sequence[Sentence]]:
+    """Return the sentences that mention something in passing, by what they mention.
+
+    Universes that have none of their own share those of the default one.
+    """
+    path = TALES / f"asides_{universe}.json"
+    path = path if path.is_file() else TALES / "asides.json"
+    listed = read_typed(path, dict[str, list[str]])
+    bank = {}
+    for mention in MENTIONS:
+        where = f"{path}, {mention}"
+        sentences = [read_sentence(where, text, frozenset([mention])).sentence for text in listed[mention]]
+        if len(sentences) < FEWEST or any(f"{{{mention}}}" not in sentence.text for sentence in sentences):
+            raise BadInput(f"{where}: expected {FEWEST} sentences or more, each with the slot {{{mention}}}")
+        bank[mention] = sentences
+    return bank
+
+
+def asides_of(universe: Universe) -> Mapping[str, Sequence[Sentence]]:
+    """Return the sentences that mention something in passing in the books of a universe."""
+    return asides_bank(asides_name(universe))
+
+
+def asides_name(universe: Universe) -> str:
+    """The name of the sentences that a universe has for what is mentioned in passing; "" for one of the user's own."""
+    return "" if universe.files_hash else universe.name
 
 
 _ONES = """

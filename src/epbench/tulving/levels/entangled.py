@@ -7,16 +7,16 @@ withdrawn. Somebody loses a thing, finds it again in a later event, or is barred
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple, TypeVar
 
 from epbench.draws import RandomStream
 from epbench.tulving.events.dates import FORMATS
 from epbench.tulving.levels.banks import combined, phrase, references_bank
-from epbench.tulving.levels.book import Book
-from epbench.tulving.levels.plan import Evidence, Outcome, Spot
+from epbench.tulving.levels.plan import Book, Evidence, Outcome, Spot
+
+T = TypeVar("T")
 
 DISPUTED, RETOLD, CORRECTED, WITHDRAWN = 0.35, 0.25, 0.25, 0.15
 """How often a location is disputed, a date told by another chapter too, or corrected, or corrected in vain, where it can be."""
@@ -25,8 +25,7 @@ LOSES, FINDS, BARRED = 0.5, 0.5, 0.3
 CHAPTERS_PER_PAIR = 8
 
 
-@dataclass(frozen=True)
-class Witnesses:
+class Witnesses(NamedTuple):
     """Two witnesses who disagree, and where it is told whom to believe."""
 
     trusted: str
@@ -57,51 +56,46 @@ def _drawn(
             yield number, draws.pick(elsewhere)
 
 
+def _accounts(pair: Witnesses, true: T, wrong: T, draws: RandomStream) -> tuple[bool, tuple[str, T], tuple[str, T]]:
+    """Whether a chapter's own witness is right, and who says what: its own one, and the other one."""
+    trusted, doubted = (pair.trusted, true), (pair.doubted, wrong)
+    own_is_right = draws.unit() < 0.5
+    return (own_is_right, trusted, doubted) if own_is_right else (own_is_right, doubted, trusted)
+
+
 def add_disputes(book: Book, pairs: Sequence[Witnesses]) -> None:
     """Have witnesses disagree on where some events were, both in the chapter itself."""
     draws = RandomStream("disputes", book.seed)
     for number, pair in _drawn(book, pairs, DISPUTED, draws):
-        _dispute(book, number, pair, draws)
+        plan, space = book.plans[number], book.events[number].space
+        other = next(name for name in draws.sample(book.universe.spaces, 2) if name != space)
+        own_is_right, (own, told), (against, told_against) = _accounts(pair, space, other, draws)
+        words = f"{book.scenery.places[told].preposition} {told}"
+        plan.where = phrase("claim", {"words": words, "witness": own}, draws)
+        spot = book.tell(number, "counterclaim", {"witness": against, "space": told_against}, draws)
+        right = Spot(number, book.layouts[number].space) if own_is_right else spot
+        plan.evidence["location"] = Evidence(1, frozenset([right, pair.rule]))
+        plan.firm.add("location")
 
 
 def add_retellings(book: Book, pairs: Sequence[Witnesses]) -> None:
     """Have witnesses disagree on when some events were, one of them in another chapter."""
     draws = RandomStream("retellings", book.seed)
     for number, pair in _drawn(book, pairs, RETOLD, draws):
-        _retell(book, number, pair, draws)
-
-
-def _dispute(book: Book, number: int, pair: Witnesses, draws: RandomStream) -> None:
-    """Tell the location by one witness, and by the other another one."""
-    plan, space = book.plans[number], book.events[number].space
-    other = next(name for name in draws.sample(book.universe.spaces, 2) if name != space)
-    own_is_right = draws.unit() < 0.5
-    own, against = (pair.trusted, pair.doubted) if own_is_right else (pair.doubted, pair.trusted)
-    told, told_against = (space, other) if own_is_right else (other, space)
-    plan.where = phrase("claim", {"words": book.at(told), "witness": own}, draws)
-    spot = book.tell(number, "counterclaim", {"witness": against, "space": told_against}, draws)
-    right = Spot(number, book.layouts[number].space) if own_is_right else spot
-    plan.evidence["location"] = Evidence(1, frozenset([right, pair.rule]))
-    plan.firm.add("location")
-
-
-def _retell(book: Book, number: int, pair: Witnesses, draws: RandomStream) -> None:
-    """Tell the date by one witness, and have another chapter tell it by the other one."""
-    plan, event = book.plans[number], book.events[number]
-    pointer, elsewhere = book.by_content(number, draws), book.host(draws, lambda other: other != number)
-    if pointer is None or elsewhere is None or number in book.most_links:
-        return
-    wrong = next(day for day in draws.sample(book.universe.times, 2) if day != event.time)
-    own_is_right = draws.unit() < 0.5
-    own, against = (pair.trusted, pair.doubted) if own_is_right else (pair.doubted, pair.trusted)
-    told, told_against = (event.time, wrong) if own_is_right else (wrong, event.time)
-    plan.when = phrase("claim", {"words": f"on {draws.pick(FORMATS)(told)}", "witness": own}, draws)
-    known = {"witness": against, "anchor": pointer[0], "date": draws.pick(FORMATS)(told_against)}
-    spot = book.tell(elsewhere, "retelling", known, draws)
-    right = [Spot(number, book.layouts[number].time)] if own_is_right else [spot, *pointer[1]]
-    plan.evidence["date"] = Evidence(1, frozenset([*right, pair.rule]))
-    plan.firm.add("date")
-    book.named.add(number)
+        plan, event = book.plans[number], book.events[number]
+        pointer = book.by_content(number, draws)
+        elsewhere = book.host(draws, lambda other, number=number: other != number)  # type: ignore[misc]
+        if pointer is None or elsewhere is None or number in book.most_links:
+            continue
+        wrong = next(day for day in draws.sample(book.universe.times, 2) if day != event.time)
+        own_is_right, (own, told), (against, told_against) = _accounts(pair, event.time, wrong, draws)
+        plan.when = phrase("claim", {"words": f"on {draws.pick(FORMATS)(told)}", "witness": own}, draws)
+        known = {"witness": against, "anchor": pointer[0], "date": draws.pick(FORMATS)(told_against)}
+        spot = book.tell(elsewhere, "retelling", known, draws)
+        right = [Spot(number, book.layouts[number].time)] if own_is_right else [spot, *pointer[1]]
+        plan.evidence["date"] = Evidence(1, frozenset([*right, pair.rule]))
+        plan.firm.add("date")
+        book.named.add(number)
 
 
 def add_corrections(book: Book) -> None:
@@ -171,10 +165,7 @@ def add_outcomes(book: Book) -> None:
     """Have main characters lose things and find some of them again, and bar them from where they never come back to."""
     draws = RandomStream("outcomes", book.seed)
     things = combined("the {} {} {}", ("made_of", "owned", "marked"), draws)
-    chapters: dict[str, list[int]] = defaultdict(list)
-    for number in sorted(range(len(book.events)), key=lambda number: (book.events[number].time, number)):
-        chapters[book.events[number].entity].append(number)
-    for numbers in chapters.values():
+    for numbers in book.by_person().values():
         last_visit = {book.events[number].space: number for number in numbers}
         for place, number in enumerate(numbers):
             later = numbers[place + 1 :]

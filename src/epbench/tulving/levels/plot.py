@@ -1,21 +1,22 @@
-"""The plans of all chapters of a book at level 2 or higher."""
+"""The plans of all chapters of a book at level 2 or higher.
+
+Level 2 tells a scene, and level 3 adds what distracts from it. Posters and first reports, rumours and invitations give a date, a
+location, a person or a kind of event that turned out otherwise; which is which takes the sentence, not the position of the names.
+What stands for a kind of event (`the evening of spoken verse`) is explained in another chapter, and each chapter mentions other
+dates, people, locations and kinds of event in passing. Levels 4 (`implicit`) and 5 (`entangled`) are added between these steps.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from epbench.draws import RandomStream
-from epbench.errors import BadInput
-from epbench.files.json_files import read_typed
 from epbench.tulving.events.dates import FORMATS
-from epbench.tulving.events.events import Event, Layout
-from epbench.tulving.events.universe import Universe
-from epbench.tulving.levels.banks import references_bank
-from epbench.tulving.levels.book import Book
-from epbench.tulving.levels.contrasts import add_contrasts, add_glosses
-from epbench.tulving.levels.days import add_days
+from epbench.tulving.events.universe import Event, Layout, Universe
+from epbench.tulving.levels.banks import CONTRASTS, asides_of, contrasts_of, references_bank
 from epbench.tulving.levels.entangled import (
     Vain,
     add_corrections,
@@ -26,81 +27,53 @@ from epbench.tulving.levels.entangled import (
     add_witnesses,
     choose_withdrawals,
 )
-from epbench.tulving.levels.people import add_people, finish_offices
-from epbench.tulving.levels.places import add_places
+from epbench.tulving.levels.implicit import add_days, add_people, add_places, finish_offices
 from epbench.tulving.levels.plan import (
     SIDE_CHARACTER_WEIGHTS,
     SIDE_CHARACTERS,
+    Book,
     ChapterPlan,
     Evidence,
     Fixed,
     Spot,
-    check_level,
+    paragraphs_by_fact,
 )
-from epbench.tulving.scenes.patterns import Sentence
-from epbench.tulving.scenes.scene_files import (
-    TALES,
-    TONES,
-    Scenery,
-    distinct_paraphrases,
-    load_scenery,
-    read_sentence,
-)
-from epbench.tulving.scenes.spread import Spread
+from epbench.tulving.scenes.patterns import pronouns_of
+from epbench.tulving.scenes.scene_files import TONES, distinct_paraphrases, load_scenery
+from epbench.tulving.scenes.spread import Spread, write_freshly
 
 NAMED, ANONYMOUS = 0.5, 0.75
 """How often, from level 3 on, the kind of event is named, and a main character called by a word that is not the first name."""
+FEWEST_CHAPTERS = 100
+"""A shorter book may repeat the words of a reference as often as one of so many chapters."""
 
 
 def draw_plans(
     level: int, events: Sequence[Event], layouts: Sequence[Layout], universe: Universe, *, seed: int = 0
 ) -> list[ChapterPlan]:
-    """Draw the plan of every chapter.
-
-    Args:
-        level: 2 or higher.
-        events: The event of each chapter.
-        layouts: Its layout.
-        universe: The universe of the events.
-        seed: The same seed gives the same plans on any machine.
-
-    Raises:
-        BadInput: There is no such level, or the universe has no scenes.
-    """
-    check_level(level)
-    scenery = load_scenery(universe)
-    spread = Spread(len(events))
+    """Draw the plan of every chapter, given its event and its layout; BadInput if the universe has no scenes."""
+    scenery, spread, plans = load_scenery(universe), Spread(len(events)), list[ChapterPlan]()
     for event in events:
         spread.add(event.detail)
     streams = [RandomStream("level plan", seed, number) for number in range(len(events))]
     phrases: Mapping[str, Sequence[str]] = defaultdict(list)
-    if (
-        level >= 3 and len({event.content for event in events}) > 1
-    ):  # what a phrase stands for is told in another chapter
+    if level >= 3 and len({event.content for event in events}) > 1:  # another chapter tells what a phrase stands for
         phrases = distinct_paraphrases(universe, scenery)
-    plans = [
-        _plan(level, number, event, layouts[number], universe, scenery, spread, streams[number], phrases[event.content])
-        for number, event in enumerate(events)
-    ]
     book = Book(events, layouts, plans, universe, scenery, spread, Spread(max(len(events), FEWEST_CHAPTERS)), seed)
-    if level >= 4:
-        corrected_in_vain = _add_references(book, level)
+    for number, event in enumerate(events):
+        plans.append(_plan(book, level, number, phrases[event.content], streams[number]))
+    corrected_in_vain = _add_references(book, level) if level >= 4 else []
     if level >= 3:
         add_glosses(book)
-        if level >= 5:
-            add_withdrawals(book, corrected_in_vain)
+        add_withdrawals(book, corrected_in_vain)
         add_contrasts(book, TONES[universe.kind])
-        for event, layout, plan, draws in zip(events, layouts, plans, streams, strict=True):
-            plan.fixed += draw_asides(event, layout, universe, spread, draws)
+        for number, draws in enumerate(streams):
+            add_asides(book, number, draws)
     return plans
 
 
 def _add_references(book: Book, level: int) -> list[Vain]:
-    """What other chapters tell: each step builds on what those before it have settled.
-
-    Returns:
-        The chapters whose dates will be corrected in vain.
-    """
+    """Add what other chapters tell, where each step builds on those before; return what `add_withdrawals` corrects in vain."""
     holdings = add_people(book, level)
     corrected_in_vain = []
     if level >= 5:
@@ -117,114 +90,148 @@ def _add_references(book: Book, level: int) -> list[Vain]:
     return corrected_in_vain
 
 
-def _plan(
-    level: int,
-    number: int,
-    event: Event,
-    layout: Layout,
-    universe: Universe,
-    scenery: Scenery,
-    spread: Spread,
-    draws: RandomStream,
-    phrases: Sequence[str],
-) -> ChapterPlan:
+def _plan(book: Book, level: int, number: int, phrases: Sequence[str], draws: RandomStream) -> ChapterPlan:
     """The plan of a chapter that tells every fact itself, but for the kind of event, which a phrase may stand for."""
-    deeds = _deeds(event, universe, spread, draws)
+    event, varied = book.events[number], level >= 3
+    deeds = _deeds(book, event, draws)
     lowered = " ".join([event.detail, *deeds]).lower()
-    varied = level >= 3
-    phrases = [words for words in phrases if spread.allows(words)]
+    phrases = [words for words in phrases if book.spread.allows(words)]
     named = not phrases or draws.unit() < NAMED or event.content.lower() in lowered
     what = f"the {event.content}" if named else draws.pick(phrases)
-    spread.add(what)
+    book.spread.add(what)
     heroes = references_bank()["heroes"]
     hero = f"the {draws.pick(heroes)}" if varied and draws.unit() < ANONYMOUS else event.first_name
-    spots = {"location": layout.space, "date": layout.time, "entity": layout.entity, "content": layout.content}
+    paragraphs = paragraphs_by_fact(book.layouts[number])
     return ChapterPlan(
         level=level,
         when=f"on {draws.pick(FORMATS)(event.time) if varied else event.day}",
-        where=f"{scenery.places[event.space].preposition} {event.space}",
+        where=f"{book.scenery.places[event.space].preposition} {event.space}",
         name=event.entity,
         hero=hero,
         what=what,
         named=named,
         deeds=deeds,
-        evidence={fact: Evidence(0, frozenset([Spot(number, paragraph)])) for fact, paragraph in spots.items()},
+        evidence={fact: Evidence(0, frozenset([Spot(number, paragraph)])) for fact, paragraph in paragraphs.items()},
     )
 
 
-def _deeds(event: Event, universe: Universe, spread: Spread, draws: RandomStream) -> tuple[str, ...]:
+def _deeds(book: Book, event: Event, draws: RandomStream) -> tuple[str, ...]:
     """What the side characters do: other details of the same kind of event."""
     n = draws.weighted(SIDE_CHARACTERS, SIDE_CHARACTER_WEIGHTS)
-    others = [detail for detail in universe.details[event.content] if detail != event.detail and spread.allows(detail)]
-    taken = draws.sample(others, n)
+    details = book.universe.details[event.content]
+    taken = draws.sample([one for one in details if one != event.detail and book.spread.allows(one)], n)
     for detail in taken:
-        spread.add(detail)
+        book.spread.add(detail)
     return tuple(detail[0].lower() + detail[1:] for detail in taken)
 
 
-FEWEST_CHAPTERS = 100
-"""A shorter book may repeat the words of a reference as often as one of so many chapters."""
-MENTIONS = ("date", "space", "entity", "content")
-NUMBERS = (1, 2)
+FACT_OF = {"time": "date", "space": "location", "name": "entity", "event": "content"}
+"""The fact that each part of the bank tells."""
+NEAR = 8
+"""From among how many chapters before and after it in time the date comes that is not so."""
+MOST_TAKEN = 0.02
+"""In which share of chapters the same words stand for what is not so at most; at least three may have them."""
+CANDIDATES = 20
+CONTRASTED = 0.95
+"""How often a fact is told beside a value that is not so."""
+
+
+def add_glosses(book: Book) -> None:
+    """Explain in another chapter what each kind of event is called where it is not named."""
+    draws = RandomStream("glosses", book.seed)
+    called: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, plan in enumerate(book.plans):
+        if not plan.named:
+            called[plan.what, book.events[number].content].append(number)
+    for (words, content), numbers in called.items():
+        host = book.host(draws, lambda other, content=content: book.events[other].content != content)  # type: ignore[misc]
+        assert host is not None, "an event is only unnamed in a book with several kinds of event"
+        spot = book.tell(host, "gloss", {"phrase": words, "content": content}, draws)
+        for number in numbers:
+            own_spot = Spot(number, book.layouts[number].content)
+            book.plans[number].evidence["content"] = Evidence(1, frozenset([own_spot, spot]))
+
+
+def add_contrasts(book: Book, tone: str) -> None:
+    """Tell most facts in one sentence with a value that is not so, in the words that another chapter has for its own."""
+    draws = RandomStream("contrasts", book.seed)
+    bank = contrasts_of(tone)
+    taken, most = Counter[str](), max(3, int(MOST_TAKEN * len(book.events)))
+    by_day = book.by_day()
+    for at, number in enumerate(by_day):
+        near = [*by_day[max(0, at - NEAR) : at], *by_day[at + 1 : at + 1 + NEAR]]
+        plan, told = book.plans[number], _told(book, number)
+        for part, fact in FACT_OF.items():
+            if fact in plan.firm or draws.unit() >= CONTRASTED:
+                continue
+            others = _others(book, number, part, near if part == "time" else by_day, draws)
+            instead = next((words for words in others if taken[words] < most), None)
+            if instead is not None:
+                taken[instead] += 1
+                book.phrases.add(instead)
+                known = {CONTRASTS[part]: told[part].words, "instead": instead}
+                text = write_freshly(bank[part], known, book.spread, draws)
+                plan.fixed.append(Fixed(told[part].paragraph, text))
+                plan.contrasted.add(fact)
+
+
+class _Told(NamedTuple):
+    """A fact, in which words a chapter tells it, and where."""
+
+    value: object
+    words: str
+    paragraph: int
+
+
+def _told(book: Book, number: int) -> dict[str, _Told]:
+    event, plan, layout = book.events[number], book.plans[number], book.layouts[number]
+    return {
+        "time": _Told(event.time, plan.when, layout.time),
+        "space": _Told(event.space, plan.where, layout.space),
+        "name": _Told(event.entity, plan.name, layout.entity),
+        "event": _Told(event.content, plan.what, layout.content),
+    }
+
+
+def _others(book: Book, number: int, part: str, others: Sequence[int], draws: RandomStream) -> Iterator[str]:
+    """What is not so: a person with the same first name if there is one; else the words of other chapters for other values."""
+    event, plan = book.events[number], book.plans[number]
+    if part == "name" and plan.name == event.entity:
+        namesakes = [name for name in book.universe.entities if name.split()[0] == event.first_name]
+        yield from draws.sample([name for name in namesakes if name != event.entity], 1)
+    own = _told(book, number)[part]
+    for other in islice(draws.one_by_one(others), CANDIDATES):
+        told = _told(book, other)[part]
+        if part == "name" and pronouns_of(book.events[other].first_name) is not pronouns_of(event.first_name):
+            continue  # `she` or `he` would tell who it is
+        free = FACT_OF[part] not in book.plans[other].firm and book.phrases.allows(told.words)
+        if told.value != own.value and told.words != own.words and free:
+            yield told.words
+
+
+ASIDES = (1, 2)
 """How many of each kind a chapter has."""
-FEWEST = 24
 
 
-@cache
-def asides_bank(universe: str) -> Mapping[str, Sequence[Sentence]]:
-    """Return the sentences that mention something in passing.
-
-    Args:
-        universe: The name of a universe of the package; others share the sentences of the default one.
-
-    Returns:
-        The sentences by what they mention.
-    """
-    path = TALES / f"asides_{universe}.json"
-    path = path if path.is_file() else TALES / "asides.json"
-    listed = read_typed(path, dict[str, list[str]])
-    bank = {}
-    for mention in MENTIONS:
-        where = f"{path}, {mention}"
-        sentences = [read_sentence(where, text, frozenset([mention])).sentence for text in listed[mention]]
-        if len(sentences) < FEWEST or any(f"{{{mention}}}" not in sentence.text for sentence in sentences):
-            raise BadInput(f"{where}: expected {FEWEST} sentences or more, each with the slot {{{mention}}}")
-        bank[mention] = sentences
-    return bank
-
-
-def asides_of(universe: Universe) -> Mapping[str, Sequence[Sentence]]:
-    """Return the sentences that mention something in passing in the books of a universe."""
-    return asides_bank(asides_name(universe))
-
-
-def asides_name(universe: Universe) -> str:
-    """The name of the sentences that a universe has for what is mentioned in passing; "" for one of the user's own."""
-    return "" if universe.files_hash else universe.name
-
-
-def draw_asides(event: Event, layout: Layout, universe: Universe, spread: Spread, draws: RandomStream) -> list[Fixed]:
-    """Draw the asides of a chapter: one or two of each kind, each in a paragraph of its own choice.
+def add_asides(book: Book, number: int, draws: RandomStream) -> None:
+    """Have a chapter mention one or two other values of each kind, each in a paragraph of its own choice.
 
     Dates, locations, people and kinds of event are drawn from the whole universe, so that also those that no event of the
     book has are mentioned somewhere.
     """
+    event, universe, spread = book.events[number], book.universe, book.spread
     values: Mapping[str, tuple[Sequence[object], object]] = {
         "date": (universe.times, event.time),
         "space": (universe.spaces, event.space),
         "entity": (universe.entities, event.entity),
         "content": (universe.contents, event.content),
     }
-    asides = []
     for mention, sentences in asides_of(universe).items():
-        pool, actual = values[mention]
-        n = draws.pick(NUMBERS)
-        others = [value for value in draws.sample(pool, n + 1) if value != actual][:n]
-        pool = list(sentences)
-        for value in others:
+        listed, actual = values[mention]
+        n, pool = draws.pick(ASIDES), list(sentences)
+        for value in [value for value in draws.sample(listed, n + 1) if value != actual][:n]:
             written = draws.pick(FORMATS)(value) if mention == "date" else str(value)  # type: ignore[arg-type]
             known = {mention: written}
             text = spread.freshest(pool, lambda told, known=known: spread.draft(told, draws, known.__getitem__), draws)  # type: ignore[misc]
             assert text is not None, "there are more sentences than asides"
-            asides.append(Fixed(draws.between(1, layout.n_paragraphs), text))
-    return asides
+            book.plans[number].fixed.append(Fixed(draws.between(1, book.layouts[number].n_paragraphs), text))

@@ -1,13 +1,13 @@
 """The tables of the paper about the books themselves.
 
-How long they are and what they are for (Tables 2, 26, 28), how often elements occur beside what is to be expected (6, 9), and
-how questions are spread (12).
+How long they are and what they are for (Tables 2, 26, 28), how often elements occur beside what is to be expected (6, 9),
+how questions are spread (12), and how realistic the events are (Appendix E.7).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -15,10 +15,11 @@ from itertools import product
 from epbench.models.estimate import CL100K
 from epbench.reports.exhibit import Column, Row, columns_of, mean_sd, of_source, plain
 from epbench.statistics.estimate import Estimate
-from epbench.tulving.events.events import Distribution
-from epbench.tulving.events.universe import PUBLISHED_SIZE
+from epbench.tulving.events.universe import PUBLISHED_SIZE, Distribution
+from epbench.tulving.judging.realism import RATINGS, REALISTIC, Rating
 from epbench.tulving.paper.books import BOOK, WRITER, Asked, Books, BookTable, PaperBook, Record, in_one_row, of_cells
-from epbench.tulving.paper.rows import cue_text, texts
+from epbench.tulving.paper.inputs import texts
+from epbench.tulving.paper.recall import cue_text
 from epbench.tulving.questions.generate import BINS, bin_of
 from epbench.tulving.questions.templates import TEMPLATES_BY_CUE
 
@@ -289,3 +290,25 @@ WIDESPREADNESS = BookTable(
     across="bin",
     sections="label",
 )
+
+
+# Appendix E.7: how realistic the events are, as `epbench.tulving.judging.realism` has them rated
+
+
+def distribution(ratings: Mapping[str, Mapping[int, Rating | None]]) -> BookTable:
+    """The table of how many chapters of each book have each rating; books that nobody has rated are left out."""
+
+    def counted(book: PaperBook) -> Record:
+        of_book = Counter(ratings[book.fingerprint].values())
+        return {**book.identity, **{name: of_book[name] for name in RATINGS}, "unrated": of_book[None]}
+
+    return BookTable(
+        "E.7",
+        "How realistic the events of a book are",
+        [BOOK, WRITER, *(Column(name, name) for name in RATINGS), Column("not rated", "unrated")],
+        own=lambda books: map(counted, books),
+        given=in_one_row(RATINGS, unrated=None),
+        notes=lambda _: [f"Chapters by the rating of their events; class R of the paper: {', '.join(REALISTIC)}."],
+        needs=lambda _: "ratings of how realistic each chapter of a book is (--realism)",
+        shows=lambda book: book.fingerprint in ratings,
+    )

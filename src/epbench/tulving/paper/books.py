@@ -27,9 +27,8 @@ from epbench.tulving.chapters.loop import Iteration
 from epbench.tulving.chapters.template_writer import TemplateWriter
 from epbench.tulving.dataset.build import Order
 from epbench.tulving.dataset.load import fingerprint_of_book, load_book
-from epbench.tulving.events.events import Event
 from epbench.tulving.events.new_york import Point, known_spaces
-from epbench.tulving.events.universe import PUBLISHED_SIZE, load_universe
+from epbench.tulving.events.universe import PUBLISHED_SIZE, Event, load_universe
 from epbench.tulving.events.universe_files import universe_names
 from epbench.tulving.questions.generate import Bin
 from epbench.tulving.released.archive import Archive, ReleasedBook, open_archive
@@ -155,11 +154,8 @@ def of_cells(names: Sequence[str], cells: Iterable[tuple[str, ...]], *columns: s
 def read_books(datasets: Sequence[str] = (), archive: Path | None = None) -> list[PaperBook]:
     """Read books: datasets in their order, and those of an archive; the report and the card are read from folders only.
 
-    Books that would have one label are told apart by their writers, by their seeds, and else by what the user gave.
-
-    Raises:
-        BadInput: A dataset is given twice, does not exist or is not a Tulving book, a file in its folder is damaged, or
-            the archive is missing or damaged, or holds no published book.
+    Books that would have one label are told apart by their writers, by their seeds, and else by what the user gave. BadInput
+    if a dataset is given twice or is not a Tulving book, a file is damaged, or the archive holds no published book.
     """
     if twice := next((name for name in datasets if list(datasets).count(name) > 1), None):
         raise BadInput(f"the dataset {twice} is given twice")

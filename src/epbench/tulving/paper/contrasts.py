@@ -1,21 +1,37 @@
-"""One-sided tests between two samples of questions: books by two writers, in two orders, realistic events (Tables 20 to 25)."""
+"""Runs compared: question by question on one book (Figures 3, 7, 8), and two samples of questions (Tables 20 to 25).
+
+The samples are about books by two writers, in two orders, or about realistic and other events; their tests are one-sided.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import partial
+from itertools import combinations, pairwise
+from textwrap import fill
 from typing import TYPE_CHECKING
 
-from epbench.reports.exhibit import Exhibit, Missing, Row, Show, Shown, columns_of, p_value
+from epbench.reports.exhibit import Exhibit, Missing, Row, Show, Shown, columns_of, marked, of_source, p_value
+from epbench.reports.figures import Group, critical_difference_diagram, paired_estimation_plot
 from epbench.statistics.estimate import Value, framed, p_text
-from epbench.statistics.paired import holm
-from epbench.tulving.judging.realism import Rating
-from epbench.tulving.paper.inputs import Line, grouped_by, runs_among
-from epbench.tulving.paper.realism import realism_of
-from epbench.tulving.paper.recall import BIN, recall_table, with_reported_once
-from epbench.tulving.paper.rows import ALL_ROWS, Side, asked_for_all, f1_rows, for_each, judge_notes, papers_on, texts
-from epbench.tulving.paper.rows import reported_notes as notes_on_papers
+from epbench.statistics.paired import holm, paired_estimate
+from epbench.statistics.ranks import Ranking, rank_methods
+from epbench.statistics.smallest_difference import mann_whitney, smallest_difference_of_means
+from epbench.tulving.judging.realism import Rating, realism_of
+from epbench.tulving.paper.inputs import (
+    ALL_ROWS,
+    EVENTS,
+    POLICY,
+    Line,
+    for_each,
+    grouped_by,
+    judge_notes,
+    reported_notes,
+    runs_among,
+    texts,
+)
+from epbench.tulving.paper.recall import BIN, Side, f1_rows, papers_on, recall_table, with_reported_once
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,13 +63,9 @@ def _p(row: Row) -> str:
     return f"<{row['p_below']:.2f}" if row["p"] is None else f"{row['p']:.2f}"
 
 
-_SHOWN: Shown = {
-    "first > second": lambda row: f"{row['first']} > {row['second']}",
-    "n": _both("{first_n} / {second_n}"),
-}
+_SHOWN: Shown = {"first > second": lambda row: "{first} > {second}".format(**row), "n": _both("{first_n} / {second_n}")}
 _SHOWN |= {"mean F1": _both("{first_mean:.3f} / {second_mean:.3f}"), "effect": "effect"}
 _SHOWN |= {"p": _p, "p (Holm)": p_value(), "smallest effect": "smallest"}
-
 
 _Contrast = tuple[str, str, str, Sequence["pd.DataFrame"]]
 """What is held fixed, such as the book; what two samples of questions are; and their questions, the first with the higher F1."""
@@ -74,8 +86,6 @@ class _Tests:
         self, contrasts: Sequence[_Contrast], runs: Sequence[Line], lines: Sequence[Line], needs: str
     ) -> Exhibit | Missing:
         """The tests that have answers in both samples, corrected over these rows, and below them what papers report."""
-        from epbench.statistics.smallest_difference import mann_whitney
-
         tests = []
         for *names, samples in contrasts:
             first, second = (of["f1"].dropna().astype(float).tolist() for of in samples)
@@ -83,19 +93,19 @@ class _Tests:
         if not tests:
             return Missing(self.name, self.title, needs)
         rows: list[dict[str, Value]] = []
+        lost = 0
         for (names, samples, test), p_holm in zip(tests, holm([test.p for *_, test in tests]), strict=True):
             about, (mean, other), (n, n_other) = self._who(*names), test.means, test.n
-            about |= {"first_mean": mean, "first_n": n, "second_mean": other, "second_n": n_other}
-            about["n_failed"] = sum(map(len, samples)) - n - n_other
+            lost += (n_failed := sum(map(len, samples)) - n - n_other)
+            about |= {"first_mean": mean, "first_n": n, "second_mean": other, "second_n": n_other, "n_failed": n_failed}
             found = {"u": test.u, "effect": test.effect, "p": test.p, "p_holm": p_holm}
             rows.append({**about, **found, "smallest": 0.5 + test.smallest_difference})
-        lost = sum(int(row["n_failed"] or 0) for row in rows)
         papers = self._reported(lines, {run.book for run in runs})
         rows += [row for _, row in papers]
         notes = [*self.notes, *_TESTS]
         notes += [f"{lost} questions without an answer or a verdict are left out of the tests."] if lost else []
         notes += [*judge_notes(runs), *([_UNCORRECTED] if papers else [])]
-        notes += notes_on_papers([*runs, *(line for line, _ in papers)]) if papers else []
+        notes += reported_notes([*runs, *(line for line, _ in papers)]) if papers else []
         return Exhibit(self.name, self.title, framed(rows), [*texts(self.about), *columns_of(_SHOWN, 1)], notes)
 
     def _who(self, fixed: str, first: str, second: str) -> dict[str, Value]:
@@ -104,8 +114,8 @@ class _Tests:
     def _reported(self, lines: Sequence[Line], books: set[str]) -> list[tuple[Line, dict[str, Value]]]:
         """What papers report about these books: scores such as `p.gpt-4o>claude-3-haiku` or `p_below.short-ordered>short`."""
         found = []
-        for line in lines:
-            for score, value in line.scores.items() if line.reported and line.book in books else ():
+        for line in (line for line in lines if line.reported and line.book in books):
+            for score, value in line.scores.items():
                 kind, _, pair = score.partition(".")
                 if kind in ("p", "p_below") and ">" in pair and (who := self.of_paper(line, *pair.split(">", 1))):
                     p = {"p": None, "p_below": None, kind: value, "paper": line.columns()["paper"]}
@@ -199,7 +209,7 @@ def books_by_order(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     for first, second in pairs:
         if not first.reported:
             names = f"{first.who} on {first.text}", f"{second.who} on {second.text}"
-            samples = asked_for_all(first), asked_for_all(second)
+            samples = first.asked_for_all, second.asked_for_all
             contrasts.append((f"{first.model}, {first.memory}", *names, samples))
     both = {id(line): line for side in (0, 1) for pair in pairs for line in [pair[side]]}.values()
 
@@ -263,3 +273,143 @@ def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit |
         *for_each("Table 24", by_bin, needs, found, recall),
         *for_each(_BY_REALISM.name, _BY_REALISM.title, needs, found, tests),
     ]
+
+
+# Figures 3, 7 and 8: runs on one book, question by question
+
+Matched = tuple[Sequence[Line], "pd.DataFrame"]
+"""Runs on one text, and the F1 of the questions that all of them have answered, with a column for each run."""
+
+
+def matched(lines: Sequence[Line]) -> dict[str, Matched]:
+    """The runs on each text that can be compared question by question; of repeated answers to one, F1 is the mean."""
+    import pandas as pd
+
+    found: dict[str, Matched] = {}
+    for runs in grouped_by(runs_among(lines), lambda line: line.fingerprint).values():
+        answered = [line.questions[line.questions["outcome"] != "failed"] for line in runs]
+        columns = [questions.groupby("id", sort=False)["f1"].mean() for questions in answered]
+        f1 = pd.concat(columns, axis=1, join="inner", keys=range(len(runs)))
+        if len(runs) > 1 and len(f1):
+            found[runs[0].text] = (runs, f1.astype(float))
+    return found
+
+
+def _matched_notes(runs: Sequence[Line], n: int) -> list[str]:
+    asked = max(line.questions["id"].nunique() for line in runs)
+    left_out = f" {asked - n} questions that not all runs have answered are left out." if asked > n else ""
+    return [f"n = {n} questions, paired across the runs.{left_out} {ALL_ROWS}", POLICY, *judge_notes(runs)]
+
+
+def ranks(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+    """Figures 3 and 7: a critical-difference diagram for each book that is not a short one, and for each short one."""
+    title = "Average ranks of F1 question by question, and groups of runs that do not differ"
+    tests = "Whether two runs differ in F1 question by question"
+    made: list[Exhibit | Missing] = []
+    for name, short in (("Figure 3", False), ("Figure 7", True)):
+        found = matched([line for line in lines if line.is_short == short])
+        needs = f"two or more runs that answered the same questions about one {'short' if short else 'long'} book"
+        made += for_each(name, title, needs, found, _diagram)
+        made += for_each(f"{name}, tests", tests, "", found, _pairs) if found else []
+    return made
+
+
+def _ranking(found: Matched) -> Ranking:
+    runs, f1 = found
+    return rank_methods({line.who: f1[column].tolist() for column, line in enumerate(runs)})
+
+
+def _diagram(name: str, title: str, found: Matched) -> Exhibit:
+    (runs, f1), ranking = found, _ranking(found)
+    same = [(pair.first, pair.second) for pair in ranking.pairs if not pair.different]
+    rows: list[dict[str, Value]] = []
+    for column, line in sorted(enumerate(runs), key=lambda one: ranking.ranks[one[1].who]):
+        others = [other if line.who == one else one for one, other in same if line.who in (one, other)]
+        numbers = {"rank": ranking.ranks[line.who], "mean": float(f1[column].mean()), "n": ranking.n}
+        rows.append({**line.columns(), "not_different_from": "; ".join(others) or None, **numbers})
+    shown: Shown = {"run": of_source(), "not different from": "not_different_from"}
+    shown |= {"average rank": lambda row: f"{row['rank']:.2f}", "mean F1": "mean"}
+    notes = [_tests(ranking), _smallest(f1), *_matched_notes(runs, len(f1))]
+    plot = partial(critical_difference_diagram, ranking)
+    return Exhibit(name, title, framed(rows), columns_of(shown, 2), notes, plot)
+
+
+def _pairs(name: str, title: str, found: Matched) -> Exhibit:
+    (runs, f1), ranking = found, _ranking(found)
+    lines = {line.who: line for line in runs}
+    rows: list[dict[str, Value]] = []
+    for pair in ranking.pairs:
+        other = {"second": lines[pair.second].label, "second_source": lines[pair.second].source}
+        test = {"statistic": pair.statistic, "p": pair.p, "p_holm": pair.p_holm}
+        rows.append({**lines[pair.first].columns(), **other, **test, "different": "yes" if pair.different else "no"})
+    shown: Shown = {"better rank": of_source(), "worse rank": lambda row: marked(row["second"], row["second_source"])}
+    shown |= {"W": lambda row: f"{row['statistic']:.1f}", "p": p_value("p"), "p (Holm)": p_value()}
+    shown["different"] = "different"
+    return Exhibit(name, title, framed(rows), columns_of(shown, 2), [_tests(ranking), *_matched_notes(runs, len(f1))])
+
+
+def _tests(ranking: Ranking) -> str:
+    wilcoxon = (
+        "Wilcoxon signed-rank tests of every two (zeros by Pratt), with Holm's correction over all pairs "
+        f"({len(ranking.pairs)}), different at p < 0.05."
+    )
+    p = ranking.friedman_p
+    if p is None:
+        return f"Two runs: {wilcoxon} Rank 1 is best."
+    rejected = "" if p < 0.05 else " As it does not reject, no two runs count as different."
+    shown = "< 0.001" if p < 0.001 else f"= {p:.3f}"
+    return f"Rank 1 is best. Friedman test: χ² = {ranking.friedman_statistic:.1f}, p {shown}.{rejected} {wilcoxon}"
+
+
+def _smallest(f1: pd.DataFrame) -> str:
+    differences = ((f1[one] - f1[other]).tolist() for one, other in combinations(f1, 2))
+    known = [least for of in differences if (least := smallest_difference_of_means(of, paired=True)) is not None]
+    if not known:
+        return "So few questions cannot show any difference."
+    upto = f" (the pair that differs most evenly) to {max(known):.3f}" if len(known) > 1 else ""
+    return (
+        "The smallest difference of mean F1 between two of these runs that so many questions show with 80 % power at p < 0.05, "
+        f"before any correction: {min(known):.3f}{upto}."
+    )
+
+
+def estimation_plots(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+    """Figure 8: a figure for each book, with its runs from the highest mean F1 to the lowest."""
+    found = {text: (runs, f1) for text, (runs, f1) in matched(lines).items() if len(set(_events(runs[0], f1))) > 1}
+    title = "F1 question by question, and the mean difference of each run from the one before it"
+    needs = "two or more runs that answered the same questions about one book"
+    return for_each("Figure 8", title, needs, found, _estimation_plot)
+
+
+def _estimation_plot(name: str, title: str, found: Matched) -> Exhibit:
+    runs, f1 = found
+    means, events = [float(mean) for mean in f1.mean()], _events(runs[0], f1)
+    rows: list[dict[str, Value]] = []
+    groups: dict[str, Group] = {}
+    for one, other in pairwise(sorted(range(len(runs)), key=lambda column: -means[column])):
+        before, after = f1[one].tolist(), f1[other].tolist()
+        difference = paired_estimate(before, after, events)
+        low, high = difference.interval
+        of_before: dict[str, Value] = {"before": runs[one].label, "before_source": runs[one].source}
+        found_here = {"difference_mean": difference.mean, "difference_low": low, "difference_high": high}
+        smallest = smallest_difference_of_means(difference.differences, paired=True)
+        both = {"before_mean": means[one], "mean": means[other], "n": difference.n}
+        rows.append({**runs[other].columns(), **of_before, **both, **found_here, "smallest": smallest})
+        names = [fill(runs[column].who, 16) for column in (one, other)]  # in lines that fit beside one another
+        groups[f"{len(rows)}: {difference.mean:+.3f}"] = names[0], before, names[1], after, difference
+    text = "{difference_mean:+.3f} ({difference_low:+.3f} to {difference_high:+.3f})"
+    shown: Shown = {"run": of_source(), "before it": lambda row: marked(row["before"], row["before_source"])}
+    shown |= {"mean F1": lambda row: "{mean:.3f} / {before_mean:.3f}".format(**row)}
+    shown |= {"difference (95 % interval)": lambda row: text.format(**row), "smallest difference": "smallest"}
+    notes = [
+        "Bootstrap of the paired mean difference, 5,000 resamples that draw whole cues, 95 % percentile interval; no test, and "
+        "no correction for the number of pairs. Smallest difference: what so many questions show with 80 % power at p < 0.05.",
+        *_matched_notes(runs, len(f1)),
+    ]
+    plot = partial(paired_estimation_plot, groups, "F1")
+    return Exhibit(name, title, framed(rows), columns_of(shown, 2), notes, plot)
+
+
+def _events(line: Line, f1: pd.DataFrame) -> list[tuple[str, ...]]:
+    """What the cue of each question gives."""
+    return list(line.questions.drop_duplicates("id").set_index("id").loc[f1.index, EVENTS])

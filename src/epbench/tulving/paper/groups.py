@@ -1,48 +1,50 @@
-"""What runs score and name by groups of questions.
+"""Scores of runs by groups of questions, about the order in time, and from book to book.
 
-F1 by any columns of the questions; F1 by bin when every item of an answer counts; and what is named in answer to questions
-about events that never happened (paper: Appendix E.8).
+F1 by any columns of the questions; the latest state of an entity and its states in chronological order (Table 4); and how much
+the scores of one reader differ from book to book, beside their error on one book.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
-from statistics import fmean
+from statistics import variance
 from typing import TYPE_CHECKING, Any, get_args
 
 from epbench.errors import BadInput
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, exhibit, interval
+from epbench.judges.protocol import noted_judge
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, marked
+from epbench.reports.tables import cell, interval_cell
+from epbench.runs.folder import read_run
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
-from epbench.statistics.intervals import cluster_bootstrap, weighted_mean, wilson
-from epbench.statistics.smallest_difference import smallest_difference_of_means, smallest_difference_of_rates
-from epbench.tulving.paper.inputs import EVENTS, Line, runs_among
-from epbench.tulving.paper.rows import (
+from epbench.statistics.intervals import Spread, spread_of_groups
+from epbench.statistics.smallest_difference import smallest_difference_of_means
+from epbench.tulving.paper.inputs import (
+    COUNTS,
+    F1,
+    HARSH_F1,
     INTERVALS,
+    READER,
     RUN,
     SPREAD,
-    asked_for_all,
+    Line,
+    by_book,
     f1_of,
+    for_each,
     forest,
+    grouped_by,
     judge_notes,
     lost_notes,
-    reported,
-    texts,
     value,
 )
-from epbench.tulving.questions.fake_events import Origin
-from epbench.tulving.questions.generate import BINS
+from epbench.tulving.paper.recall import APART, PLAIN, notes_on, who_columns, with_n
+from epbench.tulving.questions.generate import BINS, Origin
 from epbench.tulving.questions.templates import CUES, Get, Trace
 from epbench.tulving.scores.run_files import COLUMNS
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
-
-_COUNTS = (Column("n", "n"), Column("failed", "n_failed"))
-_F1, _HARSH_F1 = Column("F1", value("f1_")), Column("harsh F1", value("harsh_f1_"))
 
 # F1 by any columns of the questions
 
@@ -74,7 +76,7 @@ def grouped(lines: Sequence[Line], by: Sequence[str]) -> Exhibit:
     rows.sort(key=lambda row: [_place(column, row[column]) for column in by])
     keys = (Column(name, lambda row, name=name: _text(row[name]), text=True) for name in by)  # type: ignore[misc]
     spread = Column("sd", "f1_sd"), Column("95 % interval", interval("f1_low", "f1_high"))
-    columns = [*keys, RUN, _F1, *spread, _HARSH_F1, *_COUNTS, Column("smallest difference", "smallest")]
+    columns = [*keys, RUN, F1, *spread, HARSH_F1, *COUNTS, Column("smallest difference", "smallest")]
     notes = [
         "F1: the mean over all questions of a group, whatever they ask for; add the column get to tell them apart.",
         "Harsh F1 counts every item of an answer for precision, F1 at most as many as are true.",
@@ -128,164 +130,216 @@ def _text(value: Value) -> str:
     return "not given" if value is None else str(value)
 
 
-# F1 by bin when every item counts
+# Table 4: the latest state, and the order in time
 
-ALL_BINS = "all bins"
-"""Stands for the simple recall score: the mean of the means of the bins."""
+AWARE = {"chronological_awareness": "chronological awareness"}
+_ORDER_SCORES = {"latest": "latest", "all_matched": "all", "kendall_tau": "Kendall τ", **AWARE}
+"""The scores by their names in scores.json, with the titles of their columns."""
 
-_HARSH = (
-    "F1 is the paper's lenient one (Appendix B.3.2): precision counts at most as many items as there are true ones, so that "
-    "naming more costs nothing, unless there is no true item. Harsh F1 counts every different item. Recall is the same in "
-    "both, and so are answers that name no more items than are true, and all of bin 0.",
-    "The loss is F1 less harsh F1 of the same questions; it cannot be negative, and no test is needed to see that it is more "
-    "than nothing.",
-    "Only questions that ask for all items count (get = all); bins count the matching chapters.",
+_ORDER_COUNTED = (
+    "Latest: mean F1 of the questions with get = latest about two or more chapters; so are the published numbers, which the "
+    "paper calls the share of answers that match. All: of the questions with get = chronological and two or more different "
+    "true items, the share whose true items were all found. τ: its mean over these alone, whose number is its n. "
+    "Chronological awareness: the mean of latest and of all · τ, which is 0 where it would be negative. The number of "
+    "questions is in parentheses."
 )
 
 
-def harsh(lines: Sequence[Line]) -> Exhibit | Missing:
-    """Both F1 of each run by bin, and over all bins: how much a run owes to items that cost it nothing."""
-    name, title = "Harsh F1", "F1 by bin when every item of an answer counts, beside the lenient F1"
-    rows = []
-    for line in lines:
-        questions = line.questions.assign(loss=line.questions["f1"] - line.questions["harsh_f1"])
-        parts: dict[Any, pd.DataFrame] = dict(list(questions[questions["get"] == "all"].groupby("bin")))
-        for bin_ in (ALL_BINS, *(bin_ for bin_ in BINS if bin_ in parts)) if parts else ():
-            f1, harsh_f1, less = (
-                over_bins(questions, column) if bin_ == ALL_BINS else f1_of(parts[bin_], column)
-                for column in ("f1", "harsh_f1", "loss")
-            )
-            both = f1.columns(*SPREAD, prefix="f1_") | harsh_f1.columns(*SPREAD, prefix="harsh_f1_")
-            loss = less.columns("mean", "sd", "low", "high", prefix="loss_")
-            rows.append({**line.columns(), "bin": bin_, **f1.columns("n", "n_failed"), **both, **loss})
-    of_loss = Column("loss", "loss_mean"), Column("95 % interval of the loss", interval("loss_low", "loss_high"))
-    columns = [RUN, *texts("bin"), _F1, _HARSH_F1, *of_loss, *_COUNTS]
-    notes = [*_HARSH, INTERVALS, *lost_notes(rows), *judge_notes(lines)]
-    drawn = sorted(rows, key=lambda row: (ALL_BINS, *BINS).index(str(row["bin"])))
-    plot = forest(drawn, "loss_", "bin", "F1 less harsh F1")
-    needs = "runs with questions that ask for all items (get = all)"
-    return exhibit(name, title, rows, columns, notes, plot, needs=needs, sections="label")
+def order_tables(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+    """Table 4: a table for each book, the readers with the highest chronological awareness first."""
+    found = {
+        book: [(line, scores) for line in of if (scores := _order_scores(line))] for book, of in by_book(lines).items()
+    }
+    # A run that was limited to a few questions may have none of these.
+    found = {book: rows for book, rows in found.items() if any(not line.reported for line, _ in rows)}
+    title = "The latest state of an entity, and all its states in chronological order"
+    needs = "runs that asked for the latest state and for the chronological order"
+    return for_each("Table 4", title, needs, found, _order_table)
 
 
-def over_bins(questions: pd.DataFrame, column: str) -> Estimate:
-    """The mean of the means of the bins of get = all, as the simple recall score is one, with its interval; no deviation."""
-    of_bins = [estimate(part, column) for _, part in questions[questions["get"] == "all"].groupby("bin")]
-    n, n_failed = sum(one.n or 0 for one in of_bins), sum(one.n_failed or 0 for one in of_bins)
-    if n_failed:
-        lowest, highest = (
-            fmean(one.mean if one.mean is not None else getattr(one, end) for one in of_bins)
-            for end in ("lowest", "highest")
-        )
-        return Estimate(n, n_failed, lowest=lowest, highest=highest)
-    judged = questions[questions["outcome"] != "failed"]  # the cues of all of them are drawn, as in scores.json
-    values, bins = judged[column].to_numpy(float), judged["bin"].where(judged["get"] == "all")
-    chosen = [(bins == bin_).to_numpy() for bin_ in sorted(bins.dropna().unique())]
+def _order_table(name: str, title: str, found: Sequence[tuple[Line, dict[str, Estimate]]]) -> Exhibit:
+    def rank(one: tuple[Line, dict[str, Estimate]]) -> float:
+        """Chronological awareness; -1 where it is a range, so that these rows come last."""
+        latest, all_, tau = (one[1][name].mean for name in ("latest", "all_matched", "kendall_tau"))
+        return -1.0 if latest is None or all_ is None else (latest + max(0.0, all_ * (tau or 0.0))) / 2
 
-    def mean(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        total: NDArray[np.float64] = sum(weighted_mean(weights * of_bin, values) for of_bin in chosen)  # type: ignore[assignment]
-        return total / len(chosen)
-
-    seen = min((judged[EVENTS][of_bin].nunique() for of_bin in chosen), default=None)
-    low, high = cluster_bootstrap(mean, judged[EVENTS].tolist(), bounds=(0.0, 1.0), seen=seen) or (None, None)
-    return Estimate(n, 0, fmean(one.mean or 0.0 for one in of_bins), low=low, high=high)
+    ranked = sorted(found, key=rank, reverse=True)
+    rows: list[dict[str, Value]] = [
+        {**line.columns(), "score": score, **one.columns(*PLAIN)}
+        for line, scores in ranked
+        for score, one in scores.items()
+        if one.n != 0 or one.n_failed or one.mean is not None
+    ]
+    columns = [*who_columns(rows), Column("{}", with_n(value()))]
+    notes = notes_on([line for line, _ in ranked], rows, _ORDER_COUNTED)
+    return Exhibit(name, title, framed(rows), columns, notes, across="score", names=_ORDER_SCORES, apart=APART)
 
 
-# What is named where nothing matches
+def counted_for(questions: pd.DataFrame, score: str) -> pd.DataFrame:
+    """The questions of a run that count for a score, by its name in scores.json; for a bin `f1_by_bin.` and the bin."""
+    latest = (questions["get"] == "latest") & (questions["n_chapters"] >= 2)
+    ordered = (questions["get"] == "chronological") & (questions["reference"].map(lambda items: len(set(items))) >= 2)
+    named = {"latest": latest, "all_matched": ordered, "chronological_awareness": latest | ordered}
+    found, bin_ = named.get(score, questions["get"] == "all"), score.removeprefix("f1_by_bin.")
+    return questions[found if bin_ == score else found & (questions["bin"] == bin_)]
 
-BOTH, INNER, OUTER = ORIGINS = ("both", "inner", "outer")
-SCORE = "hallucinations"  # in reported rows; the share of one origin is `hallucinations.inner`
 
-_NAMED = (
-    "Questions of bin 0 that ask for all items (get = all): nothing matches, and the right answer names nothing. Inner ones "
-    "are made of what happens in the book, but never together; outer ones name something that is nowhere in the book.",
-    "An answer hallucinates if the judge found at least one item in it. Its F1 is 0 then, and 1 otherwise; items are the "
-    "mean number of different items of all answers, abstentions included.",
-    "Intervals of shares: Wilson's, 95 %, as if the questions were independent; several are made from one chapter. There are "
-    "none where questions were asked several times. Nothing is tested here.",
+def book_score(line: Line, score: str) -> Estimate:
+    """A score of a run, named as for `counted_for`, with the interval and the bounds that scores.json has."""
+    scores, questions, bin_ = line.scores, counted_for(line.questions, score), score.removeprefix("f1_by_bin.")
+    mean = scores[score] if bin_ == score else scores["f1_by_bin"].get(bin_)
+    interval, bounds = (scores.get(name, {}).get(score) or (None, None) for name in ("intervals", "incomplete"))
+    n_failed = int((questions["outcome"] == "failed").sum())
+    return Estimate(len(questions) - n_failed, n_failed, mean, None, *interval, *bounds)
+
+
+def _order_scores(line: Line) -> dict[str, Estimate]:
+    """The scores of a line; empty if it has neither the latest state nor the order."""
+    if line.reported is not None:
+        found = {name: line.reported_score(name) for name in _ORDER_SCORES}
+        return found if found["latest"].mean is not None or found["all_matched"].mean is not None else {}
+    latest, ordered = (counted_for(line.questions, score) for score in ("latest", "all_matched"))
+    if latest.empty and ordered.empty:
+        return {}
+    matches = ordered["tau"].notna().astype(float).where(ordered["outcome"] != "failed")
+    matched = estimate(ordered.assign(matched=matches), "matched")
+    tau, awareness = estimate(ordered[ordered["tau"].notna()], "tau"), book_score(line, "chronological_awareness")
+    if matched.n_failed:  # the bounds of scores.json know what the failed questions may have been
+        lowest, highest = line.scores.get("incomplete", {}).get("kendall_tau") or (None, None)
+        tau = Estimate(tau.n, matched.n_failed, lowest=lowest, highest=highest)
+    if awareness.mean is None and awareness.lowest is None:
+        awareness = Estimate()
+    # A share has no deviation of interest.
+    return dict(zip(_ORDER_SCORES, (estimate(latest, "f1"), replace(matched, sd=None), tau, awareness), strict=True))
+
+
+# Books of several seeds
+
+NAME = "Books of several seeds"
+ALL_BOOKS = "all books"
+_BY_BIN = {f"f1_by_bin.{bin_}": f"bin {bin_}" for bin_ in BINS}
+SCORES = {"simple_recall_score": "simple recall", **_BY_BIN, "latest": "latest", **AWARE}
+"""The scores that are compared, by their names in scores.json, with their names in the table."""
+
+_NOTES = (
+    "Within a book: the standard error of a score, had other questions been asked about the same book. It is taken from the "
+    "score's 95 % interval, for which cues are drawn with replacement: its width over 3.92. In the row of all books it is the "
+    "root mean square over the books.",
+    "Between books: the standard deviation of the scores that the books would have without that error, by the method of "
+    "moments; it is 0 where the errors alone explain how much the books differ. In parentheses its 95 % interval, from the "
+    "chi-square distribution of the observed variance, cut at 0.5, the largest deviation that scores of many books can have: "
+    "from few books, an estimate of 0 does not show that books are alike.",
+    "The value of all books is the mean of those of the books, each counted once. The 95 % interval beside it is where the "
+    "score on another book like these is expected (Student's t over the books, cut at 0 and 1).",
+    "Books that differ in length, universe or writer differ for that reason too; only books that differ in their seed alone "
+    "show what the seed does.",
 )
-_LOST = (
-    "A range stands for a share that has lost questions: from none of the failed ones naming something to all of them."
+_LEFT_OUT = (
+    "A book is not in the row of all books where its score has no interval: it has lost questions, and is shown as a range, or "
+    "all questions have one cue."
 )
-_USED = ["id", "trace", "cue", "origin", "outcome", "answer", "items", "f1", EVENTS]  # wide frames are slow to divide
-_LETTERS = "A cue gives time (t), space (s), entity (e) and content (c), or some of them."
+_OF_BOOK = ("benchmark", "fingerprint", "chapters", "released", "run")  # what runs on two books always differ in
+_WIDTH = 2 * 1.959964  # of a normal 95 % interval, in standard errors
+_MOST = 0.5  # no numbers from 0 to 1 have a larger standard deviation, however many they are
 
 
-def hallucinations(lines: Sequence[Line]) -> list[Exhibit | Missing]:
-    """The shares by origin, and the same by the kind of item asked for and by what the cue gives."""
-    name, title = "E.8", "Answers that name something although nothing in the book matches"
-    empty = [(line, of.loc[of["bin"] == "0", _USED]) for line in runs_among(lines) for of in [asked_for_all(line)]]
-    asked = [(line, questions) for line, questions in empty if len(questions)]
-    if not asked:
-        return [Missing(name, title, "runs with questions of bin 0 that ask for all items")]
-    judges = judge_notes([line for line, _ in asked])
-    papers = [row for line in lines for row in _reported_shares(line)]
-    sources = dict.fromkeys(row["paper"] for row in papers)
-    said = [f"Rows marked (reported) are from {one}, judged by people or by the paper's judge." for one in sources]
-    share = Column("share", value("share_")), Column("95 % interval", interval("share_low", "share_high"))
-    made: list[Exhibit | Missing] = []
-    kinds: tuple[tuple[str, Sequence[str], Sequence[str]], ...] = (
-        ("origin", (BOTH,), [*_smallest_differences(asked), *judges, *said]),
-        ("trace", get_args(Trace), judges),
-        ("cue", CUES, [_LETTERS, *judges]),
-    )
-    for by, values, more in kinds:
-        rows = []
-        for (line, questions), kind, origin in product(asked, values, ORIGINS):
-            part = questions if by == "origin" else questions[questions[by] == kind]
-            part = part if origin == BOTH else part[part["origin"] == origin]
-            about = {**line.columns(), by: kind, "origin": origin}
-            rows += [_named_row(about, *_named(part), f1_of(part))] if len(part) else []
-        drawn = [row for row in rows if by == "origin" or row["origin"] == BOTH]
-        drawn.sort(key=lambda row: 0 if by == "origin" else values.index(str(row[by])))
-        plot = forest(drawn, "share_", by, "share of answers that name something")
-        rows += papers if by == "origin" else []
-        lost = [_LOST] if any(row["n_failed"] for row in rows) else []
-        about_rows = [RUN, *texts(*dict.fromkeys(("memory", by, "origin")))]
-        columns = [*about_rows, *share, Column("items", "items_mean"), _F1, *_COUNTS]
-        names = (name, title) if by == "origin" else (f"{name}, {by}s", f"{title}, by {by}")
-        made.append(Exhibit(*names, framed(rows), columns, [*_NAMED, *lost, *more], plot))
-    return made
+def seeds(lines: Sequence[Line]) -> Exhibit | Missing:
+    """The spread of each score over the books of each reader that has run on two or more."""
+    title = "The same reader on several books: spread between books beside the error within one"
+
+    def reader(line: Line) -> tuple[str, ...]:
+        judge = line.scores.get("judge")
+        return line.source, str(noted_judge(judge)) if judge else "", line.memory, line.model
+
+    by_reader = grouped_by(lines, reader).values()
+    readers = [runs for runs in by_reader if len({line.fingerprint for line in runs}) > 1]
+    if not readers:
+        return Missing(NAME, title, "runs of the same model and memory on books of other seeds")
+    notes: list[str] = [*_NOTES]
+    rows: list[dict[str, Value]] = []
+    for runs in readers:
+        books, left_out = _one_for_each_book(runs)
+        identities = [read_run(line.folder)["identity"] for line in books.values()]
+        names = dict.fromkeys(name for identity in identities for name in identity if name not in _OF_BOOK)
+        differ = [name for name in names if len({str(identity.get(name)) for identity in identities}) > 1]
+        said = f"differ in more than the book: {', '.join(differ)} (a default may follow from the book)."
+        notes += [*left_out, *([f"The runs of {_who(runs[0].columns())} {said}"] if differ else [])]
+        for score in SCORES:
+            found = {book: one for book, line in books.items() if (one := book_score(line, score)).n or one.n_failed}
+            if len(found) > 1:
+                rows += [_row(books[book], score, book, one) for book, one in found.items()]
+                rows.append(all_books(next(iter(books.values())), score, found))
+                if rows[-1]["n_books"] != len(found) and _LEFT_OUT not in notes:
+                    notes.append(_LEFT_OUT)
+
+    def book(row: Row) -> str:
+        return f"{row['book']} ({row['n_books']})" if row["book"] == ALL_BOOKS else str(row["book"])
+
+    def between(row: Row) -> str:
+        low, high = row["between_low"], row["between_high"]
+        return cell(row["between"]) + ("" if low is None else f" ({interval_cell((low, high))})")
+
+    about = Column("score", lambda row: SCORES[row["score"]], text=True), Column("book", book, text=True)
+    found_here = Column("value", value()), Column("95 % interval", interval()), Column("n", "n")
+    columns = [*READER, *about, *found_here, Column("within", "within"), Column("between", between)]
+    drawn = [{**row, "mark": row["book"]} for row in rows if row["book"] != ALL_BOOKS]
+    for row in (row for row in rows if row["book"] == ALL_BOOKS):
+        if row["mean"] is not None:  # a bar of one deviation between books to each side
+            mean, deviation = float(row["mean"]), float(row["between"] or 0.0)
+            row = row | {"low": mean - deviation, "high": mean + deviation}
+        drawn.append({**row, "mark": "mean ± deviation between books"})
+    plot = forest(drawn, "", lambda row: f"{_who(row)}: {SCORES[row['score']]}", "score", lambda row: str(row["mark"]))
+    notes += judge_notes([line for runs in readers for line in runs])
+    return Exhibit(NAME, title, framed(rows), columns, notes, plot, sections="score")
 
 
-def _named_row(about: Mapping[str, Value], share: Estimate, items: Estimate, f1: Estimate) -> dict[str, Value]:
-    shares = share.columns("mean", "low", "high", "lowest", "highest", prefix="share_")
-    named = share.columns("n", "n_failed") | shares | items.columns("mean", prefix="items_")
-    return {**about, **named, **f1.columns(*SPREAD, prefix="f1_")}
+def _one_for_each_book(runs: Sequence[Line]) -> tuple[dict[str, Line], list[str]]:
+    """The first run on each book, by the book's name, and a note on each other run."""
+    first: dict[str, Line] = {}
+    notes = []
+    for line in runs:
+        if (one := first.setdefault(line.fingerprint, line)) is not line:
+            notes.append(f"{line.who} is left out: it is on the same book as {one.who}.")
+    unique = len({line.book for line in first.values()}) == len(first)
+    return {line.book if unique else f"{line.book}, {print_[:6]}": line for print_, line in first.items()}, notes
 
 
-def _named(questions: pd.DataFrame) -> tuple[Estimate, Estimate]:
-    """The share of the answers that name something, and the mean number of their items."""
-    # Nothing is known of what a missing answer would have named, although it is wrong.
-    known = (questions["outcome"] != "failed") & questions["answer"].notna()
-    counts = questions["items"].map(lambda items: 0 if items is None else len(set(items))).astype(float).where(known)
-    found = questions.assign(n_items=counts, named=(counts > 0).astype(float).where(known))
-    once = not questions["id"].duplicated().any()
-    share = estimate(found, "named", interval=(lambda of, _: wilson(round(sum(of)), len(of))) if once else None)
-    return share, estimate(found, "n_items")
+def _row(line: Line, score: str, book: str, one: Estimate, n_books: int = 1, **more: Value) -> dict[str, Value]:
+    spread: dict[str, Value] = {"within": _error(one), "between": None, "between_low": None, "between_high": None}
+    estimate = one.columns("mean", "low", "high", "lowest", "highest", "n", "n_failed")
+    return {**line.columns(), "book": book, "score": score, "n_books": n_books, **estimate, **spread, **more}
 
 
-def _reported_shares(line: Line) -> Iterator[dict[str, Value]]:
-    """The shares that a paper reports."""
-    for origin in ORIGINS:
-        share = reported(line, SCORE if origin == BOTH else f"{SCORE}.{origin}")
-        if share.mean is not None:
-            low, high = (wilson(round(share.mean * share.n), share.n) if share.n else None) or (None, None)
-            about = {**line.columns(), "origin": origin}
-            yield _named_row(about, replace(share, sd=None, low=low, high=high), Estimate(), Estimate())
+def _error(one: Estimate) -> float | None:
+    """The standard error of a score, from its interval."""
+    return None if one.low is None or one.high is None else (one.high - one.low) / _WIDTH
 
 
-def _smallest_differences(asked: Sequence[tuple[Line, pd.DataFrame]]) -> Iterator[str]:
-    """For each book that several runs are about, how far two shares must be apart to be told apart."""
-    of_books: dict[tuple[str, str], list[Estimate]] = {}
-    for line, questions in asked:
-        share, _ = _named(questions)
-        if share.low is not None:
-            of_books.setdefault((line.book, line.fingerprint), []).append(share)
-    for (book, _), found in of_books.items():
-        n, rate = found[0].n or 0, fmean(share.mean or 0.0 for share in found)
-        difference = smallest_difference_of_rates(rate, n, paired=True)
-        if len(found) > 1 and difference is not None:
-            yield (
-                f"Smallest difference: two runs on the same {n} questions about {book}, with shares around {rate:.3f}, must "
-                f"differ by {difference:.3f} or more for a paired test to find it with power 0.8 at the level 0.05."
-            )
+def all_books(line: Line, score: str, found: Mapping[str, Estimate]) -> dict[str, Value]:
+    """The row of all books on which a score, found on each, has an interval: their mean, and how much they differ."""
+    errors = {book: error for book, one in found.items() if one.mean is not None and (error := _error(one)) is not None}
+    whole = Estimate(sum(found[book].n or 0 for book in errors), 0)
+    if len(errors) < 2:
+        return _row(line, score, ALL_BOOKS, whole, len(errors), label=ALL_BOOKS)
+    spread = spread_of_groups({book: [found[book].mean or 0.0] for book in errors}, errors)
+    whole = replace(whole, mean=spread.mean)
+    if spread.interval and len(set(spread.means.values())) > 1:
+        whole = replace(whole, low=max(0.0, spread.interval[0]), high=min(1.0, spread.interval[1]))
+    low, high = _interval_between(spread) if spread.within or spread.between else (None, None)
+    between = {"within": spread.within, "between": spread.between, "between_low": low, "between_high": high}
+    return _row(line, score, ALL_BOOKS, whole, len(errors), label=ALL_BOOKS, **between)
+
+
+def _interval_between(spread: Spread) -> tuple[float, float]:
+    """The deviations between books that the observed variance is compatible with, the errors within taken off."""
+    from scipy.stats import chi2
+
+    freedom = spread.n_groups - 1
+    squares = freedom * variance(spread.means.values())
+    low, high = (squares / float(chi2.ppf(share, freedom)) - spread.within**2 for share in (0.975, 0.025))
+    most = max(_MOST, spread.between or 0.0)
+    return math.sqrt(max(0.0, low)), min(most, math.sqrt(max(0.0, high)))
+
+
+def _who(row: Row) -> str:
+    return marked(f"{row['memory']}, {row['model']}", row["source"])

@@ -1,4 +1,7 @@
-"""What the tables of the paper are made from: runs on Tulving books, reported rows, and the line that stands for each."""
+"""What the tables about answers are made from, runs and reported rows, and what they share.
+
+Each run and each reported row becomes a line. Estimates, columns and notes of lines are the same in all tables.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,21 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from epbench.files.json_files import read_json
 from epbench.models.protocol import name_of
-from epbench.reports.between import memory_of
-from epbench.reports.exhibit import Source, marked, slug
+from epbench.reports.comparison import memory_of
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, Source, marked, mean_sd, of_source, slug
+from epbench.reports.plots import points
 from epbench.reports.reported import ReportedRow
+from epbench.runs.benchmark import read_questions
 from epbench.runs.folder import dataset_of
-from epbench.runs.question_table import read_questions
 from epbench.runs.several import MEASURES, measured_runs, names_of
-from epbench.statistics.estimate import Value
+from epbench.statistics.estimate import Estimate, Value, estimate
+from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.tulving.calibration.passport import with_passport
 from epbench.tulving.released.archive import reader_of, writer_of
 from epbench.tulving.scores.run_files import COLUMNS, read_run, read_scores
@@ -25,6 +31,7 @@ from epbench.tulving.scores.tables import judge_names
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 Key = TypeVar("Key")
 
@@ -60,6 +67,23 @@ class Line:
         """Which of several books of one name was read; see `text_of`."""
         return text_of(self.columns())
 
+    @property
+    def is_short(self) -> bool:
+        """Whether it is about a short book, by its name."""
+        return parts_of(self.book)[0] == "short"
+
+    @property
+    def asked_for_all(self) -> pd.DataFrame:
+        """The questions of a run that ask for all items."""
+        return self.questions[self.questions["get"] == "all"]
+
+    def reported_score(self, score: str) -> Estimate:
+        """A score of a reported row; an empty estimate if the row has no such score."""
+        row = self.reported
+        if row is None or score not in row.scores:
+            return Estimate()
+        return Estimate(row.counts.get(score), 0, row.scores[score], row.deviations.get(score))
+
     def columns(self) -> dict[str, Value]:
         """The columns of a frame that say who this is."""
         names = ("source", "label", "model", "memory", "book", "fingerprint", "writer", "judge")
@@ -86,8 +110,8 @@ class Inputs:
 def read_runs(folders: Sequence[Path], source: Source = "own") -> list[Line]:
     """Read the folders of finished runs of Tulving books, and of trainings on the questions of a book.
 
-    Two runs of one name are told apart by their whole paths. A training stands for the runs that measured its epochs,
-    without those in which no question was answered; after the first epoch, their memory is `fine-tuned`.
+    A training stands for the runs that measured its epochs, without those in which no question was answered; after the first
+    epoch, their memory is `fine-tuned`.
     """
     runs = {
         _read(label, folder, source): read_run(folder)["identity"].get("chapters")
@@ -195,6 +219,99 @@ def parts_of(book: str) -> tuple[str, str, str]:
     return (found["size"], found["universe"] or "default", found["rest"] or "") if found else ("", "default", book)
 
 
-def is_short(line: Line) -> bool:
-    """Whether a line is about a short book, by its name."""
-    return parts_of(line.book)[0] == "short"
+# What tables say of lines
+
+POLICY = (
+    "F1 is the paper's lenient one (Appendix B.3.2): repeats count once, and precision counts at most as many items as are "
+    "true. Ours never exceeds 1; the paper's can where a judge gives more points than it found items."
+)
+ALL_ROWS = "All questions count, whatever they ask for (get = all, latest and chronological), as in the paper."
+LOST = (
+    "Some of these questions have no answer or no verdict, and are neither right nor wrong: a range goes from all of them "
+    "wrong to all of them right."
+)
+INTERVALS = "Intervals: 95 %, cues drawn with replacement, because questions with the same cue share their chapters."
+
+SPREAD = ("mean", "sd", "low", "high", "lowest", "highest")  # those of one of several estimates of the same questions
+
+
+def f1_of(questions: pd.DataFrame, column: str = "f1") -> Estimate:
+    """The mean of F1, or of another column, with its 95 % interval, drawing cues with replacement."""
+    import numpy as np
+
+    def bootstrap(values: Sequence[float], clusters: Sequence[Any]) -> tuple[float, float] | None:
+        known = np.array(values, float)
+        return cluster_bootstrap(lambda weights: weighted_mean(weights, known), clusters, bounds=(0.0, 1.0))
+
+    return estimate(questions, column, cluster=EVENTS, interval=bootstrap)
+
+
+def for_each(
+    name: str, title: str, needs: str, found: Mapping[str, Key], make: Callable[[str, str, Key], Exhibit | Missing]
+) -> list[Exhibit | Missing]:
+    """An exhibit of what was `found` for each book or run, which its name and title tell; what it `needs` if nothing was."""
+    if not found:
+        return [Missing(name, title, needs)]
+    return [make(name if len(found) == 1 else f"{name}, {of}", f"{title} ({of})", one) for of, one in found.items()]
+
+
+# How rows are shown
+
+RUN = Column("run", of_source(), text=True)
+READER = Column("memory", "memory", text=True), Column("model", of_source("model"), text=True)
+
+
+def texts(*names: str) -> list[Column]:
+    """Columns of text with the titles that they have in the frame."""
+    return [Column(name, name, text=True) for name in names]
+
+
+def value(prefix: str = "") -> Show:
+    """A mean alone, such as `0.830`, or the range in which it lies."""
+    show = mean_sd(prefix, 3)
+    return lambda row: show({**row, f"{prefix}sd": None}).rstrip("*")
+
+
+COUNTS = (Column("n", "n"), Column("failed", "n_failed"))
+F1, HARSH_F1 = Column("F1", value("f1_")), Column("harsh F1", value("harsh_f1_"))
+
+
+def forest(rows: Sequence[Row], prefix: str, y: str | Show, title: str, by: Show = RUN.cell) -> Callable[[], Figure]:
+    """A figure of points with intervals: a row for each value of `y`, and a mark for each value of `by`, such as each run."""
+    spread = [{name: row.get(f"{prefix}{name}") for name in SPREAD} for row in rows]
+    marks = [of | {"y": Column("", y).cell(row), "by": by(row)} for row, of in zip(rows, spread, strict=True)]
+    return partial(points, marks, "y", "by", title)
+
+
+# What stands below
+
+
+def lost_notes(rows: Sequence[Row]) -> list[str]:
+    """What a range means, if questions of these rows failed."""
+    return [LOST] if any(row["n_failed"] for row in rows) else []
+
+
+def judge_notes(lines: Sequence[Line]) -> list[str]:
+    """Who judged the runs, and a warning where judges differ."""
+    judged = grouped_by(runs_among(lines), lambda line: line.judge)
+    if len(judged) < 2:
+        return [f"Judge: {judge}." for judge in judged]
+    named = "; ".join(f"{judge}: {', '.join(dict.fromkeys(one.who for one in of))}" for judge, of in judged.items())
+    return [f"Judges differ, and scores from different judges are not comparable. {named}."]
+
+
+def reported_notes(lines: Sequence[Line]) -> list[str]:
+    """Where reported rows come from, and what is said about each of them."""
+    rows = [line.reported for line in lines if line.reported is not None]
+    if not rows:
+        return []
+    tables = {row.source: dict.fromkeys(one.table for one in rows if one.source == row.source) for row in rows}
+    named = "; ".join(f"{source}: {', '.join(of)}" for source, of in tables.items())
+    notes = dict.fromkeys(f"{row.model}, {row.memory}: {row.note}" for row in rows if row.note)
+    about = f"Rows marked (reported) are numbers of a paper, judged by its judge. {named}."
+    if any(line.source == "own" for line in lines):
+        about += (
+            " They are about the published books: an own book of the same name has another text, and other questions, so that "
+            "they show the order of magnitude, not a contest."
+        )
+    return [about, *notes]

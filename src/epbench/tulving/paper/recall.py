@@ -1,33 +1,36 @@
-"""F1 by kinds of questions: bins, cues, what is asked for, and how realistic the events are (Tables 3, 13 to 20, 22, 24, 27)."""
+"""F1 by kinds of questions: bins, cues, what is asked for, and how realistic the events are (Tables 3, 13 to 20, 22, 24, 27).
+
+First come the rows of F1, and what stands in front of them and below them in all tables that have a row for each run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from epbench.files.safe_text import printable
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, mean_sd, of_source
+from epbench.files.text import printable
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, mean_sd, of_source
 from epbench.reports.figures import INK
 from epbench.reports.plots import grouped
-from epbench.statistics.estimate import framed
-from epbench.tulving.paper.inputs import ELEMENTS, Line, by_book, grouped_by, is_short, parts_of, runs_among
-from epbench.tulving.paper.rows import (
-    ALL_ITEMS,
-    APART,
-    Side,
-    asked_for_all,
-    counted,
-    cue_text,
-    f1_rows,
+from epbench.statistics.estimate import Estimate, estimate, framed
+from epbench.tulving.paper.inputs import (
+    ELEMENTS,
+    POLICY,
+    READER,
+    Line,
+    by_book,
     for_each,
-    notes_on,
-    papers_on,
-    who_columns,
-    with_n,
+    grouped_by,
+    judge_notes,
+    lost_notes,
+    parts_of,
+    reported_notes,
+    runs_among,
+    text_of,
 )
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import CUE_LETTERS
@@ -35,6 +38,90 @@ from epbench.tulving.questions.templates import CUE_LETTERS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+ALL_ITEMS = "Only questions that ask for all items count (get = all); bins count the matching chapters."
+PLAIN = ("mean", "sd", "lowest", "highest", "n", "n_failed")  # the fields of an estimate without an interval
+APART = ("source", "label", "fingerprint", "paper")  # the columns that tell lines apart
+
+
+def cue_text(cue: str, entity: str = "ent") -> str:
+    """A cue as the paper writes it: `te` is `(t, *, ent, *)`."""
+    letters = ({"e": entity}.get(letter, letter) if letter in cue else "*" for letter in CUE_LETTERS)
+    return f"({', '.join(letters)})"
+
+
+@dataclass(frozen=True)
+class Side:
+    """A kind of question by which F1 is shown."""
+
+    name: str  # the column of the questions, and of the frame
+    texts: Mapping[str, str]  # the text of each value, in the order of the tables
+    title: str = ""  # what stands above a column of these texts; the name by default
+
+    def show(self, row: Row) -> str:
+        """The text of the value that a row has."""
+        return self.texts[row[self.name]]
+
+
+def f1_rows(lines: Sequence[Line], *sides: Side) -> list[dict[str, Any]]:
+    """A row of a frame with the F1 of each line for each combination of values that it has questions for, or reports."""
+    found, names = [], [side.name for side in sides]
+    for line in lines:
+        parts = dict(list(line.asked_for_all[[*names, "f1"]].groupby(names))) if not line.reported else {}
+        for key in product(*(side.texts for side in sides)):
+            if line.reported:  # such as `f1_by_bin.1`, `f1_by_bin.1.realistic` or `f1_by_cue_and_bin.te.1`
+                of_bin = "bin" in names and names[0] in ("bin", "realism")
+                score = ".".join(("f1_by_bin", *key[::-1]) if of_bin else (f"f1_by_{'_and_'.join(names)}", *key))
+                one = line.reported_score(score)
+            else:
+                one = estimate(parts[key], "f1") if key in parts else Estimate()
+            if one.n != 0 or one.n_failed:
+                of = dict(zip(names, key, strict=True))
+                found.append({**line.columns(), **of, "score": "f1", **one.columns(*PLAIN)})
+    return found
+
+
+def papers_on(lines: Iterable[Line], book: str, *sides: Side) -> list[Line]:
+    """The reported rows about a published book that have F1 by these kinds of questions."""
+    published = (line for line in lines if line.reported and line.book == book and not line.writer)
+    return [line for line in published if f1_rows([line], *sides)]
+
+
+def who_columns(rows: Sequence[Row]) -> list[Column]:
+    """The first columns; the run and the book are left out where they tell nothing apart."""
+    run = Column("run", lambda row: row["label"] if row["source"] == "own" else "", text=True)
+    own, several = any(row["source"] == "own" for row in rows), len(set(map(text_of, rows))) > 1
+    return [*READER, *([run] if own else []), *([Column("book", text_of, text=True)] if several else [])]
+
+
+def with_n(show: Show) -> Show:
+    """What another format shows, with the number of questions in parentheses."""
+    return lambda row: f"{show(row)} ({row['n'] + row['n_failed']})" if row["n"] or row["n_failed"] else show(row)
+
+
+def counted(rows: Sequence[Row], side: Side) -> dict[str, str]:
+    """The titles of columns with the number of questions in each, such as `3-5 (12–18)`."""
+    titles = {}
+    for one, text in side.texts.items():
+        known = sorted({row["n"] + row["n_failed"] for row in rows if row[side.name] == one and row["n"] is not None})
+        shown = "–".join(map(str, known if len(known) < 2 else (known[0], known[-1])))
+        titles[one] = f"{text} ({shown or 'n not reported'})"
+    return titles
+
+
+def notes_on(lines: Sequence[Line], rows: Sequence[Row], selection: str = ALL_ITEMS) -> list[str]:
+    """What a reader of a table must know: which questions count, what was lost, who judged, and where rows come from."""
+    notes = [selection, "Deviations are sample standard deviations over questions.", POLICY]
+    notes += [f"* {note}" for note in lost_notes(rows)]
+    if any(not line.reported and (line.questions["repeat"] > 0).any() for line in lines):
+        notes.append("A question that was asked several times counts once for each answer.")
+    texts = {line.text for line in lines if not line.reported}
+    if len(texts) > len({line.book for line in lines}):
+        notes.append("Books of one name are told apart by their writer or fingerprint: their questions differ.")
+    return [*notes, *judge_notes(lines), *reported_notes(lines)]
+
+
+# The tables
 
 BIN = Side("bin", {bin_: bin_ for bin_ in BINS})
 CUE = Side("cue", {(cue := "".join(of)): cue_text(cue) for n in range(1, 5) for of in combinations(CUE_LETTERS, n)})
@@ -54,11 +141,10 @@ def recall_table(
     grid: bool = False,
     plot: Callable[[Sequence[Row]], Figure] | None = None,
 ) -> Exhibit:
-    """Mean and deviation of F1 of each line by kinds of questions.
+    """Mean and deviation of F1 of each line by kinds of questions, of which the last stands in the columns.
 
-    The last kind stands in the columns; of two, the first stands in the rows, and cells have the number of questions. A `grid`
-    is about the first line, which is only named beside others, kind by kind. `notes` come first, and `selection` says which
-    questions count; `plot` draws the rows.
+    Of two, the first stands in the rows, and cells have the number of questions. A `grid` is about the first line, which is only
+    named beside others. `notes` come first, and `selection` says which questions count; `plot` draws the rows.
     """
     rows = f1_rows(lines, *sides)
     *in_rows, across = sides
@@ -96,15 +182,14 @@ _CHUNKS = (
 
 
 def by_bin(lines: Sequence[Line]) -> list[Exhibit | Missing]:
-    """Tables 3, 13 and 14, for each book: one that is not a short one, a short one, and passages beside the whole book.
+    """Tables 3, 13 and 14: each book that is not a short one, each short one, and passages beside the whole book.
 
-    Table 14 has the models with at least one kind of passages and the whole book, and then all models with both kinds; the
-    paper shows the first part for one model on the long book, and the second for all models on the short book.
+    Table 14 has the models with passages and the whole book, and then all models with both kinds of passages.
     """
     # Reported rows about a book by another writer stand in Table 20.
     published = by_book(line for line in lines if not line.reported or not line.writer)
     books = {book: each for book, of in published.items() if runs_among(each := with_reported_once(of))}
-    short = {book: of for book, of in books.items() if is_short(of[0])}
+    short = {book: of for book, of in books.items() if of[0].is_short}
     others = {book: of for book, of in books.items() if book not in short}
     memories = {book: each for book, of in books.items() if runs_among(each := _with_whole_book(of))}
     both_kinds = {book: {line.memory for line in runs_among(of)}.issuperset(_PASSAGES) for book, of in books.items()}
@@ -159,8 +244,8 @@ def by_kind(lines: Sequence[Line]) -> list[Exhibit | Missing]:
             title = f"{about}: {line.who}, {line.text}"
             return recall_table(name, title, both, *sides, selection=selection, grid=True)
 
-        on = [line for line in runs_among(lines) if short in (None, is_short(line))]
-        runs = {line.label: line for line in on if not asked_for_all(line).empty}
+        on = [line for line in runs_among(lines) if short in (None, line.is_short)]
+        runs = {line.label: line for line in on if not line.asked_for_all.empty}
         made += for_each(table, about, _NEEDS[short], runs, make)
     return made
 

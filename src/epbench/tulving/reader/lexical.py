@@ -1,7 +1,7 @@
-"""The rule-based reader: it answers who, what, when and where from a story, without a model.
+"""The readers that follow rules and need no model; scores that they reach take no understanding.
 
-It sees what a model would see, the context and the question, and answers in plain text. It needs no network, key or GPU
-and serves as a floor: a score that it reaches takes no understanding.
+`LexicalReader` answers who, what, when and where from a story. It sees what a model would see, the context and the question,
+and answers in plain text. `EverythingReader` reads nothing and names every item of the book.
 
 No names are known in advance. A run of capitalised words is a name, and the word before it says of what: `at Fort Greene
 Park` is a space, `the Pottery Class` is a content, and anything else is an entity.
@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property, lru_cache
-from typing import Literal, NamedTuple
+from itertools import chain
+from typing import Any, Literal, NamedTuple
 
+from epbench.metric_folders import formulas
 from epbench.models.protocol import Request, RuleBasedReader
 from epbench.tulving.events.dates import MONTHS
 
@@ -84,10 +86,9 @@ class Story:
         return [name for name in self.found[chapter.number] if self.kinds[name] == kind]
 
     def protagonist(self, chapter: Chapter) -> str | None:
-        """Return the entity that the chapter is about; None if it names nobody.
+        """Return the entity that the chapter is about, the one named in the most chapters; None if it names nobody.
 
-        This is the entity that is named in the most chapters. Of several, it is the one whose first name occurs most
-        often in this chapter, then the one that is named first.
+        Of several, it is the one whose first name occurs most often in this chapter, then the one that is named first.
         """
         entities = self.names(chapter, "entity")
         return max(entities, key=lambda name: (self._spread[name], chapter.words[name.split()[0]]), default=None)
@@ -313,3 +314,46 @@ _ANSWERS: dict[Sought, Callable[[Story, Chapter], list[str]]] = {
     "what": lambda story, chapter: story.names(chapter, "content"),
     "everything": lambda story, chapter: [chapter.text],
 }
+
+
+# The baseline `everything`
+
+EVERYTHING = "everything"
+"""The memory whose reader names every item of the book that was asked for, whatever the question.
+
+It needs no memory of any event. The paper's lenient F1 counts at most as many items as there are true ones, so this answer
+is right wherever something has happened: what a memory scores below it, it could have had by naming everything. Harsh F1
+counts all that it names.
+"""
+
+ACCOUNT = "full_details"
+"""The trace whose items are the texts of chapters; its questions are answered with all names of the other traces."""
+
+
+def names_by_trace(questions: Iterable[Mapping[str, Any]], items: str = "answer") -> dict[str, list[str]]:
+    """Collect what is true in answer to any of some questions, which the field `items` has, by what they ask for.
+
+    Each name comes once, dates from the earliest to the latest, others by alphabet; `ACCOUNT` has those of all other traces.
+    """
+    by_trace: dict[str, set[str]] = {}
+    for question in questions:
+        by_trace.setdefault(question["trace"], set()).update(question[items])
+    normalise = formulas("episodic_f1").normalise
+    names = {trace: sorted(of_trace, key=lambda name: (normalise(name), name)) for trace, of_trace in by_trace.items()}
+    others = [listed for trace, listed in names.items() if trace != ACCOUNT]
+    return names | {ACCOUNT: list(dict.fromkeys(chain(*others)))}
+
+
+class EverythingReader(RuleBasedReader):
+    """Answers each question with all names of what it asks for in any row of the dataset, and reads nothing."""
+
+    name = "rules"
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._trace_of = {row["id"]: row["trace"] for row in rows}
+        names_of = names_by_trace(rows)
+        self._answers = {trace: "\n".join(f"- {name}" for name in names) for trace, names in names_of.items()}
+
+    def answer_to(self, request: Request) -> str:
+        """Return the names, one on each line."""
+        return self._answers[self._trace_of[request.id]] or "Everything."

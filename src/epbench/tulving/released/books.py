@@ -24,14 +24,19 @@ from epbench.tulving.chapters.loop import Iteration
 from epbench.tulving.dataset.build import BOOKS, reordered
 from epbench.tulving.dataset.schema import BookData
 from epbench.tulving.events.dates import from_words
-from epbench.tulving.events.events import Event
-from epbench.tulving.events.universe import PUBLISHED_SIZE, as_texts, load_universe
+from epbench.tulving.events.universe import PUBLISHED_SIZE, Event, as_texts, load_universe
 from epbench.tulving.events.universe_files import universe_names
-from epbench.tulving.questions.fake_events import EmptyRule, Origin
-from epbench.tulving.questions.generate import Question, all_questions, cue_values, question_of, unused_values
+from epbench.tulving.questions.generate import (
+    EmptyRule,
+    Origin,
+    Question,
+    all_questions,
+    cue_values,
+    question_of,
+    unused_values,
+)
 from epbench.tulving.questions.templates import CUE_LETTERS, PUBLISHED_TEMPLATES, Template
-from epbench.tulving.released.archive import Archive, ReleasedBook
-from epbench.tulving.released.files import Files
+from epbench.tulving.released.archive import Archive, Files, ReleasedBook
 
 _CHAPTER = fields(
     {
@@ -119,14 +124,9 @@ def read_book(archive: Archive, book: ReleasedBook, *, empty: EmptyRule = "paper
     """Read a published book; `selected` holds the published questions word for word, in their order.
 
     `questions` are generated anew from the events, in our wording. Those about values that no event uses take them from
-    our universe of the same name.
-
-    Args:
-        empty: The rule of those `questions` that have no answer. `published` gives as many of them as the published code,
-            and the same inner ones, since it also takes the number of unused values from the published universe.
-
-    Raises:
-        BadInput: A file is missing, truncated or not what its name says, or a value does not fit.
+    our universe of the same name. The rule `published` of those without an answer gives as many of them as the published code,
+    and the same inner ones, since it also takes the number of unused values from the published universe. BadInput if a file is
+    missing, truncated or not what its name says, or a value does not fit.
     """
     files = archive.files
     chapters, selected = read_questions(files, book)

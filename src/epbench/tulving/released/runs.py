@@ -26,20 +26,18 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal, read_journal
 from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, PastJudge
 from epbench.progress import Progress
-from epbench.runs.benchmark import Check
-from epbench.runs.folder import open_run, read_run
-from epbench.runs.judge import note_judge
+from epbench.runs.benchmark import Check, check_records
+from epbench.runs.folder import note_judge, open_run, read_run
 from epbench.runs.results import QUESTIONS, RESULTS
-from epbench.runs.verification import check_records
 from epbench.tulving.dataset.load import fingerprint_of_book
 from epbench.tulving.judging.own_answers import check_length
 from epbench.tulving.judging.verdicts import ScoredAnswer, judged
 from epbench.tulving.questions.generate import Question
-from epbench.tulving.released.archive import Archive, ReleasedBook, open_archive
+from epbench.tulving.released.archive import Archive, Files, ReleasedBook, open_archive
 from epbench.tulving.released.books import read_book, read_questions
-from epbench.tulving.released.files import Files
 from epbench.tulving.released.verdicts import PublishedVerdict, read_published_verdict, reference_numbers
-from epbench.tulving.scores.results import Chapters, finish
+from epbench.tulving.scores.inventions import Chapters
+from epbench.tulving.scores.results import finish
 
 Scores = dict[str, Any]
 
@@ -125,12 +123,7 @@ def _short(run: str) -> str:
 
 
 def read_published_run(files: Files, run: PublishedRun) -> PublishedAnswers:
-    """Read the questions, answers and verdicts of one run.
-
-    Raises:
-        BadInput: A file is missing, truncated or not what its name says, an answer is not text, a score is not a number,
-            or it is unknown to which questions the answers belong.
-    """
+    """Read the questions, answers and verdicts of one run; BadInput if a file is faulty, or what was asked is unknown."""
     _, published = read_questions(files, run.book)
     questions = asked_questions(files, run.path, run.book, published)
     answers = [files.json(f"{run.path}/raw_answers/{number}.json", str) for number in range(len(questions))]
@@ -270,10 +263,9 @@ def check_subset(files: Files, run: str, questions: Sequence[Question], verdicts
 
 
 def score_again(archive: Path, folder: Path, scratch: Path) -> list[Check]:
-    """Score the published run of a folder again from its archive, into a scratch folder, which does not exist yet.
+    """Check a folder's answers and verdicts against its archive, whose run is scored into a new scratch folder.
 
-    Returns:
-        Whether the answers and the verdicts in the folder are those of the archive. BadInput if it has no such run.
+    BadInput if the archive has no such run.
     """
     opened, identity = open_archive(archive), read_run(folder)["identity"]
     for run in published_runs(opened):

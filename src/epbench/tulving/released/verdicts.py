@@ -28,7 +28,7 @@ from epbench.files.typed import typed
 from epbench.metric_folders import formulas
 from epbench.tulving.judging.verdicts import ScoredAnswer, first_scores
 from epbench.tulving.questions.generate import BINS, Question
-from epbench.tulving.released.files import Files
+from epbench.tulving.released.archive import Files
 from epbench.tulving.scores.scoring import is_latest
 
 _SCORES = "matching_groundtruth_items_score"
@@ -60,11 +60,7 @@ class PublishedVerdict:
 
 
 def read_published_verdict(files: Files, run: str, number: int, question: Question) -> PublishedVerdict:
-    """Read the judge's replies on the answer to a question, which has this number in the run, from 0.
-
-    Raises:
-        BadInput: A file is missing or truncated, a value is not a score, or the number of names is not that of the true items.
-    """
+    """Read the judge's replies on the answer to a question, which has this number in the run, from 0; BadInput if faulty."""
     path = f"{run}/evaluated_answers/{number}.json"
     where = f"{files.where(path)}, question {question.id}"
     evaluated = files.json(path, dict[str, Any])
@@ -148,12 +144,7 @@ Indexes = tuple[Sequence[int], Sequence[int]]
 
 
 def reference_numbers(rows: Sequence[ScoredAnswer], indexes: Sequence[Indexes]) -> dict[str, Any]:
-    """Compute the numbers of one run.
-
-    Args:
-        rows: The questions with the published verdicts; their scores are not clipped.
-        indexes: For each row, the judge's numbers for the true items and for the items found, in their orders. They are
-            only read where get is chronological.
+    """Compute the numbers of one run, from rows whose scores are not clipped and the judge's numbers for their items.
 
     Returns:
         `simple_recall` and `chronological_awareness` with three decimals, `latest` and `all` as text such as `63.4%`,

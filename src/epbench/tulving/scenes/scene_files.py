@@ -233,18 +233,15 @@ def load_scenery(universe: Universe) -> Scenery:
     )
 
 
-def paraphrases(content: str, universe: Universe, scenery: Scenery) -> list[str]:
-    """Return phrases that tell a kind of event without its name, such as `the evening of spoken verse`.
+def distinct_paraphrases(universe: Universe, scenery: Scenery) -> Mapping[str, Sequence[str]]:
+    """Return phrases that tell each kind of event, and no other one, without its name, and are as short as names.
 
     If the name has a qualifier, so do they (`the second evening of spoken verse`), or it could not be told from the others.
     """
-    qualifier = content.removesuffix(universe.listed[content]).lower()
-    return [f"the {qualifier}{phrase}" for phrase in scenery.scenes[content].what]
-
-
-def distinct_paraphrases(universe: Universe, scenery: Scenery) -> Mapping[str, Sequence[str]]:
-    """Return the phrases of each kind of event that stand for no other one, and are as short as names."""
-    listed = {content: paraphrases(content, universe, scenery) for content in universe.contents}
+    listed = {}
+    for content, scene in scenery.scenes.items():
+        qualifier = content.removesuffix(universe.listed[content]).lower()
+        listed[content] = [f"the {qualifier}{phrase}" for phrase in scene.what]
     times_used = Counter(words for phrases in listed.values() for words in phrases)
     return {
         content: [words for words in phrases if times_used[words] == 1 and words.count(" ") < 7]
@@ -267,9 +264,9 @@ FACTS: Mapping[str, str | None] = {
     "talk": "other",
 }
 """What a sentence of `facts_<tone>.json` may tell, and the slot that it must have for it."""
-STYLE_PARTS = ("hero", "thought", "air", "closing")
 FACT_SLOTS = SCENE_SLOTS | {"when", "where", "name", "deed", "event", "other"}
 FEWEST_OF_STYLE = {"hero": 16, "thought": 10, "air": 12, "closing": 8}
+STYLE_PARTS = tuple(FEWEST_OF_STYLE)
 FEWEST_FACTS = 24
 FEWEST_STYLE_TEXTS = 12
 FEWEST_FACT_TEXTS = 6
@@ -280,29 +277,18 @@ FEWEST_FACT_TEXTS = 6
 def facts_bank(tone: str) -> Mapping[str, Sequence[Told]]:
     """Return the sentences that tell the facts in a tone, by what they tell."""
     path = TALES / f"facts_{tone}.json"
-    listed = read_typed(path, dict[str, list[str]])
-    bank = {}
+    bank = _bank(path, dict.fromkeys(FACTS, FEWEST_FACTS), FACT_SLOTS, FEWEST_FACT_TEXTS)
     for fact, slot in FACTS.items():
-        where, texts = f"{path}, {fact}", listed.get(fact, [])
-        sentences = [read_sentence(where, text, FACT_SLOTS, FEWEST_FACT_TEXTS) for text in texts]
-        for entry in sentences:
+        for entry in bank[fact]:
             if slot not in entry.sentence.slots or (fact in ("side", "detail") and "deed" not in entry.sentence.slots):
-                raise BadInput(f"{where}: expected the slot {{{slot}}} in {entry.sentence.text!r}")
-        bank[fact] = _enough(where, sentences, FEWEST_FACTS)
+                raise BadInput(f"{path}, {fact}: expected the slot {{{slot}}} in {entry.sentence.text!r}")
     return bank
 
 
 @cache
 def style_bank(style: str) -> Mapping[str, Sequence[Told]]:
     """Return the sentences of a style: `hero`, `thought`, `air` and `closing`."""
-    path = TALES / f"style_{style}.json"
-    listed = read_typed(path, dict[str, list[str]])
-    bank = {}
-    for part in STYLE_PARTS:
-        where, texts = f"{path}, {part}", listed.get(part, [])
-        sentences = [read_sentence(where, text, fewest_texts=FEWEST_STYLE_TEXTS) for text in texts]
-        bank[part] = _enough(where, sentences, FEWEST_OF_STYLE[part])
-    return bank
+    return _bank(TALES / f"style_{style}.json", FEWEST_OF_STYLE, SCENE_SLOTS, FEWEST_STYLE_TEXTS)
 
 
 def tale_styles() -> list[str]:
@@ -310,7 +296,13 @@ def tale_styles() -> list[str]:
     return sorted(path.stem.removeprefix("style_") for path in TALES.glob("style_*.json"))
 
 
-def _enough(where: str, sentences: list[Told], fewest: int) -> list[Told]:
-    if len({entry.sentence.text for entry in sentences}) < fewest:
-        raise BadInput(f"{where}: expected at least {fewest} different sentences, found {len(sentences)}")
-    return sentences
+def _bank(
+    path: Path, fewest: Mapping[str, int], slots: frozenset[str], fewest_texts: int
+) -> Mapping[str, Sequence[Told]]:
+    """The sentences of a file by part, of which each has at least so many."""
+    listed, bank = read_typed(path, dict[str, list[str]]), {}
+    for part, n in fewest.items():
+        bank[part] = [read_sentence(f"{path}, {part}", text, slots, fewest_texts) for text in listed.get(part, [])]
+        if len({entry.sentence.text for entry in bank[part]}) < n:
+            raise BadInput(f"{path}, {part}: expected at least {n} different sentences, found {len(bank[part])}")
+    return bank

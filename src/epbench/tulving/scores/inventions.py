@@ -1,18 +1,25 @@
-"""Which items of an answer are invented, where each of them comes from, and dialogue that a model makes up.
+"""Which items of an answer are invented, where each of them comes from, and the cards of questions that show it.
 
-Papers on this: Appendices E.8, where people traced the answers of one model by hand, and F, where one model wrote the turns of
-people and of assistants after its answer.
+Papers on this: Appendices E.8, where people traced the answers of one model by hand, and F, where one model wrote the turns
+of people and of assistants after its answer.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal, get_args
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 from epbench.hub.rows import Row
+from epbench.journals.journal import Record, read_journal
+from epbench.memories.price import shown_of
+from epbench.memories.session import RETRIEVED
+from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
+from epbench.reports.tables import cell
+from epbench.tulving.context.requests import read_passages
 from epbench.tulving.events.dates import MONTHS
 from epbench.tulving.judging.lexical import SMALL_WORDS, in_a_row, is_in, normal
 from epbench.tulving.judging.verdicts import first_scores
@@ -155,3 +162,98 @@ def made_up_turns(answer: str) -> int:
     """
     start = len(answer) - len(answer.lstrip())
     return sum(turn.start() > start or turn["who"] in ("Human", "User") for turn in _TURN.finditer(answer))
+
+
+# The cards of questions
+
+Chapters = Sequence[tuple[int, str]]
+"""The number and the text of each chapter."""
+
+MOST_CARDS = 10_000
+"""The number of questions, repeats included, up to which a page has all; a book has fewer, each of some kilobytes."""
+
+NO_BOOK = "The book was not at hand when this page was made, so the chapters that match a question are not shown."
+ABOUT = (
+    "A cue names what a question gives: t time, s space, e entity, c content. Right is an F1 of 1. Bin 0 asks for what never "
+    "happened: no chapter matches, and an abstention is right."
+)
+_MARKED = "Of the chapters that match a question, the paragraphs with what it gives or asks for are shown first."
+
+
+def questions_html(folder: Path, records: Sequence[Record], chapters: Chapters | None, n_questions: int) -> str:
+    """The `n_questions` of a run as HTML for its page, from the first records; it says so if the chapters are not at hand."""
+    known = chapters or ()
+    places = {number: place for place, (number, _) in enumerate(known)}
+    cards = cards_of(with_inventions(records, known) if known else records, places, retrieved_of(folder, known))
+    return explorer_html(cards, [text for _, text in known], [ABOUT, _MARKED if known else NO_BOOK], n_questions)
+
+
+def cards_of(
+    records: Sequence[Record], places: Mapping[int, int], retrieved: Mapping[str, Sequence[str]]
+) -> list[QuestionCard]:
+    """A card for each row of questions.parquet, with what a reader was shown by the id of the question.
+
+    `places` has, by number of a chapter, the number of its text on the page; others are not shown.
+    """
+    repeated = any(record["repeat"] for record in records)
+    facets = ("bin", "cue", "trace", "get", *(["repeat"] if repeated else []))
+
+    def card(record: Record) -> QuestionCard:
+        marks = list(_marks(record))
+        return QuestionCard(
+            id=f"{record['id']}, repeat {record['repeat']}" if repeated else record["id"],
+            facets={name: str(record[name]) for name in facets},
+            outcome=record["outcome"],
+            question=record["question"],
+            reference=record["reference"],
+            answer=record["answer"],
+            verdict="" if record["outcome"] == "failed" else _verdict(record),
+            score=record.get("f1"),
+            reason=record.get("failure") or record.get("reason") or "",
+            evidence=[Evidence(f"Chapter {n}", places[n], marks) for n in record["chapters"] if n in places],
+            retrieved=retrieved.get(record["id"]),
+        )
+
+    return list(map(card, records))
+
+
+def _verdict(record: Record) -> str:
+    """F1 with its parts, what was found of each true item, and where invented ones come from, a line each."""
+    order = "" if record.get("tau") is None else f", tau {cell(record['tau'])}"
+    scored = zip(record["reference"], record["scores"], strict=True)
+    return "\n".join(
+        [
+            f"F1 {cell(record['f1'])} (precision {cell(record['precision'])}, recall {cell(record['recall'])}; "
+            f"harsh F1 {cell(record['harsh_f1'])}{order})",
+            *(f"{_item_label(score)[0]}: {item}" for item, score in scored),
+            f"items in the answer: {'; '.join(map(str, record['items'])) or 'none'}",
+            *([f"invented: {record['invented']}"] if record.get("invented") else []),
+        ]
+    )
+
+
+def _marks(record: Record) -> Iterator[Mark]:
+    """What the question gives and what it asks for."""
+    for name in CUE:
+        if record[name] is not None:
+            yield Mark(record[name], f"{name}, given")
+    scores: Sequence[float | None] = record.get("scores") or [None] * len(record["reference"])
+    for item, score in zip(record["reference"], scores, strict=True):
+        label, kind = _item_label(score)
+        yield Mark(item, label, kind)
+
+
+def _item_label(score: float | None) -> tuple[str, Any]:
+    """What is said of a true item, and how it is marked."""
+    if score is None:
+        return "true item", "cue"
+    if score == 0:
+        return "item not found", "lost"
+    return ("item found" if score == 1 else f"item found in part ({score:.2f})"), "found"
+
+
+def retrieved_of(folder: Path, chapters: Chapters) -> dict[str, Sequence[str]]:
+    """What was retrieved, by id of the question: passages of the book, or memories of a system."""
+    records = read_journal(folder / RETRIEVED).items()
+    found = shown_of(folder, {key: record["memories"] for key, record in records if "memories" in record})
+    return {**read_passages(folder, chapters), **{key.rpartition("@")[0]: memories for key, memories in found.items()}}

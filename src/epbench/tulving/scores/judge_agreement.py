@@ -16,7 +16,7 @@ from epbench.hub.rows import Row
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import JUDGEMENTS, PastJudge, noted_judge
 from epbench.reports.tables import Table, cell
-from epbench.runs.judge import judge_of_scores
+from epbench.runs.folder import judge_of_scores
 from epbench.tulving.judging.verdicts import JudgeInput, ScoredAnswer, first_scores, judged, judgement_records
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.questions.templates import Get
@@ -178,16 +178,11 @@ def last_judge(folder: Path) -> PastJudge:
 
 
 def agreements(folder: Path, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return how far any two judges of a run agree; an answer given twice to the same question counts once.
+    """Return how far any two judges of a run agree, as `judge_agreement`; an answer given twice to a question counts once.
 
-    Returns:
-        For each pair what `judge_agreement` returns, and: judges, their two names; n_one_sided, number of answers that
-        only one of them has judged; items_difference and f1_distance, mean absolute differences in the number of
-        different items and in F1. Each disagreement has the reasons of both.
-
-    Raises:
-        BadInput: The run has fewer than two judges.
-        RunFailed: Two judges have no answer in common.
+    Beside: judges, their two names; n_one_sided, number of answers that only one of them has judged; items_difference and
+    f1_distance, mean absolute differences in the number of different items and in F1; and the reasons of both for each
+    disagreement. BadInput if there are fewer than two judges, RunFailed if two have no answer in common.
     """
     judges = judges_of(folder)
     if len(judges) < 2:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from epbench.memories.price import PRICE_AXES, Price, price_html, price_points, price_table
 from epbench.models.protocol import name_of
 from epbench.reports.figures import colour_of, drawing, error_bars, figure_html, new_figure
-from epbench.reports.opening import Headline, headline, opening, settings, shown_memory
-from epbench.reports.page import failures, page, pairs
+from epbench.reports.page import Headline, failures, headline, opening, page, pairs, settings, shown_memory
 from epbench.reports.plots import FRONTIER, frontier
 from epbench.reports.tables import Runs, Scores, Table, cell, html_paragraphs
 from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer

@@ -1,29 +1,39 @@
-"""From the journals of a run on a Tulving book to its files: the table of questions, its scores and its report, with cards."""
+"""From the journals of a run on a Tulving book to its files: the table of questions, its scores and its report, with cards.
+
+Runs on one book are compared question by question, and shown side by side.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput, NothingToScore
 from epbench.files.json_files import read_json
 from epbench.files.text import shown
+from epbench.files.typed import fields, typed
+from epbench.files.writing import write_text
 from epbench.hub.rows import Row
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import RETIRED, Record, read_journal
 from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, failures_of
 from epbench.judges.replies import FAILURES
-from epbench.memories.price import price_of, price_table, shown_of
-from epbench.memories.recall import memory_usage
+from epbench.memories.price import memory_usage, price_of, price_table
 from epbench.memories.session import RETRIEVED
-from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
-from epbench.reports.tables import cell
+from epbench.reports.comparison import between_parts, point
+from epbench.reports.explorer import versus_html
+from epbench.runs.benchmark import read_questions, read_records
+from epbench.runs.folder import dataset_of, one_judge, open_run
 from epbench.runs.results import write_questions, write_results
+from epbench.runs.several import labels_of
 from epbench.runs.usage import commonest, token_usage
-from epbench.tulving.calibration.passport import judge_scores, one_score
-from epbench.tulving.context.retrieved import read_passages
+from epbench.statistics.paired import Comparison, Progress, compare_two, with_holm
+from epbench.tulving.calibration.passport import judge_scores, one_score, with_passport
+from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.verdicts import (
     NO_ANSWER,
     JudgedRecord,
@@ -35,11 +45,24 @@ from epbench.tulving.judging.verdicts import (
     lost_questions,
     scored_answers,
 )
-from epbench.tulving.scores.inventions import CUE, with_inventions
-from epbench.tulving.scores.report import html_report
-from epbench.tulving.scores.run_files import COLUMNS
-from epbench.tulving.scores.scoring import harsh_f1_of, has_order, question_measures, score_run, tau_of
-from epbench.tulving.scores.tables import markdown_table
+from epbench.tulving.scores.inventions import (
+    ABOUT,
+    CUE,
+    MOST_CARDS,
+    NO_BOOK,
+    Chapters,
+    cards_of,
+    questions_html,
+    retrieved_of,
+)
+from epbench.tulving.scores.judge_agreement import last_judge
+from epbench.tulving.scores.report import comparison_report, html_report
+from epbench.tulving.scores.run_files import COLUMNS, read_run, read_scores
+from epbench.tulving.scores.scoring import harsh_f1_of, has_order, items_ratio, question_measures, score_run, tau_of
+from epbench.tulving.scores.tables import MANY, markdown_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NOT_ASKED = NO_ANSWER
 NOT_JUDGED = "the judge has not read this answer"
@@ -139,14 +162,8 @@ def finish(
 ) -> dict[str, Any]:
     """Compute the results of a run from its journals, and write them; see `epbench.runs.results`.
 
-    questions.parquet is written first, so that a run with scores has the questions that they are the means of.
-
-    Args:
-        judge: The judge whose verdicts count; what its passport says goes into scores.json and the reports. What is to be
-            said of a published judge is in `more`, further fields of scores.json.
-        repeats: How often the run asked each question, at least 1.
-        chapters: The number and the text of each chapter of the book, which the report shows with the questions; None if
-            the book is not at hand.
+    questions.parquet is written first, so that a run with scores has the questions that they are the means of. What is to be
+    said of a published judge is in `more`, further fields of scores.json. The report shows the `chapters` if they are at hand.
 
     Returns:
         The content of scores.json.
@@ -171,7 +188,7 @@ def finish(
     del judgements
     first = list(islice(records, MOST_CARDS))
     write_questions(folder, COLUMNS, chain(first, records))
-    explorer = _questions_html(folder, first, chapters, len(verdicts) + len(lost))
+    explorer = questions_html(folder, first, chapters, len(verdicts) + len(lost))
     report = html_report(label, read_json(folder / "run.json"), scores, verdicts, lost, usage, explorer)
     prices = [table.markdown() for table in price_table({label: price} if price else {})]
     table = "\n".join([markdown_table({label: scores}), *prices])
@@ -190,96 +207,158 @@ def _reasons(folder: Path, rows: Sequence[Row], judge: JudgeIdentity) -> list[st
     return messages
 
 
-Chapters = Sequence[tuple[int, str]]
-"""The number and the text of each chapter."""
+# Several runs
 
-MOST_CARDS = 10_000
-"""The number of questions, repeats included, up to which a page has all; a book has fewer, each of some kilobytes."""
-
-NO_BOOK = "The book was not at hand when this page was made, so the chapters that match a question are not shown."
-ABOUT = (
-    "A cue names what a question gives: t time, s space, e entity, c content. Right is an F1 of 1. Bin 0 asks for what never "
-    "happened: no chapter matches, and an abstention is right."
+UNKNOWN_CHAPTERS = (
+    "an earlier version made this run and did not note the text of the chapters, so it is unknown whether it is that of "
+    "the other runs"
 )
-_MARKED = "Of the chapters that match a question, the paragraphs with what it gives or asks for are shown first."
+HARSH, NAMED = "harsh F1", "named per true item"
+Cue = tuple[str | None, ...]
 
 
-def _questions_html(folder: Path, records: Sequence[Record], chapters: Chapters | None, n_questions: int) -> str:
-    """The `n_questions` of a run as HTML for its page, from the first records; it says so if the chapters are not at hand."""
-    known = chapters or ()
-    places = {number: place for place, (number, _) in enumerate(known)}
-    cards = cards_of(with_inventions(records, known) if known else records, places, retrieved_of(folder, known))
-    return explorer_html(cards, [text for _, text in known], [ABOUT, _MARKED if known else NO_BOOK], n_questions)
+def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
+    """Compare F1 of any two runs, on this dataset if one is given, on the questions that both have answered.
 
-
-def cards_of(
-    records: Sequence[Record], places: Mapping[int, int], retrieved: Mapping[str, Sequence[str]]
-) -> list[QuestionCard]:
-    """A card for each row of questions.parquet.
-
-    Args:
-        places: By number of a chapter, the number of its text on the page; chapters that are not there are not shown.
-        retrieved: By id of a question, the passages or memories that a reader was shown, in that order.
+    BadInput if they are on different books, or have different judges or no scores; RunFailed if two share no question.
     """
-    repeated = any(record["repeat"] for record in records)
-    facets = ("bin", "cue", "trace", "get", *(["repeat"] if repeated else []))
+    if dataset is not None:
+        rows_of(runs.values(), dataset)
+    judge = one_judge({folder: last_judge(folder) for folder in runs.values()})
+    unknown = check_same_book({folder: read_run(folder) for folder in runs.values()})
+    tables = {}
+    for name, folder in runs.items():
+        with open_run(folder, {}, {}):  # no other process may be at work in it
+            tables[name] = read_questions(folder, COLUMNS)
+    pairs = compare_runs(tables, progress)
+    notes = [f"{name}: {UNKNOWN_CHAPTERS}" for name, folder in runs.items() if folder in unknown]
+    return Comparison("F1", pairs, {"judge": judge.name}, [*notes, *naming_warnings(pairs)])
 
-    def card(record: Record) -> QuestionCard:
-        marks = list(_marks(record))
-        return QuestionCard(
-            id=f"{record['id']}, repeat {record['repeat']}" if repeated else record["id"],
-            facets={name: str(record[name]) for name in facets},
-            outcome=record["outcome"],
-            question=record["question"],
-            reference=record["reference"],
-            answer=record["answer"],
-            verdict="" if record["outcome"] == "failed" else _verdict(record),
-            score=record.get("f1"),
-            reason=record.get("failure") or record.get("reason") or "",
-            evidence=[Evidence(f"Chapter {n}", places[n], marks) for n in record["chapters"] if n in places],
-            retrieved=retrieved.get(record["id"]),
+
+def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Write OUT/table.md and OUT/report.html of runs, whose labels are the names of their folders.
+
+    Returns the scores of each run by its label, and no notes: the tables have them. BadInput if a run did not end, two folders
+    have the same name, or the runs are on different books.
+    """
+    runs = {label: (folder, read_run(folder), read_scores(folder)) for label, folder in labels_of(folders).items()}
+    (first_folder, first, _), *_ = runs.values()
+    typed(str(first_folder / "run.json"), first, fields({"book": str}))
+    unknown = check_same_book({folder: run for folder, run, _ in runs.values()})
+    scores: dict[str, dict[str, Any]] = {}
+    for label, (folder, _, of_run) in runs.items():
+        if "incomplete" not in of_run:
+            raise BadInput(f"{folder / 'scores.json'}: expected a field 'incomplete'; give the run's command again")
+        scores[label] = with_passport(of_run)
+        if folder in unknown:
+            scores[label]["warnings"] = [*scores[label].get("warnings", []), UNKNOWN_CHAPTERS]
+    files = {label: folder / "usage.json" for label, (folder, _, _) in runs.items()}
+    usages = {label: read_json(file) for label, file in files.items() if file.exists()}
+    prices = {label: usage["price"] for label, usage in usages.items() if "price" in usage}
+    name = "simple_recall_score"
+    points = [
+        point(run["identity"], of.get(name), of.get("intervals", {}).get(name), of["incomplete"].get(name))
+        for _, run, of in runs.values()
+    ]
+    page, text = between_parts(points, "simple recall")
+    page += _question_by_question({label: folder for label, (folder, _, _) in runs.items()})
+    cost = "".join(f"\n{table.markdown()}" for table in price_table(prices))
+    write_text(out / "table.md", markdown_table(scores) + text + cost)
+    write_text(out / "report.html", comparison_report(first["book"], scores, prices, page))
+    return scores, []
+
+
+def _question_by_question(runs: Mapping[str, Path]) -> str:
+    """Each question with what every run made of it, and the chapters of the book where that is at hand."""
+    try:
+        chapters = load_book(dataset_of(read_run(next(iter(runs.values())))) or "").book.chapters
+    except BadInput:
+        chapters = []
+    places = {number: place for place, (number, _) in enumerate(chapters)}
+    cards = {
+        label: cards_of(read_records(folder, COLUMNS), places, retrieved_of(folder, chapters))
+        for label, folder in runs.items()
+    }
+    return versus_html(cards, [text for _, text in chapters], [ABOUT, *([] if chapters else [NO_BOOK])])
+
+
+def check_same_book(described: Mapping[Path, Mapping[str, Any]]) -> list[Path]:
+    """Check that runs, by their folders and contents of run.json, are on the same questions and chapters, else BadInput.
+
+    Returns the folders of which it is not known whether their chapters are those of the others; see `UNKNOWN_CHAPTERS`.
+    """
+    # A run on a dataset has the fingerprint of its rows in its identity, a released run beside it.
+    rows = {folder: run["identity"].get("fingerprint", run.get("fingerprint")) for folder, run in described.items()}
+    identities = {folder: run["identity"] for folder, run in described.items()}
+    chapters = {folder: identity["chapters"] for folder, identity in identities.items() if "chapters" in identity}
+    for prints in (rows, chapters):
+        if len(set(prints.values())) > 1:
+            named = ", ".join(f"{folder}: {print_}" for folder, print_ in prints.items())
+            raise BadInput(f"the runs are on different {'datasets' if prints is rows else 'chapters'}: {named}")
+    unreleased = [folder for folder, run in described.items() if "released" not in run["identity"]]
+    return [folder for folder in unreleased if chapters and folder not in chapters]
+
+
+def rows_of(folders: Iterable[Path], dataset: str | None = None) -> Sequence[Row]:
+    """The rows of the book, in this dataset or where the runs found it, that all runs are about; BadInput if they differ."""
+    described = {folder: read_run(folder) for folder in folders}
+    dataset = dataset or next(filter(None, map(dataset_of, described.values())), None)
+    if dataset is None:
+        raise BadInput(
+            f"{next(iter(described)) / 'run.json'}: a released run names no dataset; give its book as the dataset"
         )
+    data = load_book(dataset)
+    for folder, run in described.items():
+        noted = {"fingerprint": run.get("fingerprint", data.fingerprint), "chapters": data.chapters} | run["identity"]
+        if any(noted[name] != value for name, value in data.identity.items()):
+            raise BadInput(f"{folder / 'run.json'}: this run is on another dataset than {dataset}")
+    return data.rows
 
-    return list(map(card, records))
 
+def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) -> list[dict[str, Any]]:
+    """Compare F1 of any two runs; that of a question that was asked several times is the mean.
 
-def _verdict(record: Record) -> str:
-    """F1 with its parts, what was found of each true item, and where invented ones come from, a line each."""
-    order = "" if record.get("tau") is None else f", tau {cell(record['tau'])}"
-    scored = zip(record["reference"], record["scores"], strict=True)
-    return "\n".join(
-        [
-            f"F1 {cell(record['f1'])} (precision {cell(record['precision'])}, recall {cell(record['recall'])}; "
-            f"harsh F1 {cell(record['harsh_f1'])}{order})",
-            *(f"{_item_label(score)[0]}: {item}" for item, score in scored),
-            f"items in the answer: {'; '.join(map(str, record['items'])) or 'none'}",
-            *([f"invented: {record['invented']}"] if record.get("invented") else []),
-        ]
+    Returns for each two what `epbench.statistics.paired.compare_two` does, with cues as clusters, p_holm, and beside: the harsh
+    F1 of both on the same questions, and how many items each names for each true one. RunFailed if they share no question.
+    """
+    answered = {name: table[table["outcome"] != "failed"] for name, table in runs.items()}
+    f1, harsh = (
+        {name: _by_question(table, column) for name, table in answered.items()} for column in ("f1", "harsh_f1")
     )
+    pairs = []
+    for names in progress(list(combinations(f1, 2))):
+        ratios = [items_ratio(zip(answered[name]["items"], answered[name]["reference"], strict=True)) for name in names]
+        beside = {HARSH: _means(*(harsh[name] for name in names)), NAMED: ratios}
+        compared = compare_two(names, [f1[name] for name in names], cluster_of=itemgetter(1))
+        pairs.append(compared | {"beside": beside})
+    return with_holm(pairs)
 
 
-def _marks(record: Record) -> Iterator[Mark]:
-    """What the question gives and what it asks for."""
-    for name in CUE:
-        if record[name] is not None:
-            yield Mark(record[name], f"{name}, given")
-    scores: Sequence[float | None] = record.get("scores") or [None] * len(record["reference"])
-    for item, score in zip(record["reference"], scores, strict=True):
-        label, kind = _item_label(score)
-        yield Mark(item, label, kind)
+def naming_warnings(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What must be said of runs that name more than is asked for, in full sentences; see `naming_notes`."""
+    ratios = {name: ratio for pair in pairs for name, ratio in zip(pair["runs"], pair["beside"][NAMED], strict=True)}
+    lines = [
+        f"{name}: its answers name {ratio:.1f} items for each true one, and surplus items cost nothing in F1; read harsh F1, "
+        "which counts them"
+        for name, ratio in ratios.items()
+        if ratio is not None and ratio > MANY
+    ]
+    for pair in pairs:
+        (first, second), harsh = pair["means"], pair["beside"][HARSH]
+        if (first - second) * (harsh[0] - harsh[1]) < 0:
+            lines.append(f"{' / '.join(pair['runs'])}: F1 and harsh F1 rank them differently")
+    return lines
 
 
-def _item_label(score: float | None) -> tuple[str, Any]:
-    """What is said of a true item, and how it is marked."""
-    if score is None:
-        return "true item", "cue"
-    if score == 0:
-        return "item not found", "lost"
-    return ("item found" if score == 1 else f"item found in part ({score:.2f})"), "found"
+def _by_question(table: pd.DataFrame, column: str) -> dict[tuple[str, Cue], float]:
+    """The mean of a column by id and cue of the question."""
+    values: dict[tuple[str, Cue], list[float]] = {}
+    for id_, *cue, value in zip(*(table[name] for name in ("id", *CUE, column)), strict=True):
+        values.setdefault((id_, tuple(cue)), []).append(value)
+    return {question: sum(scores) / len(scores) for question, scores in values.items()}
 
 
-def retrieved_of(folder: Path, chapters: Chapters) -> dict[str, Sequence[str]]:
-    """What was retrieved, by id of the question: passages of the book, or memories of a system."""
-    records = read_journal(folder / RETRIEVED).items()
-    found = shown_of(folder, {key: record["memories"] for key, record in records if "memories" in record})
-    return {**read_passages(folder, chapters), **{key.rpartition("@")[0]: memories for key, memories in found.items()}}
+def _means(first: Mapping[Any, float], second: Mapping[Any, float]) -> list[float]:
+    """The means over the questions that both have."""
+    shared = first.keys() & second.keys()
+    return [math.fsum(values[question] for question in shared) / len(shared) for values in (first, second)]

@@ -232,13 +232,10 @@ def harsh_f1_of(row: ScoredAnswer) -> float:
 def harsh_f1(n_items: int, n_true: int, found: float) -> float:
     """F1 of one question in which every item of the answer counts for precision (paper: Appendix B.3.2).
 
-    The lenient F1 of the scores counts at most as many items as there are true ones, so that further items cost nothing
-    unless there is no true item. This one tells how much a reader that names too many items owes to that.
-
-    Returns:
-        The harmonic mean of found / n_items and found / n_true (of different items), 0 to 1; clipped, since a judge may
-        credit one item with several true ones. It is 1 if there are no items and no true ones, and 0 if there are none of
-        one of the two.
+    The lenient F1 of the scores counts at most as many items as there are true ones. This one tells how much a reader that
+    names too many owes to that: the harmonic mean of found / n_items and found / n_true (of different items), clipped to 1,
+    since a judge may credit one item with several true ones. It is 1 if there are neither items nor true ones, and 0 if
+    one of the two is missing.
     """
     if not n_items or not n_true:
         return 1.0 if n_items == n_true else 0.0

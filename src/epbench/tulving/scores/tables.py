@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from epbench.judges.people import people_line
-from epbench.judges.protocol import noted_judge
+from epbench.judges.protocol import noted_judge, people_line
 from epbench.models.protocol import name_of
 from epbench.reports.tables import Runs, Scores, Table, cell, in_markdown, interval_cell, on_screen, warnings_of
 from epbench.tulving.calibration.passport import SHARES
@@ -83,9 +82,8 @@ def _naming(runs: Runs) -> Table:
 def naming_notes(runs: Runs) -> list[str]:
     """What must be said where answers name more than is asked for, which the lenient F1 of the paper does not count.
 
-    Returns:
-        A line for each run whose answers name more than `MANY` items for each true one, and one line for the runs on the
-        same questions that lenient and harsh F1 rank differently.
+    A line for each run that names more than `MANY` items for each true one, and one for the runs on the same questions that
+    lenient and harsh F1 rank differently.
     """
     lines = [
         f"{f'{label}: its' if len(runs) > 1 else 'The'} answers name {ratio:.1f} items for each true one, and surplus items cost "
@@ -145,8 +143,7 @@ COVERAGE = ("answered", "possible")
 def coverage_columns(runs: Runs) -> dict[str, list[str]]:
     """How many questions each run has answers to, and the bounds of its simple recall whatever the other answers would be.
 
-    Returns:
-        Two cells for each run, such as `3 of 450` and `0.007–0.998`; empty if every question of every run is answered.
+    Two cells for each run, such as `3 of 450` and `0.007–0.998`; nothing if every question of every run is answered.
     """
     if not any(scores.get("possible") for scores in runs.values()):
         return {}

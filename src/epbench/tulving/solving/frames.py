@@ -10,8 +10,16 @@ from typing import Generic, TypeVar
 
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS
 from epbench.tulving.events.universe import Universe
-from epbench.tulving.levels.banks import CONTRASTS, NTH, NUMBER_IN_LETTERS, contrasts_of, patterns_of, references_bank
-from epbench.tulving.levels.plot import asides_bank, asides_name
+from epbench.tulving.levels.banks import (
+    CONTRASTS,
+    NTH,
+    NUMBER_IN_LETTERS,
+    asides_bank,
+    asides_name,
+    contrasts_of,
+    patterns_of,
+    references_bank,
+)
 from epbench.tulving.scenes.patterns import Part, Pattern, Sentence, parse
 from epbench.tulving.scenes.scene_files import TONES
 

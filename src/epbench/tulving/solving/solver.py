@@ -63,15 +63,7 @@ class Solver:
             self._said[chapter, kind].append(value)
 
     def fact(self, chapter: int, fact: str) -> Known:
-        """Return a fact of a chapter: a date, or a name.
-
-        Args:
-            chapter: The number of the chapter.
-            fact: `date`, `location`, `entity` or `content`.
-
-        Returns:
-            None if the statements say nothing, or say several things.
-        """
+        """Return a fact of a chapter: a date, or a name; None if the statements say nothing, or say several things."""
         key = (chapter, fact)
         if key not in self._known:
             self._known[key] = None  # a reference that leads back to this chapter says nothing
@@ -184,18 +176,12 @@ def at_places(statements: Iterable[Statement]) -> dict[Place, list[Statement]]:
 
 @dataclass(frozen=True)
 class Flaw:
-    """A fact of a book that is not as its evidence says.
+    """A fact of a book that is not as its evidence says."""
 
-    Attributes:
-        chapter: The number of the chapter.
-        fact: `date`, `location`, `entity`, `content` or `outcomes`.
-        what: What is wrong, as part of a sentence.
-        needless: The paragraphs of the evidence without which the fact follows as well; empty for other flaws.
-    """
-
-    chapter: int
-    fact: str
-    what: str
+    chapter: int  # the number of the chapter
+    fact: str  # `date`, `location`, `entity`, `content` or `outcomes`
+    what: str  # what is wrong, as part of a sentence
+    # The paragraphs of the evidence without which the fact follows as well; empty for other flaws
     needless: frozenset[Place] = frozenset()
 
 
@@ -205,10 +191,6 @@ def flaws_of(chapters: Sequence[Chapter], universe: Universe) -> list[Flaw]:
     Three things are tried for every fact of every chapter: that the whole book says it, that its evidence alone does, and that
     the evidence without any one of its paragraphs does not. What was lost, what was found and who was barred must stand where
     the plan has it, and nowhere else.
-
-    Args:
-        chapters: The chapters with their evidence.
-        universe: The names that a reader knows.
     """
     statements = Statements(universe).of_book([(chapter.number, chapter.text) for chapter in chapters])
     whole, by_place = Solver(statements), at_places(statements)
@@ -249,31 +231,23 @@ def flaws_of(chapters: Sequence[Chapter], universe: Universe) -> list[Flaw]:
 
 
 def prove(chapters: Sequence[Chapter], universe: Universe) -> list[Chapter]:
-    """Refuse a book in which a fact cannot be derived from its words.
+    """Refuse a book in which a fact cannot be derived from its words, or from its evidence, by RunFailed.
 
-    Returns:
-        The chapters, with no paragraph in the evidence without which the fact would follow by chance.
-
-    Raises:
-        RunFailed: There is a fact that does not follow from the text, or from its evidence; the message names the first ones.
+    Return the chapters, with no paragraph in the evidence without which the fact would follow by chance.
     """
     flaws = flaws_of(chapters, universe)
     if unproved := [flaw for flaw in flaws if not flaw.needless]:
         shown = "; ".join(f"chapter {flaw.chapter}, {flaw.fact}: {flaw.what}" for flaw in unproved[:3])
         raise RunFailed(f"{len(unproved)} facts of the book cannot be proved from its text: {shown}")
-    needless: dict[int, dict[str, frozenset[Place]]] = defaultdict(dict)
-    for flaw in flaws:
-        needless[flaw.chapter][flaw.fact] = flaw.needless
-    return [
-        _without(chapter, needless[chapter.number]) if chapter.number in needless else chapter for chapter in chapters
-    ]
-
-
-def _without(chapter: Chapter, needless: Mapping[str, frozenset[Place]]) -> Chapter:
-    evidence = {
-        fact: replace(old, spots=old.spots - needless.get(fact, frozenset())) for fact, old in chapter.evidence.items()
-    }
-    return replace(chapter, evidence=evidence)
+    needless = {(flaw.chapter, flaw.fact): flaw.needless for flaw in flaws}
+    proved = []
+    for chapter in chapters:
+        evidence = {
+            fact: replace(old, spots=old.spots - needless.get((chapter.number, fact), frozenset()))
+            for fact, old in chapter.evidence.items()
+        }
+        proved.append(replace(chapter, evidence=evidence))
+    return proved
 
 
 def _told_outcomes(

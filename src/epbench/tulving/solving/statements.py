@@ -35,22 +35,14 @@ class Anchor(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """A date by its distance from another chapter's.
+    """A date by its distance from another chapter's."""
 
-    Attributes:
-        anchor: The other chapter.
-        days: How many days later it is; None with a weekday.
-        weekday: Without a number of days, the nearest such day, 0 for Monday, on one side of the other date.
-        side: 1 for after, -1 for before.
-        nth: With a month, which of its days of this name it is, from 1.
-        month: The month, from 1, that is the first of its name to begin after the other date; None for the nearest day.
-    """
-
-    anchor: Anchor
-    days: int | None = None
-    weekday: int = 0
-    side: int = 1
-    nth: int = 1
+    anchor: Anchor  # the other chapter
+    days: int | None = None  # how many days later it is; None with a weekday
+    weekday: int = 0  # without a number of days, the nearest such day, 0 for Monday, on one side of the other date
+    side: int = 1  # 1 for after, -1 for before
+    nth: int = 1  # with a month, which of its days of this name it is, from 1
+    # The month, from 1, that is the first of its name to begin after the other date; None for the nearest day
     month: int | None = None
 
 
@@ -78,19 +70,15 @@ Kind = Literal[
 class Statement:
     """One thing that a paragraph says.
 
-    Attributes:
-        place: The chapter and the paragraph.
-        kind: What it is about. `named` is a kind of event in the words of the chapter, which `gloss` explains; `title` gives a
-            title to a person, `office` an office from this day on, and `feature` something to a location; `met` says whom
-            the main character met, `span` what began that day and how long it lasted; `rule` names the witness to believe;
-            `retelling`, `correction` and `withdrawal` are on another chapter's date; `lost`, `found` and `barred` say what
-            changed.
-        value: The date, name, group or thing itself, a claim, a relation, an anchor, a description, or a pair of these.
+    Of the kinds, `named` is a kind of event in the words of the chapter, which `gloss` explains; `title` gives a title to a
+    person, `office` an office from this day on, and `feature` something to a location; `met` says whom the main character met,
+    `span` what began that day and how long it lasted; `rule` names the witness to believe; `retelling`, `correction` and
+    `withdrawal` are on another chapter's date; `lost`, `found` and `barred` say what changed.
     """
 
     place: Place
     kind: Kind
-    value: object
+    value: object  # the date, name, group or thing itself, a claim, a relation, an anchor, a description, or a pair of these
 
 
 class Statements:

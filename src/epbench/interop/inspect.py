@@ -1,0 +1,376 @@
+"""The benchmarks as tasks of inspect_ai, which finds them by the entry point of the package.
+
+The prompts, the judges and the scores are those of our own evaluation. A Tulving book comes first, then Book-SORT, whose
+answers are read as A or B, and then MemFail, where a memory system retrieves before the model answers.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from anyio.to_thread import run_sync  # beside the event loop, as a judge may take long
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.model import GenerateConfig
+from inspect_ai.scorer import (
+    CORRECT,
+    INCORRECT,
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    Value,
+    accuracy,
+    grouped,
+    mean,
+    metric,
+    scorer,
+    stderr,
+)
+from inspect_ai.solver import TaskState
+
+from epbench.booksort.dataset.load import fingerprint, group_of
+from epbench.booksort.judging.answers import failure_of, predicted
+from epbench.errors import BadInput, QuestionFailed
+from epbench.hub.rows import dataset_revision
+from epbench.interop import questions
+from epbench.interop.inspect_contexts import messages_of, refusing, reply_in, task_of
+from epbench.judges.protocol import Judgement
+from epbench.memfail.context.requests import Setting, conversations_of, gold_of, load_prompts, requests_of
+from epbench.memfail.dataset.load import Question, QuestionRecord, load_memfail
+from epbench.memfail.evaluate import remember
+from epbench.memfail.judging import load as memfail_judges
+from epbench.memfail.judging.diagnosis import Outcome, diagnose
+from epbench.memfail.judging.lexical import Judge
+from epbench.memories.load import load_memory
+from epbench.models.openai.wire import TOP_LOGPROBS
+from epbench.models.protocol import Request, Sampling
+from epbench.progress import no_progress
+from epbench.tulving.judging import load as tulving_judges
+from epbench.tulving.judging.verdicts import QuestionToScore, Verdict, judge_input, judged
+from epbench.tulving.scores import scoring
+
+MAX_TOKENS = questions.MAX_TOKENS
+"""The longest answer about a book or from memory in tokens."""
+MAX_TOKENS_OF_PAIR = 25
+"""The longest answer to Book-SORT, as our own evaluation asks endpoints: it may say more before it comes to a label."""
+LABELS = ("correct", "storage_error", "summary_error", "retrieval_error", "reasoning_error")
+"""What a diagnosis of MemFail says of an answer."""
+
+
+@task
+@refusing
+def tulving(dataset: str = "epbench/short", memory: str = "in-context", judge: str = "lexical") -> Task:
+    """Questions about the events of a book.
+
+    Args:
+        dataset: Name on the Hub, or a folder that the builder of the books wrote.
+        memory: What a model is shown: `in-context`, `rag-paragraph`, `rag-chapter` or `none`.
+        judge: `lexical`, `minilm`, or a model as our own evaluation takes it.
+
+    Raises:
+        PrerequisiteError: The dataset, the memory or the judge does not exist.
+    """
+    data, requests = questions.book(dataset), questions.book_requests(dataset, memory)
+    messages = messages_of(requests)
+    samples = [
+        Sample(
+            id=number,
+            input=messages[row["id"]],
+            target=list(row["answer"]) or "",
+            metadata={
+                "id": row["id"],
+                "question": row["question"],
+                **{name: row[name] for name in ("get", "trace", "bin", "n_chapters", "template")},
+                "cue_values": json.dumps([row[name] for name in ("time", "space", "entity", "content")]),
+            },
+        )
+        for number, row in enumerate(data.rows, 1)
+    ]
+    tulving_judges.load_judge(judge)  # a wrong name is an error before the first request
+    about = {"memory": memory, "judge": judge, **data.identity, "dataset_revision": dataset_revision(dataset, "qa")}
+    asking = GenerateConfig(max_tokens=MAX_TOKENS, temperature=0.0)
+    return task_of(dataset, samples, episodic_f1(dataset, memory, judge), asking, about)
+
+
+def _as_questions(scores: Sequence[SampleScore]) -> tuple[list[QuestionToScore], list[float]]:
+    """What scores are computed from."""
+    asked = []
+    for score in scores:
+        about = score.sample_metadata or {}
+        cue = tuple(json.loads(about["cue_values"]))
+        asked.append(QuestionToScore(about["id"], about["get"], about["bin"], about["n_chapters"], cue, ()))
+    return asked, [score.score.as_float() for score in scores]
+
+
+def _if_any(name: str, values: Sequence[float]) -> Value:
+    """The mean under its name; nothing without values, so that a log never shows a score that no question counts for."""
+    average = scoring.mean(values)
+    return {} if average is None else {name: average}
+
+
+@metric
+def simple_recall() -> Metric:
+    """The mean over the bins of the mean F1 of the questions with get = all: simple_recall_score of our own runs."""
+
+    def measure(scores: list[SampleScore]) -> Value:
+        by_bin = scoring.f1_by_bin(*_as_questions(scores))
+        return _if_any("simple_recall", list(by_bin.values()))
+
+    return measure
+
+
+@metric
+def f1_by_bin() -> Metric:
+    """The mean F1 of the questions with get = all, by the bin of the number of matching chapters."""
+
+    def measure(scores: list[SampleScore]) -> Value:
+        return {f"f1_bin_{bin_}": f1 for bin_, f1 in scoring.f1_by_bin(*_as_questions(scores)).items()}
+
+    return measure
+
+
+@metric
+def latest() -> Metric:
+    """The mean F1 of the questions for the latest state that two or more chapters match."""
+
+    def measure(scores: list[SampleScore]) -> Value:
+        asked, f1 = _as_questions(scores)
+        return _if_any("latest", [value for one, value in zip(asked, f1, strict=True) if scoring.is_latest(one)])
+
+    return measure
+
+
+@scorer(metrics=[simple_recall(), f1_by_bin(), latest(), mean(), stderr(cluster="cue_values")])
+def episodic_f1(dataset: str, memory: str, judge: str = "lexical") -> Scorer:
+    """F1 of the items that a judge finds in an answer, 0 to 1.
+
+    A sample with an error has no F1, and inspect_ai computes all metrics from the others: with errors they are no scores
+    of the whole dataset, for which our own evaluation gives bounds instead.
+    """
+    lock, chosen = threading.Lock(), tulving_judges.load_judge(judge)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        id_ = state.metadata["id"]
+        row = questions.row(dataset, id_)
+        answer = reply_in(state, questions.book_requests(dataset, memory)[id_]).text
+
+        def judge_one() -> list[Judgement[Verdict]]:
+            with lock:  # weights on this machine serve one thread at a time
+                return list(chosen.judge([judge_input(row, answer)]))
+
+        (judgement,) = await run_sync(judge_one)
+        if judgement.verdict is None:
+            raise QuestionFailed(f"judge {chosen.name}: {judgement.failure}")
+        verdict = asdict(judgement.verdict)
+        (f1,) = scoring.question_f1([judged(row, verdict)])
+        fields = {name: verdict[name] for name in ("items", "scores", "order")}
+        return Score(value=f1, answer=answer, explanation=verdict.get("reason") or None, metadata=fields)
+
+    return score
+
+
+@task
+@refusing
+def booksort(
+    dataset: str = "epbench/booksort", config: str = "e250_s20", memory: str = "in-context", logprobs: bool = False
+) -> Task:
+    """Which of two segments of a book comes first.
+
+    Args:
+        dataset: Name on the Hub, or a folder that the builder of the set wrote.
+        config: Such as `e250_s20`: excerpts of 250 words, segments of 20.
+        memory: What a model is shown: `in-context`, the excerpt, or `none`.
+        logprobs: Whether the label with the higher probability is the answer, where a provider gives probabilities;
+            otherwise the words of the answer count.
+
+    Raises:
+        PrerequisiteError: The dataset, the config or the memory does not exist.
+    """
+    pairs, requests = questions.pairs(dataset, config), questions.pair_requests(dataset, config, memory)
+    messages = messages_of(requests)
+    samples = [
+        Sample(
+            id=number,
+            input=messages[id_],
+            target=pairs[id_].answer,
+            metadata={
+                "id": id_,
+                "excerpt": group_of(pairs[id_]),
+                **{name: getattr(pairs[id_], name) for name in ("book_idx", "distance", "distance_bin")},
+            },
+        )
+        for number, id_ in enumerate(requests, 1)  # the pairs of an excerpt follow one another
+    ]
+    asked = GenerateConfig(max_tokens=MAX_TOKENS_OF_PAIR, temperature=0.0)
+    if logprobs:
+        asked = asked.merge(GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS))
+    about: dict[str, str | None] = {"memory": memory, "config": config, "fingerprint": fingerprint(pairs.values())}
+    about |= {"dataset_revision": dataset_revision(dataset, config)}
+    return task_of(dataset, samples, sort_accuracy(dataset, config, memory), asked, about)
+
+
+@scorer(
+    metrics=[
+        accuracy(),
+        stderr(cluster="excerpt"),
+        grouped(accuracy(), "distance_bin", all=False, name_template="accuracy_distance_{group_name}"),
+    ]
+)
+def sort_accuracy(dataset: str, config: str, memory: str) -> Scorer:
+    """Whether an answer names the segment that comes first; one that names neither is wrong."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        request = questions.pair_requests(dataset, config, memory)[state.metadata["id"]]
+        reply = reply_in(state, request)
+        ended = {"ended": reply.ended} if reply.ended != "stop" else {}
+        record = {"answer": reply.text, "probabilities": reply.probabilities, **ended}  # as in our own journal
+        if failure := failure_of(record):
+            raise QuestionFailed(failure)
+        answer = predicted(record)
+        right = answer == target.text
+        about = {"probabilities": reply.probabilities or {}}
+        return Score(value=CORRECT if right else INCORRECT, answer=answer, metadata=about)
+
+    return score
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """A config with what a memory system did with it."""
+
+    questions: Mapping[str, Question]  # by their ids
+    # What our own evaluation asks, by the id of the question; without those whose retrieval failed.
+    requests: Mapping[str, Request]
+    # What the system did, by the id of the question, still without an answer; with the reason if it failed.
+    records: Mapping[str, QuestionRecord]
+    stores: Mapping[str, list[str]]  # by name of a store, all its memories
+    warnings: list[str]  # what a reader of the results must know
+
+
+load = lru_cache(maxsize=16)(load_memfail)
+"""Return a config of MemFail; it is read once."""
+
+
+@lru_cache(maxsize=16)
+def remembered(dataset: str, config: str, system: str, k: int) -> Remembered:
+    """Store all facts of a config, and retrieve memories for each question; this is done once.
+
+    Raises:
+        BadInput: The dataset, the config or the system does not exist, or k is below 1.
+    """
+    data, setting = load(dataset, config), Setting(ks=(k,), sampling=Sampling(MAX_TOKENS))
+    setting.check()
+    spec = load_memory(system, gold_of(data.questions, setting), limits=setting.limits)
+    conversations = conversations_of(data.facts, setting)
+    with tempfile.TemporaryDirectory(prefix="epbench-memories-") as scratch:
+        recall, records = remember(Path(scratch), conversations, data.questions, spec, setting, no_progress)
+    requests = requests_of(records, load_prompts(), setting.sampling)
+    return Remembered(
+        questions={question.id: question for question in data.questions},
+        requests={record.question.id: requests[record.id] for record in records if record.id in requests},
+        records={record.question.id: record for record in records},
+        stores=recall.stores,
+        warnings=recall.warnings,
+    )
+
+
+_judging = threading.Lock()
+
+
+def diagnosis(found: Remembered, id_: str, answer: str, judge: Judge) -> Outcome:
+    """Judge one answer stage by stage."""
+    record = replace(found.records[id_], answer=answer)
+    with _judging, tempfile.TemporaryDirectory(prefix="epbench-judging-") as scratch:
+        (outcome,) = diagnose(Path(scratch), [record], found.stores, judge, no_progress)
+    return outcome
+
+
+@task
+@refusing
+def memfail(
+    dataset: str = "epbench/memfail",
+    config: str = "conditional_facts_easy",
+    system: str = "verbatim-bm25",
+    k: int = 5,
+    judge: str = "lexical",
+) -> Task:
+    """Questions that a memory system and a model answer together; each failure is traced to a stage of the memory.
+
+    All facts are stored and all memories retrieved when the task is made, before the first question.
+
+    Args:
+        dataset: Name on the Hub, or a folder that the builder of the set wrote.
+        config: A config of the set, such as `long_hop`.
+        system: A memory system: a baseline, one that is installed, or a class of your own as `module:Class`.
+        k: Memories for each question, at least 1.
+        judge: `lexical`, or a model as our own evaluation takes it.
+
+    Raises:
+        PrerequisiteError: The dataset, the config, the system or the judge does not exist, or retrieval failed for all questions.
+    """
+    data, prepared = load(dataset, config), remembered(dataset, config, system, k)
+    if not prepared.requests:
+        raise BadInput(f"{system} retrieved nothing: {next(iter(prepared.records.values())).failure}")
+    messages = messages_of(prepared.requests)
+    samples = [
+        Sample(
+            id=number,
+            input=messages.get(id_, question.text),
+            target=question.reference,
+            metadata={"id": id_, **{name: getattr(question, name) for name in ("row", "kind", "group")}},
+        )
+        for number, (id_, question) in enumerate(prepared.questions.items(), 1)
+    ]
+    memfail_judges.load_judge(judge)  # a wrong name is an error before the first request
+    about = {"config": config, "system": system, "k": k, "judge": judge, "fingerprint": data.fingerprint}
+    about |= {"warnings": prepared.warnings, "dataset_revision": dataset_revision(dataset, config)}
+    asking = GenerateConfig(max_tokens=MAX_TOKENS, temperature=0.0)
+    return task_of(dataset, samples, stage_that_failed(dataset, config, system, k, judge), asking, about)
+
+
+@metric
+def shares() -> Metric:
+    """The share of each label among the questions that have one, 0 to 1; nothing before the first of them."""
+
+    def measure(scores: list[SampleScore]) -> Value:
+        counts = Counter((score.score.metadata or {})["label"] for score in scores)
+        return {label: counts[label] / len(scores) for label in LABELS} if scores else {}
+
+    return measure
+
+
+@metric
+def success_rate() -> Metric:
+    """The share of questions that passed every stage, 0 to 1."""
+    return mean()
+
+
+@scorer(metrics=[success_rate(), stderr(cluster="row"), shares()])
+def stage_that_failed(dataset: str, config: str, system: str, k: int, judge: str = "lexical") -> Scorer:
+    """Whether every stage passed; the explanation and the metadata name the first one that failed."""
+    chosen = memfail_judges.load_judge(judge)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        id_ = state.metadata["id"]
+        prepared = remembered(dataset, config, system, k)
+        if id_ not in prepared.requests:
+            raise QuestionFailed(f"{prepared.records[id_].failure}")
+        answer = reply_in(state, prepared.requests[id_]).text
+        outcome = await run_sync(lambda: diagnosis(prepared, id_, answer, chosen))
+        if outcome.label == "failed":
+            raise QuestionFailed(f"{outcome.failure}")
+        about = {"label": outcome.label, "vacuous": outcome.vacuous, "answer_right": outcome.answer_right}
+        because = f"{outcome.label}: {outcome.reason}" if outcome.reason else outcome.label
+        right = float(outcome.label == "correct")
+        return Score(value=right, answer=answer, explanation=because, metadata=about | {"facts": list(outcome.facts)})
+
+    return score

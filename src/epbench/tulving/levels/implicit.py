@@ -1,0 +1,318 @@
+"""Level 4: dates, people and locations that only other chapters tell.
+
+A title (`the Velvet Icicle`, `the baker's godchild of Magpie Row`) is explained in a chapter of somebody else's. An office
+is taken over in one chapter and passed on in another, so that it depends on the day who holds it.
+
+A location is where somebody had first met the florists of Marrow Lane in an earlier event; or it is the one with two features,
+each of which several locations have, as other chapters tell in passing.
+
+A date is so many days or weeks after or before an event of another chapter, its nearest Monday on one side, the second Monday of
+the first March that begins after it, or the day on which something ended that began with it. A reference may lead to another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from epbench.draws import RandomStream
+from epbench.tulving.events.dates import MONTHS, WEEKDAYS
+from epbench.tulving.events.universe import Event
+from epbench.tulving.levels.banks import IN_LETTERS, NTH, combined, references_bank
+from epbench.tulving.levels.plan import LEVELS, MOST_LINKS, Book, Evidence, Spot
+
+PASSED_ON = 0.6
+"""How often two people with several chapters hold the same office, one after the other, where they can."""
+
+Holding = tuple[int, list[Spot]]
+"""A chapter that calls its main character by an office, and where it is told who took it over, of both who did."""
+
+
+def add_people(book: Book, level: int) -> list[Holding]:
+    """Call main characters by a title or an office, and return where an office does, for `finish_offices`."""
+    draws, often = RandomStream("people", book.seed), LEVELS[level].elsewhere["entity"]
+    chapters = book.by_person()
+    if len(chapters) < 2:
+        return []
+    holdings, officers = _add_offices(book, chapters, draws)
+    nicknames = combined("the {} {}", ("traits", "creatures"), draws)
+    relatives = combined("the {}'s {} of {} {}", ("trades", "kin", "lanes", "roads"), draws)
+    for entity, numbers in chapters.items():
+        numbers = [number for number in numbers if draws.unit() < often]
+        if entity in officers or not numbers:
+            continue
+        title = next(nicknames if draws.unit() < 0.5 else relatives, None)
+        host = book.host(draws, lambda other, entity=entity: book.events[other].entity != entity)  # type: ignore[misc]
+        if title is None or host is None:
+            continue
+        spot = book.tell(host, "title", {"entity": entity, "title": title}, draws)
+        for number in numbers:
+            _call(book, number, title)
+            own_spot = Spot(number, book.layouts[number].entity)
+            book.plans[number].evidence["entity"] = Evidence(1, frozenset([own_spot, spot]))
+    return holdings
+
+
+def _call(book: Book, number: int, title: str) -> None:
+    plan, words = book.plans[number], title.split()
+    plan.name = title
+    plan.hero = f"the {words[-1]}" if words[1][0].isupper() else title.rpartition(" of ")[0]
+
+
+def _add_offices(
+    book: Book, chapters: Mapping[str, Sequence[int]], draws: RandomStream
+) -> tuple[list[Holding], set[str]]:
+    """Have pairs of people hold an office one after the other; and return who they are."""
+    titles = combined("the {} of {} {}", ("offices", "lanes", "roads"), draws)
+    often = draws.sample([entity for entity, numbers in chapters.items() if len(numbers) > 1], len(chapters))
+    holdings: list[Holding] = []
+    officers: set[str] = set()
+    for first, second in zip(often[::2], often[1::2], strict=False):
+        if draws.unit() >= PASSED_ON:
+            continue
+        if book.events[chapters[second][0]].time < book.events[chapters[first][0]].time:
+            first, second = second, first
+        if held := _held(book, chapters[first], chapters[second]):
+            title, taken = next(titles), list[Spot]()
+            for start, numbers in held:
+                taken.append(book.tell(start, "office", {"entity": book.events[start].entity, "title": title}, draws))
+                book.plans[start].firm.add("entity")
+                book.most_links[start] = 1
+                for number in numbers:
+                    _call(book, number, title)
+                    book.most_links[number] = 1
+                    holdings.append((number, taken))
+            officers |= {first, second}
+    return holdings, officers
+
+
+def _held(book: Book, firsts: Sequence[int], seconds: Sequence[int]) -> list[tuple[int, list[int]]]:
+    """Where each of two people takes the office over, and where they hold it; nothing if the days do not allow it."""
+
+    def day(number: int) -> int:
+        return book.events[number].time.toordinal()
+
+    def between(start: int, end: int) -> list[int]:
+        return [number for number in firsts if day(start) < day(number) < day(end)]
+
+    start = firsts[0]
+    later = [number for number in seconds if day(number) > day(start)]
+    if not later:
+        return []
+    # The one whose turn comes second takes over as late as somebody holds the office on both sides of it.
+    handed = max(later, key=lambda number: (bool(between(start, number)), -day(number)))
+    held, then = between(start, handed), [number for number in seconds if day(number) > day(handed)]
+    return [(start, held), (handed, then)] if held or then else []
+
+
+def finish_offices(book: Book, holdings: Sequence[Holding]) -> None:
+    """Note what tells who held an office: the day of the chapter, and those on which the two people took it over."""
+    for number, taken in holdings:
+        days = [book.plans[chapter].evidence["date"] for chapter in (number, *(spot.number for spot in taken))]
+        own_spot = Spot(number, book.layouts[number].entity)
+        links = 1 + max(evidence.links for evidence in days)
+        spots = frozenset[Spot]().union([own_spot, *taken], *(evidence.spots for evidence in days))
+        book.plans[number].evidence["entity"] = Evidence(links, spots)
+
+
+PAIRS_TRIED = 6
+"""How many pairs of features, and how many other locations, are tried."""
+
+
+def add_places(book: Book, level: int) -> None:
+    """Tell locations by meetings and by features."""
+    draws, often = RandomStream("places", book.seed), LEVELS[level].elsewhere["location"]
+    meetings, features = _Meetings(book, draws), _Features(book, draws)
+    for number in book.by_day():
+        settled = "location" in book.plans[number].firm or number in book.named
+        if not settled and draws.unit() < often:
+            ways = draws.sample([meetings.tell, features.tell], 2)
+            any(way(number) for way in ways)  # the second one only if the first cannot
+        meetings.earlier[book.events[number].space].append(number)
+
+
+class _Meetings:
+    """Locations by whom the main character of an earlier event had first met there."""
+
+    def __init__(self, book: Book, draws: RandomStream) -> None:
+        self._book, self._draws = book, draws
+        self._groups = combined("the {} of {} {}", ("groups", "lanes", "roads"), RandomStream("groups", book.seed))
+        self._uses = Counter[int]()
+        self.earlier: dict[str, list[int]] = defaultdict(list)
+
+    def tell(self, number: int) -> bool:
+        book, draws, event = self._book, self._draws, self._book.events[number]
+        anchors = [
+            earlier
+            for earlier in self.earlier[event.space]
+            if book.events[earlier].time < event.time
+            and book.plans[earlier].evidence["location"].links < MOST_LINKS
+            and self._uses[earlier] < book.most_uses
+        ]
+        group = next(self._groups, None)
+        if not anchors or group is None:
+            return False
+        anchor = draws.pick(anchors)
+        self._uses[anchor] += 1
+        hero, met = book.plans[anchor].hero, book.plans[anchor].met
+        if met is None:
+            met = book.plans[anchor].met = (group, book.tell(anchor, "meeting", {"hero": hero, "group": group}, draws))
+        book.plans[number].where = book.phrase("where", {"hero": hero, "group": met[0]}, draws)
+        own_spot = Spot(number, book.layouts[number].space)
+        book.plans[number].evidence["location"] = book.linked(anchor, "location", own_spot, [met[1]])
+        return True
+
+
+@dataclass
+class _Known:
+    """The features of a location that chapters tell, each with where."""
+
+    spots: dict[str, Spot] = field(default_factory=dict)
+    pairs: list[tuple[str, str]] = field(default_factory=list)
+
+
+class _Features:
+    """Locations by two features, which no other location has together."""
+
+    def __init__(self, book: Book, draws: RandomStream) -> None:
+        self._book, self._draws = book, draws
+        self._known: dict[str, _Known] = defaultdict(_Known)
+
+    def tell(self, number: int) -> bool:
+        space = self._book.events[number].space
+        known = self._known[space]
+        pair = self._draws.pick(known.pairs) if known.pairs else self._new_pair(space)
+        if pair is None:
+            return False
+        plan = self._book.plans[number]
+        first, second = self._draws.sample(pair, 2)
+        plan.where = self._book.phrase("described", {"first": first, "second": second}, self._draws)
+        own_spot = Spot(number, self._book.layouts[number].space)
+        plan.evidence["location"] = Evidence(1, frozenset([own_spot, *(known.spots[feature] for feature in pair)]))
+        return True
+
+    def _new_pair(self, space: str) -> tuple[str, str] | None:
+        """Give a location two features that no other one has together, and each of them to another location, too."""
+        known = self._known[space]
+        free = [feature for feature in references_bank()["features"] if feature not in known.spots]
+        for first, second in zip(*[iter(self._draws.sample(free, 2 * PAIRS_TRIED))] * 2, strict=False):
+            taken = any({first, second} <= set(one.spots) for name, one in self._known.items() if name != space)
+            if taken or self._confuses(space, {first, second}):
+                continue
+            if not (self._place(space, first) and self._place(space, second)):
+                return None
+            known.pairs.append((first, second))
+            for feature in (first, second):
+                self._decoy(space, feature)
+            return first, second
+        return None
+
+    def _confuses(self, space: str, features: set[str]) -> bool:
+        """Whether a location with these features, too, would fit the description of another one."""
+        all_ = features | set(self._known[space].spots)
+        return any(set(pair) <= all_ for name, one in self._known.items() if name != space for pair in one.pairs)
+
+    def _place(self, space: str, feature: str) -> bool:
+        """Tell in a chapter that is elsewhere that a location has a feature; False if all chapters are there."""
+        if (host := self._book.host(self._draws, lambda number: self._book.events[number].space != space)) is None:
+            return False
+        known = {"space": space, "feature": feature}
+        self._known[space].spots[feature] = self._book.tell(host, "feature", known, self._draws)
+        return True
+
+    def _decoy(self, space: str, feature: str) -> None:
+        """Give a feature to another location, too, if no other one has it yet."""
+        others = [name for name in self._book.universe.spaces if name != space]
+        if not any(feature in self._known[name].spots for name in others if name in self._known):
+            for other in self._draws.sample(others, PAIRS_TRIED):
+                if not self._confuses(other, {feature}):
+                    self._place(other, feature)
+                    return
+
+
+MOST_DAYS = 90
+"""How many days lie between two events at most if their distance dates one of them."""
+CHAPTERS_TRIED = 40
+"""How many chapters are looked at for one that can date another."""
+BY_SPAN = 0.15
+"""How often a date is told by what began on another one, where other ways are possible, too."""
+
+
+def add_days(book: Book, level: int) -> None:
+    """Tell dates by other chapters', which are named by their event, by a meeting in them, or by what began with them."""
+    draws, often = RandomStream("days", book.seed), LEVELS[level].elsewhere["date"]
+    spans = combined("the {} of the {} of {} {}", ("spans", "groups", "lanes", "roads"), draws)
+    uses = Counter[int]()
+    earlier: list[int] = []
+    for number in draws.sample(range(len(book.events)), len(book.events)):
+        plan = book.plans[number]
+        if plan.evidence["date"].links == 0 and "date" not in plan.firm and draws.unit() < often:
+            most_links = book.most_links.get(number, MOST_LINKS)
+            anchors = [
+                anchor
+                for anchor in draws.sample(earlier, CHAPTERS_TRIED)
+                if uses[anchor] < book.most_uses and book.plans[anchor].evidence["date"].links < most_links
+            ]
+            told = None
+            if draws.unit() >= BY_SPAN:
+                told = next(filter(None, (_relation(book, number, anchor, draws) for anchor in anchors)), None)
+            told = told or next(filter(None, (_span(book, number, anchor, spans, draws) for anchor in anchors)), None)
+            if told is not None:
+                anchor, plan.when, spots = told
+                uses[anchor] += 1
+                own_spot = Spot(number, book.layouts[number].time)
+                plan.evidence["date"] = book.linked(anchor, "date", own_spot, spots)
+        earlier.append(number)
+
+
+_Dated = tuple[int, str, Sequence[Spot]]
+"""Another chapter, the words for a date by its date, and the paragraphs that tell which one it is."""
+
+
+def _relation(book: Book, number: int, anchor: int, draws: RandomStream) -> _Dated | None:
+    """The date of a chapter by its distance from that of another one; None if that one cannot be named, or is too far."""
+    pointer = book.by_meeting(anchor, draws)
+    if book.events[anchor].space != book.events[number].space:  # or the words for the location would stand twice
+        pointer = book.by_content(anchor, draws) or pointer
+    if pointer is None:
+        return None
+    exact = (
+        book.plans[anchor].evidence["date"].links > 0
+    )  # or a wrong date of the other chapter might tell the right one
+    words = _distance(book, book.events[number], book.events[anchor], pointer[0], exact, draws)
+    return (anchor, words, pointer[1]) if words else None
+
+
+def _span(book: Book, number: int, anchor: int, spans: Iterator[str], draws: RandomStream) -> _Dated | None:
+    """The date of a chapter as the day on which something ended that began on that of another one."""
+    days = (book.events[number].time - book.events[anchor].time).days
+    if not 0 < days < len(IN_LETTERS):
+        return None
+    span = next(spans)
+    spot = book.tell(anchor, "span", {"span": span, "n": IN_LETTERS[days]}, draws)
+    return anchor, book.phrase("ended", {"span": span}, draws), [spot]
+
+
+def _distance(book: Book, event: Event, anchor: Event, named: str, exact: bool, draws: RandomStream) -> str | None:
+    """The date of an event by its distance from another one, in days or weeks if it must be exact; None if it is too far."""
+    days = (event.time - anchor.time).days
+    known = {"anchor": named, "side": "after" if days > 0 else "before"}
+    first_of_month = event.time.replace(day=1)
+    months_off = 0 < (first_of_month - anchor.time).days <= 365 and event.time.day <= 7 * len(NTH)
+    if not exact and months_off and (abs(days) > MOST_DAYS or draws.unit() < 0.4):
+        part, known["nth"] = "month", NTH[(event.time.day - 1) // 7]
+        known |= {"weekday": WEEKDAYS[event.time.weekday()], "month": MONTHS[event.time.month - 1]}
+    elif abs(days) > MOST_DAYS:
+        return None
+    elif days == 0:
+        part = "same"
+    elif not exact and abs(days) <= 7 and draws.unit() < 0.5:
+        part, known["weekday"] = "weekday", WEEKDAYS[event.time.weekday()]
+    elif days % 7 == 0 and abs(days) > 7:
+        part, known["n"] = "weeks", IN_LETTERS[abs(days) // 7]
+    elif abs(days) == 1:
+        part = "day"
+    else:
+        part, known["n"] = "days", IN_LETTERS[abs(days)]
+    return book.phrase(part, known, draws)

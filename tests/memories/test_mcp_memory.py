@@ -16,8 +16,8 @@ from epbench.memories import load, servers
 from epbench.memories.contract import conversation
 from epbench.memories.guard import Limits
 from epbench.memories.load import load_memory
-from epbench.memories.price import Budget, fit, price_of
 from epbench.memories.protocol import Endpoint
+from epbench.memories.recall import Budget, fit, price_of
 from epbench.memories.servers import PRESETS, McpMemory, Tool
 from epbench.memories.session import Conversation
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint

@@ -8,7 +8,8 @@ from epbench import BadInput
 from epbench.journals.journal import Journal, read_journal
 from epbench.memfail.context.reader import LexicalReader
 from epbench.memories.load import load_memory
-from epbench.memories.price import (
+from epbench.memories.process import describe_system
+from epbench.memories.recall import (
     SHOWN,
     Budget,
     check_budget,
@@ -19,7 +20,6 @@ from epbench.memories.price import (
     quantiles,
     shown_of,
 )
-from epbench.memories.process import describe_system
 from epbench.memories.relay import CALLS
 from epbench.memories.session import Query
 from tests.memories.test_session import conversations, queries, run_system

@@ -3,8 +3,8 @@
 from epbench.journals.journal import Journal
 from epbench.memories.guard import Limits
 from epbench.memories.load import FullContext
-from epbench.memories.price import memory_usage, read_recall
 from epbench.memories.protocol import SystemSpec
+from epbench.memories.recall import memory_usage, read_recall
 from epbench.memories.session import STORED, Conversation, Query, after_key, fill_and_ask, fingerprint_of_store
 from epbench.memories.worker import import_system
 from epbench.progress import no_progress

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from epbench import BadInput, RunFailed
 from epbench.memories.guard import RETRIEVE, STORE
-from epbench.memories.price import calls_usage
 from epbench.memories.protocol import Endpoint, Operation
+from epbench.memories.recall import calls_usage
 from epbench.memories.relay import CALLS, Relay, holds_json, streamed, text_of, tokens_of
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.retrieval.conftest import tiny_model  # noqa: F401  a fixture

@@ -9,8 +9,8 @@ import pytest
 
 from epbench import BadInput
 from epbench.memories.guard import Limits
-from epbench.memories.price import read_recall
 from epbench.memories.process import describe_system
+from epbench.memories.recall import read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask, fingerprint_of_store
 from epbench.memories.worker import import_system
 from epbench.progress import no_progress

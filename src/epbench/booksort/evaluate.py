@@ -39,7 +39,7 @@ from epbench.hub.rows import dataset_revision
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of, retire_others
 from epbench.memories.between import unrelated
 from epbench.memories.load import load_memory
-from epbench.memories.price import Budget
+from epbench.memories.recall import Budget
 from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Request, by_context, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress

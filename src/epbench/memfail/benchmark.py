@@ -26,8 +26,8 @@ from epbench.memfail.scores.comparison import compare, write_side_by_side
 from epbench.memfail.scores.report import headlines
 from epbench.memfail.scores.tables import screen_tables, with_baseline
 from epbench.memfail.wording import read_wording
-from epbench.memories.price import SHOWN
 from epbench.memories.protocol import SystemSpec
+from epbench.memories.recall import SHOWN
 from epbench.memories.relay import CALLS
 from epbench.memories.session import MEMORIES, MEMORIES_TYPE, RETRIEVED, STORED
 from epbench.models.protocol import Reply, Request, Sampling

@@ -30,8 +30,8 @@ from epbench.memfail.scores.run_files import finish
 from epbench.memfail.scores.tables import markdown_table, with_baseline
 from epbench.memories.between import told_after, told_after_in
 from epbench.memories.load import load_memory
-from epbench.memories.price import Budget, Recall, fit, price_of, read_recall, shown_of
 from epbench.memories.protocol import SystemSpec
+from epbench.memories.recall import Budget, Recall, fit, price_of, read_recall, shown_of
 from epbench.memories.session import Conversation, fill_and_ask
 from epbench.models.estimate import check_window
 from epbench.models.protocol import Model, engine_of, variant_of, weights_of

@@ -14,8 +14,8 @@ from pathlib import Path
 from epbench.errors import CallFailed
 from epbench.memories.contract import Stores, fact, mentions, name, question, stores_of, thing
 from epbench.memories.guard import Limits
-from epbench.memories.price import quantiles
 from epbench.memories.protocol import SystemSpec
+from epbench.memories.recall import quantiles
 
 LIMIT = 30.0
 """Seconds after which a fact is given up."""

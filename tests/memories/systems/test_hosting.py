@@ -19,8 +19,8 @@ import pytest
 
 from epbench import BadInput
 from epbench.memories.guard import Limits
-from epbench.memories.price import memory_usage, read_recall
 from epbench.memories.protocol import Endpoint, Installation, SystemSpec
+from epbench.memories.recall import memory_usage, read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask
 from epbench.memories.systems import hosting
 from epbench.memories.systems.hosting import environment_python

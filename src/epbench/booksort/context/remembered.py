@@ -35,8 +35,8 @@ from epbench.booksort.texts.cleaning import sentence_starts
 from epbench.errors import BadInput
 from epbench.memories.between import told_after
 from epbench.memories.guard import Limits
-from epbench.memories.price import Budget, check_budget, fit, read_recall, shown_of
 from epbench.memories.protocol import SystemSpec
+from epbench.memories.recall import Budget, check_budget, fit, read_recall, shown_of
 from epbench.memories.session import Conversation, Query, fill_and_ask
 from epbench.progress import Progress
 

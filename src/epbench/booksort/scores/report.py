@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.context.retrieval import DEPTH, RECALL
 from epbench.files.text import html_text
-from epbench.memories.price import price_html
+from epbench.memories.recall import price_html
 from epbench.models.protocol import name_of
 from epbench.reports.figures import colour_of, drawing, figure_html, new_figure, plain_numbers
 from epbench.reports.page import (

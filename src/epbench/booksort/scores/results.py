@@ -35,7 +35,7 @@ from epbench.files.typed import fields, typed
 from epbench.files.writing import write_text
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
-from epbench.memories.price import memory_usage, price_of, price_table
+from epbench.memories.recall import memory_usage, price_of, price_table
 from epbench.metric_folders import formulas
 from epbench.reports.comparison import between_parts, point
 from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html, versus_html

@@ -35,8 +35,8 @@ from epbench.memfail.judging.lexical import Check, Judge, every_check
 from epbench.memfail.judging.memories import Memories
 from epbench.memories.between import unrelated
 from epbench.memories.guard import CALL_LIMIT, MEMORY_LIMIT, Limits
-from epbench.memories.price import Recall, check_budget
 from epbench.memories.protocol import SystemSpec
+from epbench.memories.recall import Recall, check_budget
 from epbench.memories.session import Conversation, Query
 from epbench.models.estimate import estimate
 from epbench.models.protocol import Model, Request, Sampling

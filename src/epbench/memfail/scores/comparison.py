@@ -27,7 +27,7 @@ from epbench.memfail.scores.tables import (
     usage_of,
     with_baseline,
 )
-from epbench.memories.price import price_table
+from epbench.memories.recall import price_table
 from epbench.models.estimate import read_prices
 from epbench.reports.comparison import Point, between_parts, memory_of, point
 from epbench.reports.explorer import versus_html

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from epbench.files.text import html_text
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR, by_config, floor_of_runs, tables
-from epbench.memories.price import PRICE_AXES, price_html, price_points
+from epbench.memories.recall import PRICE_AXES, price_html, price_points
 from epbench.models.protocol import name_of
 from epbench.reports.figures import COLOURS, INK, drawing, error_bars, figure_html
 from epbench.reports.page import Headline, failures, headline, opening, page, pairs, settings, warning_paragraphs

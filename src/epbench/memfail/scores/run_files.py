@@ -40,7 +40,7 @@ from epbench.memfail.judging.memories import Memories, memories_of
 from epbench.memfail.scores.report import html_report
 from epbench.memfail.scores.scoring import ERRORS, REVISED, floor_of, score_outcomes
 from epbench.memfail.scores.tables import markdown_table, with_baseline
-from epbench.memories.price import price_table
+from epbench.memories.recall import price_table
 from epbench.reports.explorer import QuestionCard, Step, Trail, explorer_html
 from epbench.runs import folder as runs
 from epbench.runs.results import Columns, write_questions, write_results

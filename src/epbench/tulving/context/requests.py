@@ -27,8 +27,8 @@ from epbench.journals.journal import Journal, read_journal
 from epbench.memories.between import read_after, told_after
 from epbench.memories.guard import Limits
 from epbench.memories.load import BASELINES, BRING_YOUR_OWN, SYSTEMS, load_memory
-from epbench.memories.price import Budget, check_budget, fit, read_recall
 from epbench.memories.protocol import SystemSpec
+from epbench.memories.recall import Budget, check_budget, fit, read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask
 from epbench.models.protocol import Model, Request, Sampling, weights_of
 from epbench.progress import Progress

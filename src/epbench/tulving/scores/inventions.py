@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from epbench.hub.rows import Row
 from epbench.journals.journal import Record, read_journal
-from epbench.memories.price import shown_of
+from epbench.memories.recall import shown_of
 from epbench.memories.session import RETRIEVED
 from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
 from epbench.reports.tables import cell

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from epbench.memories.price import PRICE_AXES, Price, price_html, price_points, price_table
+from epbench.memories.recall import PRICE_AXES, Price, price_html, price_points, price_table
 from epbench.models.protocol import name_of
 from epbench.reports.figures import colour_of, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import Headline, failures, headline, opening, page, pairs, settings, shown_memory

@@ -22,7 +22,7 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import RETIRED, Record, read_journal
 from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, failures_of
 from epbench.judges.replies import FAILURES
-from epbench.memories.price import memory_usage, price_of, price_table
+from epbench.memories.recall import memory_usage, price_of, price_table
 from epbench.memories.session import RETRIEVED
 from epbench.reports.comparison import between_parts, point
 from epbench.reports.explorer import versus_html

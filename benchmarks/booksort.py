@@ -56,7 +56,8 @@ def main() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from epbench.booksort.dataset.schema import Recipe, booksort_card, make_configs, manifest
+    from epbench.booksort.dataset.card import booksort_card
+    from epbench.booksort.dataset.schema import Recipe, make_configs, manifest
     from epbench.booksort.pairs import EXCERPT_WORDS
     from epbench.booksort.texts.books import books_from
     from epbench.hub.dataset_folder import write_dataset, write_tables

@@ -231,7 +231,8 @@ def template_books(scratch: Path) -> list[Book]:
 
 def made_set(scratch: Path, books: Sequence[Book]) -> str:
     """Their set, with enough excerpts for every number of pairs."""
-    from epbench.booksort.dataset.schema import Recipe, booksort_card, make_configs, manifest
+    from epbench.booksort.dataset.card import booksort_card
+    from epbench.booksort.dataset.schema import Recipe, make_configs, manifest
     from epbench.hub.dataset_folder import write_dataset
 
     recipe = Recipe((250,), (20,), 40, 0)

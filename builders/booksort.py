@@ -56,7 +56,8 @@ class Arguments:
 def main(argv: Sequence[str] | None = None) -> None:
     args = parse(Arguments, __doc__, argv)
 
-    from epbench.booksort.dataset.schema import Recipe, benchmark_yaml, booksort_card, make_configs, manifest
+    from epbench.booksort.dataset.card import benchmark_yaml, booksort_card
+    from epbench.booksort.dataset.schema import Recipe, make_configs, manifest
     from epbench.booksort.pairs import EXCERPT_WORDS, SEGMENT_WORDS
     from epbench.hub.card import BENCHMARK_FILE
     from epbench.hub.dataset_folder import refuse_other_folder, write_dataset

@@ -50,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _tulving_cards() -> Iterator[tuple[str, Card]]:
     """Names and cards of the Tulving books, one after another."""
-    from epbench.tulving.dataset.build import Recipe, made_card, make_book
+    from epbench.tulving.dataset.build import Recipe, make_book
+    from epbench.tulving.dataset.card import made_card
     from epbench.tulving.dataset.schema import configs_of
 
     for values in command.bar(BOOKS, "cards", len(BOOKS)):
@@ -61,7 +62,8 @@ def _tulving_cards() -> Iterator[tuple[str, Card]]:
 
 
 def _memfail_card() -> tuple[str, Card]:
-    from epbench.memfail.dataset.findings import made_card, validate
+    from epbench.memfail.dataset.card import made_card
+    from epbench.memfail.dataset.findings import validate
     from epbench.memfail.dataset.load import CONFIGS
     from epbench.memfail.dataset.schema import complete, config_of
     from epbench.memfail.templates.rows import make_rows
@@ -73,7 +75,8 @@ def _memfail_card() -> tuple[str, Card]:
 
 
 def _booksort_card(texts: Path) -> tuple[str, Card]:
-    from epbench.booksort.dataset.schema import Recipe, booksort_card, make_configs
+    from epbench.booksort.dataset.card import booksort_card
+    from epbench.booksort.dataset.schema import Recipe, make_configs
     from epbench.booksort.texts.books import books_from
 
     books, recipe = books_from(texts), Recipe()

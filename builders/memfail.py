@@ -202,7 +202,7 @@ def benchmark_of(tables: Tables) -> dict[str, str]:
 def save_generated(folder: Path, tables: Tables, report: Report, generation: dict[str, Any], made_by: str) -> None:
     """Write the rows of a model, with the report on how they came to be."""
     from epbench.hub.dataset_folder import write_dataset
-    from epbench.memfail.dataset.findings import made_card
+    from epbench.memfail.dataset.card import made_card
     from epbench.memfail.dataset.schema import config_of
     from epbench.memfail.generation.generate import FILE
 
@@ -219,7 +219,7 @@ def save_generated(folder: Path, tables: Tables, report: Report, generation: dic
 
 
 def template_rows(args: Arguments, names: Sequence[str]) -> tuple[Tables, CardOf]:
-    from epbench.memfail.dataset.findings import made_card
+    from epbench.memfail.dataset.card import made_card
     from epbench.memfail.dataset.schema import complete
     from epbench.memfail.templates.rows import check_rows, make_rows
 
@@ -232,7 +232,7 @@ def template_rows(args: Arguments, names: Sequence[str]) -> tuple[Tables, CardOf
 
 def published_rows(args: Arguments, names: Sequence[str]) -> tuple[Tables, CardOf]:
     """Return the rows of each config; the card names their source, and a digest of every file."""
-    from epbench.memfail.dataset.findings import released_card
+    from epbench.memfail.dataset.card import released_card
     from epbench.memfail.dataset.released import digest_of, file_of, open_source, read_config
     from epbench.memfail.dataset.schema import complete
 

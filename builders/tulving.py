@@ -196,7 +196,7 @@ def _print_estimate(writer: ModelWriter, outline: Outline) -> None:
 def _save(args: Arguments, recipe: Recipe, data: BookData) -> None:
     """Write a new book as a dataset, with the report on its writing."""
     from epbench.tulving.chapters.loop import writing_files
-    from epbench.tulving.dataset.build import made_card
+    from epbench.tulving.dataset.card import made_card
     from epbench.tulving.dataset.schema import configs_of
 
     assert data.writing is not None
@@ -223,7 +223,7 @@ def made_by(recipe: Recipe) -> str:
 def _convert(args: Arguments, source: Path) -> None:
     """Write a released book, or all of an archive, as datasets."""
     from epbench.errors import BadInput
-    from epbench.tulving.dataset.build import released_card
+    from epbench.tulving.dataset.card import released_card
     from epbench.tulving.dataset.schema import configs_of
     from epbench.tulving.released.archive import open_archive
     from epbench.tulving.released.books import read_book

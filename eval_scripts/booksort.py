@@ -145,7 +145,7 @@ def _evaluate_all(args: Arguments) -> None:
     from epbench.booksort.context.reader import OwnAnswers, load_reader
     from epbench.booksort.evaluate import prepare, run
     from epbench.booksort.evaluation import screen_table
-    from epbench.booksort.scores.report import markdown_table, screen_tables
+    from epbench.booksort.scores.tables import markdown_table, screen_tables
     from epbench.runs.several import folders_of_datasets
 
     if args.select_prompt and (args.prompt is not None or args.select_reading):

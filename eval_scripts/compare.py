@@ -118,8 +118,8 @@ def _compare_judges(folder: Path, dataset: str | None, out: Path | None) -> None
     from epbench.files.json_files import write_json
     from epbench.files.writing import write_text
     from epbench.runs.folder import open_run
+    from epbench.tulving.scores.comparison import rows_of
     from epbench.tulving.scores.judge_agreement import agreement_screen, agreement_table, agreements
-    from epbench.tulving.scores.results import rows_of
 
     rows = rows_of([folder], dataset)
     with open_run(folder, {}, {}):  # no other process may be at work in it

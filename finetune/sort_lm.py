@@ -276,8 +276,9 @@ def _toy_folder(args: Arguments) -> Path:
 
 def _toy_set(args: Arguments, ranks: Ranks) -> str:
     """Template books and their SORT set; the same on every machine."""
+    from epbench.booksort.dataset.card import booksort_card
     from epbench.booksort.dataset.schema import Recipe as PairRecipe
-    from epbench.booksort.dataset.schema import booksort_card, make_configs, manifest
+    from epbench.booksort.dataset.schema import make_configs, manifest
     from epbench.booksort.texts.books import books_from
     from epbench.files.writing import write_text
     from epbench.hub.dataset_folder import write_dataset
@@ -364,7 +365,7 @@ def _identity(args: Arguments, material: Material) -> dict[str, Any]:
 def _finish(args: Arguments, run: TuningRun) -> None:
     """Compare the epochs, and write and show the results."""
     from epbench.booksort.finetuning.measures import html_report, scores_of, tables_of
-    from epbench.booksort.scores.results import compare
+    from epbench.booksort.scores.comparison import compare
     from epbench.files.json_files import write_json
     from epbench.files.writing import write_text
     from epbench.finetuning.curves import training_table

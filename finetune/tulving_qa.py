@@ -255,7 +255,8 @@ def _toy_set(args: Arguments, ranks: Ranks) -> str:
     """A very short book by the template writer; the same on every machine."""
     from epbench.hub.dataset_folder import write_dataset
     from epbench.tulving.dataset.build import Recipe as BookRecipe
-    from epbench.tulving.dataset.build import made_card, make_book
+    from epbench.tulving.dataset.build import make_book
+    from epbench.tulving.dataset.card import made_card
     from epbench.tulving.dataset.schema import configs_of
 
     folder = _toy_folder(args) / f"{TOY_EVENTS}-events"

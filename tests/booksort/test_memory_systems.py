@@ -12,9 +12,9 @@ from epbench.booksort.context.reader import Oracle
 from epbench.booksort.context.remembered import Remembering
 from epbench.booksort.evaluate import prepare, run
 from epbench.booksort.evaluation import Evaluation
-from epbench.booksort.scores.report import markdown_table
-from epbench.booksort.scores.results import compare, write_side_by_side
+from epbench.booksort.scores.comparison import compare, write_side_by_side
 from epbench.booksort.scores.run_files import read_questions
+from epbench.booksort.scores.tables import markdown_table
 from epbench.errors import BadInput, NothingToScore
 from epbench.files.json_files import read_json
 from epbench.memories.between import HEAD

@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 
 from epbench.errors import BadInput, RunFailed, UnusableReply
 from epbench.models.openai.model import EndpointModel
-from epbench.tulving.judging.realism import (
-    JOURNAL,
-    RATINGS,
-    load_realism_prompts,
-    ratings_of,
-    read_rating,
-    realism_of,
-)
+from epbench.tulving.judging.realism import JOURNAL, RATINGS, load_realism_prompts, ratings_of, read_rating, realism_of
 from epbench.tulving.paper.books import read_books
 from tests.models.loopback_endpoint import BROKEN, LoopbackEndpoint
 

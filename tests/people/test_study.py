@@ -6,17 +6,7 @@ import re
 import pytest
 
 from epbench.errors import BadInput
-from epbench.people import (
-    KEY,
-    PAGE,
-    Item,
-    Part,
-    compare_labels,
-    read_returned,
-    read_texts,
-    write_answers,
-    write_study,
-)
+from epbench.people import KEY, PAGE, Item, Part, compare_labels, read_returned, read_texts, write_answers, write_study
 
 PAIRS = [Item(f"p{i}", f"p{i}", "Which is first?", choices=[("A", f"one {i}"), ("B", f"two {i}")]) for i in range(4)]
 ABOUT = {"dataset": "/home/me/secret/booksort", "config": ["e250_s20"], "fingerprint": "f"}

@@ -8,9 +8,11 @@ from typing import Any
 from epbench.booksort.answers import score
 from epbench.booksort.context.remembered import MemoryRun, Told
 from epbench.booksort.dataset.load import answered_pairs, asked_pairs, fingerprint, load_books, load_pairs
-from epbench.booksort.scores.report import headlines, screen_tables
-from epbench.booksort.scores.results import compare, finish, write_side_by_side
+from epbench.booksort.scores.comparison import compare, write_side_by_side
+from epbench.booksort.scores.report import headlines
+from epbench.booksort.scores.results import finish
 from epbench.booksort.scores.run_files import APART
+from epbench.booksort.scores.tables import screen_tables
 from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import RETIRED, read_journal

@@ -26,7 +26,7 @@ from epbench.memfail.context.requests import ConfigRun, Prompts, Setting, querie
 from epbench.memfail.dataset.load import Fact, Loaded, Question, QuestionRecord, configs_named, load_memfail
 from epbench.memfail.judging.diagnosis import Outcome, diagnose, leave_one_out
 from epbench.memfail.judging.lexical import Judge
-from epbench.memfail.scores.run_files import finish
+from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.tables import markdown_table, with_baseline
 from epbench.memories.between import told_after, told_after_in
 from epbench.memories.load import load_memory

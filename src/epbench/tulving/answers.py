@@ -17,14 +17,7 @@ from epbench.runs.results import Scored
 from epbench.tulving.dataset.load import QA, check_bins
 from epbench.tulving.judging.load import load_judge
 from epbench.tulving.judging.own_answers import UNKNOWN
-from epbench.tulving.judging.verdicts import (
-    Judge,
-    ScoredAnswer,
-    judge_input,
-    judged,
-    lost_questions,
-    missing_verdict,
-)
+from epbench.tulving.judging.verdicts import Judge, ScoredAnswer, judge_input, judged, lost_questions, missing_verdict
 from epbench.tulving.scores.scoring import question_measures
 
 Outcome = Literal["right", "wrong", "failed"]

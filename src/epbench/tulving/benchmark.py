@@ -17,8 +17,9 @@ from epbench.tulving.context.requests import PASSAGES
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.verdicts import CALLS, ask_judge, judge_failures
+from epbench.tulving.scores.comparison import compare, write_side_by_side
 from epbench.tulving.scores.report import headlines
-from epbench.tulving.scores.results import compare, finish, write_side_by_side
+from epbench.tulving.scores.results import finish
 from epbench.tulving.scores.run_files import LATER
 from epbench.tulving.scores.tables import screen_tables
 

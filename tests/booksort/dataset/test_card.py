@@ -10,7 +10,8 @@ import sys
 import pytest
 import yaml
 
-from epbench.booksort.dataset.schema import Recipe, benchmark_yaml, make_configs
+from epbench.booksort.dataset.card import benchmark_yaml
+from epbench.booksort.dataset.schema import Recipe, make_configs
 from epbench.booksort.texts.books import books_from
 from epbench.hub import push
 from epbench.hub.card import BENCHMARK_FILE, card

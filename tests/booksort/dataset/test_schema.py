@@ -10,7 +10,8 @@ import yaml
 from datasets import load_dataset
 
 from epbench import BadInput
-from epbench.booksort.dataset.schema import Recipe, benchmark_yaml, booksort_card, make_configs, manifest, tasks_of
+from epbench.booksort.dataset.card import benchmark_yaml, booksort_card
+from epbench.booksort.dataset.schema import Recipe, make_configs, manifest, tasks_of
 from epbench.booksort.pairs import EXCERPT_WORDS, SEGMENT_WORDS, distance_bins
 from epbench.booksort.texts.books import books_from, published_books
 from epbench.hub.dataset_folder import write_dataset

@@ -15,7 +15,7 @@ from epbench.booksort.context.reader import Oracle
 from epbench.booksort.evaluate import prepare
 from epbench.booksort.evaluation import Evaluation
 from epbench.booksort.finetuning.measures import SortPlan, measure
-from epbench.booksort.scores.results import compare
+from epbench.booksort.scores.comparison import compare
 from epbench.booksort.scores.run_files import read_questions
 from epbench.errors import BadInput
 from epbench.finetuning.launching import Ranks

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from epbench.booksort.scores.report import comparison_report, markdown_table
-from epbench.booksort.scores.results import compare_areas, compare_runs
+from epbench.booksort.scores.comparison import compare_areas, compare_runs
+from epbench.booksort.scores.report import comparison_report
 from epbench.booksort.scores.scoring import score_run
+from epbench.booksort.scores.tables import markdown_table
 from epbench.reports.comparison import comparison_tables
 from epbench.statistics.paired import Comparison
 from tests.booksort.simulated_runs import log_odds, simulated, table

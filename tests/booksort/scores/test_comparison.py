@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
-from epbench.booksort.scores.results import compare_log_ratios, compare_runs
+from epbench.booksort.scores.comparison import compare_log_ratios, compare_runs
 from epbench.statistics.paired import holm
 from tests.booksort.simulated_runs import log_odds, simulated, table
 

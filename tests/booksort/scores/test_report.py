@@ -8,8 +8,9 @@ import pytest
 from rich.console import Console
 
 from epbench.booksort.context.retrieval import RECALL
-from epbench.booksort.scores.report import accuracy, comparison_report, html_report, markdown_table, screen_tables
+from epbench.booksort.scores.report import comparison_report, html_report
 from epbench.booksort.scores.scoring import score_run
+from epbench.booksort.scores.tables import accuracy, markdown_table, screen_tables
 from tests.booksort.simulated_runs import log_odds, simulated, table
 
 pytestmark = pytest.mark.usefixtures("drawn_pictures")

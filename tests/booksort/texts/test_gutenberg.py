@@ -9,14 +9,7 @@ import pooch.core
 import pytest
 
 from epbench.booksort.texts import books
-from epbench.booksort.texts.books import (
-    Published,
-    check_published,
-    content_hash,
-    download,
-    published_books,
-    read_text,
-)
+from epbench.booksort.texts.books import Published, check_published, content_hash, download, published_books, read_text
 from epbench.booksort.texts.cleaning import Rules
 from epbench.errors import BadInput, RunFailed
 

@@ -2,7 +2,8 @@ import pytest
 import yaml
 
 from epbench.hub.card import CANARY
-from epbench.memfail.dataset.findings import labels, made_card, released_card, validate
+from epbench.memfail.dataset.card import labels, made_card, released_card
+from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.load import KNOWN
 from epbench.memfail.dataset.schema import complete, config_of
 from epbench.memfail.dataset.shortcuts import PUBLISHED, RULES

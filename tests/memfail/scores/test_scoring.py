@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from epbench.memfail.dataset.load import CONFIGS, Question, QuestionRecord, questions_of
 from epbench.memfail.judging.diagnosis import LeftOut
-from epbench.memfail.scores.run_files import finish
+from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.scoring import ERRORS, floor_of, score_outcomes
 from epbench.metric_folders import formulas
 from epbench.runs.folder import open_run

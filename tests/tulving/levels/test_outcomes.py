@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 
 from epbench.tulving.context.requests import gold_texts
-from epbench.tulving.dataset.build import Recipe, made_card
+from epbench.tulving.dataset.build import Recipe
+from epbench.tulving.dataset.card import made_card
 from epbench.tulving.dataset.load import Book, load_book
 from epbench.tulving.dataset.schema import configs_of
 from epbench.tulving.judging.verdicts import QuestionToScore, ScoredAnswer

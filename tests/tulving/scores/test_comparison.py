@@ -8,7 +8,7 @@ import pytest
 from epbench.reports.comparison import comparison_html, comparison_tables
 from epbench.statistics.paired import Comparison, notes_on
 from epbench.tulving.judging.verdicts import ScoredAnswer
-from epbench.tulving.scores.results import compare_runs, naming_warnings
+from epbench.tulving.scores.comparison import compare_runs, naming_warnings
 from epbench.tulving.scores.scoring import harsh_f1_of, question_measures
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun, Training
 from epbench.booksort.paper.rates import CHANCE, UNTESTED, Group, Made, accuracy_of, labels, named
-from epbench.booksort.scores.results import compare_runs, pair_differences
+from epbench.booksort.scores.comparison import compare_runs, pair_differences
 from epbench.booksort.scores.scoring import LOW_MASS
 from epbench.reports.comparison import p_matrix_figure
 from epbench.reports.exhibit import (

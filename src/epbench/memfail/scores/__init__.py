@@ -1,6 +1,7 @@
 """Scores of MemFail runs, and what shows them.
 
-Read `scoring` first (from outcomes to scores), then `run_files` (what a run writes at its end, and how it is read), `tables`
-(of scores, and of what runs took) and `report` (figures and pages of one run, or of several side by side). `comparison` takes
-the folders of several runs, and `reported_rates` what a paper reports.
+Read `scoring` first (from outcomes to scores), then `results` (what a run writes at its end), `tables` (of scores, and of what
+runs took), `report` (figures and pages of one run, or of several side by side) and `comparison` (of several runs, question by
+question). `run_files` has the table of questions, and checks the files of a run as they are read; `reported_rates` has what a
+paper reports.
 """

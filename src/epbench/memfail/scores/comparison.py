@@ -18,15 +18,9 @@ from epbench.judges.protocol import PastJudge, about_judge, noted_judge
 from epbench.memfail.calibration.passport import passport_note
 from epbench.memfail.scores.report import comparison_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
-from epbench.memfail.scores.run_files import ABOUT, COLUMNS, cards_of, read_run, read_scores, run_folders
-from epbench.memfail.scores.tables import (
-    breakdown_tables,
-    cost_tables,
-    markdown_table,
-    spent,
-    usage_of,
-    with_baseline,
-)
+from epbench.memfail.scores.results import ABOUT, cards_of
+from epbench.memfail.scores.run_files import COLUMNS, read_run, read_scores, run_folders
+from epbench.memfail.scores.tables import breakdown_tables, cost_tables, markdown_table, spent, usage_of, with_baseline
 from epbench.memories.recall import price_table
 from epbench.models.estimate import read_prices
 from epbench.reports.comparison import Point, between_parts, memory_of, point
@@ -93,12 +87,7 @@ def _places(results: Iterable[tuple[str, int]]) -> str:
 
 
 def write_side_by_side(
-    folders: Sequence[Path],
-    out: Path,
-    reported: Sequence[Path] = (),
-    prices: Path | None = None,
-    *,
-    claims: Claims,
+    folders: Sequence[Path], out: Path, reported: Sequence[Path] = (), prices: Path | None = None, *, claims: Claims
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Write OUT/table.md, OUT/report.html and OUT/claims.json.
 

@@ -41,15 +41,10 @@ class Graphiti:
         import graphiti_core  # type: ignore[import-not-found]
         from graphiti_core.driver.driver import GraphProvider  # type: ignore[import-not-found]
         from graphiti_core.driver.kuzu_driver import KuzuDriver  # type: ignore[import-not-found]
-        from graphiti_core.embedder.openai import (  # type: ignore[import-not-found]
-            OpenAIEmbedder,
-            OpenAIEmbedderConfig,
-        )
+        from graphiti_core.embedder.openai import OpenAIEmbedder, OpenAIEmbedderConfig  # type: ignore[import-not-found]
         from graphiti_core.graph_queries import get_fulltext_indices  # type: ignore[import-not-found]
         from graphiti_core.llm_client.config import LLMConfig  # type: ignore[import-not-found]
-        from graphiti_core.llm_client.openai_generic_client import (  # type: ignore[import-not-found]
-            OpenAIGenericClient,
-        )
+        from graphiti_core.llm_client.openai_generic_client import OpenAIGenericClient  # type: ignore[import-not-found]
 
         self._settings = settings
         self._watch = Watch("graphiti_core", logging.ERROR, _NO_JSON, about="LLM response")
@@ -100,9 +95,7 @@ class Graphiti:
 
     def retrieve_memories(self, query: str, conversation: list[dict[str, str]], k: int) -> list[str]:
         """Return the facts of the k best edges: found by words and by vectors, both ranks fused."""
-        from graphiti_core.search.search_config_recipes import (  # type: ignore[import-not-found]
-            EDGE_HYBRID_SEARCH_RRF,
-        )
+        from graphiti_core.search.search_config_recipes import EDGE_HYBRID_SEARCH_RRF  # type: ignore[import-not-found]
 
         config = EDGE_HYBRID_SEARCH_RRF.model_copy(deep=True)
         config.limit = k

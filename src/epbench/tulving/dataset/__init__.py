@@ -1,5 +1,5 @@
 """A Tulving book as a dataset.
 
-In reading order: `build` (from a recipe to a book with its questions, the whole method, and its card), `schema` (configs and
-columns), `load` (a dataset for an evaluation).
+In reading order: `build` (from a recipe to a book with its questions, the whole method), `schema` (configs and columns),
+`card`, `load` (a dataset for an evaluation).
 """

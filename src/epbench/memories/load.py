@@ -323,9 +323,12 @@ def _remote(
         raise BadInput(f"memory system {error}") from None
     version = " ".join(str(about[field]) for field in ("name", "version") if about.get(field))[:100]
     return SystemSpec(
-        target, durable=about.get("durable") is True, version=version,
-        client="epbench.memories.servers:HttpMemory", variables=tuple(variables),
-    )  # fmt: skip
+        target,
+        durable=about.get("durable") is True,
+        version=version,
+        client="epbench.memories.servers:HttpMemory",
+        variables=tuple(variables),
+    )
 
 
 def _mcp(
@@ -371,9 +374,14 @@ def _mcp(
         asked = replace(endpoint, embedder=endpoint.embedder or PUBLISHED_EMBEDDER)
         installation = Installation(client, None, {}, asked)
     return SystemSpec(
-        name, durable=keeps, settings={**tools, "preset": preset}, installation=installation, isolation=isolation,
-        client=client, variables=tuple(variables),
-    )  # fmt: skip
+        name,
+        durable=keeps,
+        settings={**tools, "preset": preset},
+        installation=installation,
+        isolation=isolation,
+        client=client,
+        variables=tuple(variables),
+    )
 
 
 def _check_address(url: str) -> None:

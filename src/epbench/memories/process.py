@@ -192,9 +192,13 @@ def describe_system(
         finally:
             guard.close()
     return SystemSpec(
-        name, durable=about["durable"], digest=about["digest"], version=about["version"],
-        isolation=isolation, variables=tuple(variables),
-    )  # fmt: skip
+        name,
+        durable=about["durable"],
+        digest=about["digest"],
+        version=about["version"],
+        isolation=isolation,
+        variables=tuple(variables),
+    )
 
 
 class ProcessGuard:
@@ -222,10 +226,13 @@ class ProcessGuard:
         hide_environment()
         home = self._home(folder)
         self._process = process = subprocess.Popen(
-            [*home.command, str(self._limits.bytes)], env=dict(home.variables), stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            [*home.command, str(self._limits.bytes)],
+            env=dict(home.variables),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             start_new_session=True,  # so that it dies with all that it started, and Ctrl-C reaches only us
-        )  # fmt: skip
+        )
         self._printer = threading.Thread(target=copy_printed, args=(process.stderr, Log(self._log)), daemon=True)
         self._printer.start()
         settings = None if home.settings is None else dict(home.settings)

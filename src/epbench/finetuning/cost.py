@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from epbench.errors import BadInput, reason_of
-from epbench.models.hf.checkpoint import available_memory as available_memory
+from epbench.models.hf.memory import available_memory as available_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig

@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from epbench.errors import BadInput
 from epbench.files.cache import cache_folder
 from epbench.models.fingerprint import weights_fingerprint
-from epbench.models.hf import checkpoint
+from epbench.models.hf import gguf_files, memory
 from epbench.models.hf.checkpoint import find_checkpoint
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, Sampling
@@ -22,7 +22,7 @@ from tests.tiny_model import CHAT, make_tiny_model
 
 
 def checkpoint_of(file, dtype=torch.float32):
-    return checkpoint.checkpoint_of(file, dtype)
+    return gguf_files.checkpoint_of(file, dtype)
 
 
 TEXT = "Answer A or B. A and B were seen at the harbour; B left, A stayed. " * 50
@@ -89,7 +89,7 @@ def test_it_is_converted_once_and_again_when_its_content_changes(tiny, file, cac
     assert folder.parent == cache / "checkpoints" and folder.name.startswith("tiny-")
     assert sorted(path.name for path in cache.glob("checkpoints/*")) == [folder.name, f"{folder.name}.lock"]
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "_convert", lambda *args: pytest.fail("it was converted before"))
+        patch.setattr(gguf_files, "_convert", lambda *args: pytest.fail("it was converted before"))
         assert checkpoint_of(file) == folder
         assert checkpoint_of(shutil.copy(file, file.with_name("tiny-too.gguf")).rename(file)) == folder
     other = make_tiny_model(file.parent / "other", TEXT, window=4096, seed=1)
@@ -173,7 +173,7 @@ def test_too_small_a_disk_is_refused_with_both_numbers(file, monkeypatch):
 
 def test_too_little_memory_is_refused_before_anything_is_loaded(tiny, file, monkeypatch):
     n = AutoModelForCausalLM.from_pretrained(tiny).num_parameters()
-    monkeypatch.setattr(checkpoint, "available_memory", lambda device: 3 * n)
+    monkeypatch.setattr(memory, "available_memory", lambda device: 3 * n)
     monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", lambda *args, **more: pytest.fail("weights are read"))
     said = f"its {n:,} weights take 0.00 GB in float32, but 0.00 GB of memory are available on cpu; in bfloat16 they take 0.00 GB"
     assert refused(file).endswith(said)

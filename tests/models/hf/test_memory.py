@@ -2,13 +2,13 @@
 
 import psutil
 
-from epbench.models.hf import checkpoint
-from epbench.models.hf.checkpoint import available_memory
+from epbench.models.hf import memory
+from epbench.models.hf.memory import available_memory
 
 
 def test_memory_of_a_cpu_is_what_the_machine_or_its_container_has(tmp_path, monkeypatch):
     limit = tmp_path / "memory.max"
-    monkeypatch.setattr(checkpoint, "_CGROUP_LIMITS", (limit, tmp_path / "none"))
+    monkeypatch.setattr(memory, "_CGROUP_LIMITS", (limit, tmp_path / "none"))
     assert 0 < available_memory("cpu") <= psutil.virtual_memory().total
     limit.write_text("1048576\n")
     assert available_memory("cpu") == 1048576

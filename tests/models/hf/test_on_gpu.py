@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from epbench.models.hf.checkpoint import available_memory
 from epbench.models.hf.likelihood import Likelihoods
+from epbench.models.hf.memory import available_memory
 from epbench.models.hf.model import TransformersModel
 from epbench.models.hf.prefix_rows import release
 from epbench.models.hf.shared_prefix import Prompt, SharedPrefix

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from epbench.errors import BadInput, RunFailed
-from epbench.models.hf.checkpoint import available_memory
+from epbench.models.hf.memory import available_memory
 from epbench.models.hf.prefix_rows import Forward, fitting_chunk, reads_at_once, release
 
 if TYPE_CHECKING:

@@ -16,15 +16,8 @@ from typing import TYPE_CHECKING, Any
 from epbench.errors import BadInput, reason_of
 from epbench.models.controls import AS_IT_IS, Controls, refuse_controls
 from epbench.models.fingerprint import commit_of, content_fingerprint, weights_fingerprint
-from epbench.models.hf.checkpoint import (
-    find_checkpoint,
-    load_tokenizer,
-    no_bars_in_a_log,
-    read_window,
-    refuse_large_weights,
-    torch_dtype,
-    weights_named,
-)
+from epbench.models.hf.checkpoint import find_checkpoint, load_tokenizer, no_bars_in_a_log, read_window, torch_dtype
+from epbench.models.hf.memory import refuse_large_weights, weights_named
 from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.packages import PACKAGES
 from epbench.models.protocol import Reply, Request, Usage, too_long

@@ -18,7 +18,7 @@ from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.models.controls import Controls
 from epbench.models.hf import prefix_attention
-from epbench.models.hf.checkpoint import available_memory
+from epbench.models.hf.memory import available_memory
 from epbench.models.hf.prefix_attention import NAME, StoredPrefix, own_tokens
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from transformers.cache_utils import Cache
 
 from epbench.draws import RandomStream
 from epbench.models.controls import AS_IT_IS, Controls
-from epbench.models.hf.checkpoint import available_memory
+from epbench.models.hf.memory import available_memory
 from epbench.models.hf.prefix_rows import (
     Choice,
     Forward,

@@ -9,6 +9,7 @@ from epbench.booksort.context.reader import Oracle
 from epbench.booksort.evaluate import prepare, run
 from epbench.booksort.evaluation import Evaluation
 from epbench.errors import BadInput
+from epbench.runs.folder import read_run
 
 PACK = load_prompts()
 
@@ -26,6 +27,12 @@ def test_a_run_is_prepared_asked_scored_and_shown_again(evaluation, tmp_path):
     assert done.notes[-1] == f"report: {tmp_path / 'r/report.html'}"
     again = run(prepare(evaluation), tmp_path / "r")
     assert (again.scores, again.notes) == (done.scores, done.notes)
+
+
+def test_a_later_start_asks_more_and_the_run_says_so(evaluation, tmp_path):
+    for limit in (8, 16):
+        done = run(prepare(replace(evaluation, limit=limit)), tmp_path / "r")
+        assert done.scores["n_questions"] == limit and read_run(tmp_path / "r")["limit"] == limit
 
 
 def test_a_prompt_is_chosen_on_pairs_that_are_not_asked(evaluation, tmp_path):

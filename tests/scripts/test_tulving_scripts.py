@@ -132,6 +132,8 @@ def test_limit_asks_a_part_that_grows(short_book, tmp_path):
         ran(f"{EVALUATE} --dataset {short_book} --memory none --limit {limit} --out {tmp_path / 'r'}")
         ids.append({answer["id"] for answer in answers_of(tmp_path / "r")})
     assert len(ids[0]) == 10 and len(ids[1]) == 25 and ids[0] < ids[1]
+    run = json.loads((tmp_path / "r/run.json").read_text())
+    assert run["limit"] == 25 and "--limit 25" in run["command"]  # the command that alone makes this run
 
 
 def test_own_answers_are_scored(answers, runs, tmp_path):

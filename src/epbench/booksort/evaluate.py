@@ -45,7 +45,7 @@ from epbench.models.protocol import Request, by_context, engine_of, variant_of, 
 from epbench.progress import Progress, no_progress
 from epbench.reports.comparison import after_tokens
 from epbench.retrieval.protocol import MakeSearcher
-from epbench.runs.folder import is_finished, open_run, read_scores
+from epbench.runs.folder import is_finished, note_asked, open_run, read_scores
 from epbench.runs.usage import usage_line
 
 
@@ -227,7 +227,6 @@ def run(prepared: Prepared, out: Path, *, progress: Progress = no_progress) -> E
     dataset = evaluation.dataset
     revision = None if is_published(dataset) else dataset_revision(dataset, prepared.pairs[0].config)
     about: dict[str, Any] = {"dataset": dataset, "dataset_revision": revision, "label": label}
-    about |= {"limit": evaluation.limit, "shard": evaluation.shard}
     if isinstance(evaluation.model, OwnAnswers) and evaluation.model.n_people:
         about |= {"people": evaluation.model.n_people}
     with open_run(out, identity, about | engine_of(evaluation.model) | variant_of(evaluation.model)) as folder:
@@ -243,6 +242,7 @@ def run(prepared: Prepared, out: Path, *, progress: Progress = no_progress) -> E
         if prepared.memory_run:
             retire_others(folder / ANSWERS, requests, evaluation.model)
         ask(folder / ANSWERS, requests, evaluation.model, progress)
+        note_asked(folder, limit=evaluation.limit, shard=evaluation.shard)
         keys = {request.id: request.key(evaluation.model.identity) for request in requests}
         scores = finish(folder, prepared.pairs, keys, label, prepared.memory_run)
     return Evaluated(label=label, scores=scores, choice=choice, notes=_notes(out, scores))

@@ -37,7 +37,7 @@ from epbench.models.estimate import check_window
 from epbench.models.protocol import Model, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
 from epbench.reports.comparison import after_tokens
-from epbench.runs.folder import check_judge, note, note_judge, open_run
+from epbench.runs.folder import check_judge, note_asked, note_judge, open_run
 from epbench.runs.usage import commonest, token_usage
 
 
@@ -197,7 +197,7 @@ def _run_config(
         except BadInput as error:
             raise BadInput(f"{error}; give another --out for another judge") from None
         output = store_and_answer(folder, config, progress)
-        note(folder, limit=evaluation.limit, shard=evaluation.row_shard)
+        note_asked(folder, limit=evaluation.limit, shard=evaluation.row_shard)
         outcomes, scores = judge_and_score(folder, output, judge, prepared.label, progress)
         note_judge(folder, judge)
     failures = [outcome.failure for outcome in outcomes]

@@ -71,9 +71,8 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
             if described.exists():
                 check_identity(folder, read_run(folder)["identity"], {**dict.fromkeys(SELDOM), **identity})
             else:
-                command = shlex.join(map(without_secrets, command_words()))
                 here = {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}
-                said = {"identity": dict(identity), **about, **_absolute(about), "command": command, **here}
+                said = {"identity": dict(identity), **about, **_absolute(about), "command": _command(), **here}
                 write_json(described, said)
             with kept_journals(folder):
                 edited = edited_files(folder, lines_of)
@@ -206,6 +205,15 @@ def note_judge(folder: Path, judge: JudgeIdentity, **more: Any) -> None:
     Call it when the scores are written: a judge that gave none must not pass for the run's judge.
     """
     note(folder, judge=about_judge(judge), **more)
+
+
+def note_asked(folder: Path, *, limit: int | None, shard: str | None) -> None:
+    """Write into run.json which questions were asked, and the command: a later start may ask more than the first."""
+    note(folder, limit=limit, shard=shard, command=_command())
+
+
+def _command() -> str:
+    return shlex.join(map(without_secrets, command_words()))
 
 
 def note(folder: Path, **more: Any) -> None:

@@ -28,7 +28,16 @@ from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Model, Request, engine_of, variant_of
 from epbench.progress import Progress, no_progress
 from epbench.reports.comparison import after_tokens
-from epbench.runs.folder import check_judge, is_finished, judge_of_scores, note, note_judge, open_run, read_scores
+from epbench.runs.folder import (
+    check_judge,
+    is_finished,
+    judge_of_scores,
+    note,
+    note_asked,
+    note_judge,
+    open_run,
+    read_scores,
+)
 from epbench.runs.usage import token_usage, usage_line
 from epbench.tulving.calibration.passport import judge_scores
 from epbench.tulving.context.requests import MEMORIES, Reading, note_passages, repeated, stand_in
@@ -225,6 +234,7 @@ def run(
             _ask(prepared, folder, progress, warn)
         else:
             record_own_answers(folder, prepared.own, [row["id"] for row in prepared.rows], label)
+        note_asked(folder, **part)
         # 2. Which true items each answer contains; 3. the scores, from the journals alone.
         part |= {"repeats": evaluation.reading.repeats if evaluation.reading else 1, "progress": progress}
         chapters = prepared.data.book.chapters

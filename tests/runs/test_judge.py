@@ -24,6 +24,14 @@ def test_a_run_keeps_its_judge(tmp_path):
             check_judge(tmp_path, other)
 
 
+def test_a_later_version_of_the_rules_judges_a_resumed_run_again(tmp_path):
+    write_json(tmp_path / "run.json", {"identity": {}})
+    note_judge(tmp_path, PastJudge("lexical", "rules-2"))
+    check_judge(tmp_path, PastJudge("lexical", "rules-3"))
+    with pytest.raises(BadInput, match="judged by lexical"):
+        check_judge(tmp_path, PastJudge("openai:j", "rules-3"))
+
+
 def test_a_run_keeps_the_address_and_the_sampling_of_its_judge(tmp_path):
     write_json(tmp_path / "run.json", {"identity": {}})
     one, other, unknown = (PastJudge("openai:j", "1", setup) for setup in ("http://a/v1", "http://b/v1", ""))

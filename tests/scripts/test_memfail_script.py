@@ -162,9 +162,9 @@ def test_a_run_that_one_judge_has_scored_is_refused_to_another(script, memfail, 
     out = tmp_path / "r"
     before = _judged(memfail, out)
     run = json.loads(before["run.json"])
-    assert run["judge"] == {"name": "lexical", "prompt_hash": "rules-2"} and "judge" not in run["identity"]
+    assert run["judge"] == {"name": "lexical", "prompt_hash": "rules-3"} and "judge" not in run["identity"]
     message = (
-        r"this run was judged by lexical \(rules-2\), not by openai:tiny \(\w+; http://.*\); .*; give another --out"
+        r"this run was judged by lexical \(rules-3\), not by openai:tiny \(\w+; http://.*\); .*; give another --out"
     )
     with pytest.raises(BadInput, match=message):
         _judged(memfail, out, endpoint)
@@ -173,7 +173,7 @@ def test_a_run_that_one_judge_has_scored_is_refused_to_another(script, memfail, 
     assert after == before == _judged(memfail, out)
     by = ["--judge", "openai:tiny", "--judge-url", endpoint.url]
     base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--system", "verbatim-bm25", "--out", out]
-    refused(script(SCRIPT, *base, *by), "this run was judged by lexical (rules-2)")
+    refused(script(SCRIPT, *base, *by), "this run was judged by lexical (rules-3)")
 
 
 @pytest.mark.slow

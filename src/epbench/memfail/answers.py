@@ -14,7 +14,7 @@ from epbench.memfail.dataset.load import QuestionRecord, questions_of, row_type
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.judging.load import load_judge
-from epbench.memfail.scores.scoring import floor_of, score_outcomes
+from epbench.memfail.scores.scoring import COMMONEST, commonest_answers, floor_of, score_outcomes
 from epbench.progress import no_progress
 from epbench.runs.benchmark import check_answers
 from epbench.runs.results import Scored
@@ -45,8 +45,8 @@ def score(
         stored: All memories that the system held when the questions were asked.
 
     Returns:
-        The outcome of each question, and config, by_k (k is the largest number of memories that came back), floor, n_questions
-        and n_failed as in scores.json.
+        The outcome of each question, and config, by_k (k is the largest number of memories that came back), floor,
+        commonest_answer, n_questions and n_failed as in scores.json.
 
     Raises:
         BadInput: The config is unknown, a row lacks a column, an answer or memories belong to no question, or an answer is
@@ -68,5 +68,6 @@ def score(
     with tempfile.TemporaryDirectory(prefix="epbench-score-") as scratch:
         outcomes = diagnose(Path(scratch), records, {"": list(stored)}, chosen, no_progress)
     scores: dict[str, Any] = {"config": config, "by_k": score_outcomes(outcomes), "floor": floor_of(questions)}
+    scores |= {COMMONEST: commonest_answers(records)}
     scores |= {"n_questions": len(questions), "n_failed": sum(outcome.label == "failed" for outcome in outcomes)}
     return Scored(outcomes, scores)

@@ -24,6 +24,7 @@ from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.paper.claims import claims_of
 from epbench.memfail.scores.comparison import compare, write_side_by_side
 from epbench.memfail.scores.report import headlines
+from epbench.memfail.scores.scoring import COMMONEST
 from epbench.memfail.scores.tables import screen_tables, with_baseline
 from epbench.memfail.wording import read_wording
 from epbench.memories.protocol import SystemSpec
@@ -145,4 +146,5 @@ BENCHMARK = Benchmark(
     score=score,
     rules=LexicalJudge,
     part="config",
+    later=((COMMONEST,),),
 )

@@ -5,6 +5,7 @@ Scores by different judges are not comparable, so a run keeps its judge.
 
 from __future__ import annotations
 
+import logging
 import platform
 import shlex
 import shutil
@@ -24,6 +25,8 @@ from epbench.files.typed import Whole, fields, typed
 from epbench.journals.journal import kept_journals, lines_of
 from epbench.judges.protocol import JUDGE, JudgeIdentity, PastJudge, about_judge, identity_of, noted_judge
 from epbench.runs.checksums import change_note, changed_since, edited_files, is_by_this_code, versions, write_checksums
+
+log = logging.getLogger(__name__)
 
 RUN = fields(
     {"identity": fields({}, {"benchmark": str})},
@@ -185,12 +188,15 @@ def check_judge(folder: Path, judge: JudgeIdentity) -> None:
     """Refuse to replace the scores of one judge by those of another.
 
     A process that was killed between the scores of a new judge and its name in run.json has left two names. Either judge
-    is accepted then, and scores the run anew, which leaves one.
+    is accepted then, and scores the run anew, which leaves one. Rules cost nothing, so a later version of them is accepted, too.
     """
     noted: Mapping[str, str] | None = read_run(folder).get("judge")
     judges = [noted_judge(noted) if noted else None, judge_of_scores(folder)]
     previous, current = [other for other in judges if other is not None], identity_of(judge)
     if previous and current not in previous:
+        if {other.name for other in (*previous, current)} == {"lexical"}:
+            log.info("%s: its scores are by %s; %s judges all answers again", folder, previous[0], current)
+            return
         unknown = replace(current, setup="") in previous
         raise BadInput(
             f"{folder / 'run.json'}: this run was judged by {previous[0]}, not by {current}"

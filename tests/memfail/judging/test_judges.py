@@ -114,6 +114,13 @@ def test_abstentions(answer, abstained):
         ("Answer: no", "no"), ("I think: yes, since it rains", "yes"), ("No memory tells it.", None),
         ("There is no way to tell", None), ("Perhaps", None), ("Yes and no memory\nAnswer: No.", "no"), ("", None),
         ("Yesterday she sang", None), ("Is the answer clear? No: it is dry.", "no"),
+        ("Based on the notes provided, it is unlikely that she sings.", "no"), ("It isn't likely that she sings.", "no"),
+        ("Going by the notes, I would expect that she would not sing.", "no"), ("She would not be likely to sing", "no"),
+        ("It is unlikely, as she does not like rain.", "no"), ("This is not a moment in which she sings.", "no"),
+        ("It is likely that she sings, since it does not rain.", "yes"), ("Therefore, I would expect her to sing.", "yes"),
+        ("She is probably singing.", "yes"), ("It is not unlikely that she sings.", "yes"), ("Is it likely? Perhaps.", None),
+        ("I cannot say whether it is likely.", None), ("There is no information that makes it likely.", None),
+        ("She sings only at the moment of dusk.", None), ("It is likely, but the answer is: No.", "no"),
     ],
 )  # fmt: skip
 def test_the_deciding_word(answer, decided):
@@ -305,4 +312,4 @@ def test_a_key_of_an_earlier_journal_is_found():
     assert Check("summary", EARLIER_QUESTION, EARLIER_GOLD[0], EARLIER_STORE).key(rules) == "7de40a4bee0b13b1bfc0a055"
     assert Check("reasoning", EARLIER_QUESTION, answer="Yes").key(rules) == "8605d7b50711d867f6f82858"
     assert Check("storage", EARLIER_QUESTION, EARLIER_GOLD[0], EARLIER_STORE).key(model) == "ed1c6d9910e732df17ecfbc1"
-    assert load_judging_prompts().hash == "465ade17a32046bd" and LexicalJudge().prompt_hash == "rules-2"
+    assert load_judging_prompts().hash == "465ade17a32046bd" and LexicalJudge().prompt_hash == "rules-3"

@@ -70,6 +70,12 @@ def test_without_a_run_without_memory_the_floor_is_computed():
     assert rows[1][-1] == "below floor, answers below floor"
 
 
+@pytest.mark.parametrize(("share", "n", "shown"), [(0.84, 100, "84% say A"), (0.79, 100, ""), (1.0, 9, "")])
+def test_a_reader_that_prefers_an_answer_is_marked(share, n, shown):
+    scores = run("m:M", [C, S], "long_hop", commonest_answer={"5": {"answer": "A", "share": share, "n": n}})
+    assert tables({"m": scores})[0].rows[-1][-1] == shown
+
+
 def test_configs_have_tables_of_their_own(runs):
     assert list(by_config(runs)) == ["coexisting_facts", "long_hop"]
     text = markdown_table(runs)

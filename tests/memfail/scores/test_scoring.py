@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from epbench.memfail.dataset.load import CONFIGS, Question, QuestionRecord, questions_of
 from epbench.memfail.judging.diagnosis import LeftOut
 from epbench.memfail.scores.results import finish
-from epbench.memfail.scores.scoring import ERRORS, floor_of, score_outcomes
+from epbench.memfail.scores.scoring import ERRORS, commonest_answers, floor_of, score_outcomes
 from epbench.metric_folders import formulas
 from epbench.runs.folder import open_run
 from tests.memfail.memfail_samples import outcome
@@ -50,6 +50,27 @@ def test_persona_is_split_and_vacuous_passes_stand_apart():
     assert scores["misleading"]["success_rate"] == 3 / 4 and scores["misleading"]["success_earned"] == 0.5
     assert scores["misleading"]["answer_accuracy"] == 1.0  # the answers abstain, also where success says otherwise
     assert set(scores["by_group"]) == {"direct", "misleading"}
+
+
+@pytest.mark.parametrize(
+    ("config", "says", "expected"),
+    [
+        ("long_hop", ('{"choice": "A"}', "Answer: A", "It is B.", "I cannot say."), ("A", 0.5)),
+        ("conditional_facts_easy", ("Yes, she does.", "Yes.", "No, not today.", "yes"), ("yes", 0.75)),
+        ("long_hop", ("I cannot say.",) * 4, None),
+        ("coexisting_facts", ("Yes.",) * 4, None),
+    ],
+)
+def test_a_preferred_letter_or_yes_shows_at_each_k(config, says, expected):
+    _, questions = template(config, 5)
+    records = [
+        QuestionRecord(question, k, "", (), answer, failure)
+        for k in (5, 10)
+        for question, answer, failure in zip(questions, [*says, ""], [None] * 4 + ["no reply"], strict=True)
+    ]
+    found = commonest_answers(records)
+    at_k = expected and {"answer": expected[0], "share": expected[1], "n": 4}
+    assert found == ({"5": at_k, "10": at_k} if expected else {})
 
 
 def test_without_a_judged_question_nothing_is_defined():

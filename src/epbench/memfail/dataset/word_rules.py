@@ -28,6 +28,17 @@ _QUESTION_END = re.compile(r"\?[\"')\]’”*_\s]*$")
 
 _AFTER_DECISION = r"(?=\s*(?:[.,;:!*–—\-)\"'’”]|$|\n|\s(?:because|since|as|he|she|it|they|i|you|we|that)\b))"
 _DECISION = re.compile(rf"(?:^|[\s*_(\"'“‘:–—\-])(yes|no){_AFTER_DECISION}", re.IGNORECASE)
+# How questions about likelihood are answered in a whole sentence.
+_LEANS = re.compile(
+    r"\b(?:(?:un)?likely|(?:im)?probable|probably|expect|"
+    r"(?:is|was|be|isn['’]t) (?:not )?(?:a|such a|one of th(?:e|ose)) moments?)\b",
+    re.IGNORECASE,
+)
+_CLAUSE_END = re.compile(
+    r"[,;:()]|\b(?:because|since|as|which|although|though|but|while|so|unless|until)\b", re.IGNORECASE
+)
+_OPEN = re.compile(r"\b(?:whether|if|how)\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|never|less|hardly|unlikely|improbable)\b|n['’]t\b", re.IGNORECASE)
 _ANSWER_MARK = re.compile(r"\banswer\b\W*(?:is\b)?", re.IGNORECASE)
 
 _UNKNOWN = "know|aware|sure|mention(?:ed)?|sa(?:y|id)|tell|told|find|found|recall|remember|contain|include|provide|familiar|given"
@@ -106,15 +117,26 @@ def stands_in(text: str, longer: str) -> bool:
 def decision_of(answer: str) -> Literal["yes", "no"] | None:
     """The first yes or no that is a decision, after the last `Answer:` if there is one; None if there is no decision.
 
-    The `no` of `no memory says so` is not a decision.
+    The `no` of `no memory says so` is not a decision. Without yes or no, what is called likely or expected decides.
 
     >>> decision_of("No — she only sings at dawn."), decision_of("There is no hint. Answer: **Yes**"), decision_of("No idea")
     ('no', 'yes', None)
+    >>> decision_of("Going by the notes, it is unlikely that she sings."), decision_of("I would expect her to sing.")
+    ('no', 'yes')
     """
     marks = list(_ANSWER_MARK.finditer(answer))
     for part in ([answer[marks[-1].end() :]] if marks else []) + [answer]:
         if match := _DECISION.search(part):
             return "yes" if match[1].lower() == "yes" else "no"
+    clauses = (
+        clause
+        for sentence in sentences_of(answer)
+        if not _QUESTION_END.search(sentence)
+        for clause in _CLAUSE_END.split(sentence)
+    )
+    for clause in clauses:
+        if (leans := _LEANS.search(clause)) and not _OPEN.search(clause[: leans.start()]) and not abstains(clause):
+            return "no" if len(_NEGATION.findall(clause)) % 2 else "yes"
     return None
 
 

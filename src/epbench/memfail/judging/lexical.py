@@ -152,7 +152,7 @@ class LexicalJudge:
 
     name = "lexical"
     setup = ""
-    prompt_hash = "rules-2"  # a change of a rule needs a new version: the verdicts are then those of another judge
+    prompt_hash = "rules-3"  # a change of a rule needs a new version: the verdicts are then those of another judge
 
     def plan(self, inputs: Sequence[Check]) -> Estimate | None:
         """None: rules cost nothing."""

@@ -13,7 +13,7 @@ from epbench.memfail.dataset.load import QuestionRecord
 from epbench.memfail.judging.diagnosis import TOO_MANY, LeftOut, Outcome
 from epbench.memfail.scores.report import html_report
 from epbench.memfail.scores.run_files import COLUMNS, question_rows
-from epbench.memfail.scores.scoring import floor_of, score_outcomes
+from epbench.memfail.scores.scoring import COMMONEST, commonest_answers, floor_of, score_outcomes
 from epbench.memfail.scores.tables import markdown_table, with_baseline
 from epbench.memories.recall import price_table
 from epbench.reports.explorer import QuestionCard, Step, Trail, explorer_html
@@ -34,7 +34,8 @@ def finish(
 
     Outcomes and records are those of all questions at all k, in the same order. The `warnings` of the usage are shown with the
     scores, and its `memory_tokens` (by k, `per_memory`) become tokens_per_memory. Of the content of scores.json, which is
-    returned, not_judgeable says of how many needed facts the judge had nothing to decide by.
+    returned, not_judgeable says of how many needed facts the judge had nothing to decide by, and commonest_answer is what
+    `commonest_answers` returns.
     """
     run = read_json(folder / "run.json")
     questions = list({record.question.id: record.question for record in records}.values())
@@ -55,6 +56,7 @@ def finish(
         "config": questions[0].config,
         "system": run["identity"].get("system"),
         "by_k": by_k,
+        COMMONEST: commonest_answers(records),
         "floor": floor_of(questions),
         "stored": {"stores": len(stores), "memories": len(held), "words": len(" ".join(held).split())},
         "n_questions": len(questions),

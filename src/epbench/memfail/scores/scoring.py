@@ -11,10 +11,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from epbench.memfail.dataset.load import Question
+from epbench.memfail.dataset.load import Question, QuestionRecord
 from epbench.memfail.dataset.revision import KINDS as REVISION_KINDS
 from epbench.memfail.dataset.revision import N_QUESTIONS
 from epbench.memfail.dataset.word_rules import decision_of
+from epbench.memfail.judging.answer_rules import letter_of
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.metric_folders import formulas
 from epbench.statistics.intervals import wilson
@@ -22,6 +23,8 @@ from epbench.statistics.intervals import wilson
 ERRORS = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
 REVISED = ("stale", "resurrected", "lost_with_it")
 """The errors that only questions of `revision` can have."""
+COMMONEST = "commonest_answer"
+"""The field of scores.json with what a reader answers most often."""
 
 
 def score_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -94,6 +97,27 @@ def _scores(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "words_per_memory": sum(outcome.memory_words for outcome in outcomes) / returned if returned else None,
         "intervals": {name: list(interval) for name, interval in intervals.items() if interval},
     }
+
+
+def commonest_answers(records: Sequence[QuestionRecord]) -> dict[str, dict[str, Any]]:
+    """The letter, or the yes or no, that a reader answers most often: with it, a preference shows that success hides.
+
+    Returns:
+        By k, as text: answer; share, that of all answers which say so, 0 to 1; and n, the number of all answers. Nothing if
+        the questions have neither options nor yes or no, or if no answer chooses.
+    """
+    commonest = {}
+    for k in sorted({record.k for record in records}):
+        chosen = [_chosen(record) for record in records if record.k == k and record.failure is None]
+        for answer, number in Counter(filter(None, chosen)).most_common(1):
+            commonest[str(k)] = {"answer": answer, "share": number / len(chosen), "n": len(chosen)}
+    return commonest
+
+
+def _chosen(record: QuestionRecord) -> str | None:
+    if record.question.choices:
+        return letter_of(record.answer, record.question.choices)
+    return decision_of(record.answer) if record.question.config.startswith("conditional_facts") else None
 
 
 def floor_of(questions: Sequence[Question]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.files.json_files import read_json
 from epbench.files.typed import Number, fields
-from epbench.memfail.scores.scoring import ERRORS, REVISED
+from epbench.memfail.scores.scoring import COMMONEST, ERRORS, REVISED
 from epbench.models.estimate import Prices
 from epbench.models.load import is_model_name
 from epbench.reports.exhibit import Column, Exhibit, fixed
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 FLOOR = "none"
 CEILINGS = ("full-context", "oracle")
+_PREFERRED, _FEWEST = 0.8, 10  # the share of one answer, and the number of answers, from which a reader prefers it
 
 
 def with_baseline(scores: Scores, run: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,12 +75,15 @@ def floor_of_runs(runs: Runs, k: str, score: str) -> float | None:
 
 
 def note(runs: Runs, scores: Scores, k: str) -> str:
-    """What is special about a row: `baseline`, `reported`, and whether it is below the floor."""
+    """What is special about a row: `baseline`, `reported`, whether it is below the floor, and if most answers are the same."""
     words = [word for word, yes in (("baseline", is_baseline(scores)), ("reported", scores.get("reported"))) if yes]
     for score, word in (("success_rate", "below floor"), ("answer_accuracy", "answers below floor")):
         value, floor = scores["by_k"][k].get(score), floor_of_runs(runs, k, score)
         if scores.get("system") != FLOOR and value is not None and floor is not None and value < floor:
             words.append(word)
+    commonest = scores.get(COMMONEST, {}).get(k)
+    if commonest and commonest["share"] >= _PREFERRED and commonest["n"] >= _FEWEST:
+        words.append(f"{commonest['share']:.0%} say {commonest['answer']}")
     return ", ".join(words)
 
 

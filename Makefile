@@ -44,7 +44,7 @@ quickstart: $(VENV)/.core
 	  --dataset epbench/memfail --config all --system {} --out runs/memfail/{}'
 	$(OFFLINE) $(BIN)/python eval_scripts/report.py runs/memfail/none runs/memfail/verbatim-bm25 runs/memfail/oracle --out runs/memfail/report
 
-# As many questions as two CPU cores answer in twenty minutes if they compute in bfloat16, or in an hour if the model is larger
+# As many questions as two CPU cores answer in twenty minutes if they compute in bfloat16, or in 45 if the model is larger
 # than SmolLM2; others take longer.
 MODEL ?= smollm2
 REAL := $(OFFLINE) $(BIN)/python eval_scripts

@@ -214,8 +214,10 @@ def note_judge(folder: Path, judge: JudgeIdentity, **more: Any) -> None:
 
 
 def note_asked(folder: Path, *, limit: int | None, shard: str | None) -> None:
-    """Write into run.json which questions were asked, and the command: a later start may ask more than the first."""
-    note(folder, limit=limit, shard=shard, command=_command())
+    """Write into run.json which questions were asked, and if these are others than before, the command that asked them."""
+    asked = {"limit": limit, "shard": shard}
+    if not asked.items() <= read_run(folder).items():
+        note(folder, **asked, command=_command())
 
 
 def _command() -> str:

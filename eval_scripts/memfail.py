@@ -63,7 +63,8 @@ OUT becomes the run's folder: run.json, stored.jsonl, memories.json, retrieved.j
 scores.json, questions.parquet, usage.json, table.md and report.html. With several configs, OUT holds one
 such folder for each, and table.md; with several datasets it holds one for each dataset, and the weights are loaded once.
 To resume a run that was stopped, even by kill -9, give the same command again: nothing
-is paid for twice, and failed calls are made again. A run has one judge; another judge needs another --out.
+is paid for twice, and failed calls are made again. A run has one judge; another judge needs another --out,
+while later rules of lexical judge a resumed run again.
 
 Each run also says how many needed facts its judge would not miss: it looks for each where everything but that fact is
 stored word for word. lexical looks for all of them, a model for 50.

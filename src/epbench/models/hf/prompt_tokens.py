@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 from epbench.errors import BadInput, reason_of
@@ -22,7 +23,6 @@ _OVERLAP = 600  # characters before the first difference that are tokenised agai
 _OPENED = re.compile(r"<(think(?:ing)?)>\s*$")
 _CHANNELS = "<|start|>assistant"  # the end of a template whose answers name their channel
 _MOST_ADDED, _MOST_TIMES = 100_000, 4  # characters that a chat template may add, and how often it may repeat the prompt
-_OPENINGS_KEPT = 1024  # questions; more than are answered at one time
 _RUN = 16  # equal tokens in a row show that both tokenisations agree from there on
 
 
@@ -36,12 +36,9 @@ class PromptTokens:
     """Prompts as one tokenizer writes them.
 
     With a chat template, the prompt is a system message, a user message and the head of the answer, and the template
-    alone says which special tokens there are, as in training. Without a template it is plain text: the token that begins
-    every text of this tokenizer, if there is one, then system, a blank line, user, and a line that says "Answer:".
-
-    A request's `answer_start` ends the prompt, so that the model continues from there. It is the beginning of the answer
-    and not of the reasoning: a block of reasoning that the template opens is closed at once, and an answer in channels
-    begins in its last channel.
+    alone says which special tokens there are. Without a template it is plain text: the token that begins every text of this
+    tokenizer, if there is one, then system, a blank line, user, and a line that says "Answer:". A request's `answer_start`
+    ends the prompt: a block of reasoning that the template opens is closed before it, and of several channels it is the last.
 
     Attributes:
         tokenizer: The tokenizer of transformers. What controls say is told to its chat template.
@@ -53,12 +50,11 @@ class PromptTokens:
         self._name = getattr(tokenizer, "name_or_path", "")
         first = [] if tokenizer.chat_template else tokenizer("a")["input_ids"][:1]
         self.begin = list(first) if first and first[0] == tokenizer.bos_token_id else []  # never what ends a text
-        self._folds_system: bool | None = None
         self._last: tuple[tuple[str, str], _Reading] | None = None
         self._shared: tuple[tuple[str, str], int] | None = None
-        self._after_start: dict[tuple[str, str], str] = {}
-        self._label_ids: dict[str, list[int]] = {}
-        self._openings: dict[tuple[str, str, str, tuple[str, ...]], str] = {}
+        self._ids_of = lru_cache(maxsize=None)(partial(label_ids, tokenizer))
+        self._space_after = lru_cache(maxsize=None)(self._find_space)
+        self._opening = lru_cache(maxsize=1024)(self._find_opening)  # more questions than are answered at one time
 
     def text(self, request: Request) -> str:
         """Write the prompt as text."""
@@ -78,9 +74,8 @@ class PromptTokens:
     def conversation(self, messages: Sequence[Mapping[str, str]]) -> str:
         """Write messages with the answers among them, as `text` writes a prompt, and no head of a further answer.
 
-        Without a chat template, each answer ends with the token that ends a text, if the tokenizer has one. Each message has a
-        role (system, user or assistant) and a content. Only the first may be the system's; the user's first message follows it.
-        `BadInput` if the chat template fails, writes far more than it was given, or takes too much time or memory.
+        Without a chat template, each answer ends with the token that ends a text, if the tokenizer has one. Only the first
+        message may be the system's; the user's follows it. `BadInput` if the chat template fails, or exceeds its limits.
         """
         if self.tokenizer.chat_template:
             return self._templated(self._with_system(messages), answer_follows=False)
@@ -94,11 +89,7 @@ class PromptTokens:
 
     def _with_system(self, messages: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
         """Return messages that the template takes: if it has no place for the system's, the first user message has it."""
-        if len(messages) < 2 or messages[0]["role"] != "system":
-            return messages
-        if self._folds_system is None:
-            self._folds_system = self._refuses_system()
-        if not self._folds_system:
+        if len(messages) < 2 or messages[0]["role"] != "system" or not self._refuses_system:
             return messages
         system, first, *others = messages
         return [{"role": first["role"], "content": f"{system['content']}\n\n{first['content']}"}, *others]
@@ -107,20 +98,18 @@ class PromptTokens:
         """Return the tag of a block of reasoning that is open when the answer begins; "" if there is none."""
         if not self.tokenizer.chat_template:
             return ""
-        about = request.system, request.question, request.answer_start, request.labels
-        if about not in self._openings:  # it is asked for again with every few tokens of a reply
-            if len(self._openings) >= _OPENINGS_KEPT:
-                self._openings.clear()
-            end = _OPENED.search(self.text(replace(request, context="")))
-            self._openings[about] = end[0] if end else ""
-        return self._openings[about]
+        # It is asked for again with every few tokens of a reply.
+        return self._opening(request.system, request.question, request.answer_start, request.labels)
+
+    def _find_opening(self, system: str, question: str, answer_start: str, labels: tuple[str, ...]) -> str:
+        end = _OPENED.search(self.text(Request("", system, "", question, labels=labels, answer_start=answer_start)))
+        return end[0] if end else ""
 
     def ids(self, request: Request) -> list[int]:
         """Return the token ids of the prompt, which are those of tokenising the whole text.
 
-        Of all requests with one context only the first is tokenised as a whole. Of the others only the end is, from some
-        characters before the first difference, and joined where a run of tokens is the same in both; if there is no such
-        run, the whole text is tokenised.
+        Of all requests with one context, only the first is tokenised as a whole. Of the others only the end is, if it can be
+        joined where a run of tokens is the same in both.
         """
         text, about = self.text(request), (request.system, request.context)
         if not getattr(self.tokenizer, "is_fast", False):
@@ -135,22 +124,20 @@ class PromptTokens:
 
     def label_ids(self, labels: Sequence[str]) -> Mapping[str, list[int]]:
         """Return the ids of the tokens that spell each label alone or after a space; see `checkpoint.label_ids`."""
-        known = self._label_ids
-        known |= {label: label_ids(self.tokenizer, label) for label in labels if label not in known}
-        return {label: known[label] for label in labels}
+        return {label: self._ids_of(label) for label in labels}
 
     def located(self, request: Request, parts: Sequence[str]) -> tuple[list[int], list[list[int]]]:
         """Return the token ids of the prompt, and the positions of the tokens of some parts of it, given in their order.
 
-        See `find_parts` and `tokens_of`. `BadInput` if a part is not in the prompt, or the tokenizer does not say which
-        characters a token stands for.
+        A token belongs to a part if it has a character of it, without the white space around it. `BadInput` if a part is empty
+        or not in the prompt, or the tokenizer does not say which characters a token stands for.
         """
         if not getattr(self.tokenizer, "is_fast", False):
             raise BadInput(f"model {self._name}: expected a fast tokenizer, which says where each token is in the text")
         text, before = self.text(request), len(self.begin)
         encoded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         spans = find_parts(text, [whole(part) for part in parts])
-        positions = [[before + token for token in tokens_of(text, encoded["offset_mapping"], span)] for span in spans]
+        positions = [[before + token for token in tokens_of(encoded["offset_mapping"], span)] for span in spans]
         return self.begin + list(encoded["input_ids"]), positions
 
     def shared(self, request: Request) -> int:
@@ -194,16 +181,12 @@ class PromptTokens:
                 return known.ids[:i] + tail.ids[j:]
         return None
 
-    def _space_after(self, start: str, label: str) -> str:
+    def _find_space(self, start: str, label: str) -> str:
         """Return the space between the start of an answer and its label if it is a token of its own; else ""."""
         # With such a tokenizer the next token is the space, whatever the answer, and no label has a probability without it.
-        if (start, label) not in self._after_start:
-            spaced, whole = (
-                list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
-                for text in (f"{start} ", f"{start} {label}")
-            )
-            self._after_start[start, label] = " " if whole[: len(spaced)] == spaced else ""
-        return self._after_start[start, label]
+        texts = f"{start} ", f"{start} {label}"
+        spaced, whole = (list(self.tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts)
+        return " " if whole[: len(spaced)] == spaced else ""
 
     def _templated(self, messages: Sequence[Mapping[str, str]], *, answer_follows: bool = True) -> str:
         """Write messages with the chat template, and the head of an answer if one follows."""
@@ -217,6 +200,7 @@ class PromptTokens:
                 f"model {self._name}: its chat template cannot write the prompt ({reason_of(error)})"
             ) from error
 
+    @cached_property
     def _refuses_system(self) -> bool:
         """Whether the template has no place for a system message, so that it raises or leaves the text out."""
         system = "a system message"
@@ -268,11 +252,8 @@ Span = tuple[int, int]
 
 
 def find_parts(text: str, parts: Sequence[str]) -> list[Span]:
-    """Return where each part of a text begins and ends, in characters; each is searched for behind the one before.
-
-    White space around a part does not count, because chat templates remove it at the ends of a message. `BadInput` if a part is
-    empty, or is not there.
-    """
+    """Return where each part of a text is, without the white space around it; each is searched for behind the one before."""
+    # Chat templates remove white space at the ends of a message.
     spans: list[Span] = []
     behind = 0
     for number, part in enumerate(parts):
@@ -287,15 +268,6 @@ def find_parts(text: str, parts: Sequence[str]) -> list[Span]:
     return spans
 
 
-def tokens_of(text: str, offsets: Sequence[Span], span: Span) -> list[int]:
-    """Return the positions of the tokens that make up a span of characters, in rising order; none if the span is blank.
-
-    White space at the ends of the span is not part of it; a token belongs to the span if it has a character of the rest.
-    So the first word brings the blank before it along if the tokenizer has made one token of both, a token that holds the
-    end of the span and what follows belongs to it, and a character that takes several tokens has all of them. A token that
-    stands for no text, such as the one that begins it, has an empty span among the `offsets`.
-    """
-    inside = text[slice(*span)]
-    first = span[0] + len(inside) - len(inside.lstrip())
-    end = first + len(inside.strip())
-    return [i for i, (start, stop) in enumerate(offsets) if max(start, first) < min(stop, end)]
+def tokens_of(offsets: Sequence[Span], span: Span) -> list[int]:
+    """Return the positions of the tokens that have a character of a span; a token for no text has an empty span itself."""
+    return [i for i, (start, stop) in enumerate(offsets) if max(start, span[0]) < min(stop, span[1])]

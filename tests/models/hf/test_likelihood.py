@@ -15,6 +15,7 @@ from epbench.models.hf.likelihood import Likelihoods, SpanLikelihood, perplexity
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request
 from tests.models.hf import tiny_models
+from tests.models.hf.tiny_models import of_tokens
 from tests.tiny_model import make_tiny_model
 
 LONG_ROPE = {  # frequencies for texts of up to 15 tokens, and others for longer ones
@@ -80,25 +81,24 @@ def close(found, expected, most=1e-5):
 def test_the_numbers_are_those_of_a_plain_loop(model):
     # With a rope that depends on the length, the loop reads the heads of a text by other frequencies than the whole.
     plain = at_once if "longrope" in str(model.config) else one_at_a_time
-    found = Likelihoods(model).of_tokens(ROWS)
+    found = of_tokens(Likelihoods(model), ROWS)
     close(found, [plain(model, row) for row in ROWS])
-    assert [values.shape for values in found] == [(len(row),) for row in ROWS] and found[0].dtype == np.float64
     assert np.nanstd(np.concatenate(found)) > 0.3  # a model with opinions
 
 
 @pytest.mark.parametrize("tokens", [1, 40])
 def test_it_does_not_matter_what_is_read_together(model, tokens):
-    alone = [Likelihoods(model).of_tokens([row])[0] for row in ROWS]
+    alone = [of_tokens(Likelihoods(model), [row])[0] for row in ROWS]
     together = Likelihoods(model, tokens=tokens)
-    close(together.of_tokens(ROWS), alone)
-    close(together.of_tokens(ROWS[::-1]), alone[::-1])
+    close(of_tokens(together, ROWS), alone)
+    close(of_tokens(together, ROWS[::-1]), alone[::-1])
 
 
 def test_the_vocabulary_in_parts_is_the_same(llama, monkeypatch):
-    whole = Likelihoods(llama).of_tokens(ROWS)
+    whole = of_tokens(Likelihoods(llama), ROWS)
     for most in (1, 300 * 7 * 3):
         monkeypatch.setattr(likelihood, "_MOST_SCORES", most)
-        close(Likelihoods(llama).of_tokens(ROWS), whole, 0)
+        close(of_tokens(Likelihoods(llama), ROWS), whole, 0)
 
 
 @pytest.mark.slow
@@ -106,11 +106,11 @@ def test_joint_attention_which_questions_leave_behind_changes_nothing(tmp_path):
     folder = make_tiny_model(tmp_path / "m", "A lamp at the ferry, a lamp in the harbour. " * 40)
     model = TransformersModel(str(folder))
     rows = [model.prompts.ids(Request(str(i), "s", "", "lamp " * i + "?")) for i in range(1, 6)]
-    before = model.likelihoods.of_tokens(rows)
+    before = of_tokens(model.likelihoods, rows)
     asked = [Request(str(i), "s", "the lamp " * 60, f"{i}?", labels=("a", "t")) for i in range(4)]
     list(model.answer(asked))
     assert model.reader.strategy == "joint"
-    close(model.likelihoods.of_tokens(rows), before)
+    close(of_tokens(model.likelihoods, rows), before)
     close(before, [at_once(model.reader.forward.model, row) for row in rows])
 
 
@@ -135,9 +135,9 @@ spans_of_rows = st.lists(
 @settings(max_examples=10, deadline=None)
 def test_a_span_adds_up_its_tokens(gemma, given_spans, tokens):
     rows, spans = rows_of(*(n for n, _ in given_spans)), [named for _, named in given_spans]
-    of_tokens = Likelihoods(gemma).of_tokens(rows)
+    by_token = of_tokens(Likelihoods(gemma), rows)
     found = Likelihoods(gemma, tokens=tokens).of_spans(rows, spans)
-    for values, named, one in zip(of_tokens, spans, found, strict=True):
+    for values, named, one in zip(by_token, spans, found, strict=True):
         assert one.keys() == named.keys()
         for name, span in named.items():
             assert one[name].n_tokens == len(span)
@@ -194,7 +194,7 @@ def test_the_model_is_left_as_it_was(llama):
     llama.model.layers[0].eval()
     modes, config = [m.training for m in llama.modules()], llama.config.to_dict()
     generation = llama.generation_config.to_dict()
-    Likelihoods(llama).of_tokens(ROWS)
+    of_tokens(Likelihoods(llama), ROWS)
     Likelihoods(llama).last_states(ROWS)
     with pytest.raises(TypeError):
         Likelihoods(llama).read(ROWS, lambda batch: batch + 1)
@@ -212,11 +212,11 @@ def test_batches_are_halved_when_memory_runs_out(llama, monkeypatch, caplog):
             raise torch.OutOfMemoryError("out of memory")
         return forward(input_ids, **more)
 
-    expected = Likelihoods(llama).of_tokens(ROWS)
+    expected = of_tokens(Likelihoods(llama), ROWS)
     monkeypatch.setattr(llama, "forward", short_of_memory)
     small = Likelihoods(llama)
     with caplog.at_level(logging.INFO, "epbench"):
-        close(small.of_tokens(ROWS), expected)
+        close(of_tokens(small, ROWS), expected)
     assert small.tokens <= 60 and "out of memory with 7 texts at a time: at most 70 tokens" in caplog.text
     with pytest.raises(RunFailed, match="^no memory to read a text of 31 tokens"):
-        small.of_tokens(rows_of(31))
+        of_tokens(small, rows_of(31))

@@ -11,7 +11,7 @@ from epbench.models.hf.prefix_rows import release
 from epbench.models.hf.shared_prefix import Prompt, SharedPrefix
 from epbench.models.protocol import Request, Sampling
 from tests.models.hf.test_shared_prefix import prompts
-from tests.models.hf.tiny_models import MODELS, tiny
+from tests.models.hf.tiny_models import MODELS, of_tokens, tiny
 from tests.tiny_model import make_tiny_model
 
 CUDA = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")]
@@ -46,7 +46,7 @@ def test_drawn_answers_are_the_same_in_batches_of_any_size(device):
 def test_likelihoods_are_those_of_a_cpu(device):
     rows = [ids[: 40 + 9 * i] for i, ids in enumerate(prompts(8))]
     expected, found = (Likelihoods(tiny("Llama")[0].to(place)) for place in ("cpu", device))
-    for one, other in zip(expected.of_tokens(rows), found.of_tokens(rows), strict=True):
+    for one, other in zip(of_tokens(expected, rows), of_tokens(found, rows), strict=True):
         assert np.allclose(one[1:], other[1:], atol=1e-2)
     assert np.allclose(expected.last_states(rows), found.last_states(rows), atol=1e-2)
 

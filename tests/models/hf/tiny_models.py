@@ -1,5 +1,7 @@
 """Tiny models with random weights, one for each kind of cache, and the plain path to their answers."""
 
+import math
+
 import torch
 import transformers
 
@@ -55,6 +57,12 @@ def biased(dtype):
         for layer in model.model.layers:
             layer.self_attn.k_proj.bias.normal_(0, 30)
     return model.to(dtype)
+
+
+def of_tokens(likelihoods, rows):
+    """The log-probability of every token, each as a span, with NaN for the first."""
+    found = likelihoods.of_spans(rows, [{str(i): [i] for i in range(1, len(row))} for row in rows])
+    return [[math.nan, *(span.log_likelihood for span in spans.values())] for spans in found]
 
 
 def alone(model, ids, n):

@@ -1,7 +1,6 @@
 """How probable a model finds given texts, and what it makes of them. Importing this module imports torch.
 
-One reading of a row of tokens gives the probabilities of all its tokens. Unlike the questions that `shared_prefix` answers, rows
-have nothing in common and nothing is generated: each is read once, in batches as large as memory allows.
+Unlike the questions that `shared_prefix` answers, rows have nothing in common and nothing is generated: each is read once.
 """
 
 from __future__ import annotations
@@ -58,9 +57,7 @@ def perplexity(spans: Iterable[SpanLikelihood]) -> float:
 class Likelihoods:
     """Log-probabilities of tokens, and hidden states, under one causal language model of transformers.
 
-    Its results do not depend on which rows are read together, up to rounding: rows are padded on the right, where no token of
-    theirs can see it. While rows are read the model is in evaluation mode; afterwards it is as it was.
-
+    Its results do not depend on which rows are read together, up to rounding, and the model is left in the mode in which it was.
     `window` is the largest number of tokens in a row; None if there is no limit. `tokens` are read at one time at most, padding
     included; a longer row is read alone. By default they are as many as fit in memory, at most 8192; the number is halved for
     good whenever memory runs out. All methods raise `BadInput` if a row has no token or more than the window, as nothing is
@@ -70,17 +67,13 @@ class Likelihoods:
     def __init__(self, model: Any, *, window: int | None = None, tokens: int | None = None) -> None:
         self.model, self.window, self.tokens = model, window, tokens
 
-    def of_tokens(self, rows: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
-        """Return the log-probability of every token in nats: for each row an array of its length, which begins with NaN."""
-        return self._read(rows, [range(1, len(row)) for row in rows])
-
     def of_spans(
         self, rows: Sequence[Sequence[int]], spans: Sequence[Mapping[str, Sequence[int]]]
     ) -> list[dict[str, SpanLikelihood]]:
         """Return how probable some spans of each row are. Logits are computed for these alone if the model allows it.
 
-        `spans` has for each row the positions of the tokens of each span, by its name. The first token of a row has the
-        position 0 and belongs to no span, because nothing comes before it. `BadInput` if a position is not in its row.
+        `spans` has for each row the positions of the tokens of each span, by its name, from 1, as nothing comes before the token
+        at 0. `BadInput` if a position is not in its row.
         """
         for number, (row, named) in enumerate(zip(rows, spans, strict=True)):
             for name, span in named.items():
@@ -88,7 +81,8 @@ class Likelihoods:
                     raise BadInput(
                         f"text {number}, span {name!r}: expected positions from 1 to {len(row) - 1}, got {outside[0]}"
                     )
-        log_likelihoods = self._read(rows, [sorted(set().union(*named.values())) for named in spans])
+        wanted = [sorted(set().union(*named.values())) for named in spans]
+        log_likelihoods = self.read(rows, lambda batch: self._log_probabilities(batch, wanted))
         return [
             {name: SpanLikelihood(len(span), float(values[list(span)].sum())) for name, span in named.items()}
             for values, named in zip(log_likelihoods, spans, strict=True)
@@ -149,9 +143,8 @@ class Likelihoods:
         if self.tokens is None:  # so many that activations fit in an eighth of free memory, and logits in another
             text = self.model.config.get_text_config()
             logits = text.vocab_size * torch.empty((), dtype=self.model.dtype).element_size()
-            self.tokens = min(
-                fitting_chunk(Forward(self.model), longest), max(256, available_memory(device) // (8 * logits))
-            )
+            most = max(256, available_memory(device) // (8 * logits))
+            self.tokens = min(fitting_chunk(Forward(self.model), longest), most)
         members = waiting[: max(1, self.tokens // longest)]
         if reads_at_once(self.model.config):  # padding would change how the shorter rows are read
             members = [i for i in members if len(rows[i]) == longest]
@@ -163,11 +156,8 @@ class Likelihoods:
             inputs["attention_mask"] = real.long().to(device)
         return Batch(members, lengths, inputs | {"use_cache": False})
 
-    def _read(self, rows: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
-        """Return the log-probabilities of the wanted tokens of each row; all others are NaN."""
-        return self.read(rows, lambda batch: self._log_probabilities(batch, wanted))
-
     def _log_probabilities(self, batch: Batch, wanted: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
+        """Return the log-probabilities of the wanted tokens of each row; all others are NaN."""
         import numpy as np
 
         by_row = [np.full(length, np.nan) for length in batch.lengths]

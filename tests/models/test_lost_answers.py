@@ -14,7 +14,7 @@ from epbench.judges.replies import failure_of
 from epbench.models.openai.wire import NoCompletion, NoJson, read_chat
 from epbench.models.protocol import Request, RuleBasedReader, Sampling, Usage
 from epbench.models.replies import is_whole_json
-from epbench.models.vllm import read_output
+from epbench.models.vllm import VllmModel
 from tests.models.endpoint_asks import KEY, book, key, model_of, replies  # noqa: F401
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 
@@ -158,8 +158,13 @@ def test_a_refusal_is_kept_short_and_without_the_key():
     assert reply.failure.startswith("the model refused to answer: *** no no") and len(reply.failure) == 400
 
 
-def without_specials(text):
-    return text.replace("<|end|>", "").strip()
+def engine_reads(output, request=ASKED, opening=""):
+    """The reply of a model whose tokenizer has one special token."""
+    model = VllmModel("tiny")
+    prompts = {"opening": lambda _: opening, "label_ids": lambda _: {"A": [7], "B": [8]}, "length": len}
+    prompts["without_specials"] = lambda text: text.replace("<|end|>", "").strip()
+    vars(model).update(identity="vllm:tiny", prompts=SimpleNamespace(**prompts))
+    return model._read(request, output)
 
 
 def output(text, finish, n=1024, **more):
@@ -180,16 +185,16 @@ def output(text, finish, n=1024, **more):
     ],
 )
 def test_what_the_engine_lost_is_a_failure(text, finish, opening, failure, ended):
-    reply = read_output(ASKED, "k", output(text, finish), {}, opening=opening, clean=without_specials)
+    reply = engine_reads(output(text, finish), opening=opening)
     assert (reply.failure, reply.ended, reply.usage.completion) == (failure, ended, 1024)
 
 
 def test_the_engine_keeps_cut_texts_and_labels():
-    kept = read_output(replace(ASKED, keep_cut=True), "k", output("On May", "length"), {}, opening="", clean=str.strip)
+    kept = engine_reads(output("On May", "length"), replace(ASKED, keep_cut=True))
     assert (kept.text, kept.failure, kept.ended) == ("On May", None, "length")
     first = {7: SimpleNamespace(logprob=-0.5), 8: SimpleNamespace(logprob=-1.5)}
     made = output("<|end|>", "length", 1, logprobs=[first])
-    reply = read_output(LABELLED, "k", made, {"A": [7], "B": [8]}, opening="", clean=without_specials)
+    reply = engine_reads(made, LABELLED)
     assert reply.failure is None and reply.probabilities == pytest.approx({"A": 0.60653, "B": 0.22313}, rel=1e-3)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import Any
 
 from epbench.errors import BadInput, RunFailed, install_hint
@@ -41,18 +41,17 @@ class VllmModel(LocalModel):
         controls: Controls = AS_IT_IS,
     ) -> None:
         """
-        `path_or_id` is the folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on the
-        Hub. `tensor_parallel` is the number of GPUs that share the weights, at least 1. `dtype` is that of weights and
-        activations: `bfloat16`, `float16`, `float32`, or `auto`: on a CPU float32, else what vLLM chooses. `max_model_len` is
-        how many tokens prompt and answer may have together, by default the model's window; fewer need less memory.
-        `engine_args` are further arguments for vLLM's `LLM`, such as `gpu_memory_utilization`. `adapter` is a LoRA adapter that
-        peft has saved. `BadInput` if a number is out of its range, or there is a control that vLLM does not have.
+        `path_or_id` and `revision` are as for `TransformersModel`. `tensor_parallel` is the number of GPUs, at least 1. `dtype`
+        is that of weights and activations; `auto` is float32 on a CPU, else what vLLM chooses. `max_model_len` is how many
+        tokens prompt and answer may have together, by default the model's window; fewer need less memory. `engine_args` are
+        further arguments for vLLM's `LLM`, such as `gpu_memory_utilization`. `adapter` is a LoRA adapter that peft has saved.
+        `BadInput` if a number is out of its range, or there is a control that vLLM does not have.
         """
         for argument, value in (("tensor_parallel", tensor_parallel), ("max_model_len", max_model_len)):
             if value is not None and value < 1:
                 raise BadInput(f"{argument}: expected at least 1, got {value}")
         super().__init__("vllm", path_or_id, dtype, revision, adapter, controls)
-        self._max_model_len = max_model_len
+        self.given_window = max_model_len
         self._engine_args: dict[str, Any] = {
             "enable_prefix_caching": True,
             "trust_remote_code": False,  # no code from the model's folder is run
@@ -63,10 +62,6 @@ class VllmModel(LocalModel):
         }
         self._numbers = count()
         self._cached = self._repeated = 0
-
-    def window(self) -> int | None:
-        """Return `max_model_len`, else what config and tokenizer say."""
-        return self._max_model_len or self.own_window
 
     @property
     def hit_rate(self) -> float | None:
@@ -144,10 +139,10 @@ class VllmModel(LocalModel):
 
     def _submit(self, number: str, request: Request, ids: list[int]) -> str | None:
         """Hand one request to the engine; return the reason if that is not possible."""
-        if why := too_long(len(ids), answer_tokens(request), self.window()):
+        most = 1 if request.labels else request.sampling.max_tokens
+        if why := too_long(len(ids), most, self.window()):
             return why
-        params = sampling_params(request, self.prompts.label_ids(request.labels), self.controls)
-        lora = None
+        params, lora = self._params(request, most), None
         if (folder := self.variant.adapter_folder) is not None:
             from vllm.lora.request import LoRARequest  # type: ignore[import-not-found]
 
@@ -165,13 +160,46 @@ class VllmModel(LocalModel):
         except Exception as error:  # the engine is dead then and can answer no other request
             raise RunFailed(f"{self.name}: vLLM stopped: {_reason(error)}") from error
 
+    def _params(self, request: Request, most: int) -> Any:
+        """Make vLLM's `SamplingParams` for a request of which at most so many tokens are generated."""
+        from vllm import SamplingParams  # type: ignore[import-not-found]
+        from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams  # type: ignore[import-not-found]
+
+        limits = ("top_p", "top_k", "min_p", "repetition_penalty", "stop")
+        more: dict[str, Any] = {name: value for name, value in self.controls.given.items() if name in limits}
+        if request.labels:
+            # For the first token of the answer, over the whole vocabulary; `prompt_logprobs` would bypass the cache.
+            more["logprob_token_ids"] = list(chain(*self.prompts.label_ids(request.labels).values()))
+        elif request.schema is not None:
+            more["structured_outputs"] = StructuredOutputsParams(json=dict(request.schema))
+        return SamplingParams(
+            temperature=request.sampling.temperature,
+            seed=request.sampling.seed + request.repeat,  # with one seed for all, every repeat would draw the same
+            max_tokens=most,
+            skip_special_tokens=False,  # tags of reasoning may be special tokens: dropped only after it has been split off
+            output_kind=RequestOutputKind.FINAL_ONLY,
+            **more,
+        )
+
     def _read(self, request: Request, output: Any) -> Reply:
-        key, ids = request.key(self.identity), self.prompts.label_ids(request.labels)
-        opening, clean = self.prompts.opening(request), self.prompts.without_specials
-        reply = read_output(request, key, output, ids, opening=opening, clean=clean)
-        if not reply.reasoning:
-            return reply
-        return replace(reply, usage=replace(reply.usage, thinking=self.prompts.length(reply.reasoning)))
+        """Read the reply in a finished `RequestOutput`; it is a failure if there is no answer in it."""
+        key, completion = request.key(self.identity), output.outputs[0]
+        usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(completion.token_ids))
+        if completion.finish_reason not in ("stop", "length"):
+            return Reply(key, request.id, failure=f"vLLM ended the answer: {completion.finish_reason}", usage=usage)
+        probabilities = None
+        if request.labels:
+            first = completion.logprobs[0]
+            probabilities = {
+                label: min(1.0, math.fsum(math.exp(first[token].logprob) for token in ids))
+                for label, ids in self.prompts.label_ids(request.labels).items()
+            }
+        thoughts = split_reasoning(self.prompts.opening(request) + completion.text)
+        reasoning, answer = map(self.prompts.without_specials, thoughts)
+        if reasoning:
+            usage = replace(usage, thinking=self.prompts.length(reasoning))
+        reply = Reply(key, request.id, answer, reasoning, probabilities=probabilities, usage=usage)
+        return as_answered(request, reply, cut=completion.finish_reason == "length")
 
 
 def _reason(error: Exception) -> str:
@@ -198,10 +226,6 @@ def variant_arguments(variant: Variant) -> dict[str, Any]:
     return more
 
 
-LabelIds = Mapping[str, Sequence[int]]
-"""By label, the ids of the tokens that spell it."""
-
-
 def refusals() -> tuple[type[Exception], ...]:
     """Return the exceptions by which vLLM refuses what it was asked for; the engine goes on running."""
     try:
@@ -209,53 +233,3 @@ def refusals() -> tuple[type[Exception], ...]:
     except ImportError:  # older versions raise a ValueError
         return (ValueError,)
     return ValueError, VLLMClientError
-
-
-def answer_tokens(request: Request) -> int:
-    """Return the largest number of tokens that will be generated."""
-    return 1 if request.labels else request.sampling.max_tokens
-
-
-def sampling_params(request: Request, label_ids: LabelIds, controls: Controls = AS_IT_IS) -> Any:
-    """Make vLLM's `SamplingParams` for a request."""
-    from vllm import SamplingParams  # type: ignore[import-not-found]
-    from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams  # type: ignore[import-not-found]
-
-    limits = ("top_p", "top_k", "min_p", "repetition_penalty", "stop")
-    more: dict[str, Any] = {name: value for name, value in controls.given.items() if name in limits}
-    if request.labels:
-        # For the first token of the answer, over the whole vocabulary; `prompt_logprobs` would bypass the cache.
-        more["logprob_token_ids"] = [token for label in request.labels for token in label_ids[label]]
-    elif request.schema is not None:
-        more["structured_outputs"] = StructuredOutputsParams(json=dict(request.schema))
-    return SamplingParams(
-        temperature=request.sampling.temperature,
-        seed=request.sampling.seed + request.repeat,  # with one seed for all, every repeat would draw the same
-        max_tokens=answer_tokens(request),
-        skip_special_tokens=False,  # tags of reasoning may be special tokens: dropped only after reasoning has been split off
-        output_kind=RequestOutputKind.FINAL_ONLY,
-        **more,
-    )
-
-
-def read_output(
-    request: Request, key: str, output: Any, label_ids: LabelIds, *, opening: str, clean: Callable[[str], str]
-) -> Reply:
-    """Read the reply in a finished `RequestOutput`; it is a failure if there is no answer in it.
-
-    `opening` is the tag of a block of reasoning that the prompt has opened, or "", and `clean` takes special tokens off a text.
-    """
-    completion = output.outputs[0]
-    usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(completion.token_ids))
-    if completion.finish_reason not in ("stop", "length"):
-        return Reply(key, request.id, failure=f"vLLM ended the answer: {completion.finish_reason}", usage=usage)
-    probabilities = None
-    if request.labels:
-        first = completion.logprobs[0]
-        probabilities = {
-            label: min(1.0, math.fsum(math.exp(first[token].logprob) for token in label_ids[label]))
-            for label in request.labels
-        }
-    reasoning, answer = map(clean, split_reasoning(opening + completion.text))
-    reply = Reply(key, request.id, answer, reasoning, probabilities=probabilities, usage=usage)
-    return as_answered(request, reply, cut=completion.finish_reason == "length")

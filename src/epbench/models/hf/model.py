@@ -44,10 +44,9 @@ class Variant:
     adapter_folder: Path | None = None  # the folder of the adapter
 
     def identity(self, name: str, dtype: str) -> str:
-        """A model's name with the fingerprint of its weights, as `hf:PATH@1f0c3a…`; the name alone if there is none.
+        """A model's name with the fingerprint of its weights, `hf:PATH@1f0c3a…`, if there is one.
 
-        What answers depend on belongs to it: an adapter, as `hf:PATH@1f0c3a…+77ab01…`, and a dtype that somebody has chosen, as
-        `hf:PATH@1f0c3a…-bfloat16`.
+        An adapter belongs to it (`hf:PATH@1f0c3a…+77ab01…`), and so does a dtype that was chosen (`hf:PATH@1f0c3a…-bfloat16`).
         """
         weights = self.commit or weights_fingerprint(self.path) or ""
         if self.adapter_folder is not None:
@@ -70,9 +69,9 @@ def find_variant(
 ) -> Variant:
     """Find the files of a model; what the Hub's cache does not have is downloaded, unless `HF_HUB_OFFLINE=1`.
 
-    `revision` is a branch, tag or commit of a model on the Hub, `adapter` the folder of an adapter that peft has saved, or its
-    name on the Hub. `dtype` is in what it computes, which is how a GGUF file is stored. `BadInput` if there is no such revision
-    or adapter, or if the model is an adapter itself.
+    `name` is as for `find_checkpoint`, `revision` a branch, tag or commit of the Hub, `adapter` the folder of an adapter that
+    peft has saved, or its name on the Hub. `dtype` is in what a GGUF file is stored. `BadInput` if revision or adapter are
+    missing, or the model is an adapter itself.
     """
     path = find_checkpoint(name, dtype, device)
     commit = None
@@ -119,6 +118,7 @@ class LocalModel:
     costs_nothing = False
     continues_prompts = True
     device = "auto"
+    given_window: int | None = None  # fewer tokens than the model could read, if somebody has said so
 
     def __init__(
         self, kind: str, path_or_id: str, dtype: str, revision: str | None, adapter: str | None, controls: Controls
@@ -146,12 +146,12 @@ class LocalModel:
         return PromptTokens(load_tokenizer(self.variant.path, self.variant.commit), self.controls)
 
     @cached_property
-    def own_window(self) -> int | None:
-        """What config and tokenizer say of the window."""
+    def _own_window(self) -> int | None:
         return read_window(self.variant.path, self.prompts.tokenizer, self.variant.commit)
 
     def window(self) -> int | None:
-        return self.own_window
+        """See `Model.window`; if none was given, it is what config and tokenizer say."""
+        return self.given_window or self._own_window
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
         """See `Model.count_tokens`; the tokenizer counts."""
@@ -166,12 +166,10 @@ class TransformersModel(LocalModel):
     on the request's seed, id and repeat. A greedy answer ends once it goes in circles. Penalties and limits in the model's own
     generation settings are ignored. A request's `schema` does not constrain what is generated; the caller checks the answer.
 
-    `path_or_id` is the folder of the model, a GGUF file, `smollm2` for the model of an installed package, or a name on the Hub.
-    `device` is a device of torch, or "auto" for CUDA if there is any (all devices), else the CPU. `dtype` is one of torch, or
-    "auto": on CUDA bfloat16, or float16 if that is not supported; else float32. `batch_size` is the largest number of questions
-    answered at one time, by default as many as fit in memory. `adapter` is put on top of the model; the tokenizer is the
-    model's own. Of the controls, limits of what is drawn and a penalty of repetitions hold for answers in words, not for
-    labels; `BadInput` if there is one that these models do not have.
+    `path_or_id`, `revision` and `adapter` are as for `find_variant`. `device` is one of torch, or "auto" for CUDA if there is any
+    (all devices), else the CPU. `dtype` is as for `torch_dtype`. `batch_size` is the largest number of questions answered at one
+    time, by default as many as fit in memory. Of the controls, limits of what is drawn and a penalty of repetitions hold for
+    answers in words, not for labels; `BadInput` if there is one that these models do not have.
     """
 
     def __init__(
@@ -220,25 +218,18 @@ class TransformersModel(LocalModel):
         n = 0
         # Neighbours in this order have about the same length, so that they need little padding.
         for group in sorted(groups.values(), key=lambda group: (len(group) == 1, -len(group[0].context))):
-            fitting = yield from self._fitting(group)
-            together += fitting
-            n += sum(len(prompt.ids) for _, prompt in fitting)
+            context = (group[0].system, group[0].context) if len(group) > 1 else None
+            for request in group:
+                ids, new = self.prompts.ids(request), 1 if request.labels else request.sampling.max_tokens
+                if why := too_long(len(ids), new, self.window()):
+                    yield Reply(request.key(self.identity), request.id, failure=why, usage=Usage(prompt=len(ids)))
+                else:
+                    together.append((request, self.prompt_of(request, ids, context)))
+                    n += len(ids)
             if n >= _MOST_TOGETHER:
                 yield from self._answer_together(together)
                 together, n = [], 0
         yield from self._answer_together(together)
-
-    def _fitting(self, group: Sequence[Request]) -> Generator[Reply, None, list[tuple[Request, Prompt]]]:
-        """Turn requests with one context into prompts; what does not fit in the window gets its reply at once."""
-        fitting = []
-        for request in group:
-            ids, new = self.prompts.ids(request), 1 if request.labels else request.sampling.max_tokens
-            if why := too_long(len(ids), new, self.window()):
-                yield Reply(request.key(self.identity), request.id, failure=why, usage=Usage(prompt=len(ids)))
-                continue
-            context = (request.system, request.context) if len(group) > 1 else None
-            fitting.append((request, self.prompt_of(request, ids, context)))
-        return fitting
 
     def _answer_together(self, asked: Sequence[tuple[Request, Prompt]]) -> Iterator[Reply]:
         prompts = [prompt for _, prompt in asked]
@@ -249,16 +240,10 @@ class TransformersModel(LocalModel):
         """Turn a request, the token ids of its prompt, and a name for its context into what `SharedPrefix` answers."""
         from epbench.models.hf.shared_prefix import Prompt
 
-        sampling = request.sampling
-        return Prompt(
-            ids,
-            sampling.max_tokens,
-            sampling.temperature,
-            (sampling.seed, request.id, request.repeat),
-            self.prompts.label_ids(request.labels),
-            context,
-            partial(self._has_said_enough, request) if may_loop(request) or self.controls.stop else None,
-        )
+        sampling, labels = request.sampling, self.prompts.label_ids(request.labels)
+        stream = sampling.seed, request.id, request.repeat
+        enough = partial(self._has_said_enough, request) if may_loop(request) or self.controls.stop else None
+        return Prompt(ids, sampling.max_tokens, sampling.temperature, stream, labels, context, enough)
 
     def _has_said_enough(self, request: Request, ids: Sequence[int]) -> bool:
         _, answer, stopped = self._read(request, ids)
@@ -334,16 +319,14 @@ class TransformersModel(LocalModel):
             refuse_large_weights(self.name, n, dtype, device)
 
     def _loaded(self, part: str, load: Callable[[], Any], expected: str) -> Any:
+        import torch
+
         try:
             with no_bars_in_a_log():
                 return load()
-        except MemoryError:
+        except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # foreign files can make transformers, safetensors, pickle and JSON raise anything
-            import torch
-
-            if isinstance(error, torch.OutOfMemoryError):
-                raise
             raise BadInput(
                 f"model {self.name}: cannot read {part} ({reason_of(error)}); expected {expected}"
             ) from error

@@ -41,13 +41,11 @@ def render(
     """Write messages with the chat template of a tokenizer of transformers, as its `apply_chat_template` does.
 
     `answer_follows` says whether the head of an answer ends the text, `most` how many characters the template may write, and
-    `values` what else it is given, by name, such as a switch for thinking. `TemplateFailed` if it cannot write these messages
-    within 10 seconds of CPU time and 2 GiB of memory, `ValueError` if the tokenizer has several templates and no default.
+    `values` what else it is given, by name. `TemplateFailed` if it cannot write these messages within 10 seconds of CPU time
+    and 2 GiB of memory, `ValueError` if the tokenizer has several templates and no default.
     """
     given = {**tokenizer.special_tokens_map, **(values or {}), "add_generation_prompt": answer_follows}
-    return _child.render(
-        (tokenizer.get_chat_template(), [dict(message) for message in messages], given, most, _SECONDS)
-    )
+    return _child.render((tokenizer.get_chat_template(), list(map(dict, messages)), given, most, _SECONDS))
 
 
 class _Child:

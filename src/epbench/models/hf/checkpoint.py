@@ -23,9 +23,8 @@ _NO_LIMIT = 10**9  # a tokenizer without a limit says 1e30
 def find_checkpoint(name: str, dtype: str = "float32", device: str = "auto") -> str:
     """Return the folder of a model, or its name on the Hub.
 
-    The name is that of the folder, of a GGUF file, of an installed package with a language model (see
-    `epbench.models.packages`), or on the Hub. A GGUF file is converted into the user's cache, once for each dtype. `BadInput`
-    if that cannot be done, or the package is not installed.
+    It may be named by its folder, a GGUF file, which is converted into the user's cache once for each dtype, an installed package
+    (see `epbench.models.packages`), or on the Hub. `BadInput` if a file cannot be converted, or a package is not installed.
     """
     from epbench.models.packages import PACKAGES, package_file
 

@@ -37,9 +37,8 @@ _LONGEST_ARRAY = 10**7  # items; the gguf package makes an object of each
 def checkpoint_of(file: Path, dtype: torch.dtype) -> Path:
     """Return a folder with the model of a GGUF file, as `save_pretrained` writes one.
 
-    The weights are those of the file in the given dtype, with its tokenizer and chat template. The first call makes the folder,
-    which is named after the file, its content and the dtype; another process that asks for it meanwhile waits. `BadInput` if
-    the file cannot be converted, or memory or the disk of the cache is too small.
+    The first call makes the folder, which is named after the file, its content and the dtype; another process that asks for it
+    meanwhile waits. `BadInput` if the file cannot be converted, or memory or the disk of the cache is too small.
     """
     from filelock import FileLock
 

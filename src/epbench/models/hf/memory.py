@@ -20,8 +20,7 @@ _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 def available_memory(device: str | torch.device) -> int:
     """Return how many bytes a model or new tensors may take on a device, named as in torch.
 
-    On CUDA it is what no process has taken, with what this one has reserved and does not use; else it is the memory of the
-    machine that is free or can be freed, or what the limit of its container is, if that is lower.
+    Else than on CUDA, that is the memory that is free or can be freed, or the limit of the container, if that is lower.
     """
     import torch
 

@@ -105,11 +105,8 @@ def joint_attention(
     if shared_prefix is not None:
         prefix = shared_prefix.layers[module.layer_idx]
     else:
-        prefix, key, value = (
-            (key[:, :, :n_before], value[:, :, :n_before]),
-            key[:, :, n_before:],
-            value[:, :, n_before:],
-        )
+        prefix = key[:, :, :n_before], value[:, :, :n_before]
+        key, value = key[:, :, n_before:], value[:, :, n_before:]
         if _fused(query):
             return _piece(grouped, prefix, (key, value), scale).permute(0, 3, 1, 2, 4).flatten(2, 3), None
         if not n_before:
@@ -145,11 +142,8 @@ def _joint(query: torch.Tensor, prefix: _Pair, suffix: _Pair, mask: torch.Tensor
     attended, sums = _attend(folded, *prefix, scale)
     far = attended.view(heads, rows, group, length, -1).transpose(0, 1)
     far_weight = sums.view(heads, rows, group, length).transpose(0, 1)
-    near = (
-        (query.flatten(2, 3).float() @ suffix[0].float().transpose(2, 3))
-        .mul_(scale)
-        .view(rows, heads, group, length, -1)
-    )
+    near = (query.flatten(2, 3).float() @ suffix[0].float().transpose(2, 3)).mul_(scale)
+    near = near.view(rows, heads, group, length, -1)
     near.masked_fill_(~mask[:, :, None], float("-inf"))
     top = torch.maximum(far_weight, near.amax(-1))
     near.sub_(top[..., None]).exp_()

@@ -56,9 +56,9 @@ class Forward:
             )
         return names[0]
 
-    def tensor(self, values: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+    def tensor(self, values: Any) -> torch.Tensor:
         """Put values on the device of the model's first layers."""
-        return torch.tensor(values, dtype=dtype, device=self.model.device)
+        return torch.tensor(values, device=self.model.device)
 
     def empty_cache(self) -> DynamicCache:
         """Return a cache that knows which layers of the model have a sliding window."""
@@ -196,13 +196,10 @@ class Choice:
         self._rows = torch.tensor(warm, dtype=torch.long, device=device)
         heat = torch.tensor([temperatures[row] for row in warm], device=device)[:, None]
         # In the order of transformers' `generate`.
-        self._limits: list[Callable[[Any, torch.Tensor], torch.Tensor]] = [lambda _, logits: logits / heat]
-        if controls.top_k is not None:
-            self._limits.append(TopKLogitsWarper(controls.top_k))
-        if controls.top_p is not None:
-            self._limits.append(TopPLogitsWarper(controls.top_p))
-        if controls.min_p is not None:
-            self._limits.append(MinPLogitsWarper(controls.min_p))
+        warpers: Any = TopKLogitsWarper, TopPLogitsWarper, MinPLogitsWarper
+        values = controls.top_k, controls.top_p, controls.min_p
+        limits = [warper(value) for warper, value in zip(warpers, values, strict=True) if value is not None]
+        self._limits = [lambda _, logits: logits / heat, *limits]
         # On the device at once, because it would wait for each.
         marks = torch.tensor([[draws[row].unit() for row in warm] for _ in range(n)], device=device)
         self._marks = iter(marks[..., None])
@@ -251,12 +248,16 @@ def reads_at_once(config: Any) -> bool:
 def choose_strategy(forward: Forward, prompts: Sequence[Sequence[int]]) -> tuple[PrefixStrategy, bool, int]:
     """Find the best strategy by trying: logits after a shared prefix must be those of reading the text at once.
 
-    Tried on a few tokens from the beginning of the first prompt, the middle of a later one, and the end of the last. Returns
-    also whether rows of different lengths can then be read together, and the bytes that one token takes in the cache.
-    `BadInput` if the cache of this model cannot be used at all.
+    Tried on a few tokens of three prompts. Returns also whether rows of different lengths can then be read together, and the
+    bytes that one token takes in the cache. `BadInput` if the cache of this model cannot be used at all.
     """
-    stretches = [_stretch(prompts[i * (len(prompts) - 1) // 2], i / 2) for i in range(3)]
-    stretches = [list(stretch) for stretch in dict.fromkeys(map(tuple, stretches))]
+    # From the beginning of the first prompt, the middle of a later one, and the end of the last; a short one is repeated.
+    stretches: list[list[int]] = []
+    for i in range(3):
+        ids = list(prompts[i * (len(prompts) - 1) // 2])
+        start = int(max(0, len(ids) - _TOKENS) * i / 2)
+        stretch = (ids[start : start + _TOKENS] * _TOKENS)[:_TOKENS]
+        stretches += [] if stretch in stretches else [stretch]
     head = 2 * _TOKENS // 3
     lengths = (_TOKENS, head + 8)
     whole = [[forward.read_logits(stretch[:n]) for n in lengths] for stretch in stretches]
@@ -297,12 +298,6 @@ def choose_strategy(forward: Forward, prompts: Sequence[Sequence[int]]) -> tuple
         f"{type(forward.model).__name__} cannot be used: with its cache the logits differ from those of reading a text at "
         f"once ({why})"
     )
-
-
-def _stretch(ids: Sequence[int], place: float) -> list[int]:
-    """Return `_TOKENS` tokens of a prompt: at place 0 its first, at 1 its last. A shorter prompt is repeated."""
-    start = int(max(0, len(ids) - _TOKENS) * place)
-    return (list(ids[start : start + _TOKENS]) * _TOKENS)[:_TOKENS]
 
 
 def _compare(actual: torch.Tensor, expected: torch.Tensor, limits: tuple[float, float]) -> None:

@@ -1,8 +1,7 @@
 """Many prompts that begin with the same tokens: these are read once, and the questions are answered in batches.
 
 All prompts of a call begin with the same head. Behind it, the questions about one context form a family: a batch reads the
-contexts of its families as rows, and each question goes on from the row of its own context. One context at a time would leave the
-matrices small where contexts are short and have few questions. Importing this module imports torch.
+contexts of its families as rows, and each question goes on from the row of its own context. Importing this module imports torch.
 """
 
 from __future__ import annotations
@@ -107,8 +106,8 @@ class SharedPrefix:
         if not prompts:
             return
         if self.strategy is None:
-            chosen = choose_strategy(self.forward, [prompt.ids for prompt in prompts])
-            self.strategy, self._padded, self._token_bytes = chosen
+            ids = [prompt.ids for prompt in prompts]
+            self.strategy, self._padded, self._token_bytes = choose_strategy(self.forward, ids)
         contexts: dict[object, list[int]] = {}
         for i, prompt in enumerate(prompts):
             contexts.setdefault(prompt.context, []).append(i)
@@ -208,21 +207,15 @@ class SharedPrefix:
             logits = rows.read([rest[i] for i in part], chunk)
             cached = [shared + (0 if i in paying else batch[row_of[i]].context) for i in part]
             completions = [Completion(cached=tokens) for tokens in cached]
-            for done in self._complete([prompts[i] for i in part], completions, rows, logits):
+            if batch[0].labels:
+                for i, completion, probabilities in zip(part, completions, logits.softmax(-1).cpu(), strict=True):
+                    completion.ids = [int(probabilities.argmax())]
+                    labels = prompts[i].labels.items()
+                    completion.probabilities = {label: float(probabilities[list(ids)].sum()) for label, ids in labels}
+                    yield i, completion
+                continue
+            for done in self._generate([prompts[i] for i in part], completions, rows, logits):
                 yield part[done], completions[done]
-
-    def _complete(
-        self, prompts: Sequence[Prompt], completions: Sequence[Completion], rows: Rows, logits: torch.Tensor
-    ) -> Iterator[int]:
-        """Write completions, and yield the position of each as soon as it has ended."""
-        if not prompts[0].labels:
-            yield from self._generate(prompts, completions, rows, logits)
-            return
-        for n, probabilities in enumerate(logits.softmax(-1).cpu()):
-            completions[n].ids = [int(probabilities.argmax())]
-            by_label = {label: float(probabilities[list(ids)].sum()) for label, ids in prompts[n].labels.items()}
-            completions[n].probabilities = by_label
-            yield n
 
     def _generate(
         self, prompts: Sequence[Prompt], completions: Sequence[Completion], rows: Rows, logits: torch.Tensor
@@ -319,9 +312,7 @@ def _families_of(prompts: Sequence[Prompt], head: int) -> list[_Family]:
         if shared > head:
             families.append(_Family(members, shared - head, longest - shared, labels))
         else:
-            families += [
-                _Family([i], 0, len(prompt_ids) - head, labels) for i, prompt_ids in zip(members, ids, strict=True)
-            ]
+            families += [_Family([i], 0, len(prompts[i].ids) - head, labels) for i in members]
     return sorted(families, key=lambda f: (f.labels, -f.context, -f.rest))
 
 

@@ -36,8 +36,7 @@ _WITH_WEIGHTS = ("hf", "vllm", "sglang", "transformer_lens", "nnterp", "llama-cp
 class InspectModel(RemoteModel):
     """A model of inspect_ai, which paces the requests and repeats those that fail for a while.
 
-    The first request of a context goes alone, so that a provider's prefix cache is warm for the others. Each reply is kept
-    as soon as it is read: a kill loses at most the replies of the open requests, which are at most `MOST_OPEN`.
+    The first request of a context goes alone, so that a provider's prefix cache is warm for the others.
     """
 
     def __init__(
@@ -52,11 +51,10 @@ class InspectModel(RemoteModel):
     ) -> None:
         """
         `name` is provider and model, as inspect_ai names them, such as `anthropic/claude-sonnet-4-0`. The key is in the
-        variable that the provider reads, such as ANTHROPIC_API_KEY. `base_url` and `window` are by default the provider's own,
-        and what inspect_ai knows of the model. `timeout_s` is for one attempt at one request. `batch` asks the provider's batch
-        API, where inspect_ai knows it; it submits a batch anew if the process was killed, because it keeps no record.
-        `BadInput` if the name is no provider and model, the provider's library or key is missing, or a value is out of its
-        range.
+        variable that the provider reads. `base_url` and `window` are by default the provider's own, and what inspect_ai knows of
+        the model. `timeout_s` is for one attempt at one request. `batch` asks the provider's batch API, where inspect_ai knows
+        it; a batch is submitted anew if the process was killed. `BadInput` if the name is no provider and model, the provider's
+        library or key is missing, or a value is out of its range.
         """
         keep_secret(base_url)
         provider, _, model = name.partition("/")
@@ -105,9 +103,8 @@ class InspectModel(RemoteModel):
         from rich.text import Text
 
         # A batch may take a day, and so has no limit of time.
-        config = GenerateConfig(max_retries=_RETRIES, attempt_timeout=math.ceil(self._timeout_s))
-        if self._batch:
-            config = GenerateConfig(max_retries=_RETRIES, batch=True)
+        how: dict[str, Any] = {"batch": True} if self._batch else {"attempt_timeout": math.ceil(self._timeout_s)}
+        config = GenerateConfig(max_retries=_RETRIES, **how)
         try:
             model = get_model(self._target, base_url=self._base_url, config=config, memoize=False)
         except Exception as error:  # of inspect_ai, or of a provider's library
@@ -192,11 +189,7 @@ _CONTROLS = {"thinking_budget": "reasoning_tokens", "stop": "stop_seqs"} | {
 
 
 def asked_for(request: Request, *, plain: bool = False, controls: Controls = AS_IT_IS) -> GenerateConfig:
-    """Return how an answer is to be drawn; a provider leaves out what it does not know, or refuses the request.
-
-    Neither a schema nor probabilities are asked for if it has to be `plain`. `BadInput` if inspect_ai does not take the value of
-    a control.
-    """
+    """Return how an answer is to be drawn, without schema and probabilities if `plain`; `BadInput` if a control is wrong."""
     from inspect_ai.model import GenerateConfig, ResponseSchema
     from inspect_ai.util import JSONSchema
 
@@ -225,15 +218,9 @@ def read_output(output: ModelOutput, request: Request, key: str) -> Reply:
     thoughts, answer = split_reasoning(whole(output.completion))
     parts = [] if isinstance(choice.message.content, str) else choice.message.content
     apart = [whole(part.reasoning) for part in parts if part.type == "reasoning"]
-    logprobs = choice.logprobs.model_dump() if choice.logprobs else None
-    reply = Reply(
-        key,
-        request.id,
-        answer,
-        reasoning="\n\n".join(part for part in (*apart, thoughts) if part),
-        probabilities=label_probabilities(request.labels, logprobs),
-        usage=_usage(output.usage),
-    )
+    reasoning = "\n\n".join(part for part in (*apart, thoughts) if part)
+    found = label_probabilities(request.labels, choice.logprobs.model_dump() if choice.logprobs else None)
+    reply = Reply(key, request.id, answer, reasoning, probabilities=found, usage=_usage(output.usage))
     if choice.stop_reason == "content_filter":  # of the provider, or a refusal of the model itself: both look the same
         return replace(reply, failure="the model refused to answer, or a filter stopped it", ended="content_filter")
     thought = bool(output.usage and output.usage.reasoning_tokens)

@@ -1,6 +1,5 @@
 """Models behind OpenAI-compatible endpoints.
 
-Read `model` first, which also has what these models share with those of inspect_ai. `address` is where an endpoint is and how
-large its replies may be, `wire` what is sent and received, and `concurrency` how many requests are open at once and which of
-those that fail are tried again.
+Read `model` first, which also has what these models share with those of inspect_ai. `address` is where an endpoint is, `wire`
+what is sent and received, and `concurrency` how many requests are open at once and which are tried again.
 """

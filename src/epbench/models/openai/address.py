@@ -43,11 +43,10 @@ def find_address(base_url: str | None, who: str, local: str | None = None) -> Ad
 
 
 def endpoint_address(base_url: str | None, who: str, local: str | None = None) -> Address:
-    """Find the endpoint at a base URL, with the key from the environment.
+    """Find the endpoint at a base URL up to `/v1`, by default OPENAI_BASE_URL, else OpenAI itself; the key is OPENAI_API_KEY.
 
-    `base_url` goes up to `/v1`; by default it is the environment variable OPENAI_BASE_URL, else OpenAI itself. `who` is the
-    model that messages name. `local` is where a server that needs no key listens, in place of these defaults; it is sent no
-    key. `BadInput` if the URL is not valid, or the key is missing or cannot be sent.
+    `who` is the model that messages name. `local` is where a server listens that is sent no key, in place of these defaults.
+    `BadInput` if the URL is not valid, or the key cannot be sent, or is missing without a URL.
     """
     given_url = base_url or local or os.environ.get("OPENAI_BASE_URL") or None
     if given_url and not _is_http(given_url):
@@ -114,14 +113,11 @@ def _bounded_stream() -> Any:
     """The class below as a stream of httpx2, which takes a while to import."""
     import httpx2
 
-    bases = (_Bounded, httpx2.SyncByteStream, httpx2.AsyncByteStream)
-    return type("BoundedStream", bases, {"damaged": httpx2.DecodingError})
+    return type("BoundedStream", (_Bounded, httpx2.SyncByteStream, httpx2.AsyncByteStream), {})
 
 
 class _Bounded:
     """The decompressed bytes of a response; `ReplyTooLarge` if they are too many, or compressed as was not asked for."""
-
-    damaged: type[Exception]
 
     def __init__(self, stream: Any, encoding: str, most_bytes: int) -> None:
         self._stream, self._most, self._left = stream, most_bytes, most_bytes
@@ -156,7 +152,9 @@ class _Bounded:
                 try:
                     part = self._decoder.decompress(chunk, _STEP)
                 except zlib.error as error:
-                    raise self.damaged(str(error)) from None
+                    from httpx2 import DecodingError
+
+                    raise DecodingError(str(error)) from None
                 chunk = self._decoder.unconsumed_tail
             self._left -= len(part)
             if self._left < 0:

@@ -14,15 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
 
 from epbench.errors import RunFailed
 from epbench.models.openai.address import shown
 from epbench.models.openai.wire import NoJson, ReplyTooLarge, error_words
-
-if TYPE_CHECKING:
-    from openai import APIStatusError
-
 
 LONGEST_PAUSE_S = 600.0  # a longer one means a daily quota; it is better to end and start again later
 
@@ -48,12 +43,8 @@ class Limit:
         return int(self._size)
 
     def succeeded(self, in_use: int) -> None:
-        """Note that a request was answered while `in_use` slots, including its own, were taken.
-
-        Before the first complaint each answer adds a slot, so that the limit doubles in each round; afterwards a whole
-        round adds one. The limit does not grow while slots are idle.
-        """
-        if in_use >= self.value:
+        """Note that a request was answered while `in_use` slots, including its own, were taken."""
+        if in_use >= self.value:  # the limit doubles in each round before the first complaint; then a round adds one
             step = 1.0 if self.epoch == 0 else 1.0 / self._size
             self._size = min(self._maximum, self._size + step)
 
@@ -127,10 +118,9 @@ class Gate:
 
 
 def backoff_s(attempt: int, *, base_s: float = 1.0, longest_s: float = 60.0) -> float:
-    """Return how many seconds to wait after failed attempt number `attempt` (from 1): exponential, with full jitter.
+    """Return how many seconds to wait after failed attempt number `attempt` (from 1), so that not all return together.
 
-    The wait is uniformly distributed from 0 to `base_s · 2^(attempt - 1)`, at most `longest_s`, so that requests that
-    failed together do not return together.
+    The wait is uniformly distributed from 0 to `base_s · 2^(attempt - 1)`, at most `longest_s`.
     """
     return random.uniform(0.0, min(longest_s, base_s * 2.0 ** min(attempt - 1, 30)))
 
@@ -138,8 +128,7 @@ def backoff_s(attempt: int, *, base_s: float = 1.0, longest_s: float = 60.0) -> 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Return how many seconds, at least 0, a response asks to wait; None if it does not say so in a readable form.
 
-    Retry-After may be a number or an HTTP date; there is also a header in milliseconds. A date is compared with the Date
-    of the same response, if it has one, because clocks may differ.
+    A date in Retry-After is compared with the Date of the same response, if it has one, because clocks may differ.
     """
     milliseconds, asked, now = (headers.get(name, "").strip() for name in ("retry-after-ms", "retry-after", "date"))
     try:
@@ -215,24 +204,19 @@ class Outage:
 def fault_of(error: Exception, timeout_s: float) -> Fault:
     """Find the fault behind an exception of the client, or of reading its answer.
 
-    The statuses 429 and 5xx, timeouts, broken connections and answers that are not JSON may pass. Any other status, even
-    a redirect, does not, and neither does JSON that is not a chat completion or a reply that is too large.
+    The statuses 429 and 5xx, timeouts, broken connections and answers that are not JSON may pass; all others do not.
     """
     import openai
 
     if isinstance(error, TimeoutError | openai.APITimeoutError):
         return Fault(f"no answer within {timeout_s:g} s", overload=True)
-    if isinstance(error, openai.APIStatusError):
-        return _fault_of_status(error)
     if isinstance(error, openai.APIConnectionError):
         cause = error.__cause__
         if isinstance(cause, ReplyTooLarge):
             return Fault(str(cause), passing=False)
         return Fault(f"connection failed: {str(cause) or type(cause).__name__}" if cause else "connection failed")
-    return Fault(str(error) or type(error).__name__, passing=isinstance(error, NoJson))
-
-
-def _fault_of_status(error: APIStatusError) -> Fault:
+    if not isinstance(error, openai.APIStatusError):
+        return Fault(str(error) or type(error).__name__, passing=isinstance(error, NoJson))
     status, text = error.status_code, error.response.text
     if 300 <= status < 400:
         where = shown(error.response.headers.get("location", "")) or "an address that it does not name"

@@ -152,9 +152,8 @@ class EndpointModel(RemoteModel):
     """A model behind an endpoint: many chat completions at once, each tried again if that can help.
 
     The first request of a context goes alone, so that the endpoint's prefix cache is warm for the others. A slot stays
-    taken until the reader asks for the next reply, so the answers that are paid for but not yet with the reader are
-    never more than the requests that may be open at once: `concurrency`, or up to 64 if that number is found out.
-    `answer_keeping` keeps each reply as soon as it is read, so that a kill loses at most the answers to these.
+    taken until the reader asks for the next reply. `answer_keeping` keeps each reply as soon as it is read, so that a kill
+    loses at most the answers to the requests that may be open at once: `concurrency`, or up to 64 if that is found out.
     """
 
     def __init__(
@@ -171,13 +170,12 @@ class EndpointModel(RemoteModel):
         server: str = "openai",
     ) -> None:
         """
-        `base_url` is by default OPENAI_BASE_URL, else OpenAI itself. Its query, if it has one, is sent with every request. The
-        key is OPENAI_API_KEY; with a base URL it may be missing. `window` is how many tokens prompt and answer may have
-        together; by default the endpoint is asked. `concurrency` is by default as many requests as the endpoint can take, 1 to
-        64. `timeout_s` is for one attempt, from its first to its last byte; `backoff_base_s` is the longest wait in seconds
-        after the first failed one, and doubles with every attempt. `server` is `openai`, or one of `LOCAL_SERVERS`: its address
-        is then the default, it is sent no key, and it is asked for the window that it has allocated. `BadInput` if a value is
-        out of its range, the key is missing or cannot be sent, or the client is not installed.
+        Address and key are as for `endpoint_address`. `window` is how many tokens prompt and answer may have together; by
+        default the endpoint is asked. `concurrency` is by default as many requests as the endpoint can take, 1 to 64.
+        `timeout_s` is for one attempt, from its first to its last byte; `backoff_base_s` is the longest wait in seconds after
+        the first failed one, and doubles with every attempt. `server` is `openai`, or one of `LOCAL_SERVERS`: its address is
+        then the default, it is sent no key, and it is asked for the window that it has allocated. `BadInput` if a value is out
+        of its range, the key is missing or cannot be sent, or the client is not installed.
         """
         if not name:
             raise BadInput(f"{server}: expected a model name after the colon, such as openai:gpt-4o-mini")

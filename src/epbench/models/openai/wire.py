@@ -20,12 +20,8 @@ from epbench.models.replies import as_answered, split_reasoning
 ANSWER_FORMATS = ("json_schema", "json_object", "prompt")
 """The ways to ask for JSON, the most reliable first: under a schema, as any object, by the prompt alone."""
 
-_REFUSED = re.compile(
-    r"unsupported|not support|not (?:allowed|permitted)|forbidden|unrecognized|unknown", re.IGNORECASE
-)
-_FORMAT = re.compile(
-    r"response.?format|json.?schema|json.?object|\bschemas?\b|structured.?output|guided|grammar", re.IGNORECASE
-)
+_REFUSED = re.compile(r"(?i)unsupported|not support|not (?:allowed|permitted)|forbidden|unrecognized|unknown")
+_FORMAT = re.compile(r"(?i)response.?format|json.?schema|json.?object|\bschemas?\b|structured.?output|guided|grammar")
 # Such an error may mention the schema among what makes the prompt long. Without a schema it would still be too long.
 _TOO_LONG = re.compile(r"context.?(?:length|window|size)|too long|too many tokens|reduce the length", re.IGNORECASE)
 
@@ -45,10 +41,8 @@ class Dialect:
         """
         if self.max_tokens == "max_tokens" and "max_completion_tokens" in reason:
             return replace(self, max_tokens="max_completion_tokens")
-        named: set[str] = set()
-        if _REFUSED.search(reason):
-            named = {field for field in ("temperature", "seed", "logprobs") if re.search(rf"\b{field}\b", reason)}
-            named -= self.without
+        fields = ("temperature", "seed", "logprobs") if _REFUSED.search(reason) else ()
+        named = {field for field in fields if re.search(rf"\b{field}\b", reason)} - self.without
         format_ = self.answer_format
         if with_format and not named and _FORMAT.search(reason) and not _TOO_LONG.search(reason):
             format_ = ANSWER_FORMATS[min(ANSWER_FORMATS.index(format_) + 1, len(ANSWER_FORMATS) - 1)]
@@ -93,11 +87,8 @@ def chat_body(
 ) -> dict[str, Any]:
     """Write the body of POST /chat/completions; requests with one context agree in all bytes before their questions.
 
-    The API knows the controls top_p, stop and reasoning_effort; the others are fields that vLLM, SGLang, llama.cpp and most
-    gateways take. What a chat template is given goes under `chat_template_kwargs`.
-
-    The API has no place for the start of an answer, `request.answer_start`. If an endpoint takes no schema, the prompt
-    asks for JSON, in an extra line if it does not do so already, because OpenAI refuses `json_object` without it.
+    The API knows the controls top_p, stop and reasoning_effort; vLLM, SGLang, llama.cpp and most gateways take the others. It has
+    no place for `request.answer_start`. If an endpoint takes no schema, the prompt asks for JSON, as `json_object` demands.
     """
     request, dialect = controls.with_system(request), dialect or Dialect()
     messages = [{"role": "system", "content": whole(request.system)}] if request.system else []
@@ -135,10 +126,8 @@ def user_message(request: Request, *, json_by_prompt: bool) -> str:
 def read_chat(text: str, request: Request, key: str) -> Reply:
     """Read the reply in the body of a response with status 200; it is a failure if there is no answer in it.
 
-    An answer that was paid for is not lost because of odd parts beside it. Token counts in an odd form, such as negative
-    numbers or words, count as unknown, which is 0. Probabilities, refusals, reasoning and names of models in an unknown form
-    are ignored. `NoJson` and `NoCompletion`, which quote the body, if it is no JSON, such as a proxy's page or a torn body, or
-    no chat completion.
+    An answer that was paid for is not lost because of odd parts beside it: token counts in an odd form count as unknown, which
+    is 0, and others are ignored. `NoJson` and `NoCompletion`, which quote the body, if it is no JSON or no chat completion.
     """
     try:
         body = json.loads(text, parse_int=_integer)
@@ -150,16 +139,11 @@ def read_chat(text: str, request: Request, key: str) -> Reply:
         content = message.get("content")
         refusal = _text_or_empty(message.get("refusal")) or _text(content, "refusal")
         apart = _text_or_empty(message.get("reasoning_content")) or _text_or_empty(message.get("reasoning"))
-        reasoning, answer = split_reasoning(_text(content))
-        reply = Reply(
-            key,
-            request.id,
-            answer,
-            reasoning="\n\n".join(part for part in (apart, reasoning) if part),
-            probabilities=label_probabilities(request.labels, choice.get("logprobs")),
-            usage=_usage(body.get("usage")),
-            served=_text_or_empty(body.get("model")),
-        )
+        thoughts, answer = split_reasoning(_text(content))
+        reasoning = "\n\n".join(part for part in (apart, thoughts) if part)
+        found = label_probabilities(request.labels, choice.get("logprobs"))
+        usage, served = _usage(body.get("usage")), _text_or_empty(body.get("model"))
+        reply = Reply(key, request.id, answer, reasoning, probabilities=found, usage=usage, served=served)
         ended = choice.get("finish_reason")
         ended = ended.lower() if isinstance(ended, str) else ""
     except (KeyError, IndexError, TypeError, AttributeError):
@@ -177,8 +161,7 @@ def label_probabilities(labels: Sequence[str], logprobs: Any) -> dict[str, float
     """Return the probability of each label as the first token, adding up its spellings (`A`, ` A`).
 
     A label that is not among the most probable tokens listed by the endpoint has 0. The result is None if no label is
-    wanted, the endpoint lists no probabilities, or the answer does not begin with a label: the first token of "The
-    answer is B" says nothing.
+    wanted, the endpoint lists no probabilities, or the answer does not begin with a label, as "The answer is B".
     """
     try:
         first = logprobs["content"][0]
@@ -229,9 +212,8 @@ def _usage(usage: Any) -> Usage:
         return Usage()
     prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
-    return Usage(
-        prompt, min(prompt, cached), completion, _count(usage.get("completion_tokens_details"), "reasoning_tokens")
-    )
+    thinking = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
+    return Usage(prompt, min(prompt, cached), completion, thinking)
 
 
 def _count(counts: Any, name: str) -> int:

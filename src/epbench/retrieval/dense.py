@@ -3,8 +3,7 @@
 Vectors are kept on disk, by text and model, so that no text is embedded twice, even if the process is killed.
 
 Latent semantic analysis (Deerwester et al., 1990) is dense search without a model: words are weighted by rarity (TF-IDF) and
-folded into a few latent topics of the searched texts themselves. It finds texts that share no word with a query, but words
-that occur together elsewhere.
+folded into a few latent topics of the searched texts themselves.
 """
 
 from __future__ import annotations
@@ -138,10 +137,9 @@ def text_key(embedder: str, text: str, *, query: bool) -> bytes:
 
 
 class VectorCache:
-    """The vectors of one embedder in a file, which several processes may share.
+    """The vectors of one embedder in a file, which several processes may share: a header, and records of one size.
 
-    The file has a header, then records of one size, each with a key, a vector and a checksum. Records are only ever appended, so
-    a kill can damage no record but the last.
+    Records have a key, a vector and a checksum. They are only ever appended, so a kill can damage no record but the last.
     """
 
     def __init__(self, folder: Path, embedder: str) -> None:
@@ -159,24 +157,22 @@ class VectorCache:
 
         wanted, vectors, damaged = set(keys), {}, 0
         with self._alone():
-            for record in self._records():
+            if (size := self._size()) is None:
+                return {}
+            for record in self._records(size):
                 if record is None:
                     damaged += 1
                 elif record[:_KEY_BYTES] in wanted:
-                    count = (len(record) - _KEY_BYTES) // 4 - 1
-                    vectors[record[:_KEY_BYTES]] = np.frombuffer(record, "<f4", offset=_KEY_BYTES, count=count)
+                    vectors[record[:_KEY_BYTES]] = np.frombuffer(record, "<f4", offset=_KEY_BYTES, count=size)
             if damaged:
                 _log.warning("%s: dropped %d damaged vectors; their texts are embedded again", self.path, damaged)
-                with self.path.open("rb") as file:
-                    head = file.read(_HEADER.size)
-                self._replace([head, *filter(None, self._records())])
+                self._replace(size, filter(None, self._records(size)))
         return vectors
 
     def add(self, vectors: Mapping[bytes, Matrix]) -> None:
         """Append vectors of one size; they are in the file when this returns. It raises what `read` raises.
 
-        Vectors of a different size than those in the file come from a different model: the file is started again, with
-        a warning.
+        If those in the file have another size, they come from another model, and it is started again with a warning.
         """
         if not vectors:
             return
@@ -187,8 +183,7 @@ class VectorCache:
             if current not in (None, size):
                 _log.warning("%s: dropped vectors of %s numbers; the new ones have %d", self.path, current, size)
             if current != size:
-                head = _HEADER.pack(_MAGIC, self._name, size, 0)[:-4]
-                self._replace([head + struct.pack("<I", zlib.crc32(head))])
+                self._replace(size, ())
             with self.path.open("r+b") as file:
                 whole = self.path.stat().st_size - _HEADER.size
                 file.seek(_HEADER.size + whole - whole % _record_bytes(size))
@@ -202,27 +197,25 @@ class VectorCache:
         with self.path.open("rb") as file:
             head = file.read(_HEADER.size)
         if len(head) == _HEADER.size:
-            magic, name, size, checksum = _HEADER.unpack(head)
-            if (magic, name, checksum) == (_MAGIC, self._name, zlib.crc32(head[:-4])):
+            magic, name, size, _ = _HEADER.unpack(head)
+            if (magic, name, head[-4:]) == (_MAGIC, self._name, _checksum(head[:-4])):
                 return int(size)
         _log.warning("%s: deleted, because the file is damaged; its texts are embedded again", self.path)
         self.path.unlink()
         return None
 
-    def _records(self) -> Iterator[bytes | None]:
+    def _records(self, size: int) -> Iterator[bytes | None]:
         """Yield every complete record, and None for a damaged one."""
-        size = self._size()
-        if size is None:
-            return
         with self.path.open("rb") as file:
             file.seek(_HEADER.size)
             while len(record := file.read(_record_bytes(size))) == _record_bytes(size):
                 yield record if _checksum(record[:-4]) == record[-4:] else None
 
-    def _replace(self, content: Iterable[bytes]) -> None:
+    def _replace(self, size: int, records: Iterable[bytes]) -> None:
         """Replace the file at once, so that no half-written file is ever seen."""
+        head = _HEADER.pack(_MAGIC, self._name, size, 0)[:-4]
         with filling(self.path.parent) as draft, (draft / self.path.name).open("wb") as file:
-            file.writelines(content)
+            file.writelines([head, _checksum(head), *records])
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

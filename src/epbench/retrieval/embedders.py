@@ -136,10 +136,8 @@ class EndpointEmbedder:
 
     def __init__(self, model: str, base_url: str | None = None, timeout_s: float = 300.0) -> None:
         """
-        `base_url` goes up to `/v1`; by default it is OPENAI_BASE_URL, else OpenAI itself. An endpoint other than OpenAI may
-        need no key. The query of the URL, if it has one, is sent with every request. `timeout_s` is how many seconds the
-        endpoint may stay silent in one attempt at one request. `BadInput` if the URL is not valid, the key is missing or cannot
-        be sent, or the openai package is not installed.
+        Address and key, and what is wrong with them, are as for `find_address`. `timeout_s` is how many seconds the endpoint may
+        stay silent in one attempt at one request.
         """
         self._address = find_address(base_url, f"openai:{model}")
         import openai
@@ -157,8 +155,7 @@ class EndpointEmbedder:
     def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
         """Embed the texts in as few requests as the endpoint takes; see `Embedder.embed`.
 
-        `BadInput` if the endpoint refuses a request because of its key, its model or its length, or redirects it; `RunFailed`
-        if there is no answer after eight retries, or the number of vectors is wrong.
+        `BadInput` if the endpoint refuses a request or redirects it, `RunFailed` if it does not answer, or with other vectors.
         """
         import numpy as np
 

@@ -16,10 +16,9 @@ class Searcher(Protocol):
     """An index over texts."""
 
     def search(self, queries: Sequence[str], k: int) -> Iterator[list[int]]:
-        """Yield for each query the positions of its k best texts, best first.
+        """Yield for each query the positions of its k best texts, or of all if there are fewer, best first.
 
-        Texts with equal scores come in the order in which they were indexed. Fewer than k positions come back where
-        there are fewer texts.
+        Texts with equal scores come in the order in which they were indexed.
         """
 
 
@@ -39,15 +38,10 @@ class Embedder(Protocol):
         """How many bytes of UTF-8 text one call should get. A kill loses the vectors of the call that it interrupts."""
 
     def check(self, chunks: Sequence[str]) -> None:
-        """Warn once if some of these chunks are too long for the model and will be cut.
-
-        It is called with all chunks before the first of them is embedded.
-        """
+        """Warn, before any of these chunks is embedded, if some are too long for the model and will be cut."""
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Matrix:
-        """Compute one float32 vector for each text, in an array of shape (number of texts, d).
+        """Compute one float32 vector of any length for each text, in an array of shape (number of texts, d).
 
-        Args:
-            texts: what is embedded. The vectors may have any length.
-            query: whether the texts are queries; some models embed these in another way than the texts they search.
+        `query` is whether the texts are queries; some models embed these in another way than the texts they search.
         """

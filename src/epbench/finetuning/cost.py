@@ -6,11 +6,10 @@ with torch's fake tensors, which have shapes and no numbers, and what is kept is
 which the largest are the logits, in float32 and several times over. All are counted at the moment when their sum is highest,
 so that a part may be 0 that is large at another moment.
 
-The sums were compared with measured peaks on a CPU, in float32 and under autocast, of one process and of two. On CUDA the
-same tensors are kept, so that the same sums are taken; that was not measured. They leave out what is no tensor: CUDA's
-context and the buffers of its libraries, together about a gigabyte, and what an allocator loses between tensors. On a CPU,
-glibc's loses much among tensors of less than 32 MB, so that a model of 20 million parameters may take twice the sum. With
-MALLOC_MMAP_THRESHOLD_=131072 in its environment a process takes what is estimated, and up to a third more time.
+The sums were compared with measured peaks on a CPU, in float32 and under autocast, of one process and of two, but not on CUDA.
+They leave out what is no tensor: CUDA's context and the buffers of its libraries, together about a gigabyte, and what an
+allocator loses between tensors. On a CPU, glibc's loses much among tensors of less than 32 MB, so that a model of 20 million
+parameters may take twice the sum, unless MALLOC_MMAP_THRESHOLD_=131072 is in its environment.
 """
 
 from __future__ import annotations
@@ -69,11 +68,7 @@ class Parameters:
 
 
 def parameters_of(config: PreTrainedConfig) -> Parameters:
-    """Count the parameters of a causal language model, without its weights.
-
-    The model is made on torch's meta device, where tensors have shapes and take no memory. BadInput if transformers makes
-    no causal language model of this configuration.
-    """
+    """Count the parameters of a causal language model without its weights; `BadInput` if this is no configuration of one."""
     return _count(config.to_json_string(use_diff=False))
 
 
@@ -112,14 +107,12 @@ def _count(config: str) -> Parameters:
 
 
 def training_flops(config: PreTrainedConfig, lengths: Sequence[int], *, causal: bool = False) -> float:
-    """Return how many floating-point operations one pass of full-parameter training over some samples takes.
+    """Return how many floating-point operations one pass of full-parameter training of a dense model over some samples takes.
 
     Forward, and twice as much backward: 6 for each token and each weight it is multiplied with, and 12 · layers · heads ·
     head_dim · n for each token of a sample of n tokens, for the scores of attention and their weighted sums. What
-    activation checkpointing computes once more is not counted. The model must be dense: of a mixture of experts, it
-    counts none. With `causal`, only half of attention counts, since no token attends to those behind it; the usual
-    number, which others report, counts all of it. The lengths are those of samples, also where they are packed into one
-    row.
+    activation checkpointing computes once more is not counted. With `causal`, only half of attention counts, since no token
+    attends to those behind it; the usual number, which others report, counts all of it.
     """
     heads: int = config.num_attention_heads
     width: int = heads * (getattr(config, "head_dim", None) or config.hidden_size // heads)
@@ -128,11 +121,7 @@ def training_flops(config: PreTrainedConfig, lengths: Sequence[int], *, causal: 
 
 
 def peak_flops(device_name: str) -> float | None:
-    """Return how many operations per second a GPU's tensor cores make with bfloat16, dense, or None if that is not known.
-
-    `device_name` is as `torch.cuda.get_device_name` returns it. A slice of a GPU is not known either, nor is a variant
-    that the data sheet of its namesake does not cover.
-    """
+    """Return how many bfloat16 operations a GPU makes per second, None if unknown; the name is that of `get_device_name`."""
     name = re.sub(r"^(NVIDIA|AMD Instinct) ", "", device_name.strip())
     return next((peak * 1e12 for known, peak in _PEAKS.items() if re.fullmatch(known, name)), None)
 
@@ -196,16 +185,13 @@ def estimate_memory(
 ) -> MemoryEstimate:
     """Estimate what training takes on each device, if rows are trained on one at a time and a step has at least two.
 
-    The optimizer is a fused AdamW, the default of transformers' trainer with torch 2.8 or newer, on CUDA and on a CPU; it
-    and the clipping of gradients work in place. (AdamW with `foreach`, torch's own default on CUDA, takes several more
-    copies of the parameters for a moment.) The loss is made of float32 logits, outside of autocast, and the logits
-    themselves are not kept until the backward pass, which would take 4 bytes more for each of them.
+    The optimizer is a fused AdamW, the default of transformers' trainer with torch 2.8 or newer; it and the clipping of
+    gradients work in place. The loss is made of float32 logits, which are not kept until the backward pass.
 
     Args:
         row_tokens: The number of tokens of the longest row.
-        sharded: Whether weights, gradients and optimizer are split over the devices, layer by layer, as FSDP2 does it;
-            with `autocast`, weights are then gathered in bfloat16, and gradients summed in float32 at most. (ZeRO-3 of
-            DeepSpeed was not measured.) Else each device has all of them, and with several devices
+        sharded: Whether weights, gradients and optimizer are split over the `world` devices, layer by layer, as FSDP2 does
+            it (ZeRO-3 of DeepSpeed was not measured). Else each device has all of them, and if there are several,
             `DistributedDataParallel` has each gradient once more in its buckets.
         checkpointing: Whether a layer keeps only its input, and is computed again in the backward pass.
         autocast: Whether the passes are made in bfloat16, as on CUDA, and not in float32, as on a CPU.
@@ -226,17 +212,11 @@ def estimate_memory(
     present = parameters.total + (trained if lora_rank else 0)
     how = {"checkpointing": checkpointing, "autocast": autocast, "sharded": sharded, "masked": masked}
     moments = _moments(config, parameters, row_tokens, world=world, adapters=lora_rank > 0, **how)
-    copies, activations, logits = max(moments, key=sum)
     share = world if sharded else 1
-    return MemoryEstimate(
-        weights=-(-4 * present // share),
-        gradients=-(-4 * trained // share) * (2 if world > 1 and not sharded else 1),
-        optimizer=-(-8 * trained // share),
-        copies=copies,
-        activations=activations,
-        logits=logits,
-        measuring=(2 if autocast else 4) * parameters.total if measuring else 0,
-    )
+    weights, gradients, optimizer = (-(-n // share) for n in (4 * present, 4 * trained, 8 * trained))
+    gradients *= 2 if world > 1 and not sharded else 1
+    measured = (2 if autocast else 4) * parameters.total if measuring else 0
+    return MemoryEstimate(weights, gradients, optimizer, *max(moments, key=sum), measured)
 
 
 def _moments(
@@ -333,11 +313,7 @@ def _unknown(model_type: str | None, reason: str) -> BadInput:
 
 
 def check_memory(estimate: MemoryEstimate, available: int, alternatives: Mapping[str, MemoryEstimate]) -> None:
-    """Refuse training that does not fit in memory, and say what would, of alternatives by the words that the user knows.
-
-    BadInput if the estimate exceeds what is available; the message gives all parts of the sum, and what would fit, if
-    anything.
-    """
+    """Refuse training that does not fit in memory (`BadInput`), and say what would of `alternatives`, by the user's words."""
     if estimate.total <= available:
         return
     fit = {words: other for words, other in alternatives.items() if other.total <= available}
@@ -350,10 +326,9 @@ def check_memory(estimate: MemoryEstimate, available: int, alternatives: Mapping
 
 
 def disk_needed(n_parameters: int, epochs: int, *, n_trained: int | None = None) -> int:
-    """Return how many bytes the checkpoints of a run take on disk.
+    """Return how many bytes the checkpoints of a run take: a model in bfloat16 for each epoch, and the state of training.
 
-    After each epoch, the model is kept in bfloat16. Of the state from which training goes on, float32 weights and the two
-    states of AdamW of the trained parameters, only the last one is kept; while it is replaced there are two.
+    The state is float32 weights and both states of AdamW of the trained parameters; while it is replaced there are two.
     """
     return 2 * n_parameters * epochs + 2 * 12 * (n_parameters if n_trained is None else n_trained)
 

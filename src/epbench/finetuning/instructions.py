@@ -55,9 +55,8 @@ def find_source(source: str) -> tuple[list[Path], str]:
     """Find the files with the rows of a source, and its revision on the Hub, which is empty for what lies here.
 
     That is a file of JSON Lines, Parquet, or JSON with one array; a folder with such files; or the name of a dataset on
-    the Hub, whose files are downloaded unless they are in the Hub's cache. Of a folder or dataset, all Parquet files are
-    taken, or else all of JSON Lines, or else of JSON; if some have a path with a part that begins with "train", only
-    these. BadInput if there are no such files, or the Hub cannot be reached and its cache has none.
+    the Hub. Of a folder or dataset, all Parquet files are taken, or else all of JSON Lines, or else of JSON; if some have a path
+    with a part that begins with "train", only these. BadInput if neither this machine nor the Hub has such files.
     """
     path, revision = Path(source).expanduser(), ""
     if not path.is_dir() and path.suffix.lower() in SUFFIXES:
@@ -160,10 +159,7 @@ _WORDS = """
 
 
 def toy_instructions(n: int, seed: int) -> list[list[Mapping[str, str]]]:
-    """Return n different conversations: tasks with words and numbers, and their right answers; more begin with the same ones.
-
-    One in three has a system message, and one in three a second task.
-    """
+    """Return n different conversations: tasks with words and numbers, and their right answers; more begin with the same ones."""
     draw = RandomStream("toy instructions", seed)
     conversations: dict[str, list[Mapping[str, str]]] = {}
     while len(conversations) < n:
@@ -221,12 +217,10 @@ def load_instructions(
 
     Without a source, as many as are needed are made by rules (`toy_instructions`), for runs that download nothing.
 
-    Rows of the categories in `LEFT_OUT` (in any case, with `_` as a blank) and rows without an answer are left out. Each
-    of the others has a number: the SHA-256 of the JSON text of `[seed, messages]`, a list of objects with `role` and
-    `content`. The rows are taken in ascending order of this number, so the choice depends neither on the order of the
-    rows nor on the machine. Equal conversations have one number and count once. A row is passed over if it has more than
-    `tokens.max_length` tokens, if it spells a special token, or if the chat template cannot write it. The first n that
-    remain are trained, and the next ones are held out.
+    Rows of the categories in `LEFT_OUT` (in any case, with `_` as a blank), repeated ones and those without an answer are left
+    out. The others are taken in ascending order of the SHA-256 of the JSON text of `[seed, messages]`, so the choice depends
+    neither on their order nor on the machine. A row is passed over if it has more than `tokens.max_length` tokens, or
+    `tokens` cannot write it. The first n that remain are trained, and the next ones are held out.
 
     The facts count what was left out in the whole source (`categories_left_out`, `without_answer`, `repeated`), and what
     was passed over before enough were found (`too_long`, `not_written`). BadInput if the source cannot be had or read, a

@@ -63,10 +63,9 @@ _LOAD_ONCE = "FSDP_CPU_RAM_EFFICIENT_LOADING"
 
 @contextmanager
 def whole_models() -> Iterator[None]:
-    """Have transformers load whole models in every process, whatever the launcher says of the model that is trained.
+    """Have transformers load whole models in every process, as those that are measured need it.
 
-    To save memory, FSDP may have only the first process load that model, and DeepSpeed's stage 3 gives each process a part of
-    it as it is loaded. A model that is loaded beside it, to be measured, needs all weights in every process.
+    Of the model that is trained, FSDP may load the weights in the first process only, and DeepSpeed's stage 3 in parts.
     """
     from transformers.integrations import deepspeed
 
@@ -119,10 +118,9 @@ def joined() -> Iterator[Ranks]:
 
 
 def check_cost(recipe: Recipe, base: str, ranks: Ranks, out: Path) -> list[str]:
-    """Refuse training for which memory or disk do not suffice, before any weights are loaded; return what it takes, in lines.
+    """Return what training takes, in lines, before any weights are loaded; `BadInput` if memory or disk do not suffice.
 
-    Without CUDA, the processes share the memory of the machine. BadInput if there is too little memory or disk; the message
-    has the numbers, and what would fit.
+    Without CUDA, the processes share the memory of the machine.
     """
     import torch
     from transformers import AutoConfig
@@ -160,11 +158,8 @@ def check_cost(recipe: Recipe, base: str, ranks: Ranks, out: Path) -> list[str]:
     if not recipe.lora_r:
         alternatives["--lora_r 16"] = takes(lora_rank=16)
     cost.check_memory(estimate, available, alternatives)
-    where = "device" if cuda else "process"
-    return [
-        *lines,
-        f"memory: about {estimate.total / 1e9:,.1f} GB for each {where}, {available / 1e9:,.1f} GB available",
-    ]
+    memory = f"about {estimate.total / 1e9:,.1f} GB for each {'device' if cuda else 'process'}"
+    return [*lines, f"memory: {memory}, {available / 1e9:,.1f} GB available"]
 
 
 def device() -> str:
@@ -192,8 +187,7 @@ _CHAT = (
 def make_toy_model(folder: Path, texts: Iterable[str]) -> None:
     """Write a Llama of about a million parameters with random weights, and a tokenizer that has learned these texts.
 
-    It knows nothing before it is trained, and little afterwards: it shows that everything works, and no more. A folder
-    that is there already stays as it is.
+    A folder that is there already stays as it is.
     """
     if (folder / "config.json").is_file():
         return
@@ -204,31 +198,19 @@ def make_toy_model(folder: Path, texts: Iterable[str]) -> None:
     raw = Tokenizer(models.BPE())
     raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     raw.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=2048,
-        special_tokens=list(_SPECIALS),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
+        vocab_size=2048, special_tokens=list(_SPECIALS), initial_alphabet=alphabet, show_progress=False
     )
     raw.train_from_iterator(texts, trainer)
     tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=raw, bos_token="<s>", eos_token="<|end|>", pad_token="<pad>", model_max_length=_WINDOW
     )
     tokenizer.chat_template = _CHAT
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=128,
-        intermediate_size=384,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=4,
-        head_dim=32,
-        max_position_embeddings=_WINDOW,
-        tie_word_embeddings=True,
-        pad_token_id=tokenizer.pad_token_id,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-    )
+    sizes: dict[str, Any] = {"hidden_size": 128, "intermediate_size": 384, "num_hidden_layers": 2, "head_dim": 32}
+    sizes |= {"num_attention_heads": 4, "num_key_value_heads": 4, "max_position_embeddings": _WINDOW}
+    ids = {name: getattr(tokenizer, name) for name in ("pad_token_id", "bos_token_id", "eos_token_id")}
+    config = LlamaConfig(vocab_size=len(tokenizer), tie_word_embeddings=True, **sizes, **ids)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         model = LlamaForCausalLM(config)

@@ -2,8 +2,7 @@
 
 A step sees a fixed number of samples, as in the paper (192, so 3,616 samples make 19 steps). Its samples are packed into
 rows, one after the other, without padding; a row is what one process reads at one time. Packing never crosses a step, so
-it changes neither the number of steps nor what a step learns, only how fast it is. This is why trl's `pack_dataset` does not
-serve here: it packs a dataset as a whole, so that a step sees a fixed number of rows and a varying number of samples.
+it changes only how fast a step is (trl's `pack_dataset` packs a dataset as a whole, and steps have varying numbers of samples).
 """
 
 from __future__ import annotations
@@ -69,11 +68,10 @@ def _pack(samples: Sequence[int], lengths: Sequence[int], row_tokens: int) -> li
         n = lengths[sample]
         if n > row_tokens:
             raise BadInput(f"a sample of {n:,} tokens does not fit in a row of {row_tokens:,} tokens")
-        chosen = next((i for i, free in enumerate(room) if free >= n), None)
-        if chosen is None:
+        chosen = next((i for i, free in enumerate(room) if free >= n), len(rows))
+        if chosen == len(rows):
             rows.append([])
             room.append(row_tokens)
-            chosen = len(rows) - 1
         rows[chosen].append(sample)
         room[chosen] -= n
     return [tuple(row) for row in rows]

@@ -2,13 +2,13 @@
 
 `training.jsonl` has a record for each step and `measures.jsonl` one for each measured epoch, where epoch 0 is the model
 before training. Both grow as the work is done, and the results are computed from them alone. What is asked of a checkpoint,
-and what the answers are worth, is the business of the benchmarks; here their questions are answered in one journal, and it is
-said how well the checkpoint predicts given texts.
+and what the answers are worth, is the business of the benchmarks.
 """
 
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -53,8 +53,8 @@ class TuningRun:
     ) -> None:
         """Train the model, journal every step, and measure every checkpoint; see `epbench.finetuning.trainer.train`.
 
-        After a restart, the steps since the last checkpoint are journaled again. `progress` is called on the main process
-        with the number of steps that are done, and of the tokens of the last one.
+        Steps since the last checkpoint are journaled again after a restart. `progress` is called on the main process with the
+        number of steps that are done, and of the tokens of the last one.
         """
         from epbench.finetuning.trainer import Training, train
 
@@ -130,8 +130,7 @@ def _release() -> None:
 def with_speed(record: Mapping[str, Any], base: str, ranks: Ranks, *, lora: bool = False) -> dict[str, Any]:
     """Return the record of a step as it is journaled: without lengths, with tokens_per_second of all processes together.
 
-    On CUDA devices whose peak is known, all of one kind, it has the model FLOPs utilization mfu, and mfu_causal with half
-    of attention, if all weights are trained; what LoRA computes is not counted.
+    On CUDA devices whose peak is known it has `cost.utilization`, as mfu and mfu_causal, unless only LoRA is trained.
     """
     import torch
 
@@ -164,8 +163,7 @@ def ask_together(
     """Put the answers to all requests into the journal of a run; called in every process.
 
     Each of several processes asks about its share of the groups, whose requests may share a context, into a journal of
-    its own. In the end the main process moves what is in these into the run's journal. What a killed start has left in
-    them is moved at the next start, whatever number of processes it has.
+    its own. The main process moves what is in these into the run's journal: in the end, and at the start what a killed one left.
     """
     if ranks.main:
         _join(folder)
@@ -203,10 +201,10 @@ def _join(folder: Path) -> None:
 
 def check_texts(texts: Mapping[str, Sequence[Sample]], model: Model) -> None:
     """Refuse texts with a sample that is longer than a model's window. No weights are needed."""
-    window = model.window()
+    window = model.window() or math.inf
     for name, samples in texts.items():
         for sample in samples:
-            if window is not None and len(sample.ids) > window:
+            if len(sample.ids) > window:
                 raise BadInput(
                     f"text {name!r}, sample {sample.id}: expected at most the {window:,} tokens of the window of "
                     f"{model.name}, got {len(sample.ids):,}"
@@ -216,11 +214,7 @@ def check_texts(texts: Mapping[str, Sequence[Sample]], model: Model) -> None:
 def text_perplexity(model: TransformersModel, samples: Sequence[Sample], ranks: Ranks) -> float | None:
     """Return the perplexity of the tokens of some samples that are learned; called in every process, and the same in all.
 
-    None if no token is learned, or if a model finds them so improbable that no number is large enough.
-
-    Raises:
-        BadInput: A sample is longer than the model's window.
-        RunFailed: There is no memory even for one sample.
+    None if no token is learned, or if they are so improbable that no number is large enough. It raises what `Likelihoods` does.
     """
     from epbench.models.hf.likelihood import perplexity
 

@@ -1,9 +1,8 @@
 """One step of the optimizer: rows of packed samples as tensors, and the gradients of their mean loss.
 
-The loss of a step is the mean over its learned tokens, on all processes together. The reference implementation averages
-the means of its micro-batches instead, so that a token of a short sample counts more there. The trainer of transformers has
-this mean too, but for a fixed number of micro-batches, and ours varies: a step has as many rows as its samples fill. Importing
-this module imports torch and transformers.
+The loss of a step is the mean over its learned tokens, on all processes together. (The reference implementation averages
+the means of its micro-batches, so that a token of a short sample counts more.) The trainer of transformers has this mean for a
+fixed number of micro-batches; ours varies with the rows of a step. Importing this module imports torch and transformers.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ _FLATTENED: Any = DataCollatorWithFlattening(return_tensors="pt", separator_id=_
 
 
 class StepLoader:
-    """The steps of an epoch, each with the rows of this process as tensors.
+    """The steps of an epoch, in place of a data loader of torch.
 
-    It stands in for a data loader of torch: `set_epoch` chooses the epoch, and iteration goes over its steps. A step is
-    `{"rows": […], "n_learned": tokens that are learned on all processes, "n_tokens": …, "lengths": of its samples}`.
+    A step is `{"rows": tensors of this process, "n_learned": tokens that are learned on all processes, "n_tokens": …,
+    "lengths": of its samples}`.
     """
 
     def __init__(
@@ -40,8 +39,8 @@ class StepLoader:
         n_ranks: int = 1,
     ) -> None:
         self.dataset = samples
-        self._schedule, self._batch_size, self._row_tokens = schedule, batch_size, row_tokens
-        self._rank, self._n_ranks = rank, n_ranks
+        self._schedule, self._batch_size, self._rank = schedule, batch_size, rank
+        self._shape = batch_size, row_tokens, n_ranks
         self._lengths = [len(sample.ids) for sample in samples]
         self._learned = [sample.n_learned for sample in samples]
         self._epoch = 0
@@ -54,8 +53,7 @@ class StepLoader:
         return -(-len(self._schedule.order(0)) // self._batch_size)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        shape = self._batch_size, self._row_tokens, self._n_ranks
-        for step in self._schedule.steps(self._epoch, self._lengths, *shape):
+        for step in self._schedule.steps(self._epoch, self._lengths, *self._shape):
             yield {
                 "rows": [row_tensors(self.dataset, row) for row in step.rows[self._rank]],
                 "n_learned": sum(self._learned[i] for i in step.samples),
@@ -65,11 +63,10 @@ class StepLoader:
 
 
 def row_tensors(samples: Sequence[Sample], row: Row) -> dict[str, torch.Tensor]:
-    """Lay samples one after the other, as input_ids, position_ids and labels of shape (1, tokens).
+    """Lay samples one after the other, as input_ids, position_ids and labels of shape (1, tokens), without attention mask.
 
-    Positions start anew in every sample, which is how transformers recognises packed texts, so that no sample sees
-    another one. There is no attention mask for the same reason. A token that is not learned has the label -100; labels
-    are not shifted. An empty row has two tokens of which none is learned.
+    Positions start anew in every sample, which is how transformers recognises packed texts, so that no sample sees another
+    one. A token that is not learned has the label -100; labels are not shifted. In an empty row none of two tokens is learned.
     """
     chosen = [samples[i] for i in row] or [Sample("", "text", [0, 0], [False, False])]
     features = [{"input_ids": list(one.ids), "labels": _labels(one)} for one in chosen]
@@ -90,9 +87,8 @@ def accumulate(
 ) -> torch.Tensor:
     """Read the rows of a step one by one, add up the gradients of its loss, and return this process's part of it.
 
-    In nats a token, the parts of all processes add up to the loss; `n_learned` is over all processes. `backward` gets the
-    loss, and whether this is the last row. All rows but the last are read in `waiting`, in which processes do not
-    exchange gradients yet.
+    The parts of all processes add up to the loss, in nats a token; `n_learned` is over all processes. `backward` gets the loss,
+    and whether this is the last row. All others are read in `waiting`, in which processes do not exchange gradients yet.
     """
     total = torch.zeros((), device=rows[0]["input_ids"].device)
     for i, row in enumerate(rows):

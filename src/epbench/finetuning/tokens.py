@@ -1,9 +1,8 @@
 """The texts that a model is trained on: a book in chunks (Appendix F); texts, questions and conversations as tokens.
 
-Chunks have about the same size, and begin and end with whole sentences. Tokens are those of prompts as the model is asked, so
-that training and asking agree token for token. transformers and trl mark answers where a chat template has
-`{% generation %}`, which most templates of models lack. trl then takes a template of its own where it knows the family of the
-model, and refuses all others. So messages are found in what is written.
+Tokens are those of prompts as the model is asked, so that training and asking agree token for token. transformers and trl mark
+answers where a chat template has `{% generation %}`, which most templates of models lack; trl then takes a template of its own
+where it knows the family of the model, and refuses all others. So messages are found in what is written.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from epbench.errors import BadInput
 from epbench.files.text import read_text, shown, whole
 from epbench.finetuning.packing import Kind, Sample
 from epbench.models.hf.checkpoint import load_tokenizer, read_window
-from epbench.models.hf.prompt_tokens import PromptTokens, answer_head
+from epbench.models.hf.prompt_tokens import PromptTokens, Span, answer_head
 from epbench.models.protocol import Request
 
 _log = logging.getLogger(__name__)
@@ -32,11 +31,9 @@ _log = logging.getLogger(__name__)
 def chunks_of(words: Sequence[str], starts: Sequence[int], n_words: int = 5000) -> list[range]:
     """Divide a text into consecutive chunks that end where a sentence ends; no word is lost or comes twice.
 
-    The text is divided evenly. A rest of at most a tenth of a chunk does not become a chunk of its own: 5,300 words are
-    one chunk of 5,300, and 10,400 are two of about 5,200. So a chunk has at most a tenth more than `n_words`, and of two
-    or more chunks each has more than half of `n_words`, as far as sentences allow it: each cut is moved to the nearest of
-    `starts`, the words that begin a sentence. If there is none within half a chunk, the text is cut inside a sentence,
-    and the log says so. BadInput if `n_words` is less than 1.
+    The text is divided evenly, into chunks of at most a tenth more than `n_words`: 5,300 words are one chunk, and 10,400 are two
+    of about 5,200. Each cut is then moved to the nearest of `starts`, the words that begin a sentence. If there is none within
+    half a chunk, the text is cut inside a sentence, and the log says so. BadInput if `n_words` is less than 1.
     """
     if n_words < 1:
         raise BadInput(f"words in a chunk: expected at least 1, found {n_words}")
@@ -59,10 +56,9 @@ def _cut(starts: Sequence[int], i: int, n_chunks: int, n: int) -> int:
 
 
 def chunk_texts(paragraphs: Sequence[str], starts: Sequence[int], n_words: int = 5000) -> list[str]:
-    """Return the text of each chunk, with a blank line between paragraphs, so that a heading stays one.
+    """Return the text of each of `chunks_of`, with blank lines between paragraphs and single blanks between words.
 
-    Words of a paragraph have single blanks between them. A paragraph that is cut goes on in the next chunk. `starts` are
-    counted through the whole text. BadInput if `n_words` is less than 1.
+    A paragraph that is cut goes on in the next chunk. `starts` are counted through the whole text.
     """
     lists = [paragraph.split() for paragraph in paragraphs]
     ends = [0, *accumulate(map(len, lists))]
@@ -85,17 +81,14 @@ def paragraphs_of(path: Path) -> list[str]:
 
 Message = Mapping[str, str]  # a turn of a conversation: its `role` (system, user or assistant) and its `content`
 
-Span = tuple[int, int]  # the index of a first character, and the index after the last one
-
 _PLACE = re.compile("\ue000(\\d+)\ue001")  # stands for a message; a template treats it like any other word
 
 
 def written_turns(prompts: PromptTokens, messages: Sequence[Message]) -> tuple[str, list[Span]]:
     """Write a conversation, and find where each message begins and ends in what was written.
 
-    The conversation is written a second time with other words for the messages. So it is known what the template adds,
-    and a message is found even if the same words occur elsewhere. White space at the ends of a message may be missing.
-    BadInput if the chat template fails, or what it writes is more than the messages and words of its own.
+    It is written a second time with other words for the messages, so that it is known what the template adds. White space at
+    the ends of a message may be missing. BadInput if the template fails, or changes a message.
     """
     text = prompts.conversation(messages)
     frame = prompts.conversation([{**message, "content": f"\ue000{i}\ue001"} for i, message in enumerate(messages)])
@@ -173,10 +166,10 @@ class SampleTokens:
     """Turns texts into samples with one fast tokenizer of transformers, which knows where each token stands in a text.
 
     A sample begins as a prompt does, and ends with a token that ends a turn or a text; if the chat template writes none,
-    it is the tokenizer's own. What is learned goes by positions, so it does not matter whether such a token also pads. A
-    message that spells a special token, such as `<|im_end|>`, is refused: tokenizers do not tell it from a real one.
-    `max_length` is the largest number of tokens of a reading or a question; None for no limit. Nothing is ever cut.
-    BadInput if the tokenizer is not a fast one.
+    it is the tokenizer's own. `max_length` is the largest number of tokens of a reading or a question; None for no limit.
+    Nothing is ever cut. BadInput if the tokenizer is not a fast one; of each method also if a message spells a special token,
+    such as `<|im_end|>`, which tokenizers do not tell from a real one, the chat template fails or changes a message, or no
+    token ends a text.
     """
 
     def __init__(self, tokenizer: Any, max_length: int | None = None) -> None:
@@ -193,9 +186,8 @@ class SampleTokens:
         """Return a text that the model reads: a system message, which may be empty, and a user message, and no answer.
 
         `text` is the part of the user message that is the book's own; if it occurs several times, the last counts. It is
-        learned with the token at the end, or all tokens are. BadInput if the text is blank or not in the user message, a
-        message spells a special token, the chat template fails or changes a message, no token ends a text, or the sample is
-        longer than `max_length`.
+        learned with the token at the end, or all tokens are. BadInput if the text is blank or not in the user message, or the
+        sample is longer than `max_length`.
         """
         messages = [{"role": "system", "content": system}] if system else []
         messages.append({"role": "user", "content": user})
@@ -213,8 +205,7 @@ class SampleTokens:
     def dialogue(self, id: str, messages: Sequence[Message], learn: Learn) -> Sample:
         """Return an example of following instructions, which ends with an answer; it may be longer than `max_length`.
 
-        The answers and the tokens that end them are learned, or all tokens are. BadInput if the turns are others, an answer
-        is blank, a message spells a special token, the chat template fails or changes a message, or no token ends a text.
+        The answers and the tokens that end them are learned, or all tokens are. BadInput if turns are others, or answers blank.
         """
         with _naming(id):
             roles = [message["role"] for message in messages]
@@ -242,9 +233,7 @@ class SampleTokens:
 
         What follows the prompt is what the model has to write, and all that is learned. If the request says how the
         answer begins, `answer` goes on there, after a blank. What a template writes between a prompt and an answer, such
-        as an empty block of reasoning, stands there too; what it writes behind the end of an answer does not. BadInput if
-        the answer is blank or spells a special token, the chat template fails or changes a message, no token ends a text,
-        or the sample is longer than `max_length`.
+        as an empty block of reasoning, stands there too. BadInput if the answer is blank, or the sample is too long.
         """
         with _naming(id):
             if not answer.strip():
@@ -319,10 +308,7 @@ class SampleTokens:
 
 
 def load_sample_tokens(base: str, max_length: int) -> SampleTokens:
-    """Load the tokenizer of a model. A sample may be as long as the model's window allows, and at most `max_length`.
-
-    BadInput if there is no such model, or its tokenizer is not a fast one.
-    """
+    """Load the tokenizer of a model, else `BadInput`; a sample may have as many tokens as its window, at most `max_length`."""
     tokenizer = load_tokenizer(base)
     return SampleTokens(tokenizer, min(max_length, read_window(base, tokenizer) or max_length))
 

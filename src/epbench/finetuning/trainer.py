@@ -71,10 +71,7 @@ def _states(out: Path) -> dict[int, Path]:
 
 
 def write_weights(folder: Path, model: Any, state: Mapping[str, torch.Tensor], tokenizer: Any) -> None:
-    """Write the folder of a model, which appears whole or not at all, in place of an older one.
-
-    The model that was trained says how the weights are used; `state` has them whole, and they are written in bfloat16.
-    """
+    """Write the folder of a model with the weights of `state` in bfloat16; it appears at once, in place of an older one."""
     # Imported here, so that a benchmark can train where only transformers and what it needs is installed.
     from epbench.files.json_files import read_json, write_json
 
@@ -133,11 +130,7 @@ def train(training: Training) -> None:
 
     After a restart on a CPU the weights are the same, bit by bit, as if training had never stopped, if the machine, the
     libraries and the number of processes are the same. On CUDA they are the same up to rounding, as for any two trainings
-    there: torch's fused attention may sum its gradients in another order from run to run.
-
-    Raises:
-        BadInput: The model cannot be loaded.
-        RunFailed: The loss is not a number.
+    there. BadInput if the model cannot be loaded, RunFailed if the loss is not a number.
     """
     ranks, out = training.ranks, training.out
     if ranks.main:
@@ -224,9 +217,8 @@ class _StepTrainer(Trainer):  # type: ignore[misc]
             arguments._n_gpu = 1
         super().__init__(model, arguments, callbacks=[_Epochs(self, training, len(loader))])
         self.remove_callback(PrinterCallback)  # the caller shows progress
-        self._training, self._loader = training, loader
-        self.step_record: Record = {}
-        """What the last step was, for the journal."""
+        self._loader = loader
+        self.step_record: Record = {}  # what the last step was, for the journal
 
     def get_train_dataloader(self) -> Any:
         """Every process makes its own rows, so the loader is not sharded by accelerate."""
@@ -248,15 +240,9 @@ class _StepTrainer(Trainer):  # type: ignore[misc]
                 f"step {step}: the loss is {value}; the weights after the last whole epoch are kept. Try a lower learning rate"
             )
         assert self.optimizer is not None
-        self.step_record = {
-            "loss": value,
-            "rate": self.optimizer.param_groups[0]["lr"],
-            "tokens": inputs["n_tokens"],
-            "learned": inputs["n_learned"],
-            "samples": len(inputs["lengths"]),
-            "lengths": inputs["lengths"],
-            "started": started,
-        }
+        self.step_record = {"loss": value, "rate": self.optimizer.param_groups[0]["lr"]}
+        self.step_record |= {"tokens": inputs["n_tokens"], "learned": inputs["n_learned"]}
+        self.step_record |= {"samples": len(inputs["lengths"]), "lengths": inputs["lengths"], "started": started}
         return loss
 
     def _backward(self, loss: torch.Tensor, last: bool) -> None:
@@ -283,9 +269,7 @@ class _Epochs(TrainerCallback):  # type: ignore[misc]
     def __init__(self, trainer: _StepTrainer, training: Training, steps_per_epoch: int) -> None:
         self._trainer, self._training, self._steps_per_epoch = trainer, training, steps_per_epoch
 
-    def on_epoch_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **more: Any
-    ) -> None:
+    def on_epoch_begin(self, args: Any, state: TrainerState, control: TrainerControl, **more: Any) -> None:
         """Seed the epoch, so that what was drawn before it, or by a killed process, has no effect on it."""
         epoch = state.global_step // self._steps_per_epoch
         set_seed(self._training.recipe.seed + epoch * self._training.ranks.n + self._training.ranks.index)

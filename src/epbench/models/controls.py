@@ -1,7 +1,7 @@
 """What can be said about a model beside its name: which weights are meant, and how it generates.
 
-Controls of generation belong to the name of a model, as in `hf:Qwen/Qwen3-8B?enable_thinking=false`, so that whatever tells
-models apart tells these apart, too: journals, runs, verdicts, tables.
+Controls belong to the name of a model, as in `hf:Qwen/Qwen3-8B?enable_thinking=false`, so that journals, runs, verdicts and
+tables tell models with different controls apart.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ class Controls:
 AS_IT_IS = Controls()
 """No controls: a model as it is."""
 
-_SAMPLING = {"top_p", "top_k", "min_p", "repetition_penalty", "stop", "system"}
-_TEMPLATE = {"enable_thinking", "reasoning_effort", "chat_template_kwargs"}
+_OURS = {"top_p", "top_k", "min_p", "repetition_penalty", "stop", "system"}
+_OURS |= {"enable_thinking", "reasoning_effort", "chat_template_kwargs"}  # for the chat template
 TAKES = {
-    "hf": _SAMPLING | _TEMPLATE,
-    "vllm": _SAMPLING | _TEMPLATE,
-    "openai": _SAMPLING | _TEMPLATE | {"extra_body"},
+    "hf": _OURS,
+    "vllm": _OURS,
+    "openai": _OURS | {"extra_body"},
     "inspect": {"thinking_budget", "reasoning_effort", "extra_body", "top_p", "top_k", "stop", "system"},
 }
 """The controls of each backend."""
@@ -113,8 +113,7 @@ TAKES = {
 def parse_model_args(text: str, where: str) -> tuple[dict[str, str], Controls]:
     """Read `KEY=VALUE,KEY=VALUE`; return the given values of `VARIANT_KEYS`, by key, and the controls.
 
-    A value that is JSON is taken as such, so that it may contain commas. `BadInput`, which begins with `where`, if a part is
-    not KEY=VALUE, a key is unknown or given twice, or a value is empty or of the wrong kind.
+    A value that is JSON is taken as such, so that it may contain commas. What is wrong is a `BadInput` that begins with `where`.
     """
     from epbench.files.typed import typed
 

@@ -1,8 +1,7 @@
 """What asking a model costs: prices, an estimate before a run starts, and bounds that hold wherever a model is asked in it.
 
-Counting is cheap, because requests that share a context have it tokenised once. A run that reaches a bound stops asking. What it
-did not ask has failed with that reason, so that its scores are ranges; the next start with a higher bound asks it. Nobody has to
-hand bounds on: they hold for all that is asked inside `held`.
+A run that reaches a bound stops asking. What it did not ask has failed with that reason, so that its scores are ranges; the next
+start with a higher bound asks it. Nobody has to hand bounds on: they hold for all that is asked inside `held`.
 """
 
 from __future__ import annotations
@@ -51,9 +50,6 @@ class Prices(Struct, frozen=True):
         [models."gpt-5-mini"]           # per million tokens
         input = 0.25
         output = 2.0
-
-        [models."text-embedding-3-small"]
-        input = 0.02
     """
 
     currency: str
@@ -224,10 +220,9 @@ class Estimate:
 
 
 def estimate(requests: Sequence[Request], model: Model, *, repeats: int = 1, more: int = 0) -> Estimate:
-    """Estimate the tokens of a run, with the model's own tokenizer if it has one.
+    """Estimate the tokens of a run, as the model counts them. Its weights are not loaded.
 
-    The model's weights are not loaded. Each request is sent `repeats` times, and will have `more` prompt tokens beyond its text,
-    because a part of it, such as an answer to be judged, does not exist yet.
+    Each request is sent `repeats` times, and will have `more` prompt tokens for what does not exist yet, as an answer to judge.
     """
     contexts = uncached = cached = longest = 0
     for _, group in groupby(requests, key=lambda request: (request.system, request.context)):
@@ -261,9 +256,8 @@ def check_window(
 ) -> str | None:
     """Refuse a run if a prompt and its answer exceed the model's window (`BadInput` with both numbers): nothing is ever cut off.
 
-    No weights are loaded. `alternatives` has by name of a memory what makes its requests for the same questions, so that the
-    message can name the memories that would fit; it is empty if the run has no memory to choose. Returns a warning if the
-    window is unknown, or if what does not fit is skipped; else None.
+    `alternatives` has by name of a memory what makes its requests for the same questions, so that the message can name those
+    that would fit; it may be empty. Returns a warning if the window is unknown, or if what does not fit is skipped; else None.
     """
     window = model.window()
     needed = _longest(requests, model)
@@ -283,16 +277,15 @@ def check_window(
             "they are not asked and have failed, so that scores are ranges"
         )
     fitting = [name for name, make in alternatives.items() if _longest(list(make()), model) <= window]
-    advice = f"these memories fit: {', '.join(fitting)}" if fitting else "allow fewer tokens for an answer"
-    if alternatives and not fitting:
-        advice = "no memory fits; retrieve less, or allow fewer tokens for an answer"
+    no_memory = "no memory fits; retrieve less, or " if alternatives else ""
+    advice = f"these memories fit: {', '.join(fitting)}" if fitting else f"{no_memory}allow fewer tokens for an answer"
     raise BadInput(
         f"a prompt and its answer take up to {needed:,} tokens, the window of {model.name} has {window:,}; {advice}"
     )
 
 
 def _longest(requests: Sequence[Request], model: Model) -> int:
-    """Count the tokens of the longest prompts, measured in characters, with their answers; return the largest number."""
+    """The most tokens that one of the three prompts with the most characters takes, with its answer."""
     longest = sorted(requests, key=lambda request: len(request.context) + len(request.question))[-3:]
     return max(model.count_tokens(request)[0] + request.sampling.max_tokens for request in longest)
 

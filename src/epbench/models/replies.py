@@ -1,8 +1,7 @@
 """What is in a model's reply: an answer or none, without reasoning and repetitions, and the JSON objects in it.
 
-A lost answer is a failure, never an abstention. This is the only place that parses JSON in replies. Prose and fences around an
-object do not matter. `json.loads` silently keeps the last value of a repeated key, so an object says here whether one of its keys
-was repeated: such an object has two meanings, and must not be believed.
+A lost answer is a failure, never an abstention. This is the only place that parses JSON in replies; prose and fences around an
+object do not matter. An object in which a key is repeated has two meanings, and must not be believed, so it says that of itself.
 """
 
 from __future__ import annotations
@@ -27,10 +26,9 @@ def as_answered(request: Request, reply: Reply, *, cut: bool, thought: bool = Fa
     A text that was cut off is an answer only if it is complete JSON, if the request keeps cut texts, if a label is
     wanted, which comes at the beginning, or if it goes in circles although free text was wanted: with greedy decoding,
     neither more tokens nor another try would make it say anything new. It then loses its repetitions.
-    An empty text is no answer, unless the probabilities of the labels are known.
 
-    `reply` is what came, as far as it is known, `cut` whether generation ended because the tokens ran out, and `thought` whether
-    the model is known to have reasoned although the reply does not show it.
+    `cut` is whether generation ended because the tokens ran out, and `thought` whether the model is known to have reasoned
+    although the reply does not show it.
     """
     most = request.sampling.max_tokens
     if not reply.text and reply.probabilities is None:
@@ -82,14 +80,13 @@ def text_of_first_round(text: str) -> str | None:
     """Return a text without its repetitions; None if it does not end in a loop.
 
     It does if its end is one passage at least four times, which together are at least 128 words, spaces and other
-    characters. The last word does not count, as it may be a part of one, and neither do the numbers of a list, so that
-    `8. Oslo`, `9. Oslo`, `10. Oslo` is a loop too. What is left ends between words, and with a line or a sentence if the
-    passage has such an end, so that no name or date is cut.
+    characters. The numbers of a list do not count, so that `8. Oslo`, `9. Oslo`, `10. Oslo` is a loop too. What is left ends
+    between words, and with a line or a sentence if the passage has such an end, so that no name or date is cut.
     """
     units: list[str] = _UNIT.findall(text)
     without_numbers = [
         _LIST_NUMBER if unit.isdigit() and before == "\n" and after in (".", ")") else unit
-        for before, unit, after in zip(["\n", *units], units, units[1:], strict=False)  # and without the last unit
+        for before, unit, after in zip(["\n", *units], units, units[1:], strict=False)  # the last may be cut off
     ]
     end = _end_of_first_round(without_numbers)
     return None if end is None else "".join(units[:end]).rstrip()
@@ -113,7 +110,6 @@ _BLOCK = re.compile(r"\s*<(think|thinking)>(.*?)</\1>", re.DOTALL | re.IGNORECAS
 _OPEN = re.compile(r"\s*<(think|thinking)>(.*)", re.DOTALL | re.IGNORECASE)
 _LONE_END = re.compile(r"(.*?)</(think|thinking)>", re.DOTALL | re.IGNORECASE)
 _ANY_TAG = re.compile(r"<(?:think|thinking)>", re.IGNORECASE)
-
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)")
 _CHANNEL_HEAD = re.compile(r"^[^<]*<\|message\|>")  # between the name of a channel and its text
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call|start)\|>")
@@ -125,13 +121,12 @@ def split_reasoning(text: str) -> tuple[str, str]:
     """Split what a model wrote into (reasoning, answer), both stripped.
 
     Reasoning is marked by `<think>…</think>` or `<thinking>…</thinking>` before the answer, by an end tag alone (if the
-    prompt has the opening one), or by channels: `<|channel|>analysis…<|channel|>final…`. Later tags belong to the
-    answer. If reasoning has no end, it was cut off: the whole text is reasoning and the answer is empty.
+    prompt has the opening one), or by channels: `<|channel|>analysis…<|channel|>final…`. Without an end, the whole text is
+    reasoning and the answer is empty.
     """
     if "<|channel|>" in text:
         return _split_channels(text)
-    bare = _BARE_CHANNELS.fullmatch(text)
-    if bare:
+    if bare := _BARE_CHANNELS.fullmatch(text):
         return bare[1].strip(), bare[2].strip()
     thoughts = []
     lone = _LONE_END.match(text)

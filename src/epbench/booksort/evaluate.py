@@ -44,7 +44,7 @@ from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Request, by_context, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
 from epbench.reports.comparison import after_tokens
-from epbench.retrieval.protocol import MakeSearcher
+from epbench.retrieval.load import load_retriever
 from epbench.runs.folder import is_finished, note_asked, open_run, read_scores
 from epbench.runs.usage import usage_line
 
@@ -283,7 +283,7 @@ def _load(evaluation: Evaluation) -> Prepared:
     retrieved: list[retrieval.Retrieved] = []
     if needs.passages:
         url = evaluation.retriever_url or evaluation.base_url
-        search = _retriever(evaluation.retriever, url, evaluation.request_timeout)
+        search = _retriever(evaluation.retriever, base_url=url, request_timeout=evaluation.request_timeout)
         retrieved = retrieval.retrieve(
             asked, books, passages, search, query=query, top_k=evaluation.k, keep_order=evaluation.keep_order
         )
@@ -309,11 +309,7 @@ def _load(evaluation: Evaluation) -> Prepared:
     )
 
 
-@cache  # a model that embeds texts is loaded once for all datasets
-def _retriever(name: str, url: str | None, request_timeout: float) -> MakeSearcher:
-    from epbench.retrieval.load import load_retriever
-
-    return load_retriever(name, base_url=url, request_timeout=request_timeout)
+_retriever = cache(load_retriever)  # a model that embeds texts is loaded once for all datasets
 
 
 def _alternatives(prepared: Prepared) -> dict[str, Callable[[], list[Request]]]:

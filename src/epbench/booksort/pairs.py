@@ -10,7 +10,6 @@ makes room: other excerpts exchange their pairs. So an excerpt fails only if the
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -53,19 +52,19 @@ def distance_bins(excerpt_words: int, segment_words: int) -> list[DistanceBin]:
     """
     quarter, half, last = excerpt_words // 4, excerpt_words // 2, int(excerpt_words // 1.25)
     edges = [quarter, excerpt_words // 3, half, last] if excerpt_words < _LONG else [1000, quarter, half, last]
-    if segment_words < 1 or not all(a < b for a, b in itertools.pairwise([segment_words, *edges, excerpt_words])):
+    if segment_words < 1 or not all(a < b for a, b in pairwise([segment_words, *edges, excerpt_words])):
         raise BadInput(
             f"excerpts of {excerpt_words} words and segments of {segment_words}: the distance bins would end at "
             f"{', '.join(map(str, edges))}, which must ascend from the length of a segment; use longer excerpts, such as "
             f"{', '.join(map(str, EXCERPT_WORDS))}, or shorter segments"
         )
-    return [DistanceBin(segment_words, edges[0]), *(DistanceBin(a + 1, b) for a, b in itertools.pairwise(edges))]
+    return [DistanceBin(segment_words, edges[0]), *(DistanceBin(a + 1, b) for a, b in pairwise(edges))]
 
 
 def whole_book_bins(n_words: int, segment_words: int) -> list[DistanceBin]:
     """Return the bins of a book of so many words in ascending order: those of `WHOLE_BOOK_EDGES` that end in it, if any."""
     edges = [edge for edge in WHOLE_BOOK_EDGES if segment_words < edge <= n_words - segment_words]
-    return [DistanceBin(a + 1, b) for a, b in itertools.pairwise([segment_words - 1, *edges])]
+    return [DistanceBin(a + 1, b) for a, b in pairwise([segment_words - 1, *edges])]
 
 
 _NO_GAP = 2**62
@@ -98,11 +97,10 @@ class Shelf:
         self, starts: Starts, excerpt_words: int, segment_words: int, bin_: DistanceBin, *, whole_book: bool = False
     ) -> None:
         """Set up an empty shelf; of whole books, excerpts are known by any number of their own."""
-        self._starts, self._whole_book = starts, whole_book
+        self._starts, self.whole_book = starts, whole_book
         self._reach = excerpt_words - segment_words  # from the start of an excerpt to the last one of a segment
-        self._bin = bin_
+        self.bin = bin_
         self._holder: dict[SegmentPair, int] = {}
-        self._target: dict[int, int] = {}
         self.held: dict[int, SegmentPair] = {}
         """The pair of each excerpt, by the excerpt's first word."""
 
@@ -113,10 +111,10 @@ class Shelf:
         starts, before = self._starts.words, self._starts.before
         if not len(starts):
             return np.zeros(len(excerpts), bool)
-        nearest = before(starts + self._bin.least)
+        nearest = before(starts + self.bin.least)
         second = starts[np.minimum(nearest, len(starts) - 1)]
         distance = second - starts
-        fits = (distance >= self._bin.least) & (distance <= self._bin.most)
+        fits = (distance >= self.bin.least) & (distance <= self.bin.most)
         never = np.iinfo(np.int64).max
         # By start: the earliest end of a pair that begins there or later.
         ends = np.minimum.accumulate(np.where(fits, second, never)[::-1])[::-1]
@@ -130,23 +128,23 @@ class Shelf:
         A distance is drawn uniformly from the bin, and the free pair closest to it is taken. So the distances are as
         uniform as the text allows, and do not depend on how many pairs have each distance.
         """
-        self._target[excerpt] = stream.between(self._bin.least, self._bin.most)
-        pair = self._nearest_free(excerpt, stream)
-        if pair:
+        target = stream.between(self.bin.least, self.bin.most)
+        if pair := self._nearest_free(excerpt, target, stream):
             self._give(excerpt, pair)
             return True
         return self._augment(excerpt)
 
     def drop(self, excerpt: int) -> None:
-        """Take the pair from an excerpt that found none in another bin."""
-        del self._holder[self.held.pop(excerpt)]
+        """Take the pair, if it has one, from an excerpt that found none in another bin."""
+        if pair := self.held.pop(excerpt, None):
+            del self._holder[pair]
 
     def _give(self, excerpt: int, pair: SegmentPair) -> None:
         self._holder[pair] = excerpt
         self.held[excerpt] = pair
 
-    def _nearest_free(self, excerpt: int, stream: RandomStream) -> SegmentPair | None:
-        least, most, target = self._bin.least, self._bin.most, self._target[excerpt]
+    def _nearest_free(self, excerpt: int, target: int, stream: RandomStream) -> SegmentPair | None:
+        least, most = self.bin
         width = (most - least) // max(1, self._reach // 20)  # wide enough for some pairs in most cases
         while True:
             first, second = self._pairs(excerpt, max(least, target - width), min(most, target + width))
@@ -168,7 +166,7 @@ class Shelf:
         import numpy as np
 
         before, words = self._starts.before, self._starts.words
-        begin_of_excerpt = 0 if self._whole_book else excerpt
+        begin_of_excerpt = 0 if self.whole_book else excerpt
         last = begin_of_excerpt + self._reach
         first = words[before(begin_of_excerpt) : before(last - least + 1)]
         begin, end = before(first + least), np.minimum(before(first + (most + 1)), before(last + 1))
@@ -183,8 +181,7 @@ class Shelf:
         waiting = deque([excerpt])
         while waiting:
             current = waiting.popleft()
-            pairs = self._pairs(current, self._bin.least, self._bin.most)
-            for pair in zip(*(words.tolist() for words in pairs), strict=True):
+            for pair in zip(*(words.tolist() for words in self._pairs(current, *self.bin)), strict=True):
                 if pair in came_from:
                     continue
                 came_from[pair] = current
@@ -207,15 +204,10 @@ def fill(excerpts: Iterable[int], n: int, shelves: Sequence[Shelf], stream: Rand
     for excerpt in excerpts:
         if len(chosen) == n:
             break
-        placed: list[Shelf] = []
-        for shelf in shelves:
-            if not shelf.place(excerpt, stream):
-                break
-            placed.append(shelf)
-        if len(placed) == len(shelves):
+        if all(shelf.place(excerpt, stream) for shelf in shelves):
             chosen.append(excerpt)
         else:
-            for shelf in placed:
+            for shelf in shelves:
                 shelf.drop(excerpt)
     return chosen
 
@@ -307,13 +299,8 @@ def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
                 f"excerpts with a pair of their own in each of {len(bins)} distance bins, got {len(chosen)}; ask for fewer "
                 f"{split} excerpts, use other lengths, or use a longer text"
             )
-    return [
-        drawn
-        for split, (chosen, shelves), first in (("test", test, 0), ("validation", validation, cell.test))
-        for drawn in _pair_draws(
-            split, chosen, shelves, [bin_.most for bin_ in bins], first, RandomStream(*key, split, "order"), whole_book
-        )
-    ]
+    tests = _pair_draws("test", *test, 0, RandomStream(*key, "test", "order"))
+    return tests + _pair_draws("validation", *validation, cell.test, RandomStream(*key, "validation", "order"))
 
 
 def _growing_stripes(n_words: int, share: float, stream: RandomStream) -> Iterator[Words]:
@@ -366,13 +353,7 @@ def _spread(candidates: Words, n: int, span: int, stream: RandomStream) -> Itera
 
 
 def _pair_draws(
-    split: str,
-    chosen: list[int],
-    shelves: list[Shelf],
-    edges: list[int],
-    first: int,
-    stream: RandomStream,
-    whole_book: bool,
+    split: str, chosen: list[int], shelves: list[Shelf], first: int, stream: RandomStream
 ) -> list[PairDraw]:
     """The pairs in the order of the book, with excerpts numbered at random: the first k of them are a random sample."""
     n = len(chosen)
@@ -380,7 +361,7 @@ def _pair_draws(
     pairs = []
     shown = [stream.sample([(i + b) % 2 == 0 for i in range(n)], n) for b in range(len(shelves))]
     for i, excerpt in enumerate(sorted(chosen)):
-        for shelf, edge, first_is_a in zip(shelves, edges, shown, strict=True):
-            begin = 0 if whole_book else excerpt
-            pairs.append(PairDraw(split, numbers[excerpt], begin, shelf.held[excerpt], edge, first_is_a[i]))
+        for shelf, first_is_a in zip(shelves, shown, strict=True):
+            begin, pair = 0 if shelf.whole_book else excerpt, shelf.held[excerpt]
+            pairs.append(PairDraw(split, numbers[excerpt], begin, pair, shelf.bin.most, first_is_a[i]))
     return pairs

@@ -75,16 +75,11 @@ def prompt_of(pack: Pack, number: int) -> Prompt:
     return pack.prompts[number]
 
 
-def reading_of(prompt: Prompt, title: str, excerpt: str) -> str:
-    """Return the context that shows a model a text of a book: the excerpt of a pair, or what it is trained on."""
-    return prompt.reading.format(title=title, excerpt=excerpt)
-
-
 def _excerpts(pairs: Sequence[Pair], store: Store, pack: Pack, prompt: Prompt) -> list[str]:
-    first: dict[str, Pair] = {}  # the pairs of an excerpt share one string
+    contexts: dict[str, str] = {}  # the pairs of an excerpt share one string
     for pair in pairs:
-        first.setdefault(group_of(pair), pair)
-    contexts = {group: reading_of(prompt, pair.title, excerpt_of(pair)) for group, pair in first.items()}
+        if group_of(pair) not in contexts:
+            contexts[group_of(pair)] = prompt.reading.format(title=pair.title, excerpt=excerpt_of(pair))
     return [contexts[group_of(pair)] for pair in pairs]
 
 

@@ -7,16 +7,13 @@ right exactly as often as B.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from epbench.booksort.dataset.load import is_whole_book
 from epbench.booksort.dataset.schema import Recipe
 from epbench.booksort.texts.books import Book
 from epbench.hub.card import filled, filled_card
 from epbench.hub.dataset_folder import Card, Config
-
-if TYPE_CHECKING:
-    pass
 
 
 def benchmark_yaml(configs: Sequence[Config]) -> str:

@@ -82,16 +82,16 @@ def group_of(pair: Pair) -> str:
 
 def excerpt_of(pair: Pair) -> str:
     """Return the text of a pair's excerpt; BadInput if the set does not have it."""
-    if pair.excerpt is None and is_whole_book(pair.config):
+    if pair.excerpt is not None:
+        return pair.excerpt
+    if is_whole_book(pair.config):
         raise BadInput(
             f"pair {pair.id!r}: {pair.config} asks about whole books and has no excerpts; it works with the memories none, rag "
             "and full-book, and with a memory system that stores the book"
         )
-    if pair.excerpt is None:
-        raise BadInput(
-            f"pair {pair.id!r}: the set does not have the text of its excerpt; {pair.config} works only without memory"
-        )
-    return pair.excerpt
+    raise BadInput(
+        f"pair {pair.id!r}: the set does not have the text of its excerpt; {pair.config} works only without memory"
+    )
 
 
 def is_whole_book(config: str) -> bool:
@@ -111,10 +111,10 @@ def is_swapped(id_: str) -> bool:
 
 def both_orders(pairs: Iterable[Pair]) -> list[Pair]:
     """Return every pair as it is, followed by itself with swapped segments, so that a preference for a label cancels out."""
-    other: dict[str, Literal["A", "B"]] = {"A": "B", "B": "A"}
-    return [
-        ordered for pair in pairs for ordered in (pair, replace(pair, id=pair.id + SWAPPED, answer=other[pair.answer]))
-    ]
+    asked = []
+    for pair in pairs:
+        asked += [pair, replace(pair, id=pair.id + SWAPPED, answer="B" if pair.answer == "A" else "A")]
+    return asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from epbench.booksort.context.prompts import Pack
-from epbench.booksort.context.requests import prompt_of, reading_of
+from epbench.booksort.context.requests import prompt_of
 from epbench.booksort.dataset.load import load_books
 from epbench.booksort.texts.books import Published, all_published, check_published, read_text, text_files
 from epbench.booksort.texts.cleaning import gutenberg_title, sentence_starts, split_at_markers
@@ -103,7 +103,7 @@ def chunks_of_texts(
     samples, chosen = [], prompt_of(pack, prompt)
     for text in texts:
         for number, chunk in enumerate(chunk_texts(text.paragraphs, sentence_starts(text.paragraphs), n_words)):
-            user = reading_of(chosen, text.title, chunk)
+            user = chosen.reading.format(title=text.title, excerpt=chunk)
             samples.append(tokens.reading(f"{text.id}/{number}", kind, chosen.system, user, chunk, learn))
     return samples
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from epbench.booksort.context.remembered import MemoryRun, Remembered
 from epbench.booksort.context.retrieval import RECALL, RETRIEVED, recall_at
@@ -24,9 +24,6 @@ from epbench.reports.explorer import Evidence, Mark, QuestionCard, explorer_html
 from epbench.reports.tables import cell
 from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import token_usage
-
-if TYPE_CHECKING:
-    pass
 
 
 def scored_pairs(

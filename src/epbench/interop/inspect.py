@@ -45,7 +45,7 @@ from epbench.interop import questions
 from epbench.interop.inspect_contexts import messages_of, refusing, reply_in, task_of
 from epbench.judges.protocol import Judgement
 from epbench.memfail.context.requests import Setting, conversations_of, gold_of, load_prompts, requests_of
-from epbench.memfail.dataset.load import Question, QuestionRecord, load_memfail
+from epbench.memfail.dataset.load import QuestionRecord, load_memfail
 from epbench.memfail.evaluate import remember
 from epbench.memfail.judging import load as memfail_judges
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
@@ -160,7 +160,7 @@ def episodic_f1(dataset: str, memory: str, judge: str = "lexical") -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         id_ = state.metadata["id"]
-        row = questions.row(dataset, id_)
+        row = questions.rows(dataset)[id_]
         answer = reply_in(state, questions.book_requests(dataset, memory)[id_]).text
 
         def judge_one() -> list[Judgement[Verdict]]:
@@ -247,7 +247,6 @@ def sort_accuracy(dataset: str, config: str, memory: str) -> Scorer:
 class Remembered:
     """A config with what a memory system did with it."""
 
-    questions: Mapping[str, Question]  # by their ids
     # What our own evaluation asks, by the id of the question; without those whose retrieval failed.
     requests: Mapping[str, Request]
     # What the system did, by the id of the question, still without an answer; with the reason if it failed.
@@ -275,7 +274,6 @@ def remembered(dataset: str, config: str, system: str, k: int) -> Remembered:
         recall, records = remember(Path(scratch), conversations, data.questions, spec, setting, no_progress)
     requests = requests_of(records, load_prompts(), setting.sampling)
     return Remembered(
-        questions={question.id: question for question in data.questions},
         requests={record.question.id: requests[record.id] for record in records if record.id in requests},
         records={record.question.id: record for record in records},
         stores=recall.stores,
@@ -324,11 +322,11 @@ def memfail(
     samples = [
         Sample(
             id=number,
-            input=messages.get(id_, question.text),
+            input=messages.get(question.id, question.text),
             target=question.reference,
-            metadata={"id": id_, **{name: getattr(question, name) for name in ("row", "kind", "group")}},
+            metadata={name: getattr(question, name) for name in ("id", "row", "kind", "group")},
         )
-        for number, (id_, question) in enumerate(prepared.questions.items(), 1)
+        for number, question in enumerate(data.questions, 1)
     ]
     memfail_judges.load_judge(judge)  # a wrong name is an error before the first request
     about = {"config": config, "system": system, "k": k, "judge": judge, "fingerprint": data.fingerprint}

@@ -18,7 +18,6 @@ from epbench.booksort.context.requests import requests_for
 from epbench.booksort.dataset.load import both_orders, fingerprint, load_pairs
 from epbench.booksort.scores import run_files as booksort
 from epbench.errors import BadInput, install_hint
-from epbench.hub.rows import parquet_errors
 from epbench.journals.answers import fingerprint_of
 from epbench.memfail.context.requests import load_prompts as memfail_prompts
 from epbench.memfail.context.requests import requests_of as memfail_requests
@@ -28,7 +27,6 @@ from epbench.models.protocol import Request, Sampling
 from epbench.runs.benchmark import read_questions
 from epbench.runs.checksums import change_note
 from epbench.runs.folder import dataset_of, read_run
-from epbench.runs.results import QUESTIONS
 from epbench.tulving.context import requests as tulving_prompts
 from epbench.tulving.context.requests import MEMORIES, Reading
 from epbench.tulving.dataset.load import load_book
@@ -171,7 +169,7 @@ def write_inspect_log(run: Path, out: Path) -> Path:
     identity, name = described["identity"], described["identity"].get("benchmark")
     if name not in _BENCHMARKS:
         raise BadInput(f"{run / 'run.json'}: expected a run of {', '.join(_BENCHMARKS)}, found {name!r}")
-    benchmark, rows = _BENCHMARKS[name], _rows(run)
+    benchmark, rows = _BENCHMARKS[name], read_questions(run, ["id", "outcome"], "to_pylist")
     metadata: dict[str, Any] = {field: described[field] for field in _ABOUT if described.get(field) is not None}
     metadata["identity"] = dict(identity)
     try:
@@ -215,17 +213,6 @@ def write_inspect_log(run: Path, out: Path) -> Path:
         logs.write_eval_log(log, draft)
         draft.replace(file)
     return file
-
-
-def _rows(folder: Path) -> list[dict[str, Any]]:
-    import pyarrow.parquet as pq
-
-    read_questions(folder, ["id", "outcome"])  # says what is wrong with the file
-    try:
-        rows: list[dict[str, Any]] = pq.read_table(folder / QUESTIONS).to_pylist()
-    except parquet_errors() as error:
-        raise BadInput(f"{folder / QUESTIONS}: expected a Parquet file ({error})") from None
-    return rows
 
 
 def _id(row: Row) -> str:

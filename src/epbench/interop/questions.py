@@ -54,13 +54,9 @@ class Mark(NamedTuple):
     missing: bool  # whether there is no answer, which is wrong
 
 
-def row(name: str, id_: str) -> Row:
-    """Return the question of that id."""
-    return _rows(name)[id_]
-
-
 @lru_cache(maxsize=4)
-def _rows(name: str) -> Mapping[str, Row]:
+def rows(name: str) -> Mapping[str, Row]:
+    """Return the questions about a book by their ids."""
     return {row["id"]: row for row in book(name).rows}
 
 
@@ -137,8 +133,10 @@ def answer_of(log_likelihoods: Sequence[float], greedy: Sequence[bool] = ()) -> 
     """Return the answer, as our own evaluation reads it from the log-likelihoods of A and of B, in nats.
 
     If they are equal, the label that is the most probable next token of all (`greedy`) decides; else it is X, which is
-    wrong.
+    wrong, as is an answer that failed.
     """
+    if is_failed(log_likelihoods):
+        return "X"
     most_likely = max(log_likelihoods)
     shares = [1.0 if value == most_likely else math.exp(value - most_likely) for value in log_likelihoods]
     greedy_labels = [label for label, most in zip(LABELS, greedy, strict=False) if most]

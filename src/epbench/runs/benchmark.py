@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from epbench.errors import BadInput
 from epbench.files.typed import fields, typed
+from epbench.hub.rows import parquet_errors
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import JUDGE, JUDGEMENTS, identity_of, noted_judge
@@ -28,7 +29,6 @@ from epbench.runs.results import QUESTIONS, RESULTS, Scored
 from epbench.runs.several import benchmark_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.console import Group
 
     from epbench.reports.page import Headline
@@ -243,40 +243,33 @@ def check_records(folder: Path, again: Path, name: str, whose: str) -> Check:
     return Check(name, False, f"{len(wrong)} records are not those of {whose}, such as that about {about}, which {how}")
 
 
-def read_questions(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
+def read_questions(folder: Path, columns: Iterable[str], form: str = "to_pandas") -> Any:
     """Read questions.parquet of a run, or compute it from the journals of a run of an earlier version, which has none.
 
-    BadInput if the file is no Parquet file, or lacks one of the columns; or there is none and the journals do not give
-    it.
+    It is a data frame, or in the form `to_pylist` a list of records, with None for null. BadInput if the file is no
+    Parquet file, or lacks one of the columns; or there is none and the journals do not give it.
     """
-    path = folder / QUESTIONS
-    return _read(path, columns, "to_pandas") if path.is_file() else _computed(folder, columns)
-
-
-def read_records(folder: Path, columns: Iterable[str]) -> list[dict[str, Any]]:
-    """Read the rows of questions.parquet as records, with None for null; none for a run of an earlier version without it.
-
-    BadInput as in `read_questions`.
-    """
-    path = folder / QUESTIONS
-    return _read(path, columns, "to_pylist") if path.is_file() else []
-
-
-def _read(path: Path, columns: Iterable[str], form: str) -> Any:
-    """The rows in a form to which a table of Arrow can be turned."""
     import pyarrow.parquet as pq
 
+    path = folder / QUESTIONS
+    if not path.is_file():
+        return _computed(folder, columns, form)
     try:
         table = pq.read_table(path)
         rows = getattr(table, form)()
-    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
+    except parquet_errors() as error:
         raise BadInput(f"{path}: expected a Parquet file ({error})") from None
     if absent := [column for column in columns if column not in table.column_names]:
         raise BadInput(f"{path}: expected a column {absent[0]!r}, found {', '.join(table.column_names)}")
     return rows
 
 
-def _computed(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
+def read_records(folder: Path, columns: Iterable[str]) -> list[dict[str, Any]]:
+    """Read the rows of questions.parquet as records; none for a run of an earlier version, which has no such file."""
+    return read_questions(folder, columns, "to_pylist") if (folder / QUESTIONS).is_file() else []
+
+
+def _computed(folder: Path, columns: Iterable[str], form: str) -> Any:
     with tempfile.TemporaryDirectory(prefix="epbench-questions-") as scratch:
         recomputed = Path(scratch) / "run"
         try:
@@ -285,7 +278,7 @@ def _computed(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
         except BadInput as error:
             why = str(error)
         if (recomputed / QUESTIONS).is_file():
-            return read_questions(recomputed, columns)
+            return read_questions(recomputed, columns, form)
     raise BadInput(
         f"{folder} has no {QUESTIONS}; start the run again with the same command, which writes it and asks nothing twice "
         f"({why})"

@@ -7,7 +7,7 @@ from the dataset, is checked by computing them again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.typed import Whole, fields
-from epbench.journals.journal import JOURNALS, LinesHash
+from epbench.journals.journal import JOURNALS, LinesHash, lines_of
 from epbench.metric_folders import metrics_root
 
 CHECKSUMS = "checksums.json"
@@ -27,21 +27,19 @@ _PACKAGE = Path(__file__).parents[1]
 _BLOCK = 2**20
 
 
-def write_checksums(
-    folder: Path, edited: Mapping[str, str] | None = None, lines_of: Callable[[Path], LinesHash] | None = None
-) -> None:
+def write_checksums(folder: Path, edited: Mapping[str, str] | None = None) -> None:
     """Write checksums.json of a run: the SHA-256 and the size of each file in its folder, without those in subfolders.
 
     It also says which code has scored the run; see `is_by_this_code`. `edited` has the present hashes of files that were
     found changed when the run was opened: one that still has this hash was not computed anew, and keeps the hash that was
-    noted before, so that its change still shows. `lines_of` gives the hash of a journal that was read already.
+    noted before, so that its change still shows.
     """
     before = read_json(folder / CHECKSUMS, _NOTED) if edited else {}
     noted: dict[str, dict[str, Any]] = {"sha256": {}, "bytes": {}, "lines": {}}
     for path in _files(folder):
         name = path.name
         if name.endswith(".jsonl"):
-            lines = (lines_of or _lines_hash)(path) if name in JOURNALS else _lines_hash(path)
+            lines = lines_of(path) if name in JOURNALS else _lines_hash(path)  # a journal was read already
             noted["sha256"][name], noted["bytes"][name], noted["lines"][name] = lines.sha256, lines.size, lines.lines
         else:
             noted["sha256"][name], noted["bytes"][name] = _hash(path), path.stat().st_size
@@ -109,11 +107,10 @@ def change_note(folder: Path) -> str | None:
     return f"changed since it was scored: {', '.join(changed)}" if changed else None
 
 
-def edited_files(folder: Path, lines_of: Callable[[Path, int], LinesHash]) -> dict[str, str]:
+def edited_files(folder: Path) -> dict[str, str]:
     """Check the journals of a run before work goes on in it; return the present hashes of other files that have changed.
 
-    `lines_of` reads a journal, and gives its hash, with that of the size that was noted. BadInput if a line of a journal
-    was changed since the run was scored; the message names it.
+    BadInput if a line of a journal was changed since the run was scored; the message names it.
     """
     if not (folder / CHECKSUMS).is_file():
         return {}

@@ -22,7 +22,7 @@ from epbench.errors import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import scrubbed, without_secrets
 from epbench.files.typed import Whole, fields, typed
-from epbench.journals.journal import kept_journals, lines_of
+from epbench.journals.journal import kept_journals
 from epbench.judges.protocol import JUDGE, JudgeIdentity, PastJudge, about_judge, identity_of, noted_judge
 from epbench.runs.checksums import change_note, changed_since, edited_files, is_by_this_code, versions, write_checksums
 
@@ -78,10 +78,10 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
                 said = {"identity": dict(identity), **about, **_absolute(about), "command": _command(), **here}
                 write_json(described, said)
             with kept_journals(folder):
-                edited = edited_files(folder, lines_of)
+                edited = edited_files(folder)
                 yield folder
                 if (folder / "scores.json").is_file():
-                    write_checksums(folder, edited, lines_of)
+                    write_checksums(folder, edited)
     except Timeout:
         raise BadInput(
             f"{folder}: another process is at work in this run; wait for it or choose another folder"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -14,6 +13,7 @@ from epbench.errors import BadInput, EpbenchError, NothingToScore
 from epbench.files.json_files import read_json
 from epbench.files.text import shown
 from epbench.files.typed import fields, typed
+from epbench.hub.rows import parquet_errors
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import weights_of
 from epbench.runs.benchmark import COMPUTED, SECONDS, Check, benchmark_named, check_fingerprint, recompute
@@ -40,7 +40,10 @@ def verify(
     folder and an empty one; None without its archive. BadInput if the folder holds no finished run, or the dataset, the
     prompts or the archive cannot be read.
     """
-    run = finished_run(folder)
+    if not (folder / "scores.json").is_file():
+        raise BadInput(f"{folder} has no scores.json; only a run that has ended can be verified")
+    run = read_run(folder)
+    typed(str(folder / "run.json"), run, _HOW)
     name = run["identity"].get("benchmark")
     checks = [check_versions(run), *_weights(run["identity"], run.get("model_args", {})), *check_hashes(folder)]
     if name == FINETUNING:
@@ -113,20 +116,18 @@ def compare_results(folder: Path, again: Path, later: Collection[Collection[str]
     skipped = frozenset(() if same_judge else ("judge", "corrected")) | older
     another = bool(older) or ((folder / CHECKSUMS).is_file() and not is_by_this_code(folder))
     for name in COMPUTED:
-        if not (again / name).exists() and not (folder / name).exists():
-            continue
         if not (folder / name).exists():
-            checks.append(Check(name, None, "the run has no such file; an earlier version made it"))
-        elif not same_judge and name in ("table.md", "report.html"):
-            checks.append(Check(name, None, "what is known of the judge has changed since, and it says so"))
-        else:
-            differences = list(_differences(folder / name, again / name, skipped))
-            if differences and another and name in ("table.md", "report.html"):
-                why = "another version made it, and this one shows the scores in another way"
-                checks.append(Check(name, None, why))
-                continue
-            more = f", and {len(differences) - _MOST} more differences" if len(differences) > _MOST else ""
-            checks.append(Check(name, not differences, "; ".join(differences[:_MOST]) + more))
+            if (again / name).exists():
+                checks.append(Check(name, None, "the run has no such file; an earlier version made it"))
+            continue
+        differences = list(_differences(folder / name, again / name, skipped))
+        more = f", and {len(differences) - _MOST} more differences" if len(differences) > _MOST else ""
+        check = Check(name, not differences, "; ".join(differences[:_MOST]) + more)
+        if name in ("table.md", "report.html") and not same_judge:
+            check = Check(name, None, "what is known of the judge has changed since, and it says so")
+        elif name in ("table.md", "report.html") and differences and another:
+            check = Check(name, None, "another version made it, and this one shows the scores in another way")
+        checks.append(check)
     if not same_judge:
         note = "its passport is not that at the end of the run; the scores of the judge itself were not compared"
         checks.append(Check("the judge's passport", None, note))
@@ -135,10 +136,9 @@ def compare_results(folder: Path, again: Path, later: Collection[Collection[str]
 
 def _same_judge(folder: Path, again: Path) -> bool:
     """Whether the same is known of the judge; its passport may be made or changed after the run."""
-    about = []
-    for run in (folder, again):
-        judge = read_json(run / "scores.json").get("judge") if (run / "scores.json").exists() else None
-        about.append(judge if isinstance(judge, dict) else {})
+    files = [run / "scores.json" for run in (folder, again)]
+    judges = [read_json(file).get("judge") if file.exists() else None for file in files]
+    about = [judge if isinstance(judge, dict) else {} for judge in judges]
     identities = [tuple(map(judge.get, ("name", "prompt_hash", "setup"))) for judge in about]
     return about[0] == about[1] or identities[0] != identities[1]
 
@@ -149,8 +149,6 @@ def _differences(actual: Path, expected: Path, skipped: Collection[str]) -> Iter
         yield "the journals give no such file"
     elif actual.suffix == ".json":
         yield from _in_json(read_json(actual), read_json(expected), "", skipped)
-    elif actual.suffix == ".jsonl":
-        yield from _in_lines(actual, expected)
     elif actual.suffix == ".parquet":
         yield from _in_tables(actual, expected)
     elif (text := actual.read_text("utf-8", "replace")) != (other := expected.read_text("utf-8", "replace")):
@@ -176,22 +174,8 @@ def _equal(actual: Any, expected: Any) -> bool:
     return bool(actual == expected) and isinstance(actual, bool) == isinstance(expected, bool)
 
 
-def _in_lines(actual: Path, expected: Path) -> Iterator[str]:
-    pair = [path.read_text("utf-8", "replace").splitlines() for path in (actual, expected)]
-    if len(pair[0]) != len(pair[1]):
-        yield f"found {len(pair[0])} lines, the journals give {len(pair[1])}"
-        return
-    for number, (line, other) in enumerate(zip(*pair, strict=True), 1):
-        try:
-            yield from (f"line {number}, {text}" for text in _in_json(json.loads(line), json.loads(other), ""))
-        except ValueError:
-            yield f"line {number}: expected JSON"
-
-
 def _in_tables(actual: Path, expected: Path) -> Iterator[str]:
     import pyarrow.parquet as pq
-
-    from epbench.hub.rows import parquet_errors
 
     try:
         pair = [pq.read_table(path) for path in (actual, expected)]
@@ -215,12 +199,3 @@ def _in_text(actual: str, expected: str) -> str:
             near = slice(max(0, at - 20), at + 20)
             return f"line {number}: found …{shown(line[near])}, the journals give …{shown(other[near])}"
     return "one has more lines than the other"
-
-
-def finished_run(folder: Path) -> dict[str, Any]:
-    """Return run.json of a run that has ended, and says how it was made."""
-    if not (folder / "scores.json").is_file():
-        raise BadInput(f"{folder} has no scores.json; only a run that has ended can be verified")
-    run = read_run(folder)
-    typed(str(folder / "run.json"), run, _HOW)
-    return run

@@ -58,7 +58,7 @@ class Marks(SampleLevelComputation):  # type: ignore[misc]
     def compute(self, doc: Doc, model_response: ModelResponse, **others: Any) -> dict[str, Any]:
         """Judge one answer."""
         assert doc.specific
-        row = questions.row(doc.specific["dataset"], doc.specific["id"])
+        row = questions.rows(doc.specific["dataset"])[doc.specific["id"]]
         answer = (model_response.text_post_processed or model_response.text)[0]
         return questions.mark(row, answer)._asdict()
 
@@ -117,10 +117,10 @@ class Order(SampleLevelComputation):  # type: ignore[misc]
     def compute(self, doc: Doc, model_response: ModelResponse, **others: Any) -> float:
         """Read the answer from the log-likelihoods of both, which differ in their last token alone."""
         values = model_response.logprobs
-        failed = questions.is_failed(values)
-        answer = "X" if failed else questions.answer_of(values)
-        right = answer == LABELS[doc.gold_index]
-        return float({"acc": right, "answers_a": answer == "A", "failed": failed}[self.what])
+        answer, right = questions.answer_of(values), LABELS[doc.gold_index]
+        return float(
+            {"acc": answer == right, "answers_a": answer == "A", "failed": questions.is_failed(values)}[self.what]
+        )
 
 
 ORDER = [

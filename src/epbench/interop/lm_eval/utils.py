@@ -181,13 +181,8 @@ def pair_questions(*, datasets: str, config: str, memory: str, **model_args: Any
 
 def score_pair(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, float]:
     """Score one pair; `answers_a` and `label_mass` tell an answer from a habit."""
-    values = [value for value, _ in results]
-    if questions.is_failed(values):
-        return {"acc": 0.0, "answers_a": 0.0, "label_mass": 0.0, "failed": 1.0}
-    answer = questions.answer_of(values, [greedy for _, greedy in results])
-    return {
-        "acc": float(answer == doc["answer"]),
-        "answers_a": float(answer == "A"),
-        "label_mass": questions.label_mass(values),
-        "failed": 0.0,
-    }
+    values, greedy = zip(*results, strict=True)
+    answer, failed = questions.answer_of(values, greedy), questions.is_failed(values)
+    mass = 0.0 if failed else questions.label_mass(values)
+    right, a = answer == doc["answer"], answer == "A"
+    return {"acc": float(right), "answers_a": float(a), "label_mass": mass, "failed": float(failed)}

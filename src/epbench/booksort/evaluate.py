@@ -117,10 +117,8 @@ class Prepared:
     ) -> list[Request]:
         """Return one request for each pair, with the prompt, reading and memory of the evaluation unless given.
 
-        A pair for which a memory system could retrieve nothing has failed, and gets none.
-
-        Raises:
-            BadInput: The prompt or reading does not exist, or the set lacks the text of an excerpt or a book.
+        A pair for which a memory system could retrieve nothing has failed, and gets none. BadInput if the prompt or
+        reading does not exist, or the set lacks the text of an excerpt or a book.
         """
         evaluation, store = self.evaluation, self.store if reading is None else replace(self.store, reading=reading)
         if memory is None and store.memories is not None:

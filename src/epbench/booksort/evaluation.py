@@ -108,8 +108,7 @@ class Evaluation:
     def check(self) -> None:
         """Refuse what does not go together, before anything is loaded.
 
-        Raises:
-            BadInput: Two choices contradict one another, a number is out of its range, or there is no such memory.
+        BadInput if two choices contradict one another, a number is out of its range, or there is no such memory.
         """
         memory, queries = memory_named(self.memory), self.pack.queries
         names = [*MEMORIES, *(name for name in (*BASELINES, *SYSTEMS) if name not in MEMORIES)]
@@ -178,12 +177,10 @@ def select_prompt(
 ) -> dict[str, Any]:
     """Try every prompt, choose one, and write `prompt_selection.json`.
 
-    An earlier choice in the folder is kept, because the answers of the run were given to that prompt. The content of the
-    file is prompt (the number chosen), reason, tied (numbers), and prompts (the fields of `Tried` for each); or reading
-    and readings.
-
-    Raises:
-        RunFailed: Too many requests about a prompt failed. Nothing is chosen, and the next run asks them again.
+    An earlier choice in the folder is kept, because the answers of the run were given to that prompt. The content of
+    the file is prompt (the number chosen), reason, tied (numbers), and prompts (the fields of `Tried` for each); or
+    reading and readings. RunFailed if too many requests about a prompt failed. Nothing is chosen, and the next run asks
+    them again.
     """
     if (folder / CHOICE).exists():
         return read_json(folder / CHOICE, CHOSEN)

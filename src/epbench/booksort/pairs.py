@@ -46,9 +46,7 @@ def distance_bins(excerpt_words: int, segment_words: int) -> list[DistanceBin]:
 
     The right edges are those of Table 4, which prints the last one as L_E/0.8 but means 0.8·L_E. A distance on an edge
     belongs to the bin that ends there. The first bin begins at the length of a segment, so segments may be adjacent.
-
-    Raises:
-        BadInput: The excerpt is so short that a bin would be empty.
+    BadInput if the excerpt is so short that a bin would be empty.
     """
     quarter, half, last = excerpt_words // 4, excerpt_words // 2, int(excerpt_words // 1.25)
     edges = [quarter, excerpt_words // 3, half, last] if excerpt_words < _LONG else [1000, quarter, half, last]
@@ -255,12 +253,10 @@ def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
     """Draw one pair per excerpt and distance bin of a book that the cell has bins for, with excerpts in the book's order.
 
     Excerpts and segments begin at sentences. Segments lie entirely within the excerpt and do not overlap. No pair is
-    drawn twice. No word of a validation segment is in a test segment. In every bin and split, the answer is A for exactly
-    half of the excerpts (one more or fewer if their number is odd). A segment whose words appear twice in the book is not
-    used, because it would have two positions.
-
-    Raises:
-        BadInput: The book has too few excerpts with a pair in every bin.
+    drawn twice. No word of a validation segment is in a test segment. In every bin and split, the answer is A for
+    exactly half of the excerpts (one more or fewer if their number is odd). A segment whose words appear twice in the
+    book is not used, because it would have two positions. BadInput if the book has too few excerpts with a pair in
+    every bin.
     """
     import numpy as np
 

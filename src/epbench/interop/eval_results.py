@@ -16,14 +16,7 @@ from epbench.runs.checksums import change_note
 from epbench.runs.folder import read_run
 from epbench.tulving.scores import run_files as tulving
 
-FOLDER = ".eval_results"
-"""The folder of a model's repository that the Hub reads."""
-
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
-_WEIGHTS = ("hf:", "vllm:")
-
-Score = tuple[str, float | None, str]
-"""The name of a task of the dataset, the score, and what else is to be said of it."""
 
 
 def write_eval_results(run: Path, repo: str, out: Path, source: str | None = None) -> Path:
@@ -31,11 +24,9 @@ def write_eval_results(run: Path, repo: str, out: Path, source: str | None = Non
 
     Each score comes with the dataset's revision, where that is known, with the address `source` of the run itself, and
     with notes that say what the model was shown, who judged, and how wide the interval is. Scores are in [0, 1], as in
-    scores.json. The run is complete, on a dataset of the Hub; of MemFail, it is one config.
-
-    Raises:
-        BadInput: The folder holds no complete run, its dataset is not one of the Hub, its questions are only a part of
-            the dataset's, some have failed, another model has answered, or a file was changed since the run was scored.
+    scores.json. The run is complete, on a dataset of the Hub; of MemFail, it is one config. BadInput if the folder
+    holds no complete run, its dataset is not one of the Hub, its questions are only a part of the dataset's, some have
+    failed, another model has answered, or a file was changed since the run was scored.
     """
     import yaml  # type: ignore[import-untyped]
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
@@ -61,7 +52,7 @@ def write_eval_results(run: Path, repo: str, out: Path, source: str | None = Non
     memory = str(identity.get("memory") or identity.get("system"))
     config = [identity["config"]] if identity["benchmark"] == "memfail" else []  # which has a run for each config
     name = "_".join([dataset.rpartition("/")[2], *config, memory])
-    file = out / FOLDER / f"{re.sub(r'[^A-Za-z0-9.-]+', '_', name)}.yaml"
+    file = out / ".eval_results" / f"{re.sub(r'[^A-Za-z0-9.-]+', '_', name)}.yaml"  # where the Hub looks
     file.parent.mkdir(parents=True, exist_ok=True)
     write_text(file, yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True))
     return file
@@ -91,7 +82,7 @@ def _check_model(where: Path, model: str, repo: str) -> None:
     """The answers must be those of the repository's model, as far as the run can tell."""
     if not _HUB_NAME.fullmatch(repo):
         raise BadInput(f"expected the name of a model's repository, such as Qwen/Qwen3-8B, found {repo!r}")
-    backend = next((kind for kind in _WEIGHTS if model.startswith(kind)), "")
+    backend = next((kind for kind in ("hf:", "vllm:") if model.startswith(kind)), "")
     target = re.split("[@?]", model.removeprefix(backend))[0]
     if not backend and not is_model_name(model):
         raise BadInput(f"{where}: {model!r} answered, which is no model of the Hub")
@@ -99,7 +90,8 @@ def _check_model(where: Path, model: str, repo: str) -> None:
         raise BadInput(f"{where}: the answers are those of {target}, not of {repo}")
 
 
-def _scores(run: Path, identity: dict[str, Any]) -> Iterator[Score]:
+def _scores(run: Path, identity: dict[str, Any]) -> Iterator[tuple[str, float | None, str]]:
+    """The name of each task of the dataset, its score, and what else is to be said of it."""
     benchmark = identity.get("benchmark")
     if benchmark == "booksort":
         if booksort.about_whole_books(booksort.read_questions(run)).any():

@@ -18,7 +18,6 @@ from pathlib import Path
 from anyio.to_thread import run_sync  # beside the event loop, as a judge may take long
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
-from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import (
     CORRECT,
     INCORRECT,
@@ -43,6 +42,7 @@ from epbench.errors import BadInput, QuestionFailed
 from epbench.hub.rows import dataset_revision
 from epbench.interop import questions
 from epbench.interop.inspect_contexts import messages_of, refusing, reply_in, task_of
+from epbench.interop.questions import MAX_TOKENS
 from epbench.judges.protocol import Judgement
 from epbench.memfail.context.requests import Setting, conversations_of, gold_of, load_prompts, requests_of
 from epbench.memfail.dataset.load import QuestionRecord, load_memfail
@@ -50,6 +50,7 @@ from epbench.memfail.evaluate import remember
 from epbench.memfail.judging import load as memfail_judges
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.lexical import Judge
+from epbench.memfail.scores.scoring import ERRORS
 from epbench.memories.load import load_memory
 from epbench.models.openai.wire import TOP_LOGPROBS
 from epbench.models.protocol import Request, Sampling
@@ -58,12 +59,8 @@ from epbench.tulving.judging import load as tulving_judges
 from epbench.tulving.judging.verdicts import QuestionToScore, Verdict, judge_input, judged
 from epbench.tulving.scores import scoring
 
-MAX_TOKENS = questions.MAX_TOKENS
-"""The longest answer about a book or from memory in tokens."""
 MAX_TOKENS_OF_PAIR = 25
 """The longest answer to Book-SORT, as our own evaluation asks endpoints: it may say more before it comes to a label."""
-LABELS = ("correct", "storage_error", "summary_error", "retrieval_error", "reasoning_error")
-"""What a diagnosis of MemFail says of an answer."""
 
 
 @task
@@ -97,8 +94,7 @@ def tulving(dataset: str = "epbench/short", memory: str = "in-context", judge: s
     ]
     tulving_judges.load_judge(judge)  # a wrong name is an error before the first request
     about = {"memory": memory, "judge": judge, **data.identity, "dataset_revision": dataset_revision(dataset, "qa")}
-    asking = GenerateConfig(max_tokens=MAX_TOKENS, temperature=0.0)
-    return task_of(dataset, samples, episodic_f1(dataset, memory, judge), asking, about)
+    return task_of(dataset, samples, episodic_f1(dataset, memory, judge), about, MAX_TOKENS)
 
 
 def _as_questions(scores: Sequence[SampleScore]) -> tuple[list[QuestionToScore], list[float]]:
@@ -210,12 +206,10 @@ def booksort(
         )
         for number, id_ in enumerate(requests, 1)  # the pairs of an excerpt follow one another
     ]
-    asked = GenerateConfig(max_tokens=MAX_TOKENS_OF_PAIR, temperature=0.0)
-    if logprobs:
-        asked = asked.merge(GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS))
+    asked = {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if logprobs else {}
     about: dict[str, str | None] = {"memory": memory, "config": config, "fingerprint": fingerprint(pairs.values())}
     about |= {"dataset_revision": dataset_revision(dataset, config)}
-    return task_of(dataset, samples, sort_accuracy(dataset, config, memory), asked, about)
+    return task_of(dataset, samples, sort_accuracy(dataset, config, memory), about, MAX_TOKENS_OF_PAIR, **asked)
 
 
 @scorer(
@@ -263,8 +257,7 @@ load = lru_cache(maxsize=16)(load_memfail)
 def remembered(dataset: str, config: str, system: str, k: int) -> Remembered:
     """Store all facts of a config, and retrieve memories for each question; this is done once.
 
-    Raises:
-        BadInput: The dataset, the config or the system does not exist, or k is below 1.
+    BadInput if the dataset, the config or the system does not exist, or k is below 1.
     """
     data, setting = load(dataset, config), Setting(ks=(k,), sampling=Sampling(MAX_TOKENS))
     setting.check()
@@ -331,8 +324,7 @@ def memfail(
     memfail_judges.load_judge(judge)  # a wrong name is an error before the first request
     about = {"config": config, "system": system, "k": k, "judge": judge, "fingerprint": data.fingerprint}
     about |= {"warnings": prepared.warnings, "dataset_revision": dataset_revision(dataset, config)}
-    asking = GenerateConfig(max_tokens=MAX_TOKENS, temperature=0.0)
-    return task_of(dataset, samples, stage_that_failed(dataset, config, system, k, judge), asking, about)
+    return task_of(dataset, samples, stage_that_failed(dataset, config, system, k, judge), about, MAX_TOKENS)
 
 
 @metric
@@ -341,7 +333,7 @@ def shares() -> Metric:
 
     def measure(scores: list[SampleScore]) -> Value:
         counts = Counter((score.score.metadata or {})["label"] for score in scores)
-        return {label: counts[label] / len(scores) for label in LABELS} if scores else {}
+        return {label: counts[label] / len(scores) for label in ("correct", *ERRORS)} if scores else {}
 
     return measure
 

@@ -147,9 +147,8 @@ def _hidden(value: Any, texts: Mapping[str, str]) -> Any:
 def reply_in(state: TaskState, request: Request) -> Reply:
     """Return the reply to a request, as our own evaluation would read it.
 
-    Raises:
-        QuestionFailed: There is no answer: it is empty, or was cut off or refused. inspect_ai then counts the sample as
-            an error and leaves it out of all scores.
+    QuestionFailed if there is no answer: it is empty, or was cut off or refused. inspect_ai then counts the sample as
+    an error and leaves it out of all scores.
     """
     reply = read_output(state.output, request, "")
     if reply.failure is not None:
@@ -176,14 +175,16 @@ def refusing(make: Callable[P, Task]) -> Callable[P, Task]:
     return made
 
 
-def task_of(name: str, samples: list[Sample], scorer: Scorer, config: GenerateConfig, about: dict[str, Any]) -> Task:
+def task_of(
+    name: str, samples: list[Sample], scorer: Scorer, about: dict[str, Any], max_tokens: int, **asked: Any
+) -> Task:
     """Return a task whose model sees the texts that references stand for, and which goes on after a lost answer."""
     return Task(
         dataset=MemoryDataset(samples, name=name),
         setup=show_contexts(),
         solver=generate(),
         scorer=scorer,
-        config=config,
+        config=GenerateConfig(max_tokens=max_tokens, temperature=0.0, **asked),
         fail_on_error=False,
         metadata=about,
     )

@@ -23,6 +23,7 @@ from epbench.memfail.context.requests import load_prompts as memfail_prompts
 from epbench.memfail.context.requests import requests_of as memfail_requests
 from epbench.memfail.dataset.load import QuestionRecord, load_memfail
 from epbench.memfail.scores import run_files as memfail
+from epbench.memfail.scores.scoring import ERRORS
 from epbench.models.protocol import Request, Sampling
 from epbench.runs.benchmark import read_questions
 from epbench.runs.checksums import change_note
@@ -107,10 +108,9 @@ def _booksort_scores(folder: Path) -> _Scores:
 
 def _memfail_scores(folder: Path) -> _Scores:
     by_k = memfail.read_scores(folder)["by_k"]
-    stages = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
     for k, values in by_k.items():
         at = f"_at_{k}" if len(by_k) > 1 else ""
-        for name in ("success_rate", "answer_accuracy", *stages):
+        for name in ("success_rate", "answer_accuracy", *ERRORS):
             yield name + at, values[name]
 
 
@@ -155,11 +155,9 @@ def write_inspect_log(run: Path, out: Path) -> Path:
     question that failed is the error of its sample. The metrics are the numbers of scores.json. A text that several
     questions show, such as the book, is in the file once, in the transcript of the first sample that shows it.
 
-    The requests are those of the run if its dataset is still where it was, its prompts are ours, and what the model was shown
-    follows from them. Otherwise a sample has the question alone, as far as the run's folder knows it.
-
-    Raises:
-        BadInput: The folder holds no finished run, or inspect_ai is not installed.
+    The requests are those of the run if its dataset is still where it was, its prompts are ours, and what the model was
+    shown follows from them. Otherwise a sample has the question alone, as far as the run's folder knows it. BadInput if
+    the folder holds no finished run, or inspect_ai is not installed.
     """
     try:
         from inspect_ai import log as logs

@@ -64,8 +64,7 @@ def rows(name: str) -> Mapping[str, Row]:
 def book_requests(name: str, memory: str) -> Mapping[str, Request]:
     """Return what our own evaluation asks, by the id of the question; `memory` is `in-context` or `none`.
 
-    Raises:
-        BadInput: The dataset does not exist, or is not a Tulving book.
+    BadInput if the dataset does not exist, or is not a Tulving book.
     """
     data = book(name)
     reading = Reading(memory=memory, sampling=Sampling(MAX_TOKENS))
@@ -76,8 +75,7 @@ def book_requests(name: str, memory: str) -> Mapping[str, Request]:
 def judge_of(name: str) -> Judge:
     """Return a judge that follows rules, `lexical` or `minilm`, with what it needs loaded.
 
-    Raises:
-        BadInput: There is no such judge, or the package with its weights is missing.
+    BadInput if there is no such judge, or the package with its weights is missing.
     """
     if name not in RULE_JUDGES:
         raise BadInput(f"judge: expected one of {', '.join(RULE_JUDGES)}, got {name!r}")
@@ -121,8 +119,7 @@ def pairs(name: str, config: str) -> Mapping[str, Pair]:
 def pair_requests(name: str, config: str, memory: str) -> Mapping[str, Request]:
     """Return what our own evaluation asks with its usual prompt, by the id of the pair; `memory` is `in-context` or `none`.
 
-    Raises:
-        BadInput: The dataset or the config does not exist, or a row is wrong.
+    BadInput if the dataset or the config does not exist, or a row is wrong.
     """
     pack = load_prompts()
     asked = requests_for(memory, list(pairs(name, config).values()), pack, pack.usual)

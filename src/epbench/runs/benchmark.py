@@ -191,12 +191,9 @@ def recompute(
 ) -> list[Check]:
     """Compute the results of a run again, into an empty folder; on another dataset than the run's, nothing is computed.
 
-    The checks on the way: the dataset, that every answer is to one of its questions, and, where the judge goes by rules,
-    that it still gives the verdicts in the journal.
-
-    Raises:
-        BadInput: The run is a published one, or it, the dataset or the prompts cannot be read.
-        NothingToScore: The journals have no judged answer.
+    The checks on the way: the dataset, that every answer is to one of its questions, and, where the judge goes by
+    rules, that it still gives the verdicts in the journal. BadInput if the run is a published one, or it, the dataset
+    or the prompts cannot be read. NothingToScore if the journals have no judged answer.
     """
     run = read_run(folder)
     if "released" in run["identity"]:

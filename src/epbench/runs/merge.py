@@ -40,12 +40,9 @@ def merge(
     """Join the journals of shards, and score them as one run. A question that no shard has asked has failed.
 
     A shard is a run, or holds one for each config, and so does `out`. The dataset and the limit are those of the shards
-    unless given; `prompts` is the reader's prompt pack, if they had another one than ours.
-
-    Raises:
-        BadInput: A folder is not a shard of the same run, the shards have different judges, limits or prompts, or the
-            dataset has other rows.
-        RunFailed: No shard has an answer.
+    unless given; `prompts` is the reader's prompt pack, if they had another one than ours. BadInput if a folder is not
+    a shard of the same run, the shards have different judges, limits or prompts, or the dataset has other rows.
+    RunFailed if no shard has an answer.
     """
     if benchmark.part is None:
         return [_merge(benchmark, shards, out, dataset, limit, prompts)]

@@ -126,10 +126,7 @@ def _runs_by_epoch(folder: Path, kinds: Sequence[str]) -> dict[int, Path]:
 
 
 def labels_of(folders: Sequence[Path]) -> dict[str, Path]:
-    """Name each run by its folder, for tables that have no room for a path.
-
-    BadInput if two folders have the same name.
-    """
+    """Name each run by its folder, for tables that have no room for a path; BadInput if two folders have the same name."""
     names = [folder.resolve().name for folder in folders]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"two runs are called {repeated[0]!r}; rename a folder, its name is the label")

@@ -81,8 +81,8 @@ class Pack:
 def load_prompts(path: Path | None = None) -> Pack:
     """Load our pack, a TOML file with the same keys, a YAML file, or a folder of YAML files (see above).
 
-    Raises:
-        BadInput: The file does not exist, a key or placeholder is missing or unknown, or a reading or task does not exist.
+    BadInput if the file does not exist, a key or placeholder is missing or unknown, or a reading or task does not
+    exist.
     """
     path = path or OWN
     if path.is_dir() or path.suffix in (".yaml", ".yml"):
@@ -99,11 +99,8 @@ def load_prompts(path: Path | None = None) -> Pack:
 def read_wording(given: str | None) -> dict[str, Pack]:
     """Return the pack of a file of wording as its `reader`; nothing if no file is given.
 
-    From `published:FOLDER_OR_ZIP` come the prompts in a copy of the reference (bridge-ai-neuro/SORT), whose labels are A and
-    B, and whose texts stand between stars.
-
-    Raises:
-        BadInput: See `epbench.files.prompt_packs.read_wording`.
+    From `published:FOLDER_OR_ZIP` come the prompts in a copy of the reference (bridge-ai-neuro/SORT), whose labels are
+    A and B, and whose texts stand between stars. BadInput: see `epbench.files.prompt_packs.read_wording`.
     """
     kind, _, place = (given or "").partition(":")
     if kind != "published":

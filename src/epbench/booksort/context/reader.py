@@ -55,10 +55,8 @@ class OwnAnswers(RuleBasedReader):
     """Answers from elsewhere: those of people, or those of code of one's own.
 
     `path` is a JSONL file of `{"id", "answer"}`. The id is that of a pair; a second answer to it has `#2` after the id,
-    and so on. Lines of people have `"answered_by": "people"`, and the person.
-
-    Raises:
-        BadInput: There is no such file, a line is none of these, or an id occurs twice.
+    and so on. Lines of people have `"answered_by": "people"`, and the person. BadInput if there is no such file, a line
+    is none of these, or an id occurs twice.
     """
 
     def __init__(self, path: Path) -> None:
@@ -88,8 +86,7 @@ def _spaced(text: str) -> str:
 def load_reader(name: str, pack: Pack, options: Options | None = None) -> Model:
     """Find the reader of this name, `oracle` or a model as `load_model` takes it. The weights are not loaded yet.
 
-    Raises:
-        BadInput: the name is unknown, or something that the model needs is not installed.
+    BadInput if the name is unknown, or something that the model needs is not installed.
     """
     if name == Oracle.name:
         refuse_variant(name, options)

@@ -52,11 +52,7 @@ FIRST, BETWEEN = datetime(2025, 1, 6, 9), timedelta(minutes=10)
 
 @dataclass(frozen=True, kw_only=True)
 class Remembering:
-    """How a memory system is run.
-
-    Raises:
-        BadInput: `tokens` is below 1.
-    """
+    """How a memory system is run; BadInput if `tokens` is below 1."""
 
     stored: Stored = "excerpt"  # what it is told for a pair: its `excerpt`, or its whole `book`
     words: int = WORDS  # words of a conversation, at least 1; it ends with the nearest sentence
@@ -85,10 +81,8 @@ def conversation_starts(text: str, words: int) -> list[int]:
 class Told:
     """What each store is told: its conversations of about `words` words, and which of them hold the segments of a pair.
 
-    Without books, excerpts are stored.
-
-    Raises:
-        BadInput: `words` is below 1, the set lacks the text of an excerpt, or an excerpt is not in its book.
+    Without books, excerpts are stored. BadInput if `words` is below 1, the set lacks the text of an excerpt, or an
+    excerpt is not in its book.
     """
 
     def __init__(self, pairs: Sequence[Pair], books: Sequence[BookText], words: int) -> None:

@@ -39,11 +39,9 @@ def requests_for(
 ) -> list[Request]:
     """Return one request for each pair; requests with the same context follow one another.
 
-    `memory` is a name in `MEMORIES`, or that of a memory system whose memories are in the store. An endpoint's answer has
-    at most `max_tokens` tokens; other models answer with the first token.
-
-    Raises:
-        BadInput: The memory, prompt or reading does not exist, or the set lacks the text of an excerpt or a book.
+    `memory` is a name in `MEMORIES`, or that of a memory system whose memories are in the store. An endpoint's answer
+    has at most `max_tokens` tokens; other models answer with the first token. BadInput if the memory, prompt or reading
+    does not exist, or the set lacks the text of an excerpt or a book.
     """
     prompt = prompt_of(pack, number)
     store = store or Store()

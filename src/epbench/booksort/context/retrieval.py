@@ -81,8 +81,7 @@ class SegmentPositions:
     def of(self, pair: Pair) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return where the earlier and the later segment begin and end (exclusive) in the book's text with single spaces.
 
-        Raises:
-            BadInput: The pair's excerpt is not in its book.
+        BadInput if the pair's excerpt is not in its book.
         """
         if is_whole_book(pair.config):
             begins = [self._begins_of(pair.book_idx)[position] for position in pair.positions]
@@ -143,11 +142,9 @@ def retrieve(
 ) -> list[Retrieved]:
     """Search the passages of all books for each pair.
 
-    In `query`, `{segments}` stands for the texts of both segments in the order shown. The `top_k` passages are shown the
-    most similar first, or with `keep_order` in the order of the books.
-
-    Raises:
-        BadInput: A pair's excerpt is not in its book, or the index cannot be made.
+    In `query`, `{segments}` stands for the texts of both segments in the order shown. The `top_k` passages are shown
+    the most similar first, or with `keep_order` in the order of the books. BadInput if a pair's excerpt is not in its
+    book, or the index cannot be made.
     """
     queries = [query_for(pair, query) for pair in pairs]
     positions = SegmentPositions(books)

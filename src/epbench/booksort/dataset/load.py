@@ -174,10 +174,8 @@ def asked_pairs(
     """Return the pairs that a run asks about, in the order of the set.
 
     A limit takes so many pairs at random, those of an excerpt together. A shard, `i/n` for the i-th of n parts, never
-    divides the pairs of an excerpt, or with `by_book` of a book. With `both` each pair is asked twice; see `both_orders`.
-
-    Raises:
-        BadInput: A book has no pairs, the limit is below 1, or there is no such shard.
+    divides the pairs of an excerpt, or with `by_book` of a book. With `both` each pair is asked twice; see
+    `both_orders`. BadInput if a book has no pairs, the limit is below 1, or there is no such shard.
     """
     limited = subset(of_books(everything, books), group_of, limit)
     pairs = subset(limited, (lambda pair: f"{pair.book_idx}") if by_book else group_of, None, shard)
@@ -255,8 +253,7 @@ def _pairs(name: str, config: str, split: str) -> Iterator[Pair]:
 def pair_of(where: str, config: str, row: Row, excerpt: str | None) -> Pair:
     """Return the pair of a row with the columns `PAIR`, which messages name `where`; pairs may share one text of an excerpt.
 
-    Raises:
-        BadInput: The columns contradict one another.
+    BadInput if the columns contradict one another.
     """
     shown_first = row.get("present_seg1_first")
     if shown_first not in (0, 1):

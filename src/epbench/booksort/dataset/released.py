@@ -39,8 +39,7 @@ def configs(name: str) -> list[str]:
 def rows(name: str, lengths: tuple[int, int], split: str) -> Iterator[Row]:
     """Yield the rows of one combination of lengths with our columns; `excerpt_text` is None if no file has it.
 
-    Raises:
-        BadInput: The set does not exist, a file is not CSV, or a value is not a number.
+    BadInput if the set does not exist, a file is not CSV, or a value is not a number.
     """
     source = _of_hub(lengths, split) if name == NAME else _of_files(Path(name), lengths, split)
     for row in source:

@@ -93,8 +93,7 @@ def make_configs(
 ) -> list[Config]:
     """Make all configs of books with distinct texts, an entry for each split, the default first; `progress` wraps the cells.
 
-    Raises:
-        BadInput: A book is too short, or has too few excerpts.
+    BadInput if a book is too short, or has too few excerpts.
     """
     rows: dict[tuple[str, str], list[tuple[Cell, Book, PairDraw]]] = {}
     for cell, book in progress(tasks_of(books, recipe)):

@@ -31,8 +31,7 @@ class TrainingText(NamedTuple):
 def books_of_set(dataset: str) -> list[TrainingText]:
     """Return the books of a Book-SORT set as its pairs have them: cleaned, without headings.
 
-    Raises:
-        BadInput: The set has no config `books`, or a book has no words.
+    BadInput if the set has no config `books`, or a book has no words.
     """
     return [_text(str(b.book_idx), b.title, b.text, f"{dataset}, book {b.book_idx}") for b in load_books(dataset)]
 
@@ -42,11 +41,8 @@ def raw_books(folder: Path) -> list[TrainingText]:
 
     Numbers and titles are those of a set that is built from the same folder; see
     `epbench.booksort.texts.books.books_from`. Of the published books, some may be missing here. Headings and footnotes
-    stay in the text.
-
-    Raises:
-        BadInput: There is no such folder or no text in it, a text is in another encoding or has no words, or one of the
-            published books is there twice or was changed.
+    stay in the text. BadInput if there is no such folder or no text in it, a text is in another encoding or has no
+    words, or one of the published books is there twice or was changed.
     """
     files = text_files(folder, _WANTED)
     if published := all_published(files):
@@ -61,9 +57,8 @@ def raw_books(folder: Path) -> list[TrainingText]:
 def summaries(folder: Path, books: Sequence[TrainingText]) -> list[TrainingText]:
     """Return what was written about some books, in their order, from a folder with `<number or title>.txt` for each book.
 
-    Raises:
-        BadInput: A book has no file or two, a file is named like no book, or a text is in another encoding or has no
-            words.
+    BadInput if a book has no file or two, a file is named like no book, or a text is in another encoding or has no
+    words.
     """
     files: dict[str, Path] = {}
     known = {name: book.id for book in books for name in (book.title, book.id)}
@@ -95,10 +90,8 @@ def chunks_of_texts(
 ) -> list[Sample]:
     """Return the chunks of texts, of about `n_words` words, as samples, each shown as SORT shows an excerpt in context.
 
-    No word is lost.
-
-    Raises:
-        BadInput: A chunk has more tokens than a sample may have, or cannot be written; the message names it.
+    No word is lost. BadInput if a chunk has more tokens than a sample may have, or cannot be written; the message names
+    it.
     """
     samples, chosen = [], prompt_of(pack, prompt)
     for text in texts:

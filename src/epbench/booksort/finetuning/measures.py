@@ -65,8 +65,7 @@ class SortPlan:
     def check(self, model: Model) -> None:
         """Refuse what could not be measured. No weights are needed, so this can be asked before a model is trained.
 
-        Raises:
-            BadInput: A prompt or a text does not fit in the model's window, or the set has no texts of excerpts.
+        BadInput if a prompt or a text does not fit in the model's window, or the set has no texts of excerpts.
         """
         for memory in self.memories.values():
             check_window(self.prepared(memory, model).requests, model, {})
@@ -99,9 +98,8 @@ def measure(
         be tested.
         seconds: how long each part took, by the names sort, sort_in_context, perplexity and readout.
 
-    Raises:
-        BadInput: A folder holds something else, or what is to be measured does not fit the model; see `SortPlan.check`.
-        RunFailed: No question has an answer, or memory does not suffice for a single text.
+    BadInput if a folder holds something else, or what is to be measured does not fit the model; see `SortPlan.check`.
+    RunFailed if no question has an answer, or memory does not suffice for a single text.
     """
     from epbench.models.hf.likelihood import perplexity
 

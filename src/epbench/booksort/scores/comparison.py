@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:
     """Compare the accuracy of any two runs, by name, on the questions that both have answered; `dataset` is not used.
 
-    Raises:
-        BadInput: A run did not end, or the runs are on different rows, configs or splits.
-        RunFailed: Two runs have no answered question in common.
+    BadInput if a run did not end, or the runs are on different rows, configs or splits. RunFailed if two runs have no
+    answered question in common.
     """
     for folder in runs.values():
         run_folders.read_scores(folder, SCORES)  # a run that did not end has none
@@ -47,8 +46,7 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
 def write_side_by_side(folders: Sequence[Path], out: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Write OUT/table.md and OUT/report.html of runs labelled by their folders; return the scores by label, and no notes.
 
-    Raises:
-        BadInput: A run did not end, two folders have the same name, or the runs are on different datasets.
+    BadInput if a run did not end, two folders have the same name, or the runs are on different datasets.
     """
     labels = labels_of(folders)
     scores = {label: read_scores(folder) for label, folder in labels.items()}
@@ -100,8 +98,7 @@ def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) ->
         correction of p is for the number of comparisons, that of the log ratios for the tests in both directions: k (k -
         1) tests of k runs.
 
-    Raises:
-        RunFailed: Two runs have no answered question in common.
+    RunFailed if two runs have no answered question in common.
     """
     pairs = []
     for names in progress(list(combinations(runs, 2))):

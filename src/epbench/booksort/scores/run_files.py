@@ -118,8 +118,7 @@ def read_questions(folder: Path) -> pd.DataFrame:
         question failed), and log_odds (log p(A) - log p(B), whichever is right; infinite where one of them is 0, NaN where the
         probabilities are unknown or both 0).
 
-    Raises:
-        BadInput: There is no such file and it cannot be made, it is no Parquet file, or it lacks a column.
+    BadInput if there is no such file and it cannot be made, it is no Parquet file, or it lacks a column.
     """
     return _measured(benchmark.read_questions(folder, COLUMNS))
 

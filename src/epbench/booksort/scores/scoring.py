@@ -53,8 +53,7 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
         After retrieval also retrieval: the share of questions for which both segments were found, the share for which
         they were found in the order of the book, and a summary of the latter; see also `memory_scores`.
 
-    Raises:
-        NothingToScore: There is no answer.
+    NothingToScore if there is no answer.
     """
     n_answered = int(rows["right"].notna().sum())
     if not n_answered:

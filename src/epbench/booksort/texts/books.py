@@ -63,11 +63,7 @@ def content_hash(text: str) -> str:
 
 
 def check_published(raw: str, book: Published, where: str) -> None:
-    """Check that a text is the complete, unchanged text of a book.
-
-    Raises:
-        BadInput: The text is truncated, or is another text.
-    """
+    """Check that a text is the complete, unchanged text of a book; BadInput if the text is truncated, or is another text."""
     before, text, after = split_at_markers(raw)
     if not (before and after):
         raise BadInput(
@@ -100,11 +96,9 @@ class _Draft(io.FileIO):
 def download(book: Published, base_url: str = BASE_URL) -> Path:
     """Return the file of a book, which is downloaded if it is not in the cache, `$EPBENCH_CACHE/gutenberg`.
 
-    `/cache/epub/<id>/pg<id>.txt` is added to the address of Project Gutenberg or a mirror.
-
-    Raises:
-        BadInput: The download is truncated, far too large or another text, after several attempts.
-        RunFailed: The server cannot be reached or refuses, after several attempts.
+    `/cache/epub/<id>/pg<id>.txt` is added to the address of Project Gutenberg or a mirror. BadInput if the download is
+    truncated, far too large or another text, after several attempts. RunFailed if the server cannot be reached or
+    refuses, after several attempts.
     """
     import pooch
     from requests.exceptions import RequestException
@@ -138,8 +132,7 @@ def download(book: Published, base_url: str = BASE_URL) -> Path:
 def read_text(path: Path, where: str = "") -> str:
     """Read a UTF-8 file, with or without a byte order mark, and return it with line feeds at the ends of lines.
 
-    Raises:
-        BadInput: The file has another encoding. The message gives the byte and its offset.
+    BadInput if the file has another encoding. The message gives the byte and its offset.
     """
     where = where or str(path)
     content = path.read_bytes()
@@ -223,9 +216,7 @@ class Book:
 def published_set(base_url: str = BASE_URL, progress: Progress = iter) -> list[Book]:
     """Return the nine published books; those that are not in the cache are downloaded from Project Gutenberg or a mirror.
 
-    Raises:
-        BadInput: A download is truncated or has another text.
-        RunFailed: The server cannot be reached.
+    BadInput if a download is truncated or has another text. RunFailed if the server cannot be reached.
     """
     nine = published_books()
     files = {Path(f"{id_}-0.txt"): book for id_, book in nine.items()}
@@ -237,11 +228,8 @@ def books_from(folder: Path, progress: Progress = iter) -> list[Book]:
 
     If all of them are named like the nine books (`69087-0.txt`, `pg69087.txt` or `69087.txt`), it is the published set.
     Any other folder is a set of your own: `book_idx` counts the files in name order, and a title comes from the Project
-    Gutenberg header, or else from the name of the file.
-
-    Raises:
-        BadInput: The folder or its texts do not exist, one of the nine books is missing or changed, or a text has another
-            encoding, has no sentences, or is there twice.
+    Gutenberg header, or else from the name of the file. BadInput if the folder or its texts do not exist, one of the
+    nine books is missing or changed, or a text has another encoding, has no sentences, or is there twice.
     """
     files = text_files(folder, "the texts of the books, got no .txt files")
     if published := all_published(files):

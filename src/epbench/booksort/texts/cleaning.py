@@ -71,13 +71,6 @@ class Removed(NamedTuple):
     text: str
 
 
-class Cleaned(NamedTuple):
-    """The narrative as paragraphs with single blanks, and the removed pieces in order."""
-
-    paragraphs: list[str]
-    removed: list[Removed]
-
-
 def gutenberg_title(raw: str) -> str:
     """Return the title in the header or the START line of a Project Gutenberg text, or an empty string."""
     start = _START.search(raw)
@@ -92,11 +85,10 @@ def split_at_markers(raw: str) -> tuple[str, str, str]:
     return raw[:start], raw[start:end], raw[end:]
 
 
-def clean(raw: str, rules: Rules, where: str) -> Cleaned:
-    """Reduce a text, whose lines end in a line feed, to its narrative.
+def clean(raw: str, rules: Rules, where: str) -> tuple[list[str], list[Removed]]:
+    """Return the narrative of a text, whose lines end in a line feed, as paragraphs with single blanks, and what was removed.
 
-    Raises:
-        BadInput: The first or last line of the narrative, or a sub-heading, is not where the rules say.
+    BadInput if the first or last line of the narrative, or a sub-heading, is not where the rules say.
     """
     removed: list[Removed] = []
     text = _narrative(raw, rules, where, removed)
@@ -115,7 +107,7 @@ def clean(raw: str, rules: Rules, where: str) -> Cleaned:
                 paragraphs[-1] += f" {paragraph}"
             else:
                 paragraphs.append(paragraph)
-    return Cleaned(paragraphs, removed)
+    return paragraphs, removed
 
 
 def _narrative(raw: str, rules: Rules, where: str, removed: list[Removed]) -> str:

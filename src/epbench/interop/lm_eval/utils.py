@@ -52,11 +52,9 @@ def check_prompts_fit(
 
     The harness's arguments of the model are `pretrained`, or the name `model` behind an address; perhaps another
     `tokenizer`, and `max_length` or `max_model_len`. Where they do not say enough, a warning is logged. Nothing is
-    checked for a model without such arguments, which is a class of the user's own or a dummy. `others` makes the requests
-    of other memories, so that the message can name those that fit.
-
-    Raises:
-        BadInput: A prompt and its answer do not fit. The message has the needed and the available tokens.
+    checked for a model without such arguments, which is a class of the user's own or a dummy. `others` makes the
+    requests of other memories, so that the message can name those that fit. BadInput if a prompt and its answer do not
+    fit. The message has the needed and the available tokens.
     """
     weights, max_length = model_args.get("pretrained"), model_args.get("max_length") or model_args.get("max_model_len")
     tokenizer = model_args.get("tokenizer") or weights or model_args.get("model")
@@ -124,8 +122,7 @@ def prompt_of(doc: Mapping[str, Any]) -> str:
 def book_questions(*, datasets: str, book: str, memory: str, judge: str, **model_args: Any) -> dict[str, Dataset]:
     """Load the questions about a book of a namespace on the Hub, or of a folder that has the folders of datasets.
 
-    Raises:
-        BadInput: There is no such dataset or judge, or a prompt does not fit the model's window.
+    BadInput if there is no such dataset or judge, or a prompt does not fit the model's window.
     """
     from datasets import Dataset
 

@@ -14,8 +14,6 @@ from epbench.hub.rows import Row, check_rows
 from epbench.runs.benchmark import check_answers
 from epbench.runs.results import Scored
 
-UNKNOWN = "the answer is None: the request failed"
-
 
 def score(rows: Iterable[Row], answers: Mapping[str, str | Mapping[str, Any] | None]) -> Scored[ScoredPair]:
     """Score answers to the question which of two segments comes first (paper: Section 3.1).
@@ -42,7 +40,7 @@ def score(rows: Iterable[Row], answers: Mapping[str, str | Mapping[str, Any] | N
 def _record(id_: str, answer: str | Mapping[str, Any] | None) -> dict[str, Any]:
     """The answer as answers.jsonl has it."""
     if answer is None:
-        return {"failure": UNKNOWN}
+        return {"failure": "the answer is None: the request failed"}
     if isinstance(answer, str):
         return {"answer": answer}
     shares = [answer.get(label) for label in ("A", "B")]

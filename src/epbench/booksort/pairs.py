@@ -14,18 +14,16 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from epbench.booksort.texts.books import Book
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Words = NDArray[np.int64]
-
+Words = NDArray[np.int64]
 
 EXCERPT_WORDS = (250, 1000, 2500, 10_000, 20_000)
 SEGMENT_WORDS = (20, 50)
@@ -76,8 +74,6 @@ class Starts:
 
     def __init__(self, words: Words, n_words: int) -> None:
         """Index the starts, which are words in the book, in ascending order."""
-        import numpy as np
-
         here = np.zeros(n_words + 1, np.int64)
         here[words + 1] = 1
         self.words = words
@@ -104,8 +100,6 @@ class Shelf:
 
     def possible(self, excerpts: Words) -> NDArray[np.bool_]:
         """Return which excerpts (by first word, in ascending order) have any pair in this bin."""
-        import numpy as np
-
         starts, before = self._starts.words, self._starts.before
         if not len(starts):
             return np.zeros(len(excerpts), bool)
@@ -161,8 +155,6 @@ class Shelf:
 
     def _pairs(self, excerpt: int, least: int, most: int) -> tuple[Words, Words]:
         """Return the first words of both segments of the excerpt's pairs, `least` to `most` words apart."""
-        import numpy as np
-
         before, words = self._starts.before, self._starts.words
         begin_of_excerpt = 0 if self.whole_book else excerpt
         last = begin_of_excerpt + self._reach
@@ -258,8 +250,6 @@ def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
     book is not used, because it would have two positions. BadInput if the book has too few excerpts with a pair in
     every bin.
     """
-    import numpy as np
-
     n_words, whole_book = len(book.words), cell.excerpt_words is None
     bins, excerpt_words = cell.bins(n_words), cell.excerpt_words or n_words
     sentences = np.asarray(book.starts, np.int64)
@@ -301,8 +291,6 @@ def draw_pairs(cell: Cell, book: Book) -> list[PairDraw]:
 
 def _growing_stripes(n_words: int, share: float, stream: RandomStream) -> Iterator[Words]:
     """Reserve stripes of a book for validation, one more each time; yield the number of reserved words before each word."""
-    import numpy as np
-
     edges = np.linspace(0, n_words, max(2, n_words // _STRIPE) + 1).astype(np.int64).tolist()
     order = stream.sample(list(pairwise(edges)), len(edges) - 1)
     taken = np.zeros(n_words + 1, np.int64)
@@ -314,8 +302,6 @@ def _growing_stripes(n_words: int, share: float, stream: RandomStream) -> Iterat
 
 def _unique_segments(codes: NDArray[np.uint64], starts: Words, length: int) -> Words:
     """Return the starts of segments of `length` words that appear nowhere else in the book."""
-    import numpy as np
-
     inside = starts[starts + length <= len(codes)]
     if not len(inside):
         return inside
@@ -327,8 +313,6 @@ def _unique_segments(codes: NDArray[np.uint64], starts: Words, length: int) -> W
 
 def _window_hashes(codes: NDArray[np.uint64], length: int) -> NDArray[np.uint64]:
     """Return a number for the `length` words from each word on; a long window's is made from those of two shorter ones."""
-    import numpy as np
-
     if length == 1:
         return codes
     last = length // 2 if length % 2 == 0 else 1
@@ -339,8 +323,6 @@ def _window_hashes(codes: NDArray[np.uint64], length: int) -> NDArray[np.uint64]
 
 def _spread(candidates: Words, n: int, span: int, stream: RandomStream) -> Iterator[int]:
     """Yield candidates, in ascending order, as they are tried: a random one from each n-th of `span`, then all others."""
-    import numpy as np
-
     edges = np.searchsorted(candidates, np.arange(n + 1) * span / n).tolist()
     first = [low + stream.index(high - low) for low, high in stream.sample(list(pairwise(edges)), n) if low < high]
     yield from candidates[first].tolist()

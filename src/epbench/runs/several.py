@@ -134,18 +134,17 @@ def labels_of(folders: Sequence[Path]) -> dict[str, Path]:
 
 
 def check_same(
-    described: Mapping[Path, Mapping[str, Any]], names: Iterable[str], where_noted: Iterable[str] = ()
+    described: Mapping[Path, Mapping[str, Any]], names: Sequence[str], where_noted: Sequence[str] = ()
 ) -> None:
     """Refuse runs, by folder, whose run.json differ in these fields of the identity, as they are not about the same questions.
 
     Fields `where_noted` must agree among the runs that have them.
     """
-    required = list(names)
-    for name in [*required, *where_noted]:
+    for name in (*names, *where_noted):
         noted = [
             (folder, run["identity"].get(name))
             for folder, run in described.items()
-            if name in required or name in run["identity"]
+            if name in names or name in run["identity"]
         ]
         for folder, value in noted[1:]:
             first, expected = noted[0]

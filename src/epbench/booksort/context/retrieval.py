@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -188,7 +188,5 @@ def record(folder: Path, found: Sequence[Retrieved], passages: Sequence[Passage]
         shown = [(passages[i].book_idx, passages[i].start) for i in hit.passages]
         key = fingerprint_of([hit.id, hit.query, shown])
         if not journal.done(key):
-            journal.add(
-                key, id=hit.id, query=hit.query, passages=shown, ranks=hit.ranks, both=hit.both, in_order=hit.in_order
-            )
+            journal.add(key, **asdict(hit) | {"passages": shown})
     journal.close()

@@ -104,11 +104,6 @@ def pair_id(id_: str) -> str:
     return id_.removesuffix(SWAPPED)
 
 
-def is_swapped(id_: str) -> bool:
-    """Return whether this is the id of a pair in the swapped order."""
-    return id_.endswith(SWAPPED)
-
-
 def both_orders(pairs: Iterable[Pair]) -> list[Pair]:
     """Return every pair as it is, followed by itself with swapped segments, so that a preference for a label cancels out."""
     asked = []
@@ -145,13 +140,12 @@ def load_pairs(name: str, configs: Sequence[str] = ("e250_s20",), split: str = "
     for config in wanted:
         if config not in known:
             raise BadInput(f"{name}: expected one of the configs {', '.join(known)}, got {config!r}")
-    pairs = [pair for config in wanted for pair in _pairs(name, config, split)]
-    seen: set[str] = set()
-    for pair in pairs:
-        if pair.id in seen:
+    pairs: dict[str, Pair] = {}
+    for pair in [pair for config in wanted for pair in _pairs(name, config, split)]:
+        if pair.id in pairs:
             raise BadInput(f"{name}, config {pair.config!r}: expected distinct ids, got {pair.id!r} twice")
-        seen.add(pair.id)
-    return pairs
+        pairs[pair.id] = pair
+    return list(pairs.values())
 
 
 def of_books(pairs: Sequence[Pair], books: Sequence[int] | None) -> list[Pair]:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
 FEWEST_IN_A_CELL = 5
 """The fewest right, and wrong, answers on pairs in the middle, and on other pairs, for which the model is estimated."""
@@ -55,7 +56,6 @@ def middle_effect(rows: pd.DataFrame) -> dict[str, Any]:
 
 def _confound(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
     """The share of pairs in the middle by relative distance, and the correlation of both."""
-    import numpy as np
     import pandas as pd
 
     inside, distance = middle.to_numpy(float), (rows["distance"] / rows["excerpt_length"]).to_numpy(float)
@@ -79,7 +79,6 @@ def _why_not(parts: dict[str, pd.DataFrame]) -> str | None:
 
 
 def _fit(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
-    import numpy as np
     from scipy.stats import norm
 
     inside = middle.to_numpy(float)
@@ -88,9 +87,8 @@ def _fit(rows: pd.DataFrame, middle: pd.Series[bool]) -> dict[str, Any]:
     columns = {"middle": inside}
     if rows["excerpt_length"].nunique() > 1:
         columns |= {"middle x length": inside * length, "length": length}
-    columns["distance"] = distance
-    if rows["distance"].nunique() == 1:
-        del columns["distance"]
+    if rows["distance"].nunique() > 1:
+        columns["distance"] = distance
     design: NDArray[np.float64] = np.column_stack([np.ones(len(rows)), *columns.values()])
     if np.linalg.matrix_rank(design) < design.shape[1]:
         return {"not_estimable": "middle, length and distance determine one another in these questions"}
@@ -118,7 +116,6 @@ def _clustered_logit(
     design: NDArray[np.float64], right: NDArray[np.float64], clusters: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Coefficients and errors by cluster (Cameron & Miller, 2015, II.B), by Newton's method; None if none are finite."""
-    import numpy as np
     from scipy.special import expit
 
     coefficients, step = np.zeros(design.shape[1]), np.full(design.shape[1], np.inf)

@@ -10,7 +10,7 @@ from typing import Any
 
 from epbench.booksort.context.remembered import MemoryRun, Remembered
 from epbench.booksort.context.retrieval import RECALL, RETRIEVED, recall_at
-from epbench.booksort.dataset.load import Pair, group_of, is_swapped
+from epbench.booksort.dataset.load import SWAPPED, Pair, group_of
 from epbench.booksort.judging.answers import CUT_OFF, Record, ScoredPair, failure_of, scored_pair
 from epbench.booksort.scores.report import html_report
 from epbench.booksort.scores.run_files import COLUMNS, record_of, table_of
@@ -94,14 +94,13 @@ ABOUT = (
     "positions are in words."
 )
 _NO_EXCERPTS = "The dataset has no texts of excerpts, so the segments are not shown within theirs."
-_YES_NO = {True: "yes", False: "no", None: "–"}
 
 
 def cards_of(
     pairs: Sequence[Pair], rows: Sequence[Record], retrieved: Mapping[str, Record], excerpts: Excerpts
 ) -> list[QuestionCard]:
     """A card for each question and its row of questions.parquet; `excerpts` collects the texts that the cards name."""
-    swapped = any(is_swapped(pair.id) for pair in pairs)
+    swapped = any(pair.id.endswith(SWAPPED) for pair in pairs)
     return [_card(pair, row, retrieved, excerpts, swapped) for pair, row in zip(pairs, rows, strict=True)]
 
 
@@ -145,9 +144,9 @@ def _card(pair: Pair, row: Record, retrieved: Mapping[str, Record], excerpts: Ex
         "answered": row["predicted"] or "–",
     }
     if retrieved:
-        facets["both segments retrieved"] = _YES_NO[row["retrieved_both"]]
+        facets["both segments retrieved"] = {True: "yes", False: "no", None: "–"}[row["retrieved_both"]]
     if swapped:
-        facets["order"] = "swapped" if is_swapped(pair.id) else "as it is"
+        facets["order"] = "swapped" if pair.id.endswith(SWAPPED) else "as it is"
     first, second = pair.shown
     return QuestionCard(
         id=pair.id,

@@ -78,15 +78,10 @@ COLUMNS: Columns = {
     **dict.fromkeys(("p_a", "p_b", "label_mass"), "double"), **dict.fromkeys(("greedy", "written"), "string"),
     **dict.fromkeys(("retrieved_both", "retrieved_order"), "bool"),
 }  # fmt: skip
-"""The columns, with the meanings that they have in `ScoredPair`.
+"""The columns, with the meanings that they have in `ScoredPair`; what is unknown or does not apply is null.
 
-id ends in `/swapped` where a pair is asked a second time with its segments swapped. distance, distance_bin, excerpt_length,
-segment_length, seg1_pos and seg2_pos are words. answer is the right label and predicted the model's: `A`, `B`, or `X` for an
-answer that names neither, which is wrong. outcome is `right`, `wrong` or `failed`; failure is the reason of a failed
-question, and predicted and written are null there. p_a and p_b are the probabilities of the labels as the first token, 0 to
-1, label_mass is their sum, and all three are null where they are unknown. greedy is the text that was written, null if there
-is none, and written the label that it names. retrieved_both and retrieved_order are null unless passages or memories were
-retrieved.
+id ends in `/swapped` where a pair is asked a second time with its segments swapped. outcome is `right`, `wrong` or `failed`;
+predicted and written are null for a failed question. label_mass is the sum of p_a and p_b.
 """
 
 

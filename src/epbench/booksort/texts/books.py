@@ -15,17 +15,15 @@ from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from epbench.booksort.texts.cleaning import Removed, Rules, clean, gutenberg_title, sentence_starts, split_at_markers
 from epbench.errors import BadInput, RunFailed
 from epbench.files.cache import cache_folder
 from epbench.files.packaged import packaged
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 BASE_URL = "https://www.gutenberg.org"
 _TABLE = packaged("epbench.booksort", "books.toml")
@@ -183,8 +181,6 @@ class Book:
     @cached_property
     def codes(self) -> NDArray[np.uint64]:
         """One number per word; equal words have equal numbers."""
-        import numpy as np
-
         numbers: dict[str, int] = {}
         return np.array([numbers.setdefault(word, len(numbers) + 1) for word in self.words], np.uint64)
 

@@ -83,7 +83,7 @@ class Prepared:
     @property
     def plan(self) -> list[str]:
         """What the run will cost, as lines of text."""
-        lines = self.memory_run.plan([*self.pairs, *self.held_out]) if self.memory_run else []
+        lines = self.memory_run.plan([*self.pairs, *self.held_out]) if self.memory_run else ()
         return [*lines, *estimate(self.everything_asked, self.evaluation.model).lines()]
 
     @property
@@ -117,8 +117,7 @@ class Prepared:
     ) -> list[Request]:
         """Return one request for each pair, with the prompt, reading and memory of the evaluation unless given.
 
-        A pair for which a memory system could retrieve nothing has failed, and gets none. BadInput if the prompt or
-        reading does not exist, or the set lacks the text of an excerpt or a book.
+        A pair for which a memory system could retrieve nothing has failed, and gets none.
         """
         evaluation, store = self.evaluation, self.store if reading is None else replace(self.store, reading=reading)
         if memory is None and store.memories is not None:

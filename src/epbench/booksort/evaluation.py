@@ -106,10 +106,7 @@ class Evaluation:
         return self.memory not in MEMORIES and self.remembering.stored == "book"
 
     def check(self) -> None:
-        """Refuse what does not go together, before anything is loaded.
-
-        BadInput if two choices contradict one another, a number is out of its range, or there is no such memory.
-        """
+        """Refuse what does not go together or is out of its range, before anything is loaded: BadInput."""
         memory, queries = memory_named(self.memory), self.pack.queries
         names = [*MEMORIES, *(name for name in (*BASELINES, *SYSTEMS) if name not in MEMORIES)]
         if self.memory not in names and ":" not in self.memory:
@@ -177,10 +174,8 @@ def select_prompt(
 ) -> dict[str, Any]:
     """Try every prompt, choose one, and write `prompt_selection.json`.
 
-    An earlier choice in the folder is kept, because the answers of the run were given to that prompt. The content of
-    the file is prompt (the number chosen), reason, tied (numbers), and prompts (the fields of `Tried` for each); or
-    reading and readings. RunFailed if too many requests about a prompt failed. Nothing is chosen, and the next run asks
-    them again.
+    An earlier choice in the folder is kept, because the answers of the run were given to that prompt. See `choose`; if it
+    fails, the next run asks again what has failed.
     """
     if (folder / CHOICE).exists():
         return read_json(folder / CHOICE, CHOSEN)
@@ -203,7 +198,11 @@ def select_prompt(
 
 
 def choose(tried: Sequence[Tried], what: Choice = "prompt") -> dict[str, Any]:
-    """Choose by the rule above; RunFailed if more than `MOST_FAILED` of the questions of a prompt have no answer."""
+    """Choose by the rule above; RunFailed if more than `MOST_FAILED` of the questions of a prompt have no answer.
+
+    Returns prompt (the number chosen), reason, tied (numbers), and prompts (the fields of `Tried` for each); or reading
+    and readings.
+    """
     for candidate in tried:
         asked = candidate.n + candidate.failed
         if candidate.failed > MOST_FAILED * asked:

@@ -16,6 +16,9 @@ from epbench.runs.checksums import change_note
 from epbench.runs.folder import read_run
 from epbench.tulving.scores import run_files as tulving
 
+FOLDER = ".eval_results"
+"""The folder of a model's repository that the Hub reads."""
+
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -52,7 +55,7 @@ def write_eval_results(run: Path, repo: str, out: Path, source: str | None = Non
     memory = str(identity.get("memory") or identity.get("system"))
     config = [identity["config"]] if identity["benchmark"] == "memfail" else []  # which has a run for each config
     name = "_".join([dataset.rpartition("/")[2], *config, memory])
-    file = out / ".eval_results" / f"{re.sub(r'[^A-Za-z0-9.-]+', '_', name)}.yaml"  # where the Hub looks
+    file = out / FOLDER / f"{re.sub(r'[^A-Za-z0-9.-]+', '_', name)}.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
     write_text(file, yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True))
     return file

@@ -255,10 +255,7 @@ load = lru_cache(maxsize=16)(load_memfail)
 
 @lru_cache(maxsize=16)
 def remembered(dataset: str, config: str, system: str, k: int) -> Remembered:
-    """Store all facts of a config, and retrieve memories for each question; this is done once.
-
-    BadInput if the dataset, the config or the system does not exist, or k is below 1.
-    """
+    """Store all facts of a config, and retrieve memories for each question; this is done once."""
     data, setting = load(dataset, config), Setting(ks=(k,), sampling=Sampling(MAX_TOKENS))
     setting.check()
     spec = load_memory(system, gold_of(data.questions, setting), limits=setting.limits)

@@ -25,7 +25,7 @@ from epbench.memfail.dataset.load import QuestionRecord, load_memfail
 from epbench.memfail.scores import run_files as memfail
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.models.protocol import Request, Sampling
-from epbench.runs.benchmark import read_questions
+from epbench.runs.benchmark import read_rows
 from epbench.runs.checksums import change_note
 from epbench.runs.folder import dataset_of, read_run
 from epbench.tulving.context import requests as tulving_prompts
@@ -167,7 +167,7 @@ def write_inspect_log(run: Path, out: Path) -> Path:
     identity, name = described["identity"], described["identity"].get("benchmark")
     if name not in _BENCHMARKS:
         raise BadInput(f"{run / 'run.json'}: expected a run of {', '.join(_BENCHMARKS)}, found {name!r}")
-    benchmark, rows = _BENCHMARKS[name], read_questions(run, ["id", "outcome"], "to_pylist")
+    benchmark, rows = _BENCHMARKS[name], read_rows(run, ["id", "outcome"], "to_pylist")
     metadata: dict[str, Any] = {field: described[field] for field in _ABOUT if described.get(field) is not None}
     metadata["identity"] = dict(identity)
     try:

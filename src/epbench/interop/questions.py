@@ -62,10 +62,7 @@ def rows(name: str) -> Mapping[str, Row]:
 
 @lru_cache(maxsize=8)
 def book_requests(name: str, memory: str) -> Mapping[str, Request]:
-    """Return what our own evaluation asks, by the id of the question; `memory` is `in-context` or `none`.
-
-    BadInput if the dataset does not exist, or is not a Tulving book.
-    """
+    """Return what our own evaluation asks, by the id of the question; `memory` is `in-context` or `none`."""
     data = book(name)
     reading = Reading(memory=memory, sampling=Sampling(MAX_TOKENS))
     return {request.id: request for request in reading.requests(data, data.rows)}
@@ -73,10 +70,7 @@ def book_requests(name: str, memory: str) -> Mapping[str, Request]:
 
 @lru_cache(maxsize=4)
 def judge_of(name: str) -> Judge:
-    """Return a judge that follows rules, `lexical` or `minilm`, with what it needs loaded.
-
-    BadInput if there is no such judge, or the package with its weights is missing.
-    """
+    """Return a judge that follows rules, `lexical` or `minilm`, with what it needs loaded; BadInput if that is not here."""
     if name not in RULE_JUDGES:
         raise BadInput(f"judge: expected one of {', '.join(RULE_JUDGES)}, got {name!r}")
     judge = RULE_JUDGES[name]()
@@ -117,10 +111,7 @@ def pairs(name: str, config: str) -> Mapping[str, Pair]:
 
 @lru_cache(maxsize=16)
 def pair_requests(name: str, config: str, memory: str) -> Mapping[str, Request]:
-    """Return what our own evaluation asks with its usual prompt, by the id of the pair; `memory` is `in-context` or `none`.
-
-    BadInput if the dataset or the config does not exist, or a row is wrong.
-    """
+    """Return what our own evaluation asks with its usual prompt, by the id of the pair; `memory` is `in-context` or `none`."""
     pack = load_prompts()
     asked = requests_for(memory, list(pairs(name, config).values()), pack, pack.usual)
     return {request.id: request for request in asked}

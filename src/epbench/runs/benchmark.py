@@ -29,6 +29,7 @@ from epbench.runs.results import QUESTIONS, RESULTS, Scored
 from epbench.runs.several import benchmark_of
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import Group
 
     from epbench.reports.page import Headline
@@ -127,10 +128,7 @@ def benchmark_named(name: str | None, where: Path) -> Benchmark:
 
 
 def find_benchmark(folder: Path) -> Benchmark:
-    """The benchmark of the run in a folder, or of the runs of several configs in its subfolders.
-
-    BadInput if there is no run, or it is of no benchmark.
-    """
+    """The benchmark of the run in a folder, or of the runs of several configs in its subfolders; BadInput without one."""
     return benchmark_named(benchmark_of(folder), folder)
 
 
@@ -240,12 +238,18 @@ def check_records(folder: Path, again: Path, name: str, whose: str) -> Check:
     return Check(name, False, f"{len(wrong)} records are not those of {whose}, such as that about {about}, which {how}")
 
 
-def read_questions(folder: Path, columns: Iterable[str], form: str = "to_pandas") -> Any:
+def read_questions(folder: Path, columns: Iterable[str]) -> pd.DataFrame:
     """Read questions.parquet of a run, or compute it from the journals of a run of an earlier version, which has none.
 
-    It is a data frame, or in the form `to_pylist` a list of records, with None for null. BadInput if the file is no
-    Parquet file, or lacks one of the columns; or there is none and the journals do not give it.
+    BadInput if the file is no Parquet file, or lacks one of the columns; or there is none and the journals do not give
+    it.
     """
+    questions: pd.DataFrame = read_rows(folder, columns, "to_pandas")
+    return questions
+
+
+def read_rows(folder: Path, columns: Iterable[str], form: str) -> Any:
+    """The same in a form to which a table of Arrow can be turned, such as `to_pylist`: records, with None for null."""
     import pyarrow.parquet as pq
 
     path = folder / QUESTIONS
@@ -263,7 +267,7 @@ def read_questions(folder: Path, columns: Iterable[str], form: str = "to_pandas"
 
 def read_records(folder: Path, columns: Iterable[str]) -> list[dict[str, Any]]:
     """Read the rows of questions.parquet as records; none for a run of an earlier version, which has no such file."""
-    return read_questions(folder, columns, "to_pylist") if (folder / QUESTIONS).is_file() else []
+    return read_rows(folder, columns, "to_pylist") if (folder / QUESTIONS).is_file() else []
 
 
 def _computed(folder: Path, columns: Iterable[str], form: str) -> Any:
@@ -275,7 +279,7 @@ def _computed(folder: Path, columns: Iterable[str], form: str) -> Any:
         except BadInput as error:
             why = str(error)
         if (recomputed / QUESTIONS).is_file():
-            return read_questions(recomputed, columns, form)
+            return read_rows(recomputed, columns, form)
     raise BadInput(
         f"{folder} has no {QUESTIONS}; start the run again with the same command, which writes it and asks nothing twice "
         f"({why})"

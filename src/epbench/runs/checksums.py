@@ -49,10 +49,7 @@ def write_checksums(folder: Path, edited: Mapping[str, str] | None = None) -> No
 
 
 def is_by_this_code(folder: Path) -> bool:
-    """Whether a run was scored by the same package, byte for byte, with the same versions of `LIBRARIES`.
-
-    BadInput if the file of hashes is damaged.
-    """
+    """Whether a run was scored by the same package, byte for byte, with the same versions of `LIBRARIES`."""
     path = folder / CHECKSUMS
     return path.is_file() and read_json(path, _NOTED).get("code") == _code()
 

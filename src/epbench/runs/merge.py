@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ class MergedRun:
     label: str  # the name of the run in tables
     scores: Mapping[str, Any]  # the content of scores.json
     # How often the judge gave no verdict, by reason; empty without a judge.
-    failures: dict[str, int] = field(default_factory=dict)
+    failures: dict[str, int]
 
 
 def merge(
@@ -44,8 +45,9 @@ def merge(
     a shard of the same run, the shards have different judges, limits or prompts, or the dataset has other rows.
     RunFailed if no shard has an answer.
     """
+    join = partial(_merge, benchmark, dataset=dataset, limit=limit, prompts=prompts)
     if benchmark.part is None:
-        return [_merge(benchmark, shards, out, dataset, limit, prompts)]
+        return [join(shards, out)]
     by_part: dict[str, list[Path]] = {}
     for shard in shards:
         _check_other(shard, out)
@@ -54,10 +56,7 @@ def merge(
             typed(str(folder / "run.json"), run, benchmark.described)
             by_part.setdefault(run["identity"][benchmark.part], []).append(folder)
     several = len(by_part) > 1 or any(not (shard / "run.json").is_file() for shard in shards)
-    return [
-        _merge(benchmark, folders, out / part if several else out, dataset, limit, prompts)
-        for part, folders in by_part.items()
-    ]
+    return [join(folders, out / part if several else out) for part, folders in by_part.items()]
 
 
 def _merge(

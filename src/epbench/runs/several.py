@@ -24,10 +24,7 @@ def benchmark_of(folder: Path) -> str | None:
 
 
 def by_benchmark(runs: Mapping[str, Path]) -> dict[str | None, dict[str, Path]]:
-    """The folders of each benchmark by their names; see `benchmark_of`.
-
-    BadInput if a folder holds no run.
-    """
+    """The folders of each benchmark by their names; see `benchmark_of`."""
     grouped: dict[str | None, dict[str, Path]] = {}
     for name, folder in runs.items():
         grouped.setdefault(benchmark_of(folder), {})[name] = folder
@@ -35,10 +32,7 @@ def by_benchmark(runs: Mapping[str, Path]) -> dict[str | None, dict[str, Path]]:
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """The folder of a run itself, or its subfolders that are runs, such as one for each config, sorted by name.
-
-    BadInput if neither the folder nor a subfolder holds a run.
-    """
+    """The folder of a run itself, or its subfolders that are runs, such as one for each config, by name; else BadInput."""
     if (folder / "run.json").is_file():
         return [folder]
     if runs := sorted(path.parent for path in folder.glob("*/run.json")):
@@ -47,10 +41,7 @@ def runs_in(folder: Path) -> list[Path]:
 
 
 def runs_below(folder: Path) -> list[Path]:
-    """The runs that a folder stands for: see `runs_in`, and for a training also the runs that measured its model.
-
-    BadInput if there is no run.
-    """
+    """The runs that a folder stands for: see `runs_in`, and for a training also the runs that measured its model."""
     runs = runs_in(folder)
     if read_run(runs[0])["identity"].get("benchmark") == FINETUNING:
         runs += sorted(path.parent for path in (folder / MEASURES).glob("*/*/run.json"))
@@ -58,10 +49,7 @@ def runs_below(folder: Path) -> list[Path]:
 
 
 def change_notes(folders: Iterable[Path]) -> list[str]:
-    """Which runs of some folders were changed since they were scored, in texts that name the run and the files.
-
-    BadInput if a folder holds no run.
-    """
+    """Which runs of some folders were changed since they were scored, in texts that name the run and the files."""
     notes = {run: change_note(run) for folder in folders for run in runs_below(folder)}
     return [f"{run}: {note}" for run, note in notes.items() if note]
 
@@ -85,10 +73,7 @@ def folders_of_datasets(out: Path, datasets: Sequence[str]) -> dict[str, Path]:
 
 
 def names_of(folders: Sequence[Path]) -> dict[str, Path]:
-    """Name each run by its folder, or by the whole path where two folders have the same name.
-
-    BadInput if a folder is given twice.
-    """
+    """Name each run by its folder, or by the whole path where two have the same name; BadInput if one is given twice."""
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise BadInput("a run is given twice")
     short = {folder.resolve().name: folder for folder in folders}

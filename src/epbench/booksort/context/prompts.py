@@ -79,11 +79,7 @@ class Pack:
 
 
 def load_prompts(path: Path | None = None) -> Pack:
-    """Load our pack, a TOML file with the same keys, a YAML file, or a folder of YAML files (see above).
-
-    BadInput if the file does not exist, a key or placeholder is missing or unknown, or a reading or task does not
-    exist.
-    """
+    """Load our pack, a TOML file with the same keys, a YAML file, or a folder of YAML files (see above); else BadInput."""
     path = path or OWN
     if path.is_dir() or path.suffix in (".yaml", ".yml"):
         return _of_yaml(path, _YAML_WORDS)

@@ -84,10 +84,7 @@ def _spaced(text: str) -> str:
 
 
 def load_reader(name: str, pack: Pack, options: Options | None = None) -> Model:
-    """Find the reader of this name, `oracle` or a model as `load_model` takes it. The weights are not loaded yet.
-
-    BadInput if the name is unknown, or something that the model needs is not installed.
-    """
+    """Find the reader of this name, `oracle` or a model as `load_model` takes it, without its weights; else BadInput."""
     if name == Oracle.name:
         refuse_variant(name, options)
         return Oracle(pack)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
@@ -201,15 +201,13 @@ class MemoryRun:
                 found[pair.id] = find(pair.segments, shown[query.id], self.told.rarity[query.store])
         return Remembered(found, failures, recall.warnings)
 
-    def plan(self, pairs: Sequence[Pair]) -> list[str]:
+    def plan(self, pairs: Sequence[Pair]) -> Iterator[str]:
         """What storing and retrieving take, as lines of text."""
         name, inside = self.system.name, self.system.inner_model
         n = len(told_after(self.conversations, self.between))
-        lines = [
-            f"{n:,} conversations to tell {name} in {len(self.told.texts):,} stores, {len(self.queries(pairs)):,} retrievals"
-        ]
-        more = f"what {name} asks of {inside} comes on top; a finished run's usage.json tells it"
-        return [*lines, more] if inside else lines
+        yield f"{n:,} conversations to tell {name} in {len(self.told.texts):,} stores, {len(self.queries(pairs)):,} retrievals"
+        if inside:
+            yield f"what {name} asks of {inside} comes on top; a finished run's usage.json tells it"
 
     def stand_in(self, pairs: Sequence[Pair]) -> dict[str, Sequence[str]]:
         """By the id of the pair, memories about as long as those of the system, which holds none yet."""

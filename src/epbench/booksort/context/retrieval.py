@@ -79,10 +79,7 @@ class SegmentPositions:
         self._begins_of = lru_cache(maxsize=64)(self._begins)
 
     def of(self, pair: Pair) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return where the earlier and the later segment begin and end (exclusive) in the book's text with single spaces.
-
-        BadInput if the pair's excerpt is not in its book.
-        """
+        """Return where the earlier and the later segment begin and end (exclusive) in the book's text with single spaces."""
         if is_whole_book(pair.config):
             begins = [self._begins_of(pair.book_idx)[position] for position in pair.positions]
             first, second = ((at, at + len(spaced(text))) for at, text in zip(begins, pair.segments, strict=True))

@@ -245,10 +245,7 @@ def _pairs(name: str, config: str, split: str) -> Iterator[Pair]:
 
 
 def pair_of(where: str, config: str, row: Row, excerpt: str | None) -> Pair:
-    """Return the pair of a row with the columns `PAIR`, which messages name `where`; pairs may share one text of an excerpt.
-
-    BadInput if the columns contradict one another.
-    """
+    """Return the pair of a row with the columns `PAIR`, named `where` in messages; BadInput if they contradict one another."""
     shown_first = row.get("present_seg1_first")
     if shown_first not in (0, 1):
         raise BadInput(f"{where}, field 'present_seg1_first': expected 0 or 1, got {shown(shown_first)}")

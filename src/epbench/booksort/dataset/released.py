@@ -37,10 +37,7 @@ def configs(name: str) -> list[str]:
 
 
 def rows(name: str, lengths: tuple[int, int], split: str) -> Iterator[Row]:
-    """Yield the rows of one combination of lengths with our columns; `excerpt_text` is None if no file has it.
-
-    BadInput if the set does not exist, a file is not CSV, or a value is not a number.
-    """
+    """Yield the rows of one combination of lengths with our columns; `excerpt_text` is None if no file has it."""
     source = _of_hub(lengths, split) if name == NAME else _of_files(Path(name), lengths, split)
     for row in source:
         for field in ("excerpt_text", "segment_1", "segment_2"):

@@ -91,10 +91,7 @@ def tasks_of(books: Sequence[Book], recipe: Recipe) -> list[Task]:
 def make_configs(
     books: Sequence[Book], recipe: Recipe, progress: Callable[[Sequence[Task]], Iterable[Task]] = iter
 ) -> list[Config]:
-    """Make all configs of books with distinct texts, an entry for each split, the default first; `progress` wraps the cells.
-
-    BadInput if a book is too short, or has too few excerpts.
-    """
+    """Make all configs of books with distinct texts, an entry for each split, the default first; `progress` wraps the cells."""
     rows: dict[tuple[str, str], list[tuple[Cell, Book, PairDraw]]] = {}
     for cell, book in progress(tasks_of(books, recipe)):
         for drawn in draw_pairs(cell, book):

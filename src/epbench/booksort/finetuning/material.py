@@ -29,10 +29,7 @@ class TrainingText(NamedTuple):
 
 
 def books_of_set(dataset: str) -> list[TrainingText]:
-    """Return the books of a Book-SORT set as its pairs have them: cleaned, without headings.
-
-    BadInput if the set has no config `books`, or a book has no words.
-    """
+    """Return the books of a Book-SORT set as its pairs have them: cleaned, without headings. BadInput if it has none."""
     return [_text(str(b.book_idx), b.title, b.text, f"{dataset}, book {b.book_idx}") for b in load_books(dataset)]
 
 
@@ -90,8 +87,7 @@ def chunks_of_texts(
 ) -> list[Sample]:
     """Return the chunks of texts, of about `n_words` words, as samples, each shown as SORT shows an excerpt in context.
 
-    No word is lost. BadInput if a chunk has more tokens than a sample may have, or cannot be written; the message names
-    it.
+    No word is lost. BadInput, which names the chunk, if it has more tokens than a sample may have, or cannot be written.
     """
     samples, chosen = [], prompt_of(pack, prompt)
     for text in texts:

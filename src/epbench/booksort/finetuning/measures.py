@@ -85,21 +85,15 @@ def measure(
     Answers to SORT are journaled in `folder/sort` and `folder/sort-in-context`, ordinary folders of runs, so that a
     measurement that was killed goes on where it was. All else is computed anew, which takes about as long as reading the
     texts once and the prompts without context twice. `about` is what else run.json says, such as the epoch; its `label`,
-    if there is one, names the checkpoint in tables.
+    if there is one, names the checkpoint in tables. BadInput as in `SortPlan.check`, or if a folder holds something else.
+    RunFailed if no question has an answer, or memory does not suffice for a single text.
 
     Returns:
         In the other processes None, in the main one:
         sort and sort_in_context (None if the plan leaves it out): see `summary_of`.
         perplexity: of all tokens of both segments of all pairs in their prompts without context (segments), and of the
         learned tokens of each text of the plan, by its name; None for a text without any.
-        pearson: how the log perplexity of a pair's segments goes with its log ratio without context; see `correlation`.
-        readout: what a layer that was trained on the other books reads out of the last hidden states (Figure 15): the
-        fields of `epbench.statistics.readout.Readout`, and by_group by the book's number as a text. None if nothing can
-        be tested.
-        seconds: how long each part took, by the names sort, sort_in_context, perplexity and readout.
-
-    BadInput if a folder holds something else, or what is to be measured does not fit the model; see `SortPlan.check`.
-    RunFailed if no question has an answer, or memory does not suffice for a single text.
+        pearson: see `correlation`; readout: see `_readout`. seconds: how long each part took, by these names.
     """
     from epbench.models.hf.likelihood import perplexity
 
@@ -185,7 +179,11 @@ def correlation(segments: Mapping[str, SpanLikelihood], folder: Path) -> dict[st
 def _readout(
     model: TransformersModel, pairs: Sequence[Pair], asked: Mapping[str, AskedPair], ranks: Ranks
 ) -> dict[str, Any] | None:
-    """Collect the last hidden states of all pairs, and read out of them; None in the other processes, and without a test."""
+    """What a layer that was trained on the other books reads out of the last hidden states (Figure 15).
+
+    The fields of `epbench.statistics.readout.Readout`, with by_group by the book's number as a text; None in the other
+    processes, and if nothing can be tested.
+    """
     import numpy as np
 
     from epbench.statistics.readout import cross_validated_readout

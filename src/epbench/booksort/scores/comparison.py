@@ -90,15 +90,10 @@ def _question_by_question(runs: Mapping[str, Path]) -> str:
 def compare_runs(runs: Mapping[str, pd.DataFrame], progress: Progress = iter) -> list[dict[str, Any]]:
     """Compare the accuracy of any two runs (Appendix F.2), and their log ratios (Appendix F.3).
 
-    Returns:
-        For each two runs what `epbench.statistics.paired.compare_two` returns, with excerpts as clusters and McNemar's
-        test. If each pair of segments was asked in both orders, its two askings are one unit of that test. Also n_failed,
-        the number of failed questions of each run, which are left out; log_ratio, as in `compare_log_ratios` with p_holm
-        and p_less_holm, and auc, as in `compare_areas`, each None if a run has no probabilities; and p_holm. Holm's
-        correction of p is for the number of comparisons, that of the log ratios for the tests in both directions: k (k -
-        1) tests of k runs.
-
-    RunFailed if two runs have no answered question in common.
+    For each two it returns what `epbench.statistics.paired.compare_outcomes` does, with excerpts as clusters and the two
+    askings of a pair of segments as one unit of McNemar's test. Also log_ratio, as in `compare_log_ratios` with p_holm and
+    p_less_holm, and auc, as in `compare_areas`, each None if a run has no probabilities; and p_holm. Holm's correction of p
+    is for the number of comparisons, that of the log ratios for the tests in both directions: k (k - 1) tests of k runs.
     """
     pairs = []
     for names in progress(list(combinations(runs, 2))):

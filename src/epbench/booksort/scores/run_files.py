@@ -103,17 +103,14 @@ def table_of(records: Iterable[dict[str, Any]]) -> pd.DataFrame:
 
 
 def read_questions(folder: Path) -> pd.DataFrame:
-    """Read questions.parquet of a run.
+    """Read questions.parquet of a run; BadInput if it cannot be made, is no Parquet file, or lacks a column.
 
-    Returns:
-        The columns of `COLUMNS`, and: part (of the paper: `SORT` or `SORT-extend`), excerpt (which excerpt the question is
-        about; its questions share one reading, and so their errors), pair (the id of the pair; with both orders, two questions
-        ask about each), swapped (whether it is the second asking of its pair), right (1, 0, or NaN if the question failed),
-        share (the part of p(A) + p(B) that the right segment has), log_ratio (its logarithm; NaN if that is unknown, or the
-        question failed), and log_odds (log p(A) - log p(B), whichever is right; infinite where one of them is 0, NaN where the
-        probabilities are unknown or both 0).
-
-    BadInput if there is no such file and it cannot be made, it is no Parquet file, or it lacks a column.
+    The table has the columns of `COLUMNS`, and: part (of the paper: `SORT` or `SORT-extend`), excerpt (which excerpt the
+    question is about; its questions share one reading, and so their errors), pair (the id of the pair; with both orders,
+    two questions ask about each), swapped (whether it is the second asking of its pair), right (1, 0, or NaN if the
+    question failed), share (the part of p(A) + p(B) that the right segment has), log_ratio (its logarithm; NaN if that is
+    unknown, or the question failed), and log_odds (log p(A) - log p(B), whichever is right; infinite where one of them is
+    0, NaN where the probabilities are unknown or both 0).
     """
     return _measured(benchmark.read_questions(folder, COLUMNS))
 

@@ -34,11 +34,7 @@ ONE_LETTER = 0.6
 
 
 def score_run(rows: pd.DataFrame) -> dict[str, Any]:
-    """The content of scores.json.
-
-    Args:
-        rows: All questions, as `epbench.booksort.scores.run_files.read_questions` returns them. Those whose request
-            failed are neither right nor wrong.
+    """The content of scores.json, from all questions of a run; NothingToScore if there is no answer.
 
     Returns:
         The fields of `summary` for all questions: accuracy, greedy_accuracy, greedy_invalid, label_mass, n_label_mass,
@@ -52,8 +48,6 @@ def score_run(rows: pd.DataFrame) -> dict[str, Any]:
         With both orders also consistency and both_orders; see `both_orders_scores`.
         After retrieval also retrieval: the share of questions for which both segments were found, the share for which
         they were found in the order of the book, and a summary of the latter; see also `memory_scores`.
-
-    NothingToScore if there is no answer.
     """
     n_answered = int(rows["right"].notna().sum())
     if not n_answered:

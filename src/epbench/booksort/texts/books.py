@@ -9,7 +9,6 @@ import hashlib
 import io
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
@@ -94,9 +93,8 @@ class _Draft(io.FileIO):
 def download(book: Published, base_url: str = BASE_URL) -> Path:
     """Return the file of a book, which is downloaded if it is not in the cache, `$EPBENCH_CACHE/gutenberg`.
 
-    `/cache/epub/<id>/pg<id>.txt` is added to the address of Project Gutenberg or a mirror. BadInput if the download is
-    truncated, far too large or another text, after several attempts. RunFailed if the server cannot be reached or
-    refuses, after several attempts.
+    After several attempts, BadInput if the download is truncated, far too large or another text; RunFailed if Project
+    Gutenberg, or the mirror, cannot be reached or refuses.
     """
     import pooch
     from requests.exceptions import RequestException
@@ -128,10 +126,7 @@ def download(book: Published, base_url: str = BASE_URL) -> Path:
 
 
 def read_text(path: Path, where: str = "") -> str:
-    """Read a UTF-8 file, with or without a byte order mark, and return it with line feeds at the ends of lines.
-
-    BadInput if the file has another encoding. The message gives the byte and its offset.
-    """
+    """Read a UTF-8 file, with or without a byte order mark, with line feeds at the ends of lines; else BadInput."""
     where = where or str(path)
     content = path.read_bytes()
     try:
@@ -202,18 +197,14 @@ class Book:
 
     def removed_words(self) -> dict[str, tuple[int, int]]:
         """Return by kind how many pieces were removed, and how many words they had."""
-        pieces = Counter(item.kind for item in self.removed)
-        words: Counter[str] = Counter()
+        words: dict[str, list[int]] = {}
         for item in self.removed:
-            words[item.kind] += len(item.text.split())
-        return {kind: (n, words[kind]) for kind, n in pieces.items()}
+            words.setdefault(item.kind, []).append(len(item.text.split()))
+        return {kind: (len(counts), sum(counts)) for kind, counts in words.items()}
 
 
 def published_set(base_url: str = BASE_URL, progress: Progress = iter) -> list[Book]:
-    """Return the nine published books; those that are not in the cache are downloaded from Project Gutenberg or a mirror.
-
-    BadInput if a download is truncated or has another text. RunFailed if the server cannot be reached.
-    """
+    """Return the nine published books; those that are not in the cache are downloaded, see `download`."""
     nine = published_books()
     files = {Path(f"{id_}-0.txt"): book for id_, book in nine.items()}
     return [_published(download(files[name], base_url), files[name]) for name in progress(list(files))]

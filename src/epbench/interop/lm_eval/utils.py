@@ -44,17 +44,13 @@ class _Windowed(TransformersModel):
 
 
 def check_prompts_fit(
-    requests: Sequence[Request],
-    model_args: Mapping[str, Any],
-    others: Mapping[str, Callable[[], Iterable[Request]]] | None = None,
+    requests: Sequence[Request], model_args: Mapping[str, Any], others: Mapping[str, Callable[[], Iterable[Request]]]
 ) -> None:
     """Count the tokens of the longest prompts with the model's tokenizer, before its weights are loaded.
 
-    The harness's arguments of the model are `pretrained`, or the name `model` behind an address; perhaps another
-    `tokenizer`, and `max_length` or `max_model_len`. Where they do not say enough, a warning is logged. Nothing is
-    checked for a model without such arguments, which is a class of the user's own or a dummy. `others` makes the
-    requests of other memories, so that the message can name those that fit. BadInput if a prompt and its answer do not
-    fit. The message has the needed and the available tokens.
+    Where the harness's arguments of the model do not say enough, a warning is logged. Nothing is checked for a model
+    without such arguments, which is a class of the user's own or a dummy. BadInput if a prompt and its answer do not
+    fit; the message has the needed and the available tokens, and those of the `others` that fit.
     """
     weights, max_length = model_args.get("pretrained"), model_args.get("max_length") or model_args.get("max_model_len")
     tokenizer = model_args.get("tokenizer") or weights or model_args.get("model")
@@ -69,7 +65,7 @@ def check_prompts_fit(
     except BadInput as error:  # such as a tokenizer that needs code of its own, which only the harness may run
         log.warning(_UNCHECKED, error)
         return
-    check_window(requests, model, others or {})
+    check_window(requests, model, others)
 
 
 class Asked(ConfigurableTask):  # type: ignore[misc]
@@ -164,15 +160,14 @@ def pair_questions(*, datasets: str, config: str, memory: str, **model_args: Any
     from datasets import Dataset
 
     name = f"{datasets}/booksort"
-    check_prompts_fit(list(questions.pair_requests(name, config, memory).values()), model_args)
+    requests = questions.pair_requests(name, config, memory)
+    check_prompts_fit(list(requests.values()), model_args, {})
+    columns, about = ("id", "book_idx", "excerpt_idx", "distance", "distance_bin", "answer"), {"dataset": name}
+    about |= {"config": config, "memory": memory}
     rows = [
-        {
-            "id": pair.id, "book_idx": pair.book_idx, "excerpt_idx": pair.excerpt_idx, "distance": pair.distance,
-            "distance_bin": pair.distance_bin, "answer": pair.answer, "dataset": name, "config": config,
-            "memory": memory, "answer_start": questions.pair_requests(name, config, memory)[pair.id].answer_start,
-        }
+        {column: getattr(pair, column) for column in columns} | about | {"answer_start": requests[pair.id].answer_start}
         for pair in questions.pairs(name, config).values()
-    ]  # fmt: skip
+    ]
     return {"test": Dataset.from_list(rows)}
 
 

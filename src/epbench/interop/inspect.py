@@ -52,6 +52,7 @@ from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memories.load import load_memory
+from epbench.memories.recall import Recall
 from epbench.models.openai.wire import TOP_LOGPROBS
 from epbench.models.protocol import Request, Sampling
 from epbench.progress import no_progress
@@ -245,8 +246,7 @@ class Remembered:
     requests: Mapping[str, Request]
     # What the system did, by the id of the question, still without an answer; with the reason if it failed.
     records: Mapping[str, QuestionRecord]
-    stores: Mapping[str, list[str]]  # by name of a store, all its memories
-    warnings: list[str]  # what a reader of the results must know
+    recall: Recall  # its stores, and what a reader of the results must know
 
 
 load = lru_cache(maxsize=16)(load_memfail)
@@ -266,8 +266,7 @@ def remembered(dataset: str, config: str, system: str, k: int) -> Remembered:
     return Remembered(
         requests={record.question.id: requests[record.id] for record in records if record.id in requests},
         records={record.question.id: record for record in records},
-        stores=recall.stores,
-        warnings=recall.warnings,
+        recall=recall,
     )
 
 
@@ -278,7 +277,7 @@ def diagnosis(found: Remembered, id_: str, answer: str, judge: Judge) -> Outcome
     """Judge one answer stage by stage."""
     record = replace(found.records[id_], answer=answer)
     with _judging, tempfile.TemporaryDirectory(prefix="epbench-judging-") as scratch:
-        (outcome,) = diagnose(Path(scratch), [record], found.stores, judge, no_progress)
+        (outcome,) = diagnose(Path(scratch), [record], found.recall.stores, judge, no_progress)
     return outcome
 
 
@@ -320,7 +319,7 @@ def memfail(
     ]
     memfail_judges.load_judge(judge)  # a wrong name is an error before the first request
     about = {"config": config, "system": system, "k": k, "judge": judge, "fingerprint": data.fingerprint}
-    about |= {"warnings": prepared.warnings, "dataset_revision": dataset_revision(dataset, config)}
+    about |= {"warnings": prepared.recall.warnings, "dataset_revision": dataset_revision(dataset, config)}
     return task_of(dataset, samples, stage_that_failed(dataset, config, system, k, judge), about, MAX_TOKENS)
 
 

@@ -117,10 +117,7 @@ class Benchmark:
 
 
 def benchmark_named(name: str | None, where: Path) -> Benchmark:
-    """The benchmark with the name that run.json gives; see `epbench.runs.several.benchmark_of`.
-
-    BadInput if there is no such benchmark, for example because the run is a training.
-    """
+    """The benchmark with the name that run.json gives; BadInput if there is none, as where the run is a training."""
     if name not in NAMES:
         raise BadInput(f"{where}: expected a run of {', '.join(NAMES[:-1])} or {NAMES[-1]}, found benchmark {name!r}")
     benchmark: Benchmark = import_module(f"epbench.{name}.benchmark").BENCHMARK

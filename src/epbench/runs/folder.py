@@ -153,10 +153,7 @@ def _absolute(about: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_scores(folder: Path, kind: type[Struct] | None = None) -> dict[str, Any]:
-    """Read scores.json of a run, which must hold these fields; None accepts any object.
-
-    BadInput if the file is missing or damaged, or another tool wrote it; the message names the field.
-    """
+    """Read scores.json of a run, which must hold these fields; None accepts any object. BadInput as in `read_run`."""
     path = folder / "scores.json"
     if not path.is_file():
         raise BadInput(f"{folder} has no scores.json; is it a run's folder, and did the run end?")

@@ -1,4 +1,4 @@
-"""Calls into systems that work and that do not, through both guards: one process, and a thread."""
+"""Calls into systems that work and that do not, in a process of their own and in this one."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ import pytest
 
 from epbench import BadInput
 from epbench.errors import CallFailed, SystemLost
-from epbench.memories.guard import Limits, ThreadGuard, reason_of
+from epbench.memories.guard import InProcessGuard, Limits, reason_of
 from epbench.memories.process import ProcessGuard, describe_system, own_home
 from epbench.memories.worker import import_system
 
@@ -27,11 +27,11 @@ def process_guard(name, log, **limits):
     return ProcessGuard(name, Limits(**{"seconds": 60.0, **limits}), log, home)
 
 
-def thread_guard(name, log, **limits):
-    return ThreadGuard(import_system(name), Limits(**{"seconds": 60.0, **limits}), log)
+def in_process_guard(name, log):
+    return InProcessGuard(import_system(name), log)
 
 
-@pytest.fixture(params=[process_guard, thread_guard], ids=["own process", "thread"])
+@pytest.fixture(params=[process_guard, in_process_guard], ids=["own process", "this process"])
 def make(request):
     return request.param
 
@@ -87,18 +87,10 @@ def test_what_a_call_gives_that_cannot_be_used_is_a_reason_in_one_line(make, ope
     assert "in retrieve_memories" in (tmp_path / "system.log").read_text()
 
 
-@pytest.mark.slow
-def test_a_call_that_hangs_loses_its_instance_and_another_one_can_be_made(make, opened, tmp_path):
-    guard = opened(make, "HangsInRetrieval", seconds=1.5)
-    with pytest.raises(SystemLost, match=r"no answer within 1\.5 s"):
-        ask(guard)
-    guard.open(tmp_path)
-    assert guard.call("get_all_memories") == []
-
-
 @pytest.mark.parametrize(
     ("name", "reason", "limits"),
     [
+        pytest.param("HangsInRetrieval", "no answer within 1.5 s", {"seconds": 1.5}, marks=pytest.mark.slow),
         ("EndsItsProcess", "the system's process ended with status 0", {}),
         ("Crashes", "the system's process was killed by signal 11 (Segmentation fault)", {}),
         ("IsKilled", "the system's process was killed by signal 9 (Killed); memory may have run out", {}),
@@ -164,7 +156,7 @@ def test_no_key_of_the_environment_gets_into_reason_or_log(make, opened, tmp_pat
     monkeypatch.setenv("MY_API_KEY", "sk-very-secret-1")
     (tmp_path / "tells.py").write_text(TELLS)
     guard = opened(make, f"{tmp_path / 'tells.py'}:Tells")
-    monkeypatch.setenv("OTHER_KEY", "sk-very-secret-1")  # a thread has one environment with us
+    monkeypatch.setenv("OTHER_KEY", "sk-very-secret-1")  # this process has one environment with us
     with pytest.raises(CallFailed, match=r"the key \*\*\* is wrong at http://host/"):
         ask(guard)
     guard.close()

@@ -52,7 +52,9 @@ def in_its_own(folder, name, *args, **options):
     return run_system(describe_system(f"{FAULTY}:{name}", variables=["CALLS", "MY_API_KEY"]), folder, *args, **options)
 
 
-@pytest.fixture(params=[pytest.param(in_its_own, marks=pytest.mark.slow), in_process], ids=["own process", "thread"])
+@pytest.fixture(
+    params=[pytest.param(in_its_own, marks=pytest.mark.slow), in_process], ids=["own process", "this process"]
+)
 def run(request):
     return request.param
 
@@ -80,9 +82,9 @@ def test_a_retrieval_that_goes_wrong_fails_its_question_and_the_run_goes_on(tmp_
 
 
 @pytest.mark.slow
-def test_hangs_fail_and_after_three_in_a_row_nothing_is_called(run, tmp_path):
+def test_hangs_fail_and_after_three_in_a_row_nothing_is_called(tmp_path):
     asked = queries(ks=(1, 2, 3))
-    recall = run(tmp_path, "HangsInRetrieval", asked=asked, limit=1.5)
+    recall = in_its_own(tmp_path, "HangsInRetrieval", asked=asked, limit=1.5)
     reasons = [recall.failures[query.id] for query in asked]
     assert reasons[:3] == ["memory system: no answer within 1.5 s"] * 3
     assert (
@@ -95,8 +97,8 @@ def test_hangs_fail_and_after_three_in_a_row_nothing_is_called(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_system_that_hangs_now_and_then_is_called_again(run, tmp_path):
-    recall = run(tmp_path, "HangsOnTea", limit=1.5)
+def test_a_system_that_hangs_now_and_then_is_called_again(tmp_path):
+    recall = in_its_own(tmp_path, "HangsOnTea", limit=1.5)
     assert recall.failures == dict.fromkeys(("0@1", "0@2"), "memory system: no answer within 1.5 s")
     assert recall.found["1@1"] == [FACTS[1]] and len(recall.found["1@2"]) == 2
     assert recall.stores == {"": list(FACTS)} and not recall.unstored  # another instance knows the same

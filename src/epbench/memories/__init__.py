@@ -1,7 +1,7 @@
 """Memory systems: one protocol for every benchmark, calls that cannot break a run, and journals of the results.
 
 Read `protocol` first, then `example`. `load` turns a name into a baseline, a system that is installed, a server, or a class that
-somebody else wrote. `guard` calls a system within limits, in a thread; `process` does so in a process of its own for each
+somebody else wrote. `guard` calls a system in this process; `process` does so within limits, in a process of its own for each
 store, in which `worker` runs, and says what that process can see and reach. `session` fills the stores of a run and puts
 the queries to them; `price` reads from the journals what came back and what it cost, and keeps the memories that fit into a
 budget of tokens. `between` makes unrelated text that they are told last.

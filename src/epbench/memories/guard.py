@@ -1,8 +1,8 @@
 """Calls into a memory system that somebody else wrote: each call has limits, and none can stop the run.
 
-`Host` makes an instance of a system and calls it, in the thread or process in which the instance lives. A run talks to it by a
-guard: `ThreadGuard` keeps the instance in a thread of this process, and
-`epbench.memories.process.ProcessGuard` in a process of its own, which can be killed and whose memory is limited.
+`Host` makes an instance of a system and calls it, in the process in which the instance lives. A run talks to it by a guard:
+`InProcessGuard` keeps the instance in this process, and `epbench.memories.process.ProcessGuard` in one of its own, which can be
+killed and whose memory is limited.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ import os
 import threading
 import traceback
 from collections.abc import Sequence
-from concurrent.futures import Future
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from typing import IO, Any, TextIO
 
-from epbench.errors import BadInput, CallFailed, SystemLost
+from epbench.errors import BadInput, CallFailed
 from epbench.files.secrets import without_secrets
 from epbench.memories.protocol import SystemSpec
 
@@ -41,8 +39,6 @@ _MOST_GIGABYTES = 1e9  # far more than any machine has, and a number of bytes th
 _LONGEST_LINE = 1 << 20  # characters; the beginning of a longer line is logged before its end has been printed
 _LONGEST_SECRET = 4096
 _LONGEST_MESSAGE = 10_000  # characters of the message of an exception
-
-_Task = tuple[str, Sequence[Any], "Future[Any]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +62,14 @@ class Limits:
 
 
 class Host:
-    """Makes an instance of a system and calls it, in the thread or the process in which the system lives."""
+    """Makes an instance of a system and calls it."""
 
     def __init__(self, system: SystemSpec, log: TextIO) -> None:
         self._system, self._log = system, log  # which gets the traceback of what the system raises
         self._instance: Any = None
 
     def call(self, method: str, args: Sequence[Any]) -> Any:
-        """See `ThreadGuard.call`; the method `open` makes the instance, and `MemoryError` is passed on."""
+        """See `InProcessGuard.call`; the method `open` makes the instance, and `MemoryError` is passed on."""
         try:
             if method == OPEN:
                 self.close()  # first, so that two instances are never held at once
@@ -86,7 +82,7 @@ class Host:
             if method == USAGE:
                 return counts_of(returned)
             return texts_of(returned) if method in (RETRIEVE, LIST) else None
-        except (CallFailed, MemoryError):
+        except (CallFailed, MemoryError, KeyboardInterrupt):
             raise
         except BaseException as error:  # a system that calls sys.exit() must not end the run either
             traceback.print_exception(error, file=self._log)
@@ -102,19 +98,12 @@ class Host:
             self._instance = None
 
 
-class ThreadGuard:
-    """Keeps the instance in a thread of this process and makes all calls from that thread.
+class InProcessGuard:
+    """Keeps the instance in this process, for baselines and for debugging: nothing limits or survives a call."""
 
-    This is for debugging and for systems that cannot live in a process of their own. A call that exceeds the limit
-    goes on in its thread until this process ends, and its instance is no longer used. Nothing here helps against code
-    that ends the process, holds Python's global lock or uses up the memory.
-    """
-
-    def __init__(self, system: SystemSpec, limits: Limits, log: Path) -> None:
-        self._system, self._limit = system, limits.seconds  # the limit of memory has no effect here
-        self._home = Path.cwd()
-        self._log = Log(log)
-        self._tasks = self._start_thread()
+    def __init__(self, system: SystemSpec, log: Path) -> None:
+        self._home, self._log = Path.cwd(), Log(log)
+        self._host = Host(system, self._log)  # type: ignore[arg-type]
 
     def open(self, folder: Path) -> None:
         """Make an instance with a folder of its own, named by an absolute path; an earlier one is dropped.
@@ -135,43 +124,21 @@ class ThreadGuard:
             SystemLost: The instance is gone; `open` has to make another one before the next call.
             CallFailed: The method raised an exception, or did not return a list of strings.
         """
-        outcome: Future[Any] = Future()
         try:
             with redirect_stdout(self._log), redirect_stderr(self._log):
-                self._tasks.put((method, args, outcome))
-                return outcome.result(self._limit)
-        except TimeoutError:
-            self._tasks.put(None)  # the thread ends if the call ever does
-            self._tasks = self._start_thread()
-            raise SystemLost(no_answer(self._limit)) from None
-        except (CallFailed, MemoryError) as error:
-            raise CallFailed(one_line(str(error)) if isinstance(error, CallFailed) else reason_of(error)) from None
+                return self._host.call(method, args)
+        except MemoryError as error:
+            raise CallFailed(reason_of(error)) from None
+        except CallFailed as error:
+            raise CallFailed(one_line(str(error))) from None
         finally:
             os.chdir(self._home)  # the system may have changed it, and the paths of the run may be relative
 
     def close(self) -> None:
-        """End the thread, once the system has closed its files, and close the log. A call that hangs goes on."""
-        self._tasks.put(None)
-        self._thread.join(EXIT_LIMIT)
+        """Have the system close its files, and close the log."""
+        with redirect_stdout(self._log), redirect_stderr(self._log):
+            self._host.close()
         self._log.close()
-
-    def _start_thread(self) -> SimpleQueue[_Task | None]:
-        tasks: SimpleQueue[_Task | None] = SimpleQueue()
-        host = Host(self._system, self._log)  # type: ignore[arg-type]
-        self._thread = threading.Thread(target=_work, args=(host, tasks), name="memory system", daemon=True)
-        self._thread.start()
-        return tasks
-
-
-def _work(host: Host, tasks: SimpleQueue[_Task | None]) -> None:
-    while task := tasks.get():
-        method, args, outcome = task
-        try:
-            outcome.set_result(host.call(method, args))
-        except BaseException as error:
-            outcome.set_exception(error)
-        del task, args, outcome  # or they would stay in memory while the thread waits
-    host.close()
 
 
 class Log(io.TextIOBase):
@@ -210,11 +177,6 @@ def copy_printed(printed: IO[bytes], log: Log) -> None:
             held = held[end:]
         with suppress(OSError):
             log.write(held + decode(b"", final=True))
-
-
-def no_answer(limit: float) -> str:
-    """Return the reason why a call failed that did not return within `limit` seconds."""
-    return f"no answer within {limit:g} s"
 
 
 def reason_of(error: BaseException) -> str:

@@ -2,7 +2,7 @@
 
 What such a process can see and reach is the user's choice:
 
-- `none`: the class runs in a thread of this process.
+- `none`: the class runs in this process, and nothing limits it.
 - `process`: a process of its own with a clean environment and limits on time, memory and output. It runs as the same
   user, so it can read the user's files and reach the network.
 - `bwrap`: such a process inside bubblewrap. It has no network but the relay to its model, sees no processes but its own
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from epbench.errors import BadInput, CallFailed, SystemLost
-from epbench.memories.guard import CLOSE, EXIT_LIMIT, OPEN, REPLY_LIMIT, Limits, Log, copy_printed, no_answer, one_line
+from epbench.memories.guard import CLOSE, EXIT_LIMIT, OPEN, REPLY_LIMIT, Limits, Log, copy_printed, one_line
 from epbench.memories.protocol import Isolation, Setting, SystemSpec
 from epbench.memories.worker import LOAD, OUT_OF_MEMORY, RELAY_SOCKET
 
@@ -202,7 +202,7 @@ def describe_system(
 
 
 class ProcessGuard:
-    """Keeps the instance in a process of its own, and is used as `epbench.memories.guard.ThreadGuard` is.
+    """Keeps the instance in a process of its own, and is used as `epbench.memories.guard.InProcessGuard` is.
 
     Each store has a new process. One that died, or in which a call hung, is replaced by the next `open`.
     """
@@ -216,7 +216,7 @@ class ProcessGuard:
         self._process: subprocess.Popen[bytes] | None = None
 
     def open(self, folder: Path) -> None:
-        """See `ThreadGuard.open`; `BadInput` if the class is no longer a memory system."""
+        """See `InProcessGuard.open`; `BadInput` if the class is no longer a memory system."""
         self.load(folder)
         self.call(OPEN, str(folder))
 
@@ -268,7 +268,7 @@ class ProcessGuard:
             reply: dict[str, Any] = json.loads(line)
         except TimeoutError:
             self._kill()
-            raise SystemLost(no_answer(seconds)) from None
+            raise SystemLost(f"no answer within {seconds:g} s") from None
         except ValueError as error:
             self._kill()
             raise SystemLost(one_line(f"the system's process did not send a valid reply: {error}")) from None

@@ -29,7 +29,7 @@ from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import scrubbed
 from epbench.files.writing import bytes_in, keep_copy, note_of, restore_copy
 from epbench.journals.journal import Journal
-from epbench.memories.guard import FINALIZE, LIST, OPEN, RETRIEVE, STORE, USAGE, Limits, ThreadGuard, one_line
+from epbench.memories.guard import FINALIZE, LIST, OPEN, RETRIEVE, STORE, USAGE, InProcessGuard, Limits, one_line
 from epbench.memories.protocol import Operation, SystemSpec
 from epbench.memories.servers import NOTE
 from epbench.memories.systems.hosting import Hosting
@@ -79,8 +79,8 @@ class Stores:
         folder = folder.absolute()  # a system may change the current folder
         self._folder, self._system = folder, system
         self._hosting, self._installed = Hosting(system, folder), system.installation is not None
-        in_thread, log = system.make is not None, folder / LOG
-        self._guard = ThreadGuard(system, limits, log) if in_thread else self._hosting.guard(limits, log)
+        own, log = system.make is None, folder / LOG  # whether it has a process of its own
+        self._guard = self._hosting.guard(limits, log) if own else InProcessGuard(system, log)
         self._counted_before: dict[str, int] = {}  # what the present instance has counted so far
         self._losses, self._made = 0, False  # losses in a row, and whether there has been an instance
         self._stored, self._retrieved = Journal(folder / STORED), Journal(folder / RETRIEVED)
@@ -88,7 +88,7 @@ class Stores:
         self._memories: dict[str, list[str]] = read_json(kept, MEMORIES_TYPE) if kept.exists() else {}
 
     def close(self) -> None:
-        """Close the journals and end the thread or the process of the system."""
+        """Close the journals and end the process of the system."""
         self._guard.close()
         self._hosting.close()
         self._stored.close()

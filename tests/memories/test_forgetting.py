@@ -118,7 +118,7 @@ class Hides(Forgetful):
 
 
 def measured(store, n=3):
-    return measure_forgetting(store, n, WAIT, store.time, store.sleep)
+    return measure_forgetting(store, n, WAIT)
 
 
 WHOLE = {"n": 3, "neighbours": 6}

@@ -37,8 +37,8 @@ class Clock:
         self.now += seconds
 
 
-def measured(store, n=4):
-    return measure_lag(store, n, store.time, store.sleep)
+def measured(store):
+    return measure_lag(store, 4)
 
 
 @pytest.mark.parametrize("late", [0.0, 0.5, 2.0, 20.0])

@@ -48,6 +48,8 @@ class Outcome:
 class Stores:
     """Opens stores and calls the instance of the one that was opened last; all methods raise what the calls do."""
 
+    time, sleep = staticmethod(time.monotonic), staticmethod(time.sleep)
+
     def __init__(self, guard: ProcessGuard, folder: Path, *, durable: bool, n: int) -> None:
         self.durable = durable  # whether the system says that its folder holds everything
         self.n = n  # conversations of a large store
@@ -65,9 +67,7 @@ class Stores:
 
     def reopen(self, folder: Path) -> None:
         """Make another instance in a folder."""
-        start = time.monotonic()
-        self._guard.open(folder)
-        self._note("constructor", start)
+        self._timed("constructor", self._guard.open, folder)
 
     def conversation(self, text: str) -> Conversation:
         """A conversation in which the user says this, later than all others. It is not stored."""
@@ -106,13 +106,13 @@ class Stores:
             killer.join()
 
     def _call(self, method: str, *args: Any) -> Any:
-        start = time.monotonic()
-        result = self._guard.call(method, *args)
-        self._note(method, start)
-        return result
+        return self._timed(method, self._guard.call, method, *args)
 
-    def _note(self, method: str, start: float) -> None:
-        self.slowest[method] = max(self.slowest.get(method, 0.0), time.monotonic() - start)
+    def _timed(self, what: str, call: Callable[..., Any], *args: Any) -> Any:
+        start = self.time()
+        result = call(*args)
+        self.slowest[what] = max(self.slowest.get(what, 0.0), self.time() - start)
+        return result
 
 
 _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]

@@ -7,7 +7,6 @@ killed and whose memory is limited.
 
 from __future__ import annotations
 
-import codecs
 import io
 import os
 import threading
@@ -36,8 +35,6 @@ OPEN, FINALIZE, USAGE, CLOSE = "open", "finalize", "usage", "close"
 STORE, RETRIEVE, LIST = "store_conversation", "retrieve_memories", "get_all_memories"
 
 _MOST_GIGABYTES = 1e9  # far more than any machine has, and a number of bytes that the kernel can express
-_LONGEST_LINE = 1 << 20  # characters; the beginning of a longer line is logged before its end has been printed
-_LONGEST_SECRET = 4096
 _LONGEST_MESSAGE = 10_000  # characters of the message of an exception
 
 
@@ -162,21 +159,11 @@ class Log(io.TextIOBase):
 
 
 def copy_printed(printed: IO[bytes], log: Log) -> None:
-    """Append what a process prints to its log until nothing can print there any more."""
-    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-    held = ""
+    """Append what a process prints to its log, in whole lines, until nothing can print there any more."""
     with printed, log:
-        while piece := os.read(printed.fileno(), 1 << 16):
-            held += decode(piece)
-            end = held.rfind("\n") + 1
-            if not end and len(held) > _LONGEST_LINE:
-                held = without_secrets(held)
-                end = max(0, len(held) - _LONGEST_SECRET)  # a secret may lie across the cut
+        while line := printed.readline(LOG_LIMIT):
             with suppress(OSError):  # a full disk must not stop the system; writing the journals will report it
-                log.write(held[:end])
-            held = held[end:]
-        with suppress(OSError):
-            log.write(held + decode(b"", final=True))
+                log.write(line.decode("utf-8", "replace"))
 
 
 def reason_of(error: BaseException) -> str:

@@ -17,7 +17,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from types import NoneType
 from urllib.parse import urlsplit
+
+from msgspec import ValidationError, convert
 
 from epbench.errors import BadInput, CallFailed, install_hint
 from epbench.files.secrets import checked_key
@@ -280,14 +283,11 @@ def _value(name: str, key: str, text: str, defaults: Mapping[str, Setting]) -> S
             f"memory system {name!r}: it has no setting {key!r}; its settings and their defaults: {there_are}"
         )
     default = defaults[key]
-    kind = "true or false" if isinstance(default, bool) else f"a value like {default!r}"
     try:
-        if isinstance(default, bool):
-            return {"true": True, "false": False}[text.lower()]
-        return float(text) if default is None else type(default)(text)
-    except (ValueError, KeyError):
-        kind = "a number" if default is None else kind
-        raise BadInput(f"memory system {name!r}, setting {key}: expected {kind}, got {text!r}") from None
+        return convert(text, float if default is None else type(default), strict=False)
+    except ValidationError:
+        expected = {NoneType: "a number", bool: "true or false"}.get(type(default), f"a value like {default!r}")
+        raise BadInput(f"memory system {name!r}, setting {key}: expected {expected}, got {text!r}") from None
 
 
 def _remote(

@@ -6,7 +6,6 @@ withdrawn or corrected in words, and others told, everything is asked for again,
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -61,9 +60,7 @@ def lag_of(system: SystemSpec, folder: Path, limits: Limits, n: int) -> Lag:
             return Lag(failure=str(error))
 
 
-def measure_lag(
-    stores: Stores, n: int, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
-) -> Lag:
+def measure_lag(stores: Stores, n: int) -> Lag:
     """Store n facts one after the other, and ask for each until it is found; `CallFailed` if a call fails.
 
     If the first is not found, `finalize` is called after it and after each further one. If it then is not found either,
@@ -76,11 +73,11 @@ def measure_lag(
         stores.tell(fact(number))
         if finalized:
             stores.finalize()
-        lag = _until_found(stores, number, clock, sleep)
+        lag = _until_found(stores, number)
         if lag is None and not seconds and not finalized:
             finalized = True
             stores.finalize()
-            lag = _until_found(stores, number, clock, sleep)
+            lag = _until_found(stores, number)
         if lag is None:
             missed += 1
             if not seconds:
@@ -90,15 +87,13 @@ def measure_lag(
     return Lag(seconds, missed, finalized)
 
 
-def _until_found(
-    stores: Stores, number: int, clock: Callable[[], float], sleep: Callable[[float], None]
-) -> float | None:
+def _until_found(stores: Stores, number: int) -> float | None:
     """Seconds until the start of the first query that finds a fact; None if there is none within the limit."""
-    begin, pause = clock(), _SOONEST
-    while (since := clock() - begin) < LIMIT:
+    begin, pause = stores.time(), _SOONEST
+    while (since := stores.time() - begin) < LIMIT:
         if mentions(stores.retrieve(question(number), _FEW), name(number)):
             return since
-        sleep(pause)
+        stores.sleep(pause)
         pause = min(pause * _GROWTH, _SLOWEST)
     return None
 
@@ -158,13 +153,7 @@ def forgetting_of(system: SystemSpec, folder: Path, limits: Limits, n: int, wait
             return Forgetting(failure=str(error))
 
 
-def measure_forgetting(
-    stores: Stores,
-    n: int,
-    wait: float = WAIT,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Forgetting:
+def measure_forgetting(stores: Stores, n: int, wait: float = WAIT) -> Forgetting:
     """Tell facts, withdraw n of them and correct as many, tell others, and ask for all again; `CallFailed` if a call fails.
 
     Background work may take `wait` seconds.
@@ -177,11 +166,11 @@ def measure_forgetting(
 
     def settled(done: Callable[[], bool]) -> bool:
         """Whether something is so, at last when the time for background work has passed."""
-        begin = clock()
+        begin = stores.time()
         while not done():
-            if clock() - begin >= wait:
+            if stores.time() - begin >= wait:
                 return False
-            sleep(_PAUSE)
+            stores.sleep(_PAUSE)
         return True
 
     for number in everybody:

@@ -8,7 +8,6 @@ earlier versions have no such notes, and no price.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -104,7 +103,7 @@ def read_recall(
         )
     if not system.knows_gold and (unlisted := _unlisted(queries, recall)):  # which may be parts of memories
         recall.warnings.append(unlisted)
-    recall.warnings.extend(_warnings_of_installed(folder, system, usage))
+    recall.warnings.extend(_warnings_of_installed(system, usage))
     return recall
 
 
@@ -140,7 +139,7 @@ def _unlisted(queries: Sequence[Query], recall: Recall) -> str | None:
     )
 
 
-def _warnings_of_installed(folder: Path, system: SystemSpec, usage: dict[str, Any]) -> Iterator[str]:
+def _warnings_of_installed(system: SystemSpec, usage: dict[str, Any]) -> Iterator[str]:
     """What went wrong inside a system without a call of ours failing."""
     for stage, about in usage.items():
         hidden = about["counts"].get("swallowed", 0)
@@ -152,10 +151,6 @@ def _warnings_of_installed(folder: Path, system: SystemSpec, usage: dict[str, An
             )
         if errors := about.get("errors", 0):
             yield f"{errors} requests of {system.name} to its models ended in errors while {stage}"
-    if (log := folder / "stores/addresses.log").exists():  # of runs by earlier versions
-        refused = list(dict.fromkeys(json.loads(line) for line in log.read_text("utf-8").splitlines() if line))
-        if refused:
-            yield f"{system.name} tried to reach {len(refused)} other addresses, and was refused: {refused[0]}, …"
 
 
 def _n_stores(some: Sequence[object], listed: dict[str, dict[str, Any]]) -> str:

@@ -50,10 +50,7 @@ _log = logging.getLogger(__name__)
 
 
 class Relay:
-    """A server on loopback or on a Unix socket; it serves from its construction until `close`.
-
-    It answers requests that carry the token of the last `admit`, and no web page: one that names its origin is refused.
-    """
+    """A server on loopback or on a Unix socket, until `close`, for whoever has the token of the last `admit`."""
 
     def __init__(self, endpoint: Endpoint, folder: Path, *, by_socket: bool = False) -> None:
         """Start to serve, on a Unix socket for a sandbox or on a port, and find out how long the embedder's vectors are.
@@ -269,13 +266,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         relay = self.server.relay
-        kind = (self.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
         length = self.headers.get("Content-Length") or ""
         path = _normal(self.path)
         if not relay.admits(self.headers.get("Authorization") or ""):
             return self._refuse(401, "expected the key that this memory system was given")
-        if "Origin" in self.headers or kind != "application/json":
-            return self._refuse(403, "expected JSON from a program, not from a web page")
         if path not in _PATHS:
             relay.refuse(f"POST {self.path}")
             return self._refuse(404, "this address answers requests to models only")

@@ -53,13 +53,10 @@ _WORDS = {
 
 
 def unrelated(n_tokens: int, model: Model, answers: Iterable[str] = ()) -> list[str]:
-    """Return sentences that together have about `n_tokens` tokens and not more.
+    """Return sentences that together have about `n_tokens` tokens and not more; `BadInput` if there is none.
 
     The model counts them, exactly or by its estimate; its weights are not loaded. No sentence has one of the `answers` in it, as
     whole words, in upper or lower case.
-
-    Raises:
-        BadInput: The tokens are too few for a sentence, or no sentence is without an answer.
     """
     if n_tokens == 0:
         return []

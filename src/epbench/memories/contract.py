@@ -50,9 +50,10 @@ class Stores:
 
     time, sleep = staticmethod(time.monotonic), staticmethod(time.sleep)
 
-    def __init__(self, guard: ProcessGuard, folder: Path, *, durable: bool, n: int) -> None:
+    n = 0  # conversations of the large store
+
+    def __init__(self, guard: ProcessGuard, folder: Path, *, durable: bool) -> None:
         self.durable = durable  # whether the system says that its folder holds everything
-        self.n = n  # conversations of a large store
         self.slowest: dict[str, float] = {}  # by method, the seconds of its slowest call so far
         self._guard, self._folder = guard, folder
         self._opened = self._minute = 0
@@ -303,20 +304,14 @@ def _shown(text: str) -> str:
     return f"'{line[:80]}…'" if len(line) > 80 else f"'{line}'"
 
 
-N = 1000
-"""Conversations of the large store by default."""
-
-
-def try_system(system: SystemSpec, folder: Path, limits: Limits, n: int = N) -> Iterator[tuple[str, Outcome]]:
+def try_system(system: SystemSpec, folder: Path, limits: Limits, n: int) -> Iterator[tuple[str, Outcome]]:
     """Check a memory system in a process of its own, and yield the name of each check and what came of it.
 
-    A call that fails breaks a promise. The folder is absolute and empty; what the system prints goes to `system.log`
-    there. The large store has `n` conversations.
-
-    Raises:
-        BadInput: an installed system's environment cannot be built, or its endpoint cannot be used.
+    A call that fails breaks a promise. The folder is absolute and empty; what the system prints goes to `system.log` there. The
+    large store has `n` conversations. `BadInput` if an installed system's environment or endpoint cannot be used.
     """
-    with stores_of(system, folder, limits, n) as stores:
+    with stores_of(system, folder, limits) as stores:
+        stores.n = n
         for check in CHECKS:
             try:
                 outcome = check(stores)
@@ -326,12 +321,12 @@ def try_system(system: SystemSpec, folder: Path, limits: Limits, n: int = N) -> 
 
 
 @contextmanager
-def stores_of(system: SystemSpec, folder: Path, limits: Limits, n: int = N) -> Iterator[Stores]:
+def stores_of(system: SystemSpec, folder: Path, limits: Limits) -> Iterator[Stores]:
     """Open stores of a system, see `try_system`, and end its process afterwards."""
     hosting = Hosting(system, folder)
     guard = hosting.guard(limits, folder / "system.log")
     try:
-        yield Stores(guard, folder, durable=system.durable, n=n)
+        yield Stores(guard, folder, durable=system.durable)
     finally:
         guard.close()
         hosting.close()

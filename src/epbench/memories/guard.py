@@ -103,23 +103,15 @@ class InProcessGuard:
         self._host = Host(system, self._log)  # type: ignore[arg-type]
 
     def open(self, folder: Path) -> None:
-        """Make an instance with a folder of its own, named by an absolute path; an earlier one is dropped.
-
-        Raises:
-            SystemLost: The constructor did not return in time, or ended the system's process.
-            CallFailed: The constructor raised.
-        """
+        """Make an instance with a folder of its own, named by an absolute path; an earlier one is dropped. See `call`."""
         self.call(OPEN, folder)
 
     def call(self, method: str, *args: Any) -> Any:
         """Call a method of the instance with arguments that JSON can express.
 
         Returns a list of strings if the method returns memories; for `usage` the counts by name; else None. `finalize`, `usage`
-        and `close` are not called if the system has no such method.
-
-        Raises:
-            SystemLost: The instance is gone; `open` has to make another one before the next call.
-            CallFailed: The method raised an exception, or did not return a list of strings.
+        and `close` are not called if the system has no such method. `CallFailed` if the method raised an exception, or did not
+        return such a value; `SystemLost` if the instance is gone, and `open` has to make another one before the next call.
         """
         try:
             with redirect_stdout(self._log), redirect_stderr(self._log):

@@ -36,7 +36,6 @@ ISOLATIONS: tuple[Isolation, ...] = ("none", "process", "bwrap")
 START_LIMIT = 600.0
 """Seconds in which a process has to start and import the module of the system."""
 PACKAGE = Path(__file__).parents[1]
-"""The folder of this package, which an environment that does not have it loads it from."""
 
 _PASSED_ON = """
     PATH HOME USER LOGNAME LANG LANGUAGE LC_ALL LC_CTYPE TZ TMPDIR SYSTEMROOT LD_LIBRARY_PATH SSL_CERT_FILE
@@ -58,13 +57,15 @@ _MESSAGE_LIMIT = 8 * REPLY_LIMIT  # JSON may need six bytes for one
 _FLAGS = ("-P", "-u", "-X", "faulthandler", "-c")
 # The path is set before anything is imported.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from epbench.memories.worker import main; main()"
-# In an environment that does not have epbench, the package is loaded from its folder, and nothing beside it is visible.
-_START_ELSEWHERE = (
+ELSEWHERE = (
+    *_FLAGS,
     "import importlib.util as u, sys; where = sys.argv.pop(1); "
     "spec = u.spec_from_file_location('epbench', where + '/__init__.py', submodule_search_locations=[where]); "
     "sys.modules['epbench'] = module = u.module_from_spec(spec); spec.loader.exec_module(module); "
-    "from epbench.memories.worker import main; main()"
+    "from epbench.memories.worker import main; main()",
+    str(PACKAGE),
 )
+"""What follows the interpreter of an environment without epbench: it is loaded from its folder, and nothing beside it."""
 
 
 def clean_environment(more: Iterable[str] = ()) -> dict[str, str]:
@@ -106,11 +107,8 @@ def sandbox(store: Path, visible: Sequence[Path], current: Path, relay: Path | N
     """Return the command that starts another one in bubblewrap.
 
     The folder of the store, two levels below the run's, can be written to, and the rest of the run is hidden. Of what is
-    `visible`, that is left out which would show the user's home folder. `relay` is the socket of the relay; None for no
-    connection to anything.
-
-    Raises:
-        BadInput: The `current` folder of the process would show the user's home folder.
+    `visible`, that is left out which would show the user's home folder; `BadInput` if the `current` folder would. `relay` is the
+    socket of the relay; None for no connection to anything.
     """
     home = Path.home().resolve()
     if home.is_relative_to(current.resolve()):
@@ -162,21 +160,13 @@ def own_home(
     return Home(command, environment)
 
 
-def command_elsewhere(python: Path) -> list[str]:
-    """Return the command of a `Home` with the interpreter of another environment, which does not have this package."""
-    return [str(python), *_FLAGS, _START_ELSEWHERE, str(PACKAGE)]
-
-
 def describe_system(
     name: str, limits: Limits | None = None, isolation: Isolation = "process", variables: Sequence[str] = ()
 ) -> SystemSpec:
     """Find the class behind `module:Class` or `path/to/file.py:Class`, importing it in a process of its own only.
 
-    The name is as for `epbench.memories.worker.import_system`. The time to import the module is limited by `START_LIMIT`. The
-    system has no `make`, because a `ProcessGuard` makes its instances.
-
-    Raises:
-        BadInput: There is no such module or class, the module cannot be imported, or the class is not a memory system.
+    See `epbench.memories.worker.import_system`. The time to import the module is limited by `START_LIMIT`. The system has no
+    `make`, because a `ProcessGuard` makes its instances.
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         log, store = Path(scratch) / "log", Path(scratch) / "stores" / "none"

@@ -55,10 +55,8 @@ class Relay:
     def __init__(self, endpoint: Endpoint, folder: Path, *, by_socket: bool = False) -> None:
         """Start to serve, on a Unix socket for a sandbox or on a port, and find out how long the embedder's vectors are.
 
-        Raises:
-            BadInput: a URL or the key cannot be used, the embedder cannot be loaded, or its vectors are not as long as
-                when the run was begun.
-            RunFailed: the embeddings endpoint does not answer with a vector.
+        `BadInput` if a URL, the key or the embedder cannot be used, or its vectors are not as long as when the run was begun;
+        `RunFailed` if the embeddings endpoint does not answer with a vector.
         """
         import httpx2
 

@@ -74,9 +74,7 @@ class Server:
         """Make a request, and return the JSON object of the reply with its `status`.
 
         `what` is the call, as messages name it. `optional` says that a server may lack it, which it tells by 404, 405 or 501.
-
-        Raises:
-            CallFailed: There was no answer in time, or it was not a success or no JSON object of a size within the limit.
+        `CallFailed` if there was no answer in time, or it was not a success or no JSON object of a size within the limit.
         """
         import httpx2
 
@@ -111,9 +109,7 @@ class HttpMemory:
     def __init__(self, folder: Path, settings: Mapping[str, Setting]) -> None:
         """
         The folder takes the note of the store's id. `settings` are `target` (the address), `durable`, `seconds` and `key`.
-
-        Raises:
-            CallFailed: The server does not answer, or no longer has a store that it was given before.
+        `CallFailed` if the server does not answer, or no longer has a store that it was given before.
         """
         self._server = Server(str(settings["target"]), float(settings["seconds"] or 0), str(settings["key"] or ""))
         self._durable = bool(settings["durable"])
@@ -261,10 +257,7 @@ class McpMemory:
         """
         The folder of the store is the home folder of a server that is started. `settings` are `target` (an address, or a
         command), a mapping for each of `CALLS`, `preset`, `durable`, `seconds` that a call may take, and `key`, the variable with
-        the key for an address.
-
-        Raises:
-            CallFailed: The server cannot be started or reached, or has no such tool.
+        the key for an address. `CallFailed` if the server cannot be started or reached, or has no such tool.
         """
         from anyio.from_thread import start_blocking_portal
 

@@ -133,9 +133,7 @@ def import_system(name: str, settings: Mapping[str, Setting] | None = None) -> S
     """Import the class behind `module:Class` or `path/to/file.py:Class` into this process.
 
     A module is searched for on Python's path and in the current folder. `settings` are passed to the constructor, unless None.
-
-    Raises:
-        BadInput: there is no such module or class, the module cannot be imported, or the class is not a memory system.
+    `BadInput` if there is no such module or class, the module cannot be imported, or the class is not a memory system.
     """
     where, _, class_name = name.rpartition(":")
     if not where or not class_name:

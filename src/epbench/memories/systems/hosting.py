@@ -23,15 +23,7 @@ from epbench.errors import BadInput
 from epbench.files.cache import cache_folder
 from epbench.files.secrets import without_secrets
 from epbench.memories.guard import Limits
-from epbench.memories.process import (
-    PACKAGE,
-    Home,
-    ProcessGuard,
-    clean_environment,
-    command_elsewhere,
-    own_home,
-    sandbox,
-)
+from epbench.memories.process import ELSEWHERE, PACKAGE, Home, ProcessGuard, clean_environment, own_home, sandbox
 from epbench.memories.protocol import Installation, Operation, Setting, SystemSpec
 from epbench.memories.relay import Relay
 from epbench.progress import counter
@@ -60,12 +52,7 @@ class Hosting:
         )
 
     def _home(self, installation: Installation, limits: Limits, store: Path) -> Home:
-        """Return how the process that serves the store in a folder is started.
-
-        Raises:
-            BadInput: the environment cannot be built, or the endpoint or the embedder cannot be used.
-            RunFailed: the embeddings endpoint does not answer.
-        """
+        """Return how the process that serves the store in a folder is started; see `environment_python` and `Relay`."""
         python = environment_python(installation.lock) if installation.lock is not None else None
         sandboxed = self._system.isolation == "bwrap"
         if self._relay is None:
@@ -86,7 +73,7 @@ class Hosting:
         quiet = {"DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONUTF8": "1"}
         # The home folder is that of the store, so that nothing is written into the user's.
         variables = {**clean_environment(), "HOME": str(store), **quiet, **keys, **installation.variables}
-        command = command_elsewhere(python)
+        command = [str(python), *ELSEWHERE]
         if not sandboxed:
             return Home(command, variables, settings)
         file = Path(installation.class_name.rpartition(":")[0])  # a file if it is no module of ours
@@ -152,11 +139,8 @@ def environment_python(lock: Path) -> Path:
     """Return the interpreter of the environment of a lock; the environment is built if there is none yet.
 
     A lock is a list of packages with exact versions and the hashes of their files. A comment `# python: 3.11 to 3.13` says for
-    which versions of Python it was made.
-
-    Raises:
-        BadInput: there is no such lock, it is for another Python, or a package cannot be installed, which is also so
-            if it has no wheel or other contents than the lock says.
+    which versions of Python it was made. `BadInput` if there is no such lock, it is for another Python, or a package cannot be
+    installed, which is also so if it has no wheel or other contents than the lock says.
     """
     if not lock.is_file():
         raise BadInput(f"{lock}: expected the list of packages of a memory system, found no such file")
@@ -169,11 +153,7 @@ def environment_python(lock: Path) -> Path:
     folder = cache_folder("systems") / f"{lock.stem}-{digest}-py{sys.version_info[0]}{sys.version_info[1]}"
     if not folder.exists():
         _build(lock, folder)
-    return _python_in(folder)
-
-
-def _python_in(environment: Path) -> Path:
-    return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return folder / "bin/python"
 
 
 def _build(lock: Path, folder: Path) -> None:
@@ -188,7 +168,7 @@ def _build(lock: Path, folder: Path) -> None:
         shutil.rmtree(draft, ignore_errors=True)
         try:
             _run([sys.executable, "-m", "venv", str(draft)], lock)
-            command = [str(_python_in(draft)), *shlex.split(_INSTALL), str(lock)]
+            command = [str(draft / "bin/python"), *shlex.split(_INSTALL), str(lock)]
             n, collected = len(_REQUIREMENT.findall(lock.read_text("utf-8"))), count(1)
             with counter(f"packages of {lock.stem}", n) as reach:
                 _run(command, lock, lambda line: reach(next(collected), 0) if line.startswith("Collecting ") else None)

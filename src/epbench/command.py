@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
@@ -94,11 +94,7 @@ def command_of(folder: str, script: str) -> tuple[str, ...]:
 
 
 def carried(name: str) -> Path:
-    """Return the path of a file that comes with the scripts, such as `finetune/sort_lm.py`, or with the package.
-
-    Raises:
-        BadInput: There is no such file.
-    """
+    """Return the path of a file that comes with the package, such as `finetune/sort_lm.py`; `BadInput` if there is none."""
     for root in (scripts_root(), PACKAGE):
         if not Path(name).is_absolute() and ".." not in Path(name).parts and (root / name).is_file():
             return root / name
@@ -121,19 +117,12 @@ def translated(text: str) -> str:
     return _DATA.sub(lambda found: f"{PACKAGE.as_posix()}/", text) if in_wheel else text
 
 
-class _Log(logging.StreamHandler[Any]):
+class _Log(logging.Handler):
     """Writes to standard error as it is when a line comes: who calls a script from Python may have replaced it since."""
 
-    def __init__(self) -> None:
-        logging.Handler.__init__(self)
-        self.setFormatter(logging.Formatter("%(message)s"))
-
-    def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
-
-    @property
-    def stream(self) -> Any:  # type: ignore[override]
-        return sys.stderr
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(OSError, ValueError):  # a log that nobody can read any more is no reason to stop
+            print(printable(self.format(record)), file=sys.stderr, flush=True)
 
 
 def show_log() -> None:
@@ -215,10 +204,8 @@ def run_all(
 
     The folders of several runs lie in one folder, which gets a table of all. `prepare` checks a run, before any weights
     are loaded. `tables` make tables of the scores by label, for the screen and in Markdown. With `plan`, it stops when
-    all have been prepared. A plan is also printed if the run costs something.
-
-    Raises:
-        NothingToScore: A run had nothing to score; the runs after it have been made all the same.
+    all have been prepared. A plan is also printed if the run costs something. `NothingToScore` if a run had nothing to score; the
+    runs after it have been made all the same.
     """
     ready: dict[str, P] = {}
     screen_tables, markdown_table = tables

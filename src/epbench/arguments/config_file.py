@@ -52,10 +52,7 @@ def split_off(words: Sequence[str], takes_names: bool) -> tuple[list[str], Path 
     """Separate the file of arguments from the words of a command line; None if there is none.
 
     Where the script has a `--config` of its own, which takes names, a value that ends in .yaml or .yml is a file of
-    arguments, too, and the others stay names.
-
-    Raises:
-        BadInput: There are several files, or what should be one has another ending.
+    arguments, too, and the others stay names. `BadInput` if there are several files, or what should be one has another ending.
     """
     rest: list[str] = []
     files: list[str] = []
@@ -82,9 +79,8 @@ def split_off(words: Sequence[str], takes_names: bool) -> tuple[list[str], Path 
 def read_words(file: Path, parser: argparse.ArgumentParser, words: Sequence[str], given: Collection[str]) -> list[str]:
     """Read a file of arguments, and add to the words of a command line what they do not give themselves (`given`).
 
-    Raises:
-        BadInput: The file is missing or is not YAML, or a key is unknown or given twice, or a value has the wrong type,
-            or two arguments exclude one another; the message names file, line and key.
+    `BadInput`, with file, line and key, if the file is missing or is not YAML, a key is unknown or given twice, a value has the
+    wrong type, or two arguments exclude one another.
     """
     used = [each for each in _read(file, parser._actions) if each.action.dest not in given]
     names = {each.action.dest for each in used}

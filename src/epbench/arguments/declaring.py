@@ -70,27 +70,9 @@ def included(group: str | None = None, **instead: Any) -> Any:
     return field(metadata={"group": group, "instead": instead})
 
 
-def parse(
-    kind: type[Arguments],
-    doc: str | None,
-    argv: Sequence[str] | None,
-    *,
-    underscores: bool = False,
-    toy: Path | None = None,
-) -> Arguments:
-    """Fill a dataclass of arguments from the command line, and from the YAML file that it names; it overrules the file.
-
-    Args:
-        doc: The docstring of the script, which `--help` shows.
-        argv: The words of the command line; None for those of this process.
-        underscores: Whether the help spells flags with underscores and a bool takes `true` or `false`, as the trainers of
-            Hugging Face do.
-        toy: The file that is read if the command line names neither a file nor a model.
-
-    Raises:
-        BadInput: A word or the file is not what the arguments take.
-    """
-    return parse_given(kind, doc, argv, underscores=underscores, toy=toy)[0]
+def parse(kind: type[Arguments], doc: str | None, argv: Sequence[str] | None, **how: Any) -> Arguments:
+    """Fill a dataclass of arguments as `parse_given` does, and return it alone."""
+    return parse_given(kind, doc, argv, **how)[0]
 
 
 def parse_given(
@@ -102,9 +84,20 @@ def parse_given(
     underscores: bool = False,
     toy: Path | None = None,
 ) -> tuple[Arguments, dict[str, Any]]:
-    """Do the same as `parse`; return the values that were given, as opposed to defaults, too, by the names of their fields.
+    """Fill a dataclass of arguments from the command line, and from the YAML file that it names; it overrules the file.
 
-    `program` is what the help calls the command, if not by the name of the script.
+    The values that were given, as opposed to defaults, are returned, too, by the names of their fields.
+
+    Args:
+        doc: The docstring of the script, which `--help` shows.
+        argv: The words of the command line; None for those of this process.
+        program: What the help calls the command, if not by the name of the script.
+        underscores: Whether the help spells flags with underscores and a bool takes `true` or `false`, as the trainers of
+            Hugging Face do.
+        toy: The file that is read if the command line names neither a file nor a model.
+
+    Raises:
+        BadInput: A word or the file is not what the arguments take.
     """
     words = sys.argv[1:] if argv is None else argv
     if odd := next((word for word in words if not is_text(word)), None):

@@ -6,7 +6,6 @@ again as it includes the group.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from epbench.memories.guard import Limits
     from epbench.models.estimate import Bounds as Made
     from epbench.models.load import Engine, Options
-    from epbench.models.protocol import Model
 
 LEXICAL = "lexical (rules, offline)"
 TULVING_JUDGES = f"{LEXICAL}, minilm (sentence embeddings, offline)"
@@ -70,44 +68,28 @@ class Backend:
     def options(self) -> Options:
         """The same as the factories of models take it."""
         of_model = variant_options(self.model_args, "--model-args", self.dtype)
-        return models.Options(
-            self.base_url,
-            self.window,
-            self.tensor_parallel,
-            self.request_timeout,
-            engine=self.on_engine,
-            batch=self.batch,
-            endpoint=self.by_batch,
-            **of_model,
-        )
+        if self.batch:
+            from epbench.engines.batches import BatchModel
 
-    @property
-    def by_batch(self) -> Callable[..., Model] | None:
-        """What reaches an endpoint by its batch API; None for one request after the other."""
-        if not self.batch:
-            return None
-        from epbench.engines.batches import BatchModel
-
-        return BatchModel
+            of_model |= {"batch": True, "endpoint": BatchModel}
+        reached = (self.base_url, self.window, self.tensor_parallel, self.request_timeout)
+        return models.Options(*reached, engine=self.on_engine, **of_model)
 
     @property
     def on_engine(self) -> Engine | None:
         """Where models with weights answer, the judge too; None for this process."""
-        if self.engine == "ray" and self.data_parallel is not None:
+        local = self.data_parallel is not None
+        if self.engine == "ray" and local:
             raise BadInput("--data-parallel is for this machine alone; with --engine ray, give --replicas")
         if self.engine == "local" and (self.replicas is not None or (self.gpus_per_replica and not self.data_parallel)):
             raise BadInput("--replicas and --gpus-per-replica need --engine ray")
-        if self.engine == "local" and self.data_parallel is None:
+        if self.engine == "local" and not local:
             return None
         import ray  # noqa: F401  # so that what is missing is said before any work
 
         from epbench.engines.ray_model import Engine, RayModel
 
-        wanted = Engine(
-            self.replicas if self.data_parallel is None else self.data_parallel,
-            self.gpus_per_replica,
-            local=self.data_parallel is not None,
-        )
+        wanted = Engine(self.data_parallel if local else self.replicas, self.gpus_per_replica, local)
         return lambda model, make, gpus: RayModel(model, make, wanted, gpus)
 
 
@@ -277,9 +259,8 @@ class Bounds:
         if self.max_cost is not None:
             if prices is None:
                 raise BadInput("--max-cost: expected prices beside it, got none; give --prices FILE")
-            paid = [name for name in asked if models.is_model_name(name) and not name.startswith(("hf:", "vllm:"))]
-            for name in paid:
-                if prices.of(name) is None:
+            for name in filter(models.is_model_name, asked):
+                if not name.startswith(("hf:", "vllm:")) and prices.of(name) is None:
                     raise BadInput(
                         f"{self.prices}: expected a price of {name}, found {', '.join(prices.models) or 'none'}"
                     )

@@ -104,11 +104,7 @@ def carried(name: str) -> Path:
 
 
 def translated(text: str) -> str:
-    """Name scripts and their configurations as commands, if this process was started by `epbench` or comes from a wheel.
-
-    >>> translated("my/eval_scripts/tulving.py")
-    'my/eval_scripts/tulving.py'
-    """
+    """Name scripts and their configurations as commands, if this process was started by `epbench` or comes from a wheel."""
     in_wheel = scripts_root() == _IN_WHEEL
     if not (in_wheel or command_name()):
         return text

@@ -53,11 +53,7 @@ def kind_named(kind: type) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value for a message: its `repr`, cut if it is long or deep, so that no file can cause megabytes of text.
-
-    >>> shown(["a"])
-    "['a']"
-    """
+    """Return a value for a message: its `repr`, cut if it is long or deep, so that no file can cause megabytes of text."""
     return _short.repr(value)
 
 
@@ -155,11 +151,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u20
 
 
 def printable(text: str) -> str:
-    """Replace each control character, and each half of a surrogate pair, by U+FFFD.
-
-    >>> printable("red \\x1b[31malert")
-    'red \\ufffd[31malert'
-    """
+    """Replace each control character, and each half of a surrogate pair, by U+FFFD."""
     return _CONTROL.sub("\ufffd", text)
 
 
@@ -169,20 +161,12 @@ def one_line(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Escape a text for a cell or a line of Markdown: it stays on one line and makes no HTML, links or columns.
-
-    >>> markdown_text("<b>1 | 2</b>")
-    '&lt;b&gt;1 \\\\| 2&lt;/b&gt;'
-    """
+    """Escape a text for a cell or a line of Markdown: it stays on one line and makes no HTML, links or columns."""
     return re.sub(r"([|`\\\[\]])", r"\\\1", html.escape(one_line(text), quote=False))
 
 
 def html_text(text: str) -> str:
-    """Escape a text for HTML, without control characters.
-
-    >>> html_text("<b> & co")
-    '&lt;b&gt; &amp; co'
-    """
+    """Escape a text for HTML, without control characters."""
     return html.escape(printable(text))
 
 
@@ -195,9 +179,5 @@ _LATEX = {
 
 
 def latex_text(text: str) -> str:
-    """Escape a text for LaTeX, on one line; the signs that our tables use become commands.
-
-    >>> latex_text("50 % ± 2_a")
-    '50 \\\\% $\\\\pm$ 2\\\\_a'
-    """
+    """Escape a text for LaTeX, on one line; the signs that our tables use become commands."""
     return "".join(_LATEX.get(character, character) for character in one_line(text))

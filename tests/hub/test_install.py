@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from epbench.hub import install
 from epbench.hub.install import install_dataset, planned_install
 from tests.full_disk import full_disk
 from tests.hub.conftest import Python, diary
@@ -67,7 +66,7 @@ def test_one_refusal_comes_before_any_change(publish: Publish, cache: Path, tmp_
 
 
 def test_metrics_are_installed_once(script: Publish, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(install, "_modules_folder", lambda: tmp_path)
+    monkeypatch.setattr("datasets.config.HF_MODULES_CACHE", str(tmp_path))
     to_cache = "builders/publish.py --metrics --to cache"
     assert 'would install: evaluate.load("episodic_f1")' in script(to_cache, "--dry-run").stdout
     assert 'installed: evaluate.load("episodic_f1")' in script(to_cache).stdout

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,9 +74,18 @@ def planned_install(folder: Path, namespace: str = "epbench") -> Installation:
     content = Content(rows, {config: _content_hash(config, paths) for config, paths in files.items()})
     root = Path(datasets.config.HF_DATASETS_CACHE) / f"{namespace}___{folder.name}"
     there = _installed(root)
-    sizes = {config: sum(path.stat().st_size for path in paths) for config, paths in files.items()}
-    compared = _compared(content, there, sizes, root)
+    old = there.hashes if there else {}
+    compared = []
+    for config, paths in files.items():
+        same = old.get(config) == content.hashes[config]
+        state: State = "new" if config not in old else "unchanged" if same else "changed"
+        compared.append(Difference(config, state, _size_of(paths)))
+    compared += [Difference(gone, "deleted", _size_of((root / gone).rglob("*"))) for gone in old.keys() - files.keys()]
     return Installation(folder, f"{namespace}/{folder.name}", root, content, there, compared)
+
+
+def _size_of(paths: Iterable[Path]) -> int:
+    return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
@@ -124,17 +133,12 @@ def _naming(root: Path, file: Path) -> Iterator[None]:
         with naming(root):
             yield
     except DatasetGenerationError as error:
-        causes = list(_causes(error))
-        for cause in causes:
+        cause: BaseException = error
+        while deeper := cause.__cause__ or cause.__context__:
+            cause = deeper
             if isinstance(cause, OSError) and cause.errno is not None:
                 raise OSError(cause.errno, cause.strerror, str(root)) from None
-        raise BadInput(f"{file}: its rows cannot be read ({one_line(str(causes[-1]))})") from None
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    while cause := error.__cause__ or error.__context__:
-        yield cause
-        error = cause
+        raise BadInput(f"{file}: its rows cannot be read ({one_line(str(cause))})") from None
 
 
 def _keep_readable(root: Path, prepared: Path, default: str) -> None:
@@ -173,18 +177,6 @@ def _installed(root: Path) -> Content | None:
     except (ValueError, LookupError, TypeError, AttributeError):  # another version of `datasets` wrote it
         rows = None
     return Content(rows, {config: folder.name for config, folder in sorted(folders.items())})
-
-
-def _compared(content: Content, there: Content | None, sizes: Mapping[str, int], root: Path) -> list[Difference]:
-    old = there.hashes if there else {}
-    differences = []
-    for config, content_hash in content.hashes.items():
-        state: State = "new" if config not in old else "unchanged" if old[config] == content_hash else "changed"
-        differences.append(Difference(config, state, sizes[config]))
-    for config in old.keys() - content.hashes.keys():
-        size = sum(path.stat().st_size for path in (root / config).rglob("*") if path.is_file())
-        differences.append(Difference(config, "deleted", size))
-    return differences
 
 
 def _content_hash(config: str, paths: list[Path]) -> str:
@@ -228,11 +220,7 @@ def _version(name: str) -> str:
 
 def _packages(name: str, namespace: str) -> list[Path]:
     """Where `evaluate` looks for the bare name and for the name with its owner."""
-    return [_modules_folder() / "metrics" / f"{owner}--{name}" for owner in ("evaluate-metric", namespace)]
+    import datasets  # which has the same setting, and is here also where `evaluate` is not
 
-
-def _modules_folder() -> Path:
-    """Where `evaluate` looks for modules; `datasets` has the same setting, and is here also where `evaluate` is not."""
-    import datasets
-
-    return Path(datasets.config.HF_MODULES_CACHE) / "evaluate_modules"
+    modules = Path(datasets.config.HF_MODULES_CACHE) / "evaluate_modules/metrics"
+    return [modules / f"{owner}--{name}" for owner in ("evaluate-metric", namespace)]

@@ -170,17 +170,15 @@ def _state(file: Path, there: There | None) -> State:
 def _files(folder: Path, kind: Kind) -> dict[str, Path]:
     """The files of a folder, those of the default config first."""
     first = ROWS if is_run(folder) else f"{default_config(folder)}/" if kind == "dataset" else ""
-    paths = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
-    visible = {
-        relative.as_posix(): path
-        for relative, path in paths.items()
-        if not any(part.startswith(".") or part == "__pycache__" for part in relative.parts)
-    }
+    visible: dict[str, Path] = {}
     for path in folder.rglob("*"):
         if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
             raise BadInput(
                 f"{path}: expected a file inside {folder}, found a link to {path.resolve()}; replace it by a copy"
             )
+        relative = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith(".") or part == "__pycache__" for part in relative.parts):
+            visible[relative.as_posix()] = path
     return {name: visible[name] for name in sorted(visible, key=lambda name: (not name.startswith(first), name))}
 
 
@@ -251,13 +249,12 @@ def _commit(planned: Push) -> Push:
     for _ in range(_ATTEMPTS):
         if not planned.changes:
             return planned
-        operations: list[CommitOperationAdd | CommitOperationDelete] = [
-            CommitOperationDelete(file.path)
-            if file.state == "deleted"
-            else CommitOperationAdd(file.path, planned.folder / file.path)
-            for file in planned.files
-            if file.state != "unchanged"
-        ]
+        operations: list[CommitOperationAdd | CommitOperationDelete] = []
+        for file in planned.files:
+            if file.state == "deleted":
+                operations.append(CommitOperationDelete(file.path))
+            elif file.state != "unchanged":
+                operations.append(CommitOperationAdd(file.path, planned.folder / file.path))
         try:
             HfApi().create_commit(
                 planned.repo,

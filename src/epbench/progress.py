@@ -10,8 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any, Protocol, TextIO, TypeVar
 
-EVERY = 30.0
-"""Seconds between two lines. Work that ends before the first has none."""
+EVERY = 30.0  # seconds between two lines; work that ends before the first has none
 T = TypeVar("T")
 
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from yaml import Node  # type: ignore[import-untyped]
 
 CONFIG = "--config"
-PAIRS = "KEY=VALUE,…"
-"""How the help shows a value that may be a mapping in a file."""
+PAIRS = "KEY=VALUE,…"  # how the help shows a value that may be a mapping in a file
 ENDINGS = (".yaml", ".yml")
 
 

@@ -13,17 +13,11 @@ from weakref import WeakSet
 from epbench.errors import BadInput, RunFailed, reason_of
 from epbench.models.protocol import Model, Reply, Request, by_context, variant_of, weights_of
 
-MOST_DEATHS = 3
-"""How many replicas may end over the same work until its requests have failed: one of them may be what ends replicas."""
-
-_SHARE = 4
-"""A replica gets at most one part in `_SHARE` of its fair share of what is left, so that all end at about the same time."""
-
-PATIENCE = 600.0
-"""Seconds without any replica after which a run gives up: so long may it take until a lost machine is replaced."""
+MOST_DEATHS = 3  # replicas that may end over the same work, which may be what ends them, until its requests have failed
+_SHARE = 4  # a replica gets at most one part in so many of its fair share of what is left, so that all end together
+PATIENCE = 600.0  # seconds without any replica after which a run gives up: a lost machine may be replaced meanwhile
 SAME = "every machine needs epbench and its libraries in the versions of this one"
-TOLD_AFTER = 20.0
-"""Seconds without any replica after which the log says what is being waited for."""
+TOLD_AFTER = 20.0  # seconds without any replica after which the log says what is being waited for
 
 _log = logging.getLogger(__name__)
 
@@ -372,15 +366,14 @@ class Replica:
 
     _model: Model
 
-    def open(self, make: Callable[[], Model], weights: dict[str, str]) -> int:
-        """Make the model and return the number of this process; `BadInput` if this machine has other weights under its name."""
+    def open(self, make: Callable[[], Model], weights: dict[str, str]) -> None:
+        """Make the model; `BadInput` if this machine has other weights under its name."""
         self._model = make()
         if (loaded := weights_of(self._model)) != weights:
             raise BadInput(
                 f"{self._model.name}: expected the weights {weights.get('weights')}, a machine of the cluster has "
                 f"{loaded.get('weights')}; give all machines the same files"
             )
-        return os.getpid()
 
     def answer(self, requests: Sequence[Request]) -> Generator[tuple[int, Reply]]:
         """Yield the replies as they come, each with the position of its request."""

@@ -20,8 +20,7 @@ from typing import Any
 
 from epbench.errors import BadInput
 
-MOST_SETTINGS = 1_000_000
-"""The most bytes of a file that people write by hand; YAML takes about two seconds per megabyte."""
+MOST_SETTINGS = 1_000_000  # bytes of a file that people write by hand; YAML takes about two seconds per megabyte
 MAX_CELL = 16 * 2**20  # characters; the longest published cell, an excerpt of 20,000 words, has about 120,000
 
 _KINDS: dict[type, str] = {

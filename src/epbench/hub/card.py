@@ -110,8 +110,7 @@ def _size_category(rows: int) -> str:
     return next((label for limit, label in limits.items() if rows < limit), "1M<n<10M")
 
 
-BENCHMARK_FILE = "eval.yaml"
-"""The file by which the Hub knows a dataset as a benchmark; it validates the file when it is pushed."""
+BENCHMARK_FILE = "eval.yaml"  # by which the Hub knows a dataset as a benchmark; it is validated when it is pushed
 
 
 def benchmark_yaml(name: str, description: str, tasks: Mapping[str, str]) -> str:

@@ -29,8 +29,7 @@ from epbench.metric_folders import metric_path
 Kind = Literal["dataset", "space"]
 State = Literal["new", "changed", "deleted", "unchanged"]
 
-ROWS = "questions.parquet"
-"""The rows of a run."""
+ROWS = "questions.parquet"  # the rows of a run
 _NEEDED = ("run.json", "scores.json", "checksums.json", "table.md", "report.html", ROWS)
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
 

@@ -42,8 +42,7 @@ _MARK = 2  # bytes for each line: the hash tells that a line has changed, and a 
 _USAGE = fields({}, dict.fromkeys(("prompt", "cached", "completion", "thinking"), Whole))
 _COST = {"usage": _USAGE, "seconds": Number | None, "failure": str | None}
 _PASSAGES = list[tuple[Whole, Whole]]
-ANY_RECORD = fields({"key": str})
-"""What every record has."""
+ANY_RECORD = fields({"key": str})  # what every record has
 
 _ANSWER = fields(
     {"key": str, "id": str, "repeat": Whole},

@@ -22,10 +22,8 @@ from epbench.models.protocol import Model, Request
 
 HEAD = "Here is another text, which has nothing to do with the text before it."
 """Stands above the text where a model reads it."""
-WORDS = 100
-"""Words of a conversation, at least; it ends with a sentence."""
-AFTER = timedelta(hours=1)
-"""The simulated time from one conversation to the next."""
+WORDS = 100  # words of a conversation, at least; it ends with a sentence
+AFTER = timedelta(hours=1)  # the simulated time from one conversation to the next
 _ID = "between "
 _MOST_DROPPED = 10_000  # sentences in a row
 

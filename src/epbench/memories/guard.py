@@ -21,16 +21,11 @@ from epbench.errors import BadInput, CallFailed
 from epbench.files.secrets import without_secrets
 from epbench.memories.protocol import SystemSpec
 
-CALL_LIMIT = 300.0
-"""Seconds that one call may take by default."""
-MEMORY_LIMIT = 8.0
-"""Gigabytes of memory that the process of a system may hold by default."""
-EXIT_LIMIT = 10.0
-"""Seconds in which a system that is no longer needed may close its files."""
-REPLY_LIMIT = 64 << 20
-"""The most bytes that the memories of one reply may have."""
-LOG_LIMIT = 64 << 20
-"""The most characters that a system may print into `system.log`."""
+CALL_LIMIT = 300.0  # seconds that one call may take by default
+MEMORY_LIMIT = 8.0  # gigabytes of memory that the process of a system may hold by default
+EXIT_LIMIT = 10.0  # seconds in which a system that is no longer needed may close its files
+REPLY_LIMIT = 64 << 20  # the most bytes that the memories of one reply may have
+LOG_LIMIT = 64 << 20  # the most characters that a system may print into `system.log`
 OPEN, FINALIZE, USAGE, CLOSE = "open", "finalize", "usage", "close"
 STORE, RETRIEVE, LIST = "store_conversation", "retrieve_memories", "get_all_memories"
 
@@ -51,11 +46,6 @@ class Limits:
             raise BadInput(f"timeout: expected a finite number of seconds above 0, got {self.seconds:g}")
         if not 0 < self.gigabytes <= _MOST_GIGABYTES:
             raise BadInput(f"memory limit: expected a finite number of gigabytes above 0, got {self.gigabytes:g}")
-
-    @property
-    def bytes(self) -> int:
-        """The limit of memory in bytes."""
-        return int(self.gigabytes * 1e9)
 
 
 class Host:

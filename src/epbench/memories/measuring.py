@@ -16,8 +16,7 @@ from epbench.memories.guard import Limits
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import quantiles
 
-LIMIT = 30.0
-"""Seconds after which a fact is given up."""
+LIMIT = 30.0  # seconds after which a fact is given up
 _SOONEST, _SLOWEST, _GROWTH = 0.02, 0.2, 1.3  # seconds between two tries, which grow, as a query may cost something
 _FEW = 5  # memories that are asked for
 _NUMBERS = range(600_000, 700_000)  # of facts that no check of the contract stores
@@ -98,8 +97,7 @@ def _until_found(stores: Stores, number: int) -> float | None:
     return None
 
 
-WAIT = 5.0
-"""Seconds that background work may take after something was told."""
+WAIT = 5.0  # seconds that background work may take after something was told
 _FIRST = 700_000  # numbers of facts from here on are stored by no other check
 _PAUSE = 0.2  # seconds between two tries
 _K = 20  # memories that are asked for

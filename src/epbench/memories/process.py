@@ -33,8 +33,7 @@ from epbench.memories.protocol import Isolation, Setting, SystemSpec
 from epbench.memories.worker import LOAD, OUT_OF_MEMORY, RELAY_SOCKET
 
 ISOLATIONS: tuple[Isolation, ...] = ("none", "process", "bwrap")
-START_LIMIT = 600.0
-"""Seconds in which a process has to start and import the module of the system."""
+START_LIMIT = 600.0  # seconds in which a process has to start and import the module of the system
 PACKAGE = Path(__file__).parents[1]
 
 _PASSED_ON = """
@@ -216,7 +215,7 @@ class ProcessGuard:
         hide_environment()
         home = self._home(folder)
         self._process = process = subprocess.Popen(
-            [*home.command, str(self._limits.bytes)],
+            [*home.command, str(int(self._limits.gigabytes * 1e9))],
             env=dict(home.variables),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -70,10 +70,8 @@ Setting: TypeAlias = bool | int | float | str | None
 """The value of a setting of a memory system; None leaves a number to the system's model."""
 
 
-PUBLISHED_MODEL = "gpt-4.1-mini"
-"""The model inside the systems of the published evaluation (Figure 1)."""
-PUBLISHED_EMBEDDER = "openai:text-embedding-3-small"
-"""Mem0's embedder there."""
+PUBLISHED_MODEL = "gpt-4.1-mini"  # the model inside the systems of the published evaluation (Figure 1)
+PUBLISHED_EMBEDDER = "openai:text-embedding-3-small"  # Mem0's embedder there
 
 
 @dataclass(frozen=True, slots=True)

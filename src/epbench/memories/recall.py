@@ -42,8 +42,7 @@ from epbench.reports.tables import Table
 SHOWN = "shown.jsonl"
 """By id of a query: its k, the number of memories that the reader is shown, their tokens, and how many were left out."""
 
-Price = Mapping[str, Any]
-"""What `price_of` returns."""
+Price = Mapping[str, Any]  # what `price_of` returns
 
 
 @dataclass(frozen=True)

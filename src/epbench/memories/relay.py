@@ -35,10 +35,8 @@ from epbench.models.openai.wire import ReplyTooLarge, error_words
 if TYPE_CHECKING:
     from epbench.retrieval.protocol import Embedder
 
-CALLS = "system_calls.jsonl"
-"""One record for each request of the system, in the order of their ends."""
-EMBEDDER = "embedder.json"
-"""File with the embedder of a run and the length of its vectors."""
+CALLS = "system_calls.jsonl"  # one record for each request of the system, in the order of their ends
+EMBEDDER = "embedder.json"  # file with the embedder of a run and the length of its vectors
 
 _PATHS = frozenset(f"/v1/{name}" for name in ("chat/completions", "completions", "responses", "embeddings"))
 _HOST = "127.0.0.1"

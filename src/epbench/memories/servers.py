@@ -41,8 +41,7 @@ from epbench.memories.protocol import Conversation, Setting
 from epbench.models.openai.address import MOST_BYTES, SizeLimit
 from epbench.models.openai.wire import ReplyTooLarge
 
-NOTE = "store.txt"
-"""File in the folder of a store, with its name on the server."""
+NOTE = "store.txt"  # file in the folder of a store, with its name on the server
 _LONGEST = 200  # characters of a refusal that are told
 
 
@@ -149,8 +148,7 @@ class HttpMemory:
         return memories
 
 
-CALLS = ("store", "retrieve", "list")
-"""What tools are mapped to."""
+CALLS = ("store", "retrieve", "list")  # what tools are mapped to
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,7 @@ STOPPED = "the run was stopped while it was told"
 MOST_LOSSES = 3
 """After so many lost instances in a row, or calls to a model that has never answered, no call is made any more."""
 STORED, MEMORIES, RETRIEVED, LOG = "stored.jsonl", "memories.json", "retrieved.jsonl", "system.log"
-MEMORIES_TYPE = dict[str, list[str]]
-"""The content of memories.json: the memories of each store."""
+MEMORIES_TYPE = dict[str, list[str]]  # the content of memories.json: the memories of each store
 
 _log = logging.getLogger(__name__)
 

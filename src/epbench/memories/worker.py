@@ -31,15 +31,12 @@ from epbench.errors import BadInput, CallFailed
 from epbench.memories.guard import CLOSE, LIST, RETRIEVE, STORE, Host, reason_of
 from epbench.memories.protocol import Setting, SystemSpec, takes_folder
 
-METHODS = (STORE, RETRIEVE, LIST)
-"""The methods that every memory system has."""
+METHODS = (STORE, RETRIEVE, LIST)  # the methods that every memory system has
 LOAD = "load"
 """Sent instead of a method, to import a class. The arguments are its name, its settings or None, and None or the port at
 which the relay is wanted in the sandbox."""
-RELAY_SOCKET = "/run/relay.sock"
-"""Where the sandbox has the socket of the relay."""
-OUT_OF_MEMORY = 76
-"""The exit status of a process whose memory ran out."""
+RELAY_SOCKET = "/run/relay.sock"  # where the sandbox has the socket of the relay
+OUT_OF_MEMORY = 76  # the exit status of a process whose memory ran out
 
 
 def main() -> None:

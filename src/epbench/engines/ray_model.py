@@ -72,16 +72,11 @@ def connect(local: bool) -> None:
     ray.init(address="local", include_dashboard=False, **quiet)
 
 
-def layout(engine: Engine, gpus_needed: float) -> Layout:
-    """Spread replicas, each on `gpus_needed` unless the user says how many; `BadInput` if the cluster is too small."""
-    import ray
-
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
-    return spread(engine, gpus_needed, [(int(node.get("CPU", 0)), node.get("GPU", 0.0)) for node in nodes])
-
-
 def spread(engine: Engine, gpus_needed: float, nodes: Sequence[tuple[int, float]]) -> Layout:
-    """Return the same for machines of which the numbers of CPU cores and GPUs are known."""
+    """Spread replicas over machines with so many CPU cores and GPUs, each on `gpus_needed` unless the user says how many.
+
+    `BadInput` if the cluster is too small.
+    """
     has_gpus, gpus = any(gpus for _, gpus in nodes), engine.gpus_per_replica
     if gpus is None:
         gpus = gpus_needed if has_gpus else 0.0
@@ -227,8 +222,12 @@ class RayModel:
 
     def _plan(self) -> Layout:
         if self._layout is None:
+            import ray
+
             connect(self._engine.local)
-            self._layout = layout(self._engine, self._gpus)
+            nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+            sizes = [(int(node.get("CPU", 0)), node.get("GPU", 0.0)) for node in nodes]
+            self._layout = spread(self._engine, self._gpus, sizes)
         return self._layout
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:

@@ -180,14 +180,7 @@ def describe_system(
             raise BadInput(f"memory system {name!r}: its module cannot be imported ({reason})") from None
         finally:
             guard.close()
-    return SystemSpec(
-        name,
-        durable=about["durable"],
-        digest=about["digest"],
-        version=about["version"],
-        isolation=isolation,
-        variables=tuple(variables),
-    )
+    return SystemSpec(name, isolation=isolation, variables=tuple(variables), **about)
 
 
 class ProcessGuard:

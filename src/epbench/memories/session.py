@@ -291,13 +291,15 @@ class Stores:
         if self._given_up:
             how = "hung, ended the system's process or got no answer from its model"
             raise CallFailed(f"not called: {MOST_LOSSES} calls in a row {how}")
-        self._hosting.begin(operation)  # under which the requests to its models are noted
+        if self._hosting.relay:
+            self._hosting.relay.begin(operation)  # under which the requests to its models are noted
         try:
             returned = scrubbed(call(*args))
-            if (unanswered := self._hosting.unanswered()) is not None:
+            if self._hosting.relay and (unanswered := self._hosting.relay.unanswered()):
                 raise CallFailed(unanswered)
         except CallFailed as error:
-            refuses = self._hosting.unanswered() is not None and not self._hosting.has_answered
+            relay = self._hosting.relay
+            refuses = relay is not None and relay.unanswered() is not None and not relay.has_answered
             self._losses += isinstance(error, SystemLost) or refuses  # what refuses everything is not asked on and on
             raise
         return returned

@@ -24,7 +24,7 @@ from epbench.files.cache import cache_folder
 from epbench.files.secrets import without_secrets
 from epbench.memories.guard import Limits
 from epbench.memories.process import ELSEWHERE, PACKAGE, Home, ProcessGuard, clean_environment, own_home, sandbox
-from epbench.memories.protocol import Installation, Operation, Setting, SystemSpec
+from epbench.memories.protocol import Installation, Setting, SystemSpec
 from epbench.memories.relay import Relay
 from epbench.progress import counter
 
@@ -36,7 +36,7 @@ class Hosting:
 
     def __init__(self, system: SystemSpec, folder: Path) -> None:
         self._system, self._folder = system, folder
-        self._relay: Relay | None = None
+        self.relay: Relay | None = None
 
     def guard(self, limits: Limits, log: Path) -> ProcessGuard:
         """Return what keeps the system in a process of its own: in its own environment if it is installed, else in ours."""
@@ -55,9 +55,7 @@ class Hosting:
         """Return how the process that serves the store in a folder is started; see `environment_python` and `Relay`."""
         python = environment_python(installation.lock) if installation.lock is not None else None
         sandboxed = self._system.isolation == "bwrap"
-        if self._relay is None:
-            self._relay = Relay(installation.endpoint, self._folder, by_socket=sandboxed)
-        relay = self._relay
+        relay = self.relay = self.relay or Relay(installation.endpoint, self._folder, by_socket=sandboxed)
         keys = {"OPENAI_API_KEY": relay.admit(), "OPENAI_BASE_URL": relay.base_url}
         if python is None:  # our client of a system without a class, whose command asks the relay
             home = _home_of_client(self._system, limits, store, relay.socket if sandboxed else None)
@@ -82,24 +80,9 @@ class Hosting:
         command = [*sandbox(store, mounts, store, relay.socket), *command]
         return Home(command, variables | {"TMPDIR": "/tmp"}, settings, relay.port)
 
-    def begin(self, operation: Operation) -> None:
-        """Say what the system does from now on; its requests are noted under it."""
-        if self._relay is not None:
-            self._relay.begin(operation)
-
-    def unanswered(self) -> str | None:
-        """Say which requests of what the system does now got no answer; None if all did. See `Relay.unanswered`."""
-        return self._relay.unanswered() if self._relay is not None else None
-
-    @property
-    def has_answered(self) -> bool:
-        """Whether the model of an installed system has answered any request since the start."""
-        return self._relay is not None and self._relay.has_answered
-
     def close(self) -> None:
-        """Stop the relay."""
-        if self._relay is not None:
-            self._relay.close()
+        if self.relay is not None:
+            self.relay.close()
 
 
 def _home_of_client(system: SystemSpec, limits: Limits, store: Path, relay: Path | None = None) -> Home:

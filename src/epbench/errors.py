@@ -97,12 +97,9 @@ def install_hint(extra: str) -> str:
 
 
 def hint_by_origin(origin: dict[str, typing.Any] | None, extra: str) -> str:
-    """Return that command by the record that pip keeps of where a package came from (PEP 610).
+    """Return that command by the content of direct_url.json, pip's record of where a package came from (PEP 610).
 
-    Args:
-        origin: The content of direct_url.json. None if the package was installed by its name, from an index or a folder of
-            wheels: its name is known there.
-        extra: One of `EXTRAS`.
+    It is None if the package was installed by its name, from an index or a folder of wheels, where its name is known.
     """
     from urllib.parse import urlsplit
     from urllib.request import url2pathname

@@ -86,7 +86,8 @@ def parse_given(
 ) -> tuple[Arguments, dict[str, Any]]:
     """Fill a dataclass of arguments from the command line, and from the YAML file that it names; it overrules the file.
 
-    The values that were given, as opposed to defaults, are returned, too, by the names of their fields.
+    The values that were given, as opposed to defaults, are returned, too, by the names of their fields. `BadInput` if a word or
+    the file is not what the arguments take.
 
     Args:
         doc: The docstring of the script, which `--help` shows.
@@ -95,9 +96,6 @@ def parse_given(
         underscores: Whether the help spells flags with underscores and a bool takes `true` or `false`, as the trainers of
             Hugging Face do.
         toy: The file that is read if the command line names neither a file nor a model.
-
-    Raises:
-        BadInput: A word or the file is not what the arguments take.
     """
     words = sys.argv[1:] if argv is None else argv
     if odd := next((word for word in words if not is_text(word)), None):

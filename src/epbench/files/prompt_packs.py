@@ -81,9 +81,8 @@ def load_pack(
 
 def told(pack: DataclassInstance) -> dict[str, Any]:
     """Return the fields of a pack for its hash; one that is as it is by default counts for nothing."""
-    default = {field.name: field.default for field in fields(pack)} | {
-        field.name: field.default_factory() for field in fields(pack) if field.default_factory is not MISSING
-    }
+    made = {field.name: field.default_factory() for field in fields(pack) if field.default_factory is not MISSING}
+    default = {field.name: field.default for field in fields(pack)} | made
     return {name: value for name, value in asdict(pack).items() if value != default[name]}
 
 
@@ -138,12 +137,10 @@ def read_pack(path: Path) -> dict[str, Any]:
     """Return the content of a TOML or JSON file; `BadInput` if there is no such file, or it is neither."""
     if not path.is_file():
         raise BadInput(f"{path}: no such file; expected a prompt pack in TOML or JSON")
+    check_size(path)
     try:
-        check_size(path)
         text = path.read_text("utf-8")
         content = parse_json(text) if path.suffix == ".json" else parse_toml(text)
-    except BadInput:
-        raise
     except ValueError as error:
         raise BadInput(f"{path}: not {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
     if not isinstance(content, dict):

@@ -18,6 +18,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import NoneType
+from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import ValidationError, convert
@@ -50,7 +51,6 @@ class FullContext:
         self.stored: list[str] = []
 
     def store_conversation(self, conversation: Conversation) -> None:
-        """Store each turn of the user as one memory."""
         self.stored += [turn["content"] for turn in conversation if turn["role"] == "user"]
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
@@ -101,8 +101,6 @@ class Oracle(FullContext):
         self._gold = gold
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
-        """Return what questions with this query need, as far as it has been stored."""
-
         def is_stored(text: str) -> bool:
             part = text.partition("\n\n")[2]  # behind the heading
             return text in self.stored or (part != "" and any(part in stored for stored in self.stored))
@@ -283,8 +281,9 @@ def _value(name: str, key: str, text: str, defaults: Mapping[str, Setting]) -> S
             f"memory system {name!r}: it has no setting {key!r}; its settings and their defaults: {there_are}"
         )
     default = defaults[key]
+    kind: Any = float if default is None else type(default)
     try:
-        return convert(text, float if default is None else type(default), strict=False)
+        return convert(text, kind, strict=False)  # type: ignore[no-any-return]
     except ValidationError:
         expected = {NoneType: "a number", bool: "true or false"}.get(type(default), f"a value like {default!r}")
         raise BadInput(f"memory system {name!r}, setting {key}: expected {expected}, got {text!r}") from None

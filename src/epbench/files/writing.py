@@ -128,14 +128,10 @@ def _exchange(first: Path, second: Path) -> bool:
         return False
     import ctypes
 
-    libc = ctypes.CDLL(None, use_errno=True)  # of this process; to look for it would start other processes
-    if sys.platform == "linux" and hasattr(libc, "renameat2"):
-        result = libc.renameat2(_AT_CWD, os.fsencode(first), _AT_CWD, os.fsencode(second), _EXCHANGE)
-    elif sys.platform == "darwin" and hasattr(libc, "renamex_np"):
-        result = libc.renamex_np(os.fsencode(first), os.fsencode(second), _EXCHANGE)
-    else:
-        return False
-    return bool(result == 0)
+    libc, one, other = ctypes.CDLL(None), os.fsencode(first), os.fsencode(second)  # the C library of this process
+    if sys.platform == "darwin":
+        return bool(libc.renamex_np(one, other, _EXCHANGE) == 0)
+    return hasattr(libc, "renameat2") and bool(libc.renameat2(_AT_CWD, one, _AT_CWD, other, _EXCHANGE) == 0)
 
 
 def keep_copy(folder: Path, kept: Path, note: str) -> None:

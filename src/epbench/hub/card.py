@@ -85,10 +85,7 @@ def _template(package: str, name: str) -> Template:
     options = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True, "undefined": StrictUndefined}
     environment = Environment(loader=FileSystemLoader(packaged(package)), **options)
     # A paragraph loses the line breaks of its template.
-    environment.filters |= {
-        "one_line": lambda text: re.sub(r"\s*\n\s*", " ", text.strip()),
-        "thousands": "{:,}".format,
-    }
+    environment.filters |= {"one_line": lambda text: re.sub(r"\s*\n\s*", " ", text.strip()), "thousands": "{:,}".format}
     return environment.get_template(name)
 
 

@@ -131,13 +131,10 @@ def _keeping(
         served = outcome.get("served")  # None stands for the requested model
         if known and served not in known:
             before = ", ".join(sorted(name or "the requested name" for name in known))
-            _log.warning(
-                "%s: the endpoint now says that %s answers, and before it said: %s; the scores of this run may be those of "
-                "several models",
-                model.name,
-                served or "the requested model",
-                before,
+            changed = (
+                f"the endpoint now says that {served or 'the requested model'} answers, and before it said: {before}"
             )
+            _log.warning("%s: %s; the scores of this run may be those of several models", model.name, changed)
         known.add(served)
 
     return keep

@@ -50,10 +50,9 @@ class Stores:
 
     time, sleep = staticmethod(time.monotonic), staticmethod(time.sleep)
 
-    n = 0  # conversations of the large store
-
-    def __init__(self, guard: ProcessGuard, folder: Path, *, durable: bool) -> None:
+    def __init__(self, guard: ProcessGuard, folder: Path, *, durable: bool, n: int) -> None:
         self.durable = durable  # whether the system says that its folder holds everything
+        self.n = n  # conversations of a large store
         self.slowest: dict[str, float] = {}  # by method, the seconds of its slowest call so far
         self._guard, self._folder = guard, folder
         self._opened = self._minute = 0
@@ -310,8 +309,7 @@ def try_system(system: SystemSpec, folder: Path, limits: Limits, n: int) -> Iter
     A call that fails breaks a promise. The folder is absolute and empty; what the system prints goes to `system.log` there. The
     large store has `n` conversations. `BadInput` if an installed system's environment or endpoint cannot be used.
     """
-    with stores_of(system, folder, limits) as stores:
-        stores.n = n
+    with stores_of(system, folder, limits, n) as stores:
         for check in CHECKS:
             try:
                 outcome = check(stores)
@@ -321,12 +319,12 @@ def try_system(system: SystemSpec, folder: Path, limits: Limits, n: int) -> Iter
 
 
 @contextmanager
-def stores_of(system: SystemSpec, folder: Path, limits: Limits) -> Iterator[Stores]:
+def stores_of(system: SystemSpec, folder: Path, limits: Limits, n: int = 0) -> Iterator[Stores]:
     """Open stores of a system, see `try_system`, and end its process afterwards."""
     hosting = Hosting(system, folder)
     guard = hosting.guard(limits, folder / "system.log")
     try:
-        yield Stores(guard, folder, durable=system.durable)
+        yield Stores(guard, folder, durable=system.durable, n=n)
     finally:
         guard.close()
         hosting.close()

@@ -132,13 +132,9 @@ class Stores:
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
         if begun and not self._system.durable and not self._system.baseline:
-            _log.info(
-                "%s: %s does not outlive its process; all %d conversations%s are stored again",
-                self._folder,
-                self._system.name,
-                len(conversations),
-                f" of store {store}" if store else "",
-            )
+            these = f"all {len(conversations)} conversations{f' of store {store}' if store else ''}"
+            name = self._system.name
+            _log.info("%s: %s does not outlive its process; %s are stored again", self._folder, name, these)
         self._counted_before = {}
         try:
             self._counted(Operation(OPEN, store), self._guard.open, folder)

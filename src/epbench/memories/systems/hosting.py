@@ -89,12 +89,8 @@ def _home_of_client(system: SystemSpec, limits: Limits, store: Path, relay: Path
     """Return how the process of our client of a server is started; see `own_home`."""
     target = system.name.removeprefix("mcp:")
     home = own_home(system.client, system.isolation, system.variables, store, tuple(_files_of(target)), relay)
-    runtime: dict[str, Setting] = {
-        "target": target,
-        "durable": system.durable,
-        "seconds": limits.seconds * _SHARE,
-        "key": next(iter(system.variables), ""),
-    }
+    key = next(iter(system.variables), "")
+    runtime = {"target": target, "durable": system.durable, "seconds": limits.seconds * _SHARE, "key": key}
     return replace(home, settings={**system.settings, **runtime})
 
 

@@ -152,10 +152,7 @@ def _parser(doc: str | None, program: str | None = None) -> _Parser:
 def parser_of(
     kind: type[Any], doc: str | None, *, program: str | None = None, underscores: bool = False, lenient: bool = False
 ) -> argparse.ArgumentParser:
-    """Return the parser of a dataclass of arguments, which finds only what is given, without defaults.
-
-    See `parse_given` for the arguments; a lenient parser requires nothing.
-    """
+    """Return the parser of a dataclass, see `parse_given`, without defaults; a lenient one requires nothing."""
     parser = _parser(doc, program)
     declared = list(_declared_in(kind))
     either: Any = None

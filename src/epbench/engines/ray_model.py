@@ -49,10 +49,7 @@ class Layout:
 
 
 def connect(local: bool) -> None:
-    """Join the cluster that the environment names or this machine belongs to; if there is none, or `local`, start one here.
-
-    `BadInput` if RAY_ADDRESS names a cluster that does not answer.
-    """
+    """Join the cluster of RAY_ADDRESS, which has to answer, or of this machine; if there is none, or `local`, start one here."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")  # a replica without GPUs sees none
     import ray
@@ -73,10 +70,7 @@ def connect(local: bool) -> None:
 
 
 def spread(engine: Engine, gpus_needed: float, nodes: Sequence[tuple[int, float]]) -> Layout:
-    """Spread replicas over machines with so many CPU cores and GPUs, each on `gpus_needed` unless the user says how many.
-
-    `BadInput` if the cluster is too small.
-    """
+    """Spread replicas over machines with so many CPU cores and GPUs; `BadInput` if they have too few."""
     has_gpus, gpus = any(gpus for _, gpus in nodes), engine.gpus_per_replica
     if gpus is None:
         gpus = gpus_needed if has_gpus else 0.0

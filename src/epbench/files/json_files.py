@@ -45,10 +45,7 @@ def read_typed(path: Path, kind: type[T]) -> T:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file that appears whole or not at all, indented, with keys in the given order.
-
-    The secrets that this process knows become `***`; see `epbench.files.secrets`.
-    """
+    """Write an indented JSON file that appears whole or not at all, with `***` for the secrets that this process knows."""
     write_text(path, json.dumps(scrubbed(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 

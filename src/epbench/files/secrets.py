@@ -55,18 +55,12 @@ def without_keys(text: str, more: Iterable[str] = (), *, markup: bool = False) -
 
 
 def scrubbed(value: Any) -> Any:
-    """Remove the keys of the environment from every text in a JSON value.
-
-    Names of fields stay if they are lower-case words, as ours are.
-    """
+    """Remove the keys of the environment from every text in a JSON value but names of fields that are lower-case words."""
     return scrubber()(value)
 
 
 def scrubber() -> Callable[[Any], Any]:
-    """Return `scrubbed` for many values: the environment is read now, which takes longer than most values.
-
-    Addresses that `keep_secret` is given later are known to it, too.
-    """
+    """Return `scrubbed` for many values, with the environment as it is now, and whatever addresses `keep_secret` is given."""
     environment = tuple(_of_environment())
 
     def scrub(value: Any) -> Any:

@@ -58,10 +58,7 @@ def filling(folder: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that appears whole or not at all. The secrets that this process knows become `***`.
-
-    An `OSError`, for example because the disk is full, names the file.
-    """
+    """Write a file that appears whole or not at all, with `***` for the secrets that this process knows; errors name it."""
     with naming(path), filling(path.parent) as draft:
         (draft / path.name).write_text(without_keys(text, markup=True), "utf-8")
 

@@ -152,10 +152,7 @@ def forgetting_of(system: SystemSpec, folder: Path, limits: Limits, n: int, wait
 
 
 def measure_forgetting(stores: Stores, n: int, wait: float = WAIT) -> Forgetting:
-    """Tell facts, withdraw n of them and correct as many, tell others, and ask for all again; `CallFailed` if a call fails.
-
-    Background work may take `wait` seconds.
-    """
+    """Tell facts, withdraw n, correct as many, tell others, and ask for all again; background work may take `wait` seconds."""
     folder = stores.open()
     withdrawn, changed = range(_FIRST, _FIRST + n), range(_FIRST + n, _FIRST + 2 * n)
     everybody = (*withdrawn, *changed)

@@ -184,10 +184,7 @@ def describe_system(
 
 
 class ProcessGuard:
-    """Keeps the instance in a process of its own, and is used as `epbench.memories.guard.InProcessGuard` is.
-
-    Each store has a new process. One that died, or in which a call hung, is replaced by the next `open`.
-    """
+    """Keeps the instance in a process, a new one for each `open`, and is used as `epbench.memories.guard.InProcessGuard` is."""
 
     def __init__(self, name: str, limits: Limits, log: Path, home: Callable[[Path], Home]) -> None:
         """

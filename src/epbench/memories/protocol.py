@@ -174,11 +174,7 @@ class SystemSpec:
         return {**about, "system_model": endpoint.model, "embedder": endpoint.embedder, **urls}
 
     def open(self, folder: Path) -> MemorySystem:
-        """Make an instance.
-
-        Args:
-            folder: the instance's own folder; it is passed on if the constructor has a parameter `folder`.
-        """
+        """Make an instance; its own folder is passed on if the constructor has a parameter `folder`."""
         made: MemorySystem = self.make(folder=folder) if takes_folder(self.make) else self.make()
         return made
 

@@ -165,10 +165,7 @@ class Budget:
 
 
 def fit(folder: Path, found: Mapping[str, list[str]], queries: Sequence[Query], budget: Budget) -> dict[str, list[str]]:
-    """Return the memories that a reader is shown for each query, and note how many tokens they take.
-
-    By id of the query, `found` has all memories that were retrieved, best first; see `Recall.found`.
-    """
+    """Return the memories that a reader is shown for each query, of those of `Recall.found`, and note their tokens."""
     model, most = budget.model, budget.tokens
     frame = model.count_tokens(Request("", "", "", ""))[0]
 

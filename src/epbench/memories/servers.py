@@ -46,10 +46,7 @@ _LONGEST = 200  # characters of a refusal that are told
 
 
 def store_names(folder: Path, durable: bool) -> tuple[str, str]:
-    """Return the name that the store of a folder had, which may be empty, and its name from now on, which is noted.
-
-    A durable store is still there under its name.
-    """
+    """Return the name that a folder's store had, if any, and the one that it has now, which is noted; a durable one keeps it."""
     note = folder / NOTE
     before = note.read_text("utf-8") if note.exists() else ""
     name = before if durable and before else f"epbench-{uuid4().hex}"

@@ -280,10 +280,7 @@ class Stores:
                 raise _NewInstanceNeeded(lost)
 
     def _counted(self, operation: Operation, call: Callable[..., list[str] | None], *args: Any) -> Any:
-        """Make a call, unless too many in a row were lost; the user's keys are removed from what it returns.
-
-        It has also failed if the system's models did not answer, which the system may have kept to itself.
-        """
+        """Make a call, unless too many in a row were lost. It fails, too, if the system hides that its models did not answer."""
         if self._given_up:
             how = "hung, ended the system's process or got no answer from its model"
             raise CallFailed(f"not called: {MOST_LOSSES} calls in a row {how}")

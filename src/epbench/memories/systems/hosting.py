@@ -90,8 +90,8 @@ def _home_of_client(system: SystemSpec, limits: Limits, store: Path, relay: Path
     target = system.name.removeprefix("mcp:")
     home = own_home(system.client, system.isolation, system.variables, store, tuple(_files_of(target)), relay)
     key = next(iter(system.variables), "")
-    runtime = {"target": target, "durable": system.durable, "seconds": limits.seconds * _SHARE, "key": key}
-    return replace(home, settings={**system.settings, **runtime})
+    settings: dict[str, Setting] = {**system.settings, "target": target, "durable": system.durable, "key": key}
+    return replace(home, settings=settings | {"seconds": limits.seconds * _SHARE})
 
 
 def _files_of(command: str) -> Iterator[Path]:

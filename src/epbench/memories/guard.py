@@ -106,10 +106,8 @@ class InProcessGuard:
         try:
             with redirect_stdout(self._log), redirect_stderr(self._log):
                 return self._host.call(method, args)
-        except MemoryError as error:
-            raise CallFailed(reason_of(error)) from None
-        except CallFailed as error:
-            raise CallFailed(one_line(str(error))) from None
+        except (CallFailed, MemoryError) as error:
+            raise CallFailed(one_line(str(error)) if isinstance(error, CallFailed) else reason_of(error)) from None
         finally:
             os.chdir(self._home)  # the system may have changed it, and the paths of the run may be relative
 

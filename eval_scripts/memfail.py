@@ -26,10 +26,10 @@ but for PATH, HOME and the like; --system-env passes on one that it needs, such 
 system.log. When a call exceeds --timeout, or the process exits, crashes or exceeds --memory-limit, the
 process and everything it has started are killed. The call has then failed, and the run goes on with a new process: a
 durable system is opened on its folder again, any other system is given everything again. After three such calls in a row
-the system is not called any more. --isolation none (or --in-process) runs the class in a thread of this process instead, for
-debugging and for classes that cannot live in a process of their own (on Windows, all of them). Nothing then protects the
-run from code that ends the process, takes all its memory, or hangs while it holds Python's global lock. Baselines always
-run in this process.
+the system is not called any more. --isolation none (or --in-process) runs the class in this process instead, for
+debugging and for classes that cannot live in a process of their own (on Windows, all of them). Neither limit holds then,
+and nothing protects the run from code that ends the process, hangs, or takes all its memory. Baselines always run in this
+process.
 
 The process runs as you do: it can read your files and reach any address. --isolation bwrap takes that away where
 bubblewrap is installed (apt-get install bubblewrap) and user namespaces are allowed: the system then has no network but

@@ -51,7 +51,7 @@ def main() -> None:
             print(f"\n{trace}, {sort}: {len(found[sort])} right pairs, {len(false[sort])} others")
             for step in range(30, 81):
                 least = step / 100
-                used = least in (thresholds.full, thresholds.partial)
+                used = least in thresholds
                 if used or step % 5 == 0:
                     shares = share(found[sort], least), share(false[sort], least)
                     print(f"  {least:.2f}  found {shares[0]:.3f}  false {shares[1]:.4f}{'  <' if used else ''}")

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from epbench.errors import BadInput, UnusableReply
 from epbench.journals.answers import answered
@@ -29,6 +29,11 @@ VerdictT = TypeVar("VerdictT")
 
 Calls = Generator[Request, Record, T]
 """Yields requests, is sent the records of their replies, and returns what was read in them."""
+
+
+def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """As strict as endpoints require: every property is required, and no other is allowed."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 class Ask(Protocol):

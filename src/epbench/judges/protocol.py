@@ -8,6 +8,7 @@ answers and stages of MemFail.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections import Counter
@@ -144,6 +145,11 @@ def key_parts(judge: JudgeIdentity) -> tuple[str, ...]:
     return tuple(about_judge(judge).values())
 
 
+def key_of(judge: JudgeIdentity, *parts: object) -> str:
+    """Hash of everything that a verdict of this judge depends on, which JSON can express."""
+    return sha256(json.dumps((*key_parts(judge), *parts)).encode()).hexdigest()[:24]
+
+
 def file_name_of(judge: JudgeIdentity) -> str:
     """Return a file name for what is kept of a judge; judges of similar names may share it, so the file must name its own."""
     readable = re.sub(r"[^A-Za-z0-9.]+", "-", judge.name)[-60:].strip("-.")  # the end of a long path tells most
@@ -160,8 +166,7 @@ VerdictT = TypeVar("VerdictT", bound="DataclassInstance")
 def open_inputs(records: Mapping[str, Record], inputs: Iterable[InputT], judge: JudgeIdentity) -> dict[str, InputT]:
     """The inputs on which this judge has yet to give a verdict, each once, by their keys."""
     by_key = {judge_input.key(judge): judge_input for judge_input in inputs}
-    without: Record = {"failure": "not judged"}
-    return {key: i for key, i in by_key.items() if records.get(key, without).get("failure") is not None}
+    return {key: i for key, i in by_key.items() if key not in records or records[key].get("failure") is not None}
 
 
 def judge_open(

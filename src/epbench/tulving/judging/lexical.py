@@ -12,8 +12,8 @@ and needs a new version of each judge that follows it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Generator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from epbench.judges.protocol import Judgement
@@ -61,17 +61,11 @@ def judge_account(judge_input: JudgeInput) -> Verdict:
     return Verdict(items, [score], order, f"{share:.0%} of the words of the chapter")
 
 
-@cache
-def _normaliser() -> Callable[[str], str]:
-    normalise: Callable[[str], str] = formulas("episodic_f1").words_of
-    return normalise
-
-
 def normal(text: str) -> str:
     """Words and dates as the metric compares them, with slashed dates (month first) and months written like its dates."""
     return _MONTH_ALONE.sub(
         lambda match: f"{match[2]} {MONTHS.index(match[1].capitalize()) + 1:02}",
-        _normaliser()(_SLASHED.sub(r"\3-\1-\2", text)),
+        formulas("episodic_f1").words_of(_SLASHED.sub(r"\3-\1-\2", text)),
     )
 
 

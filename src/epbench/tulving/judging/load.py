@@ -16,13 +16,13 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from epbench.errors import BadInput, UnusableReply
 from epbench.files.packaged import packaged
 from epbench.files.prompt_packs import Source, load_pack, told
 from epbench.journals.answers import fingerprint_of
-from epbench.judges.model import Ask, BaseModelJudge, Calls
+from epbench.judges.model import Ask, BaseModelJudge, Calls, object_schema
 from epbench.judges.protocol import Judgement
 from epbench.models.load import Options, load_model, refuse_variant
 from epbench.models.protocol import Model, Request, Sampling
@@ -40,6 +40,7 @@ _HOLDS = {
     "repair": ["problem"],
 }
 _MAY_HOLD = {"case": ["question", "sought", "sort", "scores"], "order_case": ["question", "truth_indexes"]}
+_MAY_HOLD |= {"account": ["number"]}
 
 SORTS: dict[Trace, str] = {
     "times": "dates",
@@ -58,19 +59,17 @@ _EXTENTS: dict[Get, str] = {
 }
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    """As strict as endpoints require: every property is required, and no other is allowed."""
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-VERDICT_SCHEMA = _object(
+VERDICT_SCHEMA = object_schema(
     {
         "items": {"type": "array", "items": {"type": "string"}},
-        "scores": {"type": "array", "items": _object({"number": {"type": "integer"}, "score": {"type": "number"}})},
+        "scores": {
+            "type": "array",
+            "items": object_schema({"number": {"type": "integer"}, "score": {"type": "number"}}),
+        },
         "reason": {"type": "string"},
     }
 )
-ORDER_SCHEMA = _object({"order": {"type": "array", "items": {"type": "integer"}}})
+ORDER_SCHEMA = object_schema({"order": {"type": "array", "items": {"type": "integer"}}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,41 +127,30 @@ class JudgePrompts:
     def _known(self, judge_input: JudgeInput, reference: Sequence[str]) -> dict[str, Any]:
         """What both calls may say. Every line of the answer is marked: none can pass for the rules, or end it."""
         items = enumerate(judge_input.distinct_reference, 1)
+        array = reference[0] if judge_input.trace == "full_details" and reference else ""
+        if not array and "truth_array" in f"{self.case}{self.order_case}":  # only a text that shows it takes the time
+            import numpy as np
+
+            array = str(np.array(reference, dtype=object))
         return {
             "question": judge_input.question,
             "truth": "\n".join(f"{number}. {item}" for number, item in items) or self.no_truth,
-            "truth_array": reference[0] if judge_input.trace == "full_details" and reference else _Array(reference),
+            "truth_array": array,
             "truth_list": list(reference),
             "answer": "\n".join(f"> {line}" for line in judge_input.answer.splitlines() or [""]),
             "plain_answer": judge_input.answer,
         }
 
 
-_FIELDS = ("items", "scores", "reason", "order")
-
-
 def load_judge_prompts(source: Source | None = None) -> JudgePrompts:
     """Load our pack, that of a TOML or JSON file with the same keys, or that of a file of wording; BadInput if it is not one."""
-    reply = dict[Literal["items", "scores", "reason", "order"], str]
-    kinds: dict[str, Any] = {"sorts": dict[Trace, str], "reply": reply}
-    may_hold = _MAY_HOLD | {"account": ["number"]}
-    pack = load_pack(source or OWN, JudgePrompts, _HOLDS, may_hold, kinds=kinds)
-    for name, table, expected in (("sorts", pack.sorts, SORTS), ("reply", pack.reply, _FIELDS)):
+    fields = Literal["items", "scores", "reason", "order"]
+    kinds: dict[str, Any] = {"sorts": dict[Trace, str], "reply": dict[fields, str]}
+    pack = load_pack(source or OWN, JudgePrompts, _HOLDS, _MAY_HOLD, kinds=kinds)
+    for name, table, expected in (("sorts", pack.sorts, SORTS), ("reply", pack.reply, get_args(fields))):
         if table and not table.keys() >= set(expected):
             raise BadInput(f"{source}, key {name!r}: expected {', '.join(expected)}, found {', '.join(table)}")
     return pack
-
-
-class _Array:
-    """A list as numpy prints it; only a text that shows it takes the time."""
-
-    def __init__(self, items: Sequence[str]) -> None:
-        self._items = items
-
-    def __str__(self) -> str:
-        import numpy as np
-
-        return str(np.array(self._items, dtype=object))
 
 
 # What the replies say
@@ -216,13 +204,12 @@ def read_order(reply: str, n: int) -> list[int]:
 
     UnusableReply if there is no such object, a field is repeated, or something in the order is not the number of a true item.
     """
-    positions: list[int] = []
-    for entry in _list(last_object_with(reply, "order"), "order"):
-        number = _number_of_item(entry, n)
-        if number is None:
-            raise UnusableReply(f"the order has {_shown(entry)}, a whole number from 1 to {n} is expected")
-        positions.append(number - 1)
-    return list(dict.fromkeys(positions))
+    entries = _list(last_object_with(reply, "order"), "order")
+    numbers = [_number_of_item(entry, n) for entry in entries]
+    if None in numbers:
+        shown = _shown(entries[numbers.index(None)])
+        raise UnusableReply(f"the order has {shown}, a whole number from 1 to {n} is expected")
+    return [number - 1 for number in dict.fromkeys(numbers) if number is not None]
 
 
 def _scores(entries: list[Any], n: int) -> list[float]:

@@ -48,11 +48,6 @@ class OwnAnswers:
         return fingerprint_of({**self.answers, **self.empty, **({"": self.failures} if self.failures else {})})
 
 
-def is_empty(answer: str) -> bool:
-    """Whether an answer has nothing to read in it. A system that says nothing has not said either that nothing happened."""
-    return kind_of_reply(answer) == "empty"
-
-
 def check_length(where: str, answer: str) -> None:
     """Refuse an answer of more than `MAX_ANSWER` characters, which is longer than any book."""
     if len(answer) > MAX_ANSWER:
@@ -62,16 +57,15 @@ def check_length(where: str, answer: str) -> None:
 def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
     """Read answers by the id of the question, which must be one of these.
 
-    Each line of the file is a JSON object in UTF-8 with an id and either an answer, which may be empty (see `is_empty`), or a
-    failure; an answer of null is a failure, too. Other fields are ignored. An answer takes the place of an earlier failure.
+    Each line of the file is a JSON object in UTF-8 with an id and either an answer, which may be empty (see `kind_of_reply`), or
+    a failure; an answer of null is a failure, too. Other fields are ignored. An answer takes the place of an earlier failure.
     BadInput if a line is not such an object, an id is unknown or is answered twice, or there is no line or no such file.
     """
     if not path.is_file():
         raise BadInput(f"{path}: no such file; expected a JSONL file of {{'id': …, 'answer': …}}")
-    known = frozenset(ids)
+    known, by_people = frozenset(ids), True
     answers: dict[str, str] = {}
     failures: dict[str, str] = {}
-    by_people: list[bool] = []
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
@@ -81,7 +75,7 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
         except ValueError as error:
             raise BadInput(f"{where}: expected JSON in UTF-8 ({error})") from None
         typed(where, record, _LINE)
-        by_people.append(record.get("answered_by") == PEOPLE)
+        by_people &= record.get("answered_by") == PEOPLE
         answer, failure = record.get("answer"), record.get("failure")
         if answer is not None and failure is not None:
             both = f"{shown(answer)} and {shown(failure)}"
@@ -98,17 +92,20 @@ def read_answers(path: Path, ids: Collection[str]) -> OwnAnswers:
             failures.pop(record["id"], None)
     if not answers and not failures:
         raise BadInput(f"{path}: expected answers, found none")
-    filled = {id_: answer for id_, answer in answers.items() if not is_empty(answer)}
+    filled = _filled(answers)
     empty = {id_: answer for id_, answer in answers.items() if id_ not in filled and answer.strip()}
-    return OwnAnswers(filled, failures, empty, all(by_people))
+    return OwnAnswers(filled, failures, empty, by_people)
+
+
+def _filled(answers: Mapping[str, str]) -> dict[str, str]:
+    """The answers with something to read. A system that says nothing has not said either that nothing happened."""
+    return {id_: answer for id_, answer in answers.items() if kind_of_reply(answer) != "empty"}
 
 
 def _lines(path: Path) -> Iterator[bytes]:
     """Split the file at line feeds only, as JSON may hold the other characters that Python takes for ends of lines."""
     with path.open("rb") as file:
-        number = 0
-        while line := file.readline(MAX_LINE_BYTES + 1):
-            number += 1
+        for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), 1):
             if len(line) > MAX_LINE_BYTES:
                 raise BadInput(
                     f"{path}, line {number}: expected at most {MAX_LINE_BYTES:,} bytes, enough for an answer of "
@@ -119,11 +116,9 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 def record_answers(folder: Path, answers: Mapping[str, str], source: str) -> None:
     """Journal answers made for a judge, by the id of the question and with their source; an empty one is a failure."""
-    own_answers = OwnAnswers(
-        {id_: answer for id_, answer in answers.items() if not is_empty(answer)},
-        {id_: EMPTY for id_, answer in answers.items() if is_empty(answer)},
-    )
-    record_own_answers(folder, own_answers, list(answers), source)
+    filled = _filled(answers)
+    failures = {id_: EMPTY for id_ in answers if id_ not in filled}
+    record_own_answers(folder, OwnAnswers(filled, failures), list(answers), source)
 
 
 def record_own_answers(folder: Path, own: OwnAnswers, ids: Sequence[str], source: str) -> None:
@@ -134,9 +129,7 @@ def record_own_answers(folder: Path, own: OwnAnswers, ids: Sequence[str], source
         key = Request(id_, "", "", answer or own.empty.get(id_, "")).key(source)
         before = journal.records.get(key)
         # Earlier versions journaled an empty answer as a failure, under the key of a missing one, and `-` as an answer.
-        outdated = before is not None and (
-            before.get("failure") is not None or (id_ in own.empty and "answer" in before)
-        )
+        outdated = before and (before.get("failure") is not None or (id_ in own.empty and "answer" in before))
         if before is None or (id_ not in own.failures and outdated):
             outcome: dict[str, Any] = {"answer": answer}
             if answer is None:

@@ -7,13 +7,12 @@ group a question belongs to.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Literal, Protocol, cast, get_args
 
 from epbench.errors import BadInput, UnusableReply
 from epbench.files.packaged import packaged
@@ -21,8 +20,8 @@ from epbench.files.prompt_packs import load_pack
 from epbench.files.typed import Whole, fields
 from epbench.journals.answers import fingerprint_of
 from epbench.journals.journal import Journal, Record
-from epbench.judges.model import Ask, BaseModelJudge, Calls
-from epbench.judges.protocol import JudgeIdentity, about_judge, judge_open, key_parts
+from epbench.judges.model import Ask, BaseModelJudge, Calls, object_schema
+from epbench.judges.protocol import JudgeIdentity, about_judge, judge_open, key_of
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.models.replies import last_object_with
 from epbench.progress import Progress, no_progress
@@ -32,15 +31,10 @@ from epbench.tulving.events.universe import Event
 
 Rating = Literal["Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible"]
 
-RATINGS: tuple[Rating, ...] = ("Realistic", "Moderately realistic", "Somewhat realistic", "Non-realistic", "Impossible")
+RATINGS: tuple[Rating, ...] = get_args(Rating)
 MAX_TOKENS = 512
 
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"rating": {"type": "string", "enum": list(RATINGS)}, "reason": {"type": "string"}},
-    "required": ["rating", "reason"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema({"rating": {"type": "string", "enum": list(RATINGS)}, "reason": {"type": "string"}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +68,7 @@ class RatedEvent:
     def key(self, judge: JudgeIdentity) -> str:
         """Hash of everything the rating depends on."""
         event = self.event
-        parts = (*key_parts(judge), event.day, event.space, event.entity, event.content, event.detail)
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+        return key_of(judge, event.day, event.space, event.entity, event.content, event.detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +84,9 @@ class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
 
     advice = "allow fewer tokens per reply, or choose another judge"
 
-    def __init__(self, model: Model, prompts: RealismPrompts | None = None, *, max_tokens: int = MAX_TOKENS) -> None:
+    def __init__(self, model: Model, prompts: RealismPrompts | None = None) -> None:
         self.prompts = prompts or load_realism_prompts()
-        super().__init__(model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, max_tokens=max_tokens)
+        super().__init__(model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, max_tokens=MAX_TOKENS)
 
     def requests(self, inputs: Sequence[RatedEvent]) -> list[Request]:
         """See `BaseModelJudge.requests`."""
@@ -105,9 +98,8 @@ class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
 
     def _request(self, rated: RatedEvent, id_: str) -> Request:
         event, prompts = rated.event, self.prompts
-        case = prompts.case.format(
-            date=event.day, space=event.space, entity=event.entity, content=event.content, detail=event.detail
-        )
+        told = {name: getattr(event, name) for name in ("space", "entity", "content", "detail")}
+        case = prompts.case.format(date=event.day, **told)
         return Request(id_, prompts.system, prompts.rules.format(), case, Sampling(self.max_tokens), schema=_SCHEMA)
 
 
@@ -141,19 +133,14 @@ _RECORD = fields(
 
 
 class RatedBook(Protocol):
-    """What must be known of a book whose events are rated."""
+    """What must be known of a book whose events are rated: its dataset, its fingerprint in runs, and its chapters."""
 
     @property
-    def name(self) -> str:
-        """The name of its dataset."""
-
+    def name(self) -> str: ...
     @property
-    def fingerprint(self) -> str:
-        """That of runs on it."""
-
+    def fingerprint(self) -> str: ...
     @property
-    def chapters(self) -> Sequence[Chapter]:
-        """Its chapters, with their events."""
+    def chapters(self) -> Sequence[Chapter]: ...
 
 
 def ratings_of(
@@ -170,21 +157,21 @@ def ratings_of(
     has None where the judge failed, which the next start asks again. BadInput if the folder holds something else or another
     judge's ratings, or a prompt exceeds the model's window; RunFailed if its endpoint broke down or turned all requests away.
     """
+
+    def describe(one: RatedEvent, seconds: float) -> Record:
+        return {"chapter": one.chapter, "seconds": round(seconds, 4)}
+
     judge = RealismJudge(model, prompts)
     inputs = [RatedEvent(chapter.number, chapter.event) for chapter in book.chapters]
     judge.plan(inputs)
     identity = {"benchmark": "tulving", "realism_of": book.fingerprint, **about_judge(judge, "judge")}
     with open_run(folder, identity, {"book": book.name}):
         with closing(Journal(folder / JOURNAL, _RECORD)) as journal:
-            judge_open(journal, inputs, judge, progress, "ratings", _describe, folder / CALLS)
+            judge_open(journal, inputs, judge, progress, "ratings", describe, folder / CALLS)
         found = {one.chapter: journal.records.get(one.key(judge), {}).get("rating") for one in inputs}
     if unknown := next((rating for rating in found.values() if rating not in (*RATINGS, None)), None):
         raise BadInput(f"{JOURNAL}, field 'rating': expected one of {', '.join(RATINGS)}, found {unknown!r}")
     return {chapter: cast("Rating | None", rating) for chapter, rating in found.items()}
-
-
-def _describe(one: RatedEvent, seconds: float) -> Record:
-    return {"chapter": one.chapter, "seconds": round(seconds, 4)}
 
 
 def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) -> Realism | None:

@@ -47,26 +47,22 @@ if TYPE_CHECKING:
     Vector = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class Thresholds:
-    """Similarities from which a phrase names an item (1) and from which it names it in part (0.5)."""
-
-    full: float
-    partial: float
-
-
+# Similarities from which a phrase names an item (1) and from which it names it in part (0.5).
 # From `benchmarks/similarity.py`, on paraphrases of items that have none in the calibration set. A description of another
-# item of the same universe reaches `full` in about 1 of 100 comparisons and `partial` in 3; the right item reaches them
+# item of the same universe reaches the first in about 1 of 100 comparisons and the second in 3; the right item reaches them
 # in 78 % and 89 % (contents), 59 % and 70 % (places). What is a name itself is mostly another item of the book, which
 # reaches them in at most 1 and 2 of 1,000.
-DESCRIBED = {"contents": Thresholds(0.40, 0.35), "spaces": Thresholds(0.47, 0.42)}
-NAMED = {"contents": Thresholds(0.55, 0.50), "spaces": Thresholds(0.65, 0.60)}
+DESCRIBED = {"contents": (0.40, 0.35), "spaces": (0.47, 0.42)}
+NAMED = {"contents": (0.55, 0.50), "spaces": (0.65, 0.60)}
 
 _INPUTS = 64  # whose texts are embedded together; their verdicts follow
 
 
 class SimilarityJudge:
-    """Judge by sentence embeddings; `load` loads the embedder when the judge's identity or a verdict is first asked for."""
+    """Judge by sentence embeddings; `load` loads the embedder when the judge's identity or a verdict is first asked for.
+
+    It raises BadInput if the model or a package is missing.
+    """
 
     setup = ""
     rules = "similarity-1"  # a change of a rule or a threshold needs a new version
@@ -77,18 +73,13 @@ class SimilarityJudge:
         self._by_words = LexicalJudge()
 
     @cached_property
-    def embedder(self) -> Embedder:
-        """The embedder, loaded; BadInput if the model or a package is missing."""
-        return self._load()
-
-    @cached_property
     def _similarities(self) -> Similarities:
-        return Similarities(self.embedder)
+        return Similarities(self._load())
 
     @property
     def prompt_hash(self) -> str:
         """Version of the rules, here and in the judge of words, and of the weights."""
-        return f"{self.rules}-{self._by_words.prompt_hash}@{self.embedder.name.rpartition('@')[2]}"
+        return f"{self.rules}-{self._by_words.prompt_hash}@{self._similarities.embedder.name.rpartition('@')[2]}"
 
     def plan(self, inputs: Sequence[JudgeInput]) -> Estimate | None:
         """None: it costs nothing."""
@@ -141,11 +132,11 @@ class SimilarityJudge:
     def _match(self, item: str, phrase: Phrase, trace: Trace) -> _Match | None:
         if phrase.words in _initials(item):
             return _Match(item, phrase, 1.0, 1.0)
-        threshold = (NAMED if phrase.is_name else DESCRIBED)[trace]
+        full, partial = (NAMED if phrase.is_name else DESCRIBED)[trace]
         similarity = self._similarities.between(normal(item), phrase.words)
-        if similarity >= threshold.full:
+        if similarity >= full:
             return _Match(item, phrase, 1.0, similarity)
-        if similarity >= threshold.partial or _is_part(phrase.words, normal(item)):
+        if similarity >= partial or _is_part(phrase.words, normal(item)):
             return _Match(item, phrase, 0.5, similarity)
         return None
 
@@ -369,7 +360,7 @@ class Similarities:
     """Similarities of normalised texts; their vectors are kept as long as this object."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+        self.embedder = embedder
         self._vectors: dict[str, Vector] = {}
 
     def prepare(self, pairs: Iterable[tuple[str, str]]) -> None:
@@ -378,8 +369,8 @@ class Similarities:
 
         texts = dict.fromkeys(text for pair in pairs for text in (*pair, *_without_shared(*pair)) if text)
         fresh = [text for text in texts if text not in self._vectors]
-        for batch in batches(fresh, self._embedder.batch_bytes):
-            vectors = np.asarray(self._embedder.embed(batch, query=False), dtype=np.float32)
+        for batch in batches(fresh, self.embedder.batch_bytes):
+            vectors = np.asarray(self.embedder.embed(batch, query=False), dtype=np.float32)
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             self._vectors |= zip(batch, vectors / np.maximum(lengths, np.finfo(np.float32).tiny), strict=True)
 

@@ -6,8 +6,6 @@ several judges: they are in one journal, under keys of their own.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +19,7 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal, Record, from_journal, read_journal
 from epbench.judges import protocol
 from epbench.judges.model import BaseModelJudge, name_without_weights
-from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, identity_of, judge_open, key_parts
+from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, identity_of, judge_open, key_of
 from epbench.judges.replies import with_failures
 from epbench.progress import Progress
 from epbench.runs.folder import judge_of_scores
@@ -48,8 +46,7 @@ class JudgeInput:
 
     def key(self, judge: JudgeIdentity) -> str:
         """Hash of everything the verdict depends on, so that one answer to one question is judged once."""
-        parts = (*key_parts(judge), self.question, self.trace, self.get, self.reference, self.answer)
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+        return key_of(judge, self.question, self.trace, self.get, self.reference, self.answer)
 
 
 @dataclass(frozen=True, slots=True)

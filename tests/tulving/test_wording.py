@@ -11,7 +11,7 @@ from epbench.files.prompt_packs import own_wording
 from epbench.models.load import Options
 from epbench.retrieval.load import Bm25
 from epbench.tulving.chapters.prompts import load_writing_prompts
-from epbench.tulving.context.requests import Reading, chunks_of, load_prompts
+from epbench.tulving.context.requests import Reading, load_prompts, passages_of
 from epbench.tulving.dataset.build import Recipe, draw_outline, make_book
 from epbench.tulving.dataset.load import Book, Loaded
 from epbench.tulving.judging.load import ModelJudge, load_judge, load_judge_prompts, read_indexes, read_named
@@ -55,7 +55,7 @@ def test_readers_are_asked_in_the_words_of_the_code(copy, words, data, rows):
         assert request.user == whole["generate_episodic_memory_prompt"](text, questions[request.id])
     file = copy / f"{CODE}evaluation/generator_answers_2_rag.py"
     found = functions(file, "query_message", "generate_episodic_memory_rag_prompt")
-    chunks = chunks_of(book, "rag-chapter")
+    chunks = list(passages_of(book.chapters, "rag-chapter").values())
     hits = Bm25(chunks).search([row["question"] for row in rows], 3)
     shown = Reading(memory="rag-chapter", top_k=3, prompts=words["reader"]).requests(loaded, rows)
     for request, places in zip(shown, hits, strict=True):

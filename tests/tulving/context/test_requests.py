@@ -12,10 +12,10 @@ from epbench.tulving.context.requests import (
     MEMORIES,
     PASSAGES,
     Reading,
-    chunks_of,
     gold_texts,
     load_prompts,
     note_passages,
+    passages_of,
     published_top_k,
     read_passages,
     remember,
@@ -39,8 +39,8 @@ def context(memory, **options):
 
 
 def test_chunks_tell_their_place():
-    assert chunks_of(BOOK, "rag-chapter")[1] == "Chapter 2\n\nred fox"
-    assert chunks_of(BOOK, "rag-paragraph") == [
+    assert passages_of(BOOK.chapters, "rag-chapter")[2, 0] == "Chapter 2\n\nred fox"
+    assert [*passages_of(BOOK.chapters, "rag-paragraph").values()] == [
         "Chapter 1, Paragraph 1\n\nred cat", "Chapter 1, Paragraph 2\n\nblue dog", "Chapter 2, Paragraph 1\n\nred fox",
     ]  # fmt: skip
 
@@ -225,7 +225,7 @@ def test_the_passages_are_those_in_the_prompt_in_their_order(tmp_path, memory, k
     for request in requests:
         places = [request.context.index(text) for text in found[request.id]]
         assert len(places) == 3 and places == sorted(places)
-        assert all(text in chunks_of(SHOWN, memory) for text in found[request.id])
+        assert set(found[request.id]) <= set(passages_of(CHAPTERS, memory).values())
 
 
 def test_passages_are_noted_once_and_read_without_the_book_as_nothing(tmp_path):
@@ -251,7 +251,7 @@ DATA = Loaded("zoe", QUESTIONS, ZOE, "rows", "chapters")
 def test_a_built_in_system_remembers_a_book(tmp_path, name):
     system = load_memory(name, gold_texts(ZOE, QUESTIONS))
     found, warnings = remember(tmp_path, system, ZOE, QUESTIONS, 1, no_progress)
-    chapters = chunks_of(ZOE, "rag-chapter")
+    chapters = list(passages_of(ZOE.chapters, "rag-chapter").values())
     assert found.keys() == {"a", "b", "c"} and not warnings
     expected = {"oracle": [chapters[0], chapters[2]], "full-context": chapters}
     assert found["a"] == expected.get(name, found["a"][:1])

@@ -19,12 +19,12 @@ from epbench.tulving.benchmark import BENCHMARK
 from epbench.tulving.dataset.load import load_book
 from epbench.tulving.evaluate import judge_and_score
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.judging.verdicts import Verdict
+from epbench.tulving.judging.verdicts import NO_ANSWER, ScoredAnswer, Verdict
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import published_runs, read_published_run, score_published_runs
-from epbench.tulving.scores.results import NOT_ASKED, NOT_JUDGED, finish
+from epbench.tulving.scores.results import NOT_JUDGED, finish
 from epbench.tulving.scores.run_files import COLUMNS
-from epbench.tulving.scores.scoring import harsh_f1
+from epbench.tulving.scores.scoring import harsh_f1_of
 from tests.published_data import ARCHIVES
 from tests.tulving.made_runs import Told, made_run
 from tests.tulving.plain_questions import plain_questions
@@ -116,7 +116,7 @@ def test_a_failed_question_says_why(rows, tmp_path):
         extra = {**rows[0], "id": "t00-never"}
         asked_now = [{**row, "question": f"{row['question']} Tell me."} for row in rows[2:3]]
         finish(folder, [extra, *rows[4:6], *asked_now], judge, "made")
-    assert [record["failure"] for record in questions_in(tmp_path / "r")] == [NOT_ASKED, None, None, NOT_JUDGED]
+    assert [record["failure"] for record in questions_in(tmp_path / "r")] == [NO_ANSWER, None, None, NOT_JUDGED]
 
 
 def test_an_answer_to_an_older_prompt_is_no_reason(rows, tmp_path):
@@ -187,9 +187,9 @@ def test_a_published_run_has_its_questions_too(path, tmp_path):
 
 @given(st.integers(0, 6), st.integers(0, 6), st.floats(0, 1))
 def test_harsh_f1_is_never_above_the_lenient_one(n_items, n_true, share):
-    found = share * n_true
-    lenient = min(1.0, formulas("episodic_f1").lenient_f1(n_items, n_true, found)[2])
-    harsh = harsh_f1(n_items, n_true, found)
+    answer = ScoredAnswer("q", "all", "1", 1, (), range(n_true), range(n_items), [share] * n_true, ())
+    lenient = min(1.0, formulas("episodic_f1").lenient_f1(n_items, n_true, sum(answer.scores))[2])
+    harsh = harsh_f1_of(answer)
     assert 0 <= harsh <= lenient
     if n_items <= n_true or not n_true:
         assert harsh == lenient

@@ -172,7 +172,7 @@ class Reading:
             contexts = [read_after(prompts.book.format(book=book.text), self.unrelated)] * len(rows)
         else:
             assert k
-            chunks, question = chunks_of(book, memory), self._about_passages
+            chunks, question = list(passages_of(book.chapters, memory).values()), self._about_passages
             retrieved = self._indexes(chunks).search([row["question"] for row in rows], k)
             found = (sorted(hits) if self.keep_order else hits for hits in retrieved)
             contexts = [self._passages(chunks[place] for place in hits) for hits in found]
@@ -269,36 +269,29 @@ def repeated(requests: Iterable[Request], repeats: int) -> list[Request]:
 # What of a book is retrieved: its passages, or the memories of a system
 
 
-def chunks_of(book: Book, memory: str) -> list[str]:
-    """Split the book into chapters or paragraphs, each under a line with its numbers."""
+def passages_of(chapters: Sequence[tuple[int, str]], memory: str) -> dict[tuple[int, int], str]:
+    """Split a book into chapters or paragraphs by number of the chapter and of the paragraph, each under a line with its numbers.
+
+    Paragraphs count from 1; paragraph 0 is the whole chapter.
+    """
     if memory == "rag-chapter":
-        return [chapter_passage(number, text) for number, text in book.chapters]
-    return list(paragraphs_of(book).values())
-
-
-def paragraphs_of(book: Book) -> dict[tuple[int, int], str]:
-    """Return the paragraphs by chapter and number, each under a line with both."""
+        return {(number, 0): f"Chapter {number}\n\n{text}" for number, text in chapters}
     return {
         (number, i): f"Chapter {number}, Paragraph {i}\n\n{paragraph}"
-        for number, text in book.chapters
+        for number, text in chapters
         for i, paragraph in enumerate(filter(str.strip, text.split("\n")), 1)
     }
 
 
-def chapter_passage(number: int, text: str) -> str:
-    """Put the line `Chapter N` before the text of a chapter, as memories store it and searches find it."""
-    return f"Chapter {number}\n\n{text}"
-
-
 PASSAGES = "passages.jsonl"
 _HEAD = re.compile(r"Chapter (\d+)(?:, Paragraph (\d+))?\n\n")
-"""The line above each passage; see `chunks_of`."""
+"""The line above each passage; see `passages_of`."""
 
 
 def note_passages(folder: Path, requests: Iterable[Request]) -> None:
     """Note the passages of each request with retrieved passages, in the order in which they are shown; repeats have the same.
 
-    Each is noted by the number of its chapter and of its paragraph, from 1; paragraph 0 is the whole chapter.
+    Each is noted by the number of its chapter and of its paragraph; see `passages_of`.
     """
     journal = Journal(folder / PASSAGES)
     for request in requests:
@@ -311,13 +304,9 @@ def note_passages(folder: Path, requests: Iterable[Request]) -> None:
 def read_passages(folder: Path, chapters: Sequence[tuple[int, str]]) -> Mapping[str, list[str]]:
     """The texts of the noted passages by id of the question, as a reader was shown them, if they are of one of these chapters."""
     records = read_journal(folder / PASSAGES) if chapters else {}
-    texts: dict[tuple[int, int], str] = {}
-    for memory in ("rag-chapter", "rag-paragraph") if records else ():
-        for chunk in chunks_of(Book("", chapters, ""), memory):
-            if head := _HEAD.match(chunk):
-                texts[int(head[1]), int(head[2] or 0)] = chunk
+    texts = passages_of(chapters, "rag-chapter") | passages_of(chapters, "rag-paragraph") if records else {}
     return {
-        id_: [texts[place[0], place[1]] for place in record["passages"] if (place[0], place[1]) in texts]
+        id_: [texts[place] for place in map(tuple, record["passages"]) if place in texts]
         for id_, record in records.items()
     }
 
@@ -337,9 +326,7 @@ def gold_texts(
     for row in rows:
         places = [(number, 0) for number in row["chapters"]] if evidence is None else evidence[row["id"]]
         needed.setdefault(row["question"], set()).update(places)
-    text_of = paragraphs_of(book)
-    if evidence is None:
-        text_of = {(number, 0): chapter_passage(number, text) for number, text in book.chapters}
+    text_of = passages_of(book.chapters, "rag-chapter" if evidence is None else "rag-paragraph")
     return {query: [text for place, text in text_of.items() if place in wanted] for query, wanted in needed.items()}
 
 
@@ -369,9 +356,9 @@ def remember(
         there are none to show, or one of its chapters could not be stored. And what a reader of the results has to know.
     """
     conversations = []
-    for i, (number, text) in enumerate(book.chapters):
-        turn = {"content": chapter_passage(number, text), "timestamp": (FIRST + i * BETWEEN).isoformat()}
-        conversations.append(Conversation(f"{number}", "", (f"{number}",), ({"role": "user", **turn},)))
+    for i, ((number, _), text) in enumerate(passages_of(book.chapters, "rag-chapter").items()):
+        turn = {"role": "user", "content": text, "timestamp": (FIRST + i * BETWEEN).isoformat()}
+        conversations.append(Conversation(f"{number}", "", (f"{number}",), (turn,)))
     queries = [Query(f"{row['id']}@{k}", row["id"], "", row["question"], k) for row in rows]
     stored = told_after(conversations, unrelated)
     fill_and_ask(folder, system, stored, queries, limits=limits or Limits(), progress=progress)

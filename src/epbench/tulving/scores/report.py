@@ -106,7 +106,8 @@ def _floor(bins: Collection[str]) -> tuple[float, str] | None:
 def comparison_report(book: str, runs: Runs, prices: Mapping[str, Price] | None = None, more: str = "") -> str:
     """The page of several runs on one book, those with incomplete scores last; with what memory cost, and `more` HTML last."""
     runs, prices = complete_first(runs), prices or {}
-    body = f"{_figure(runs)}\n<h2>Scores</h2>\n{scores_table(runs, _NAMES).html()}"
+    table = scores_table(runs, "run", _NAMES, score_cell, notes(runs))
+    body = f"{_figure(runs)}\n<h2>Scores</h2>\n{table.html()}"
     if prices:
         tables = "".join(table.html() for table in price_table(prices))
         body += f"\n<h2>What memory cost</h2>\n{_frontier(runs, prices)}{tables}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from epbench.errors import BadInput, NothingToScore
 from epbench.files.json_files import read_json
@@ -37,10 +37,6 @@ from epbench.tulving.scores.run_files import COLUMNS
 from epbench.tulving.scores.scoring import harsh_f1_of, has_order, question_measures, score_run, tau_of
 from epbench.tulving.scores.tables import markdown_table
 
-if TYPE_CHECKING:
-    pass
-
-NOT_ASKED = NO_ANSWER
 NOT_JUDGED = "the judge has not read this answer"
 """Why a question failed whose journal gives no reason, because the run was stopped."""
 
@@ -81,7 +77,7 @@ def _records(
                 if verdict.get("missing"):  # it is wrong, and yet names nothing
                     record["items"] = []
             elif text is None:  # nothing came back
-                failure, text = failures.get((row["id"], repeat), (NOT_ASKED, None))
+                failure, text = failures.get((row["id"], repeat), (NO_ANSWER, None))
                 record |= {"outcome": "failed", "failure": failure, "answer": text}
             else:
                 record |= {"outcome": "failed", "failure": verdict["failure"] if verdict else NOT_JUDGED}

@@ -224,19 +224,15 @@ def question_measures(rows: Sequence[ScoredAnswer]) -> list[dict[str, Any]]:
 
 
 def harsh_f1_of(row: ScoredAnswer) -> float:
-    """`harsh_f1` of a judged answer; of a true item that is repeated, the first score counts."""
-    score_of = first_scores(row.reference, row.scores)
-    return harsh_f1(len(set(row.items)), len(score_of), sum(score_of.values()))
-
-
-def harsh_f1(n_items: int, n_true: int, found: float) -> float:
     """F1 of one question in which every item of the answer counts for precision (paper: Appendix B.3.2).
 
     The lenient F1 of the scores counts at most as many items as there are true ones. This one tells how much a reader that
-    names too many owes to that: the harmonic mean of found / n_items and found / n_true (of different items), clipped to 1,
-    since a judge may credit one item with several true ones. It is 1 if there are neither items nor true ones, and 0 if
-    one of the two is missing.
+    names too many owes to that: the harmonic mean of found / n_items and found / n_true (of different items, with the first
+    score of a repeated one), clipped to 1, since a judge may credit one item with several true ones. It is 1 if there are
+    neither items nor true ones, and 0 if one of the two is missing.
     """
+    score_of = first_scores(row.reference, row.scores)
+    n_items, n_true, found = len(set(row.items)), len(score_of), sum(score_of.values())
     if not n_items or not n_true:
         return 1.0 if n_items == n_true else 0.0
     precision, recall = found / n_items, found / n_true  # as the metric does, so that equal counts give equal numbers

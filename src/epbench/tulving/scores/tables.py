@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -47,12 +48,8 @@ def markdown_table(runs: Runs) -> str:
     return in_markdown([*_first_tables(runs, score_cell), _order(runs, score_cell), intervals])
 
 
-def scores_table(runs: Runs, names: Mapping[str, str]) -> Table:
+def scores_table(runs: Runs, title: str, names: Mapping[str, str], shown: Cell, notes: Sequence[str] = ()) -> Table:
     """A row for each run with some scores, by name with what they are called, and its judge where the judges differ."""
-    return _scores_table(runs, "run", names, score_cell, notes(runs))
-
-
-def _scores_table(runs: Runs, title: str, names: Mapping[str, str], shown: Cell, notes: Sequence[str] = ()) -> Table:
     judges, coverage = judge_column(runs), coverage_columns(runs)
     head = [title, *(["judge"] if judges else []), *names.values(), *(COVERAGE if coverage else ())]
     rows = [
@@ -64,13 +61,13 @@ def _scores_table(runs: Runs, title: str, names: Mapping[str, str], shown: Cell,
 
 def _first_tables(runs: Runs, shown: Cell) -> list[Table]:
     bins = {f"f1_by_bin.{bin_}": f"{bin_} ({n_in_bin(runs, bin_)})" for bin_ in BINS}
-    recall = _scores_table(runs, "F1 by chapters", bins | {"simple_recall_score": "simple recall"}, shown)
+    recall = scores_table(runs, "F1 by chapters", bins | {"simple_recall_score": "simple recall"}, shown)
     return [recall, _naming(runs), *_links(runs), *_repeats(runs)]
 
 
-def _order(runs: Runs, shown: Cell, notes: list[str] | None = None) -> Table:
+def _order(runs: Runs, shown: Cell, notes: Sequence[str] = ()) -> Table:
     rows = [[label, *(shown(scores, key) for _, key in _ORDER)] for label, scores in runs.items()]
-    return Table(["order in time", *(title for title, _ in _ORDER)], rows, notes=notes or ())
+    return Table(["order in time", *(title for title, _ in _ORDER)], rows, notes=notes)
 
 
 def _naming(runs: Runs) -> Table:
@@ -155,21 +152,19 @@ def coverage_columns(runs: Runs) -> dict[str, list[str]]:
     return cells
 
 
-def score_cell(scores: Scores, name: str) -> str:
+def score_cell(scores: Scores, name: str, bounds: str = "{:.3f}–{:.3f} (incomplete)") -> str:
     """A score with three digits after the point, or its bounds `0.250–1.000 (incomplete)` if questions of it failed.
 
     The name is that in `intervals` of scores.json, such as `f1_by_bin.2`; a dash is for a score that its version did not
     compute.
     """
-    if bounds := scores["incomplete"].get(name):
-        return f"{bounds[0]:.3f}–{bounds[1]:.3f} (incomplete)"
+    if ends := scores["incomplete"].get(name):
+        return bounds.format(*ends)
     return cell(scores["f1_by_bin"].get(name.removeprefix("f1_by_bin.")) if "." in name else scores.get(name))
 
 
-def narrow_cell(scores: Scores, name: str) -> str:
-    """The same in a narrow column: `0.250– 1.000*` can be broken between the ends where columns are narrow."""
-    bounds = scores["incomplete"].get(name)
-    return f"{bounds[0]:.3f}– {bounds[1]:.3f}*" if bounds else score_cell(scores, name)
+narrow_cell = partial(score_cell, bounds="{:.3f}– {:.3f}*")
+"""The same in a narrow column, where `0.250– 1.000*` can be broken between the ends."""
 
 
 def complete_first(runs: Runs) -> dict[str, Scores]:
@@ -190,18 +185,18 @@ def judge_names(runs: Runs) -> dict[str, str]:
     return {label: _name_of(judge, namesakes) for label, judge in judges.items()}
 
 
-def judge_column(runs: Runs) -> dict[str, list[str]]:
-    """The name of each run's judge, in a list of one item; empty if all runs have the same judge."""
-    names = judge_names(runs)
-    return {label: [name] for label, name in names.items()} if len(set(names.values())) > 1 else {}
-
-
 def _name_of(judge: Mapping[str, Any] | None, namesakes: Mapping[str, int]) -> str:
     if judge is None:
         return "not noted"
     if judge["prompt_hash"] is None:
         return f"{judge['name']} (as released)"
     return str(noted_judge(judge) if namesakes[judge["name"]] > 1 else judge["name"])
+
+
+def judge_column(runs: Runs) -> dict[str, list[str]]:
+    """The name of each run's judge, in a list of one item; empty if all runs have the same judge."""
+    names = judge_names(runs)
+    return {label: [name] for label, name in names.items()} if len(set(names.values())) > 1 else {}
 
 
 def notes(runs: Runs, mark: str = "") -> list[str]:
@@ -219,9 +214,9 @@ def notes(runs: Runs, mark: str = "") -> list[str]:
             f"({', '.join(where)})."
         )
     lines += [
-        f"{who}{n_missing(scores):,} of {scores['n_questions']:,} questions have no answer in the file, which counts as wrong."
+        f"{who}{missing:,} of {scores['n_questions']:,} questions have no answer in the file, which counts as wrong."
         for who, scores in named.items()
-        if n_missing(scores)
+        if (missing := scores.get("coverage", {}).get("missing"))
     ]
     most = max(map(n_different, runs.values()), default=0)
     lines += [
@@ -239,11 +234,6 @@ def notes(runs: Runs, mark: str = "") -> list[str]:
     if judge_column(runs):
         lines.append(DIFFERENT_JUDGES)
     return [*lines, *judge_lines(runs)]
-
-
-def n_missing(scores: Scores) -> int:
-    """The number of questions that a file of answers leaves out; 0 in runs of versions that did not tell."""
-    return int(scores.get("coverage", {}).get("missing", 0))
 
 
 def n_in_bin(runs: Runs, bin_: str) -> str:

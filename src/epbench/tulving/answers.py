@@ -82,13 +82,8 @@ def score(
 def score_answer(row: Row, answer: str | None, judge: str | Judge = "lexical") -> ScoredQuestion:
     """Have a judge read the answer to one question, and score it; see `score`.
 
-    Args:
-        row: The question.
-        answer: The answer; an empty one is wrong, and one that refuses has failed, like None.
-        judge: The name of a judge, or a judge.
-
-    Raises:
-        BadInput: The row lacks a column, or the answer is not a text or None.
+    An empty answer is wrong, and one that refuses has failed, like None. BadInput if the row lacks a column, or the answer
+    is not a text or None.
     """
     (row,) = check_rows("row", [row], QA)
     (found,), _ = _scored([row], {row["id"]: answer}, _judge(judge))
@@ -105,7 +100,6 @@ def _judge(judge: str | Judge) -> Judge:
 def _scored(
     rows: Sequence[Row], answers: Mapping[str, str | None], judge: Judge
 ) -> tuple[list[ScoredQuestion], list[ScoredAnswer]]:
-    """What each answer is worth, and those with a verdict as scores take them."""
     check_answers([row["id"] for row in rows], answers, (str,))
     pairs = list(zip(rows, _verdicts(rows, answers, judge), strict=True))
     scored = [judged(row, verdict) for row, verdict in pairs if "failure" not in verdict]

@@ -207,12 +207,8 @@ def run(
 ) -> Evaluated:
     """Ask the reader, have its answers judged, and score them; what the folder holds already is not done again.
 
-    Args:
-        prepared: What `prepare` returned.
-        out: The run's folder. That of a finished run is read, and left as it is.
-        progress: Shows a progress bar.
-        warn: Is told what a memory system did that readers of the results must know, before its memories are shown.
-        say: Is told why the judge gave no verdict, also if there is nothing to score.
+    The folder of a finished run is read, and left as it is. `warn` is told what a memory system did that readers of the results
+    must know, before its memories are shown, and `say` why the judge gave no verdict, also if there is nothing to score.
 
     Raises:
         BadInput: The folder holds another run or scores of another judge, or memories do not fit the reader's window.

@@ -132,15 +132,13 @@ def run(
         verdicts = judge_answers(folder, rows, judge, progress)
         if rows != prepared.asked:
             scores = scores_of(verdicts, lost_questions(rows, verdicts, repeats), judge=judge)
-            return Evaluated(scores, label, [*judging_notes(folder), _trial(folder, rows)])
+            current = judge_of_scores(folder)
+            remain = f"still those of judge {current.name}" if current else "not made yet"
+            trial = (
+                f"this was a trial on {len(rows)} questions; its verdicts are kept, the scores in {folder} are {remain}"
+            )
+            return Evaluated(scores, label, [*judging_notes(folder), trial])
         check_all_judged(folder, rows, verdicts, judge)
         scores = finish(folder, rows, judge, label, repeats=repeats, chapters=prepared.data.book.chapters)
         note_judge(folder, judge, dataset=prepared.rejudging.dataset)
         return Evaluated(scores, label, notes_on(folder))
-
-
-def _trial(folder: Path, rows: Sequence[Row]) -> str:
-    """That the scores are those of these answers alone."""
-    current = judge_of_scores(folder)
-    remain = f"still those of judge {current.name}" if current else "not made yet"
-    return f"this was a trial on {len(rows)} questions; its verdicts are kept, the scores in {folder} are {remain}"

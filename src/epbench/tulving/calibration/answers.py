@@ -15,7 +15,6 @@ import json
 import tomllib
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import cache, cached_property
 from itertools import islice
 from typing import Any, NamedTuple
@@ -133,61 +132,15 @@ class Draft:
 
 
 def _naming(
-    draws: RandomStream, asked: CalibrationQuestion, items: Sequence[str], spelt: Mapping[str, str] | None = None
+    draws: RandomStream,
+    asked: CalibrationQuestion,
+    items: Sequence[str] | None = None,
+    spelt: Mapping[str, str] | None = None,
 ) -> Draft:
-    """An answer that names these items, true or false, each spelt as in `spelt`, or else as in the book."""
+    """An answer that names these items, by default all true ones, each spelt as in `spelt`, or else as in the book."""
+    items = asked.reference if items is None else items
     text = worded(draws, asked, [(spelt or {}).get(item, item) for item in items])
     return Draft(asked, text, {item: 1.0 for item in items if item in asked.reference}, len(set(items)), items)
-
-
-def _exact(draws: RandomStream) -> Draft:
-    asked = ask(draws)
-    return _naming(draws, asked, asked.reference)
-
-
-def _paraphrase(draws: RandomStream) -> Draft:
-    other_words = paraphrases()
-    asked = ask(draws, sorts=("spaces", "contents"), among=other_words)
-    return _naming(draws, asked, asked.reference, other_words)
-
-
-def _other_date(draws: RandomStream) -> Draft:
-    asked = ask(draws, sorts=("times",))
-    days = {text: from_words(text) for text in asked.reference}
-    formats = [spell for spell in _FORMATS if spell is not _slashed or all(day.day > 12 for day in days.values())]
-    spell = draws.pick(formats)
-    return _naming(draws, asked, asked.reference, {text: spell(day) for text, day in days.items()})
-
-
-def _one_missing(draws: RandomStream) -> Draft:
-    asked = ask(draws, least=2)
-    missing = draws.pick(asked.reference)
-    return _naming(draws, asked, [item for item in asked.reference if item != missing])
-
-
-def _one_wrong(draws: RandomStream) -> Draft:
-    asked = ask(draws, least=2)
-    wrong = draws.pick(asked.reference)
-    return _naming(draws, asked, [asked.others[0] if item == wrong else item for item in asked.reference])
-
-
-def _wrong_day(draws: RandomStream) -> Draft:
-    asked = ask(draws, sorts=("times",))
-    day = from_words(item := draws.pick(asked.reference))
-    other = in_words(day.replace(day=draws.pick([d for d in range(1, 29) if d != day.day])))
-    return _in_part(draws, asked, item, other)
-
-
-def _month_only(draws: RandomStream) -> Draft:
-    asked = ask(draws, sorts=("times",))
-    day = from_words(item := draws.pick(asked.reference))
-    return _in_part(draws, asked, item, f"{MONTHS[day.month - 1]} {day.year}")
-
-
-def _first_name(draws: RandomStream) -> Draft:
-    asked = ask(draws, sorts=("entities", "other_entities"))
-    name = draws.pick(asked.reference)
-    return _in_part(draws, asked, name, phrased(draws, "first_names", asked, first=name.split()[0]))
 
 
 def _in_part(draws: RandomStream, asked: CalibrationQuestion, item: str, part: str) -> Draft:
@@ -196,25 +149,61 @@ def _in_part(draws: RandomStream, asked: CalibrationQuestion, item: str, part: s
     return Draft(asked, text, {other: 0.5 if other == item else 1.0 for other in asked.reference}, len(asked.reference))
 
 
-def _superset(draws: RandomStream) -> Draft:
-    asked = ask(draws, gets=("all", "chronological"))
+def _paraphrase(draws: RandomStream) -> Draft:
+    asked = ask(draws, sorts=("spaces", "contents"), among=paraphrases())
+    return _naming(draws, asked, spelt=paraphrases())
+
+
+def _other_date(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
+    days = {text: from_words(text) for text in asked.reference}
+    is_clear = all(day.day > 12 for day in days.values())
+    spell = draws.pick([form for form in _FORMATS if form is not _SLASHED or is_clear])
+    spelt = {
+        text: spell.format(
+            date=day, nth=numbered(day.day), month=MONTHS[day.month - 1], weekday=WEEKDAYS[day.weekday()]
+        )
+        for text, day in days.items()
+    }
+    return _naming(draws, asked, spelt=spelt)
+
+
+def _one_missing(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
+    missing = draws.pick(asked.reference)
+    return _naming(draws, asked, [item for item in asked.reference if item != missing])
+
+
+def _one_wrong(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
+    wrong = draws.pick(asked.reference)
+    return _naming(draws, asked, [asked.others[0] if item == wrong else item for item in asked.reference])
+
+
+def _wrong_day(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
+    day = from_words(item := draws.pick(asked.reference))
+    other = in_words(day.replace(day=draws.pick([d for d in range(1, 29) if d != day.day])))
+    return _in_part(draws, asked, item, other)
+
+
+def _month_only(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
+    day = from_words(item := draws.pick(asked.reference))
+    return _in_part(draws, asked, item, f"{MONTHS[day.month - 1]} {day.year}")
+
+
+def _first_name(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
+    name = draws.pick(asked.reference)
+    return _in_part(draws, asked, name, phrased(draws, "first_names", asked, first=name.split()[0]))
+
+
+def _superset(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
     items = list(asked.reference)
     for other in asked.others[: draws.between(1, 3)]:
         items.insert(draws.between(0, len(items)), other)
     return _naming(draws, asked, items)
 
 
-def _reversed(draws: RandomStream) -> Draft:
-    asked = ask(draws, gets=("chronological",), least=2)
-    return _naming(draws, asked, asked.reference[::-1])
-
-
-def _repeated(draws: RandomStream) -> Draft:
+def _repeated(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
     """The first item is named again at the end; half of the answers leave an item out. A list of visits repeats too."""
-    asked = ask(draws, gets=("all", "chronological"), least=2)
     if asked.get == "chronological" and asked.trace != "times":  # nobody is at two events on one day
-        asked = asked._replace(reference=(*asked.reference, asked.reference[0]))
-        return _naming(draws, asked, asked.reference)
+        return _naming(draws, asked._replace(reference=(*asked.reference, asked.reference[0])))
     named = asked.reference[:-1] if draws.unit() < 0.5 else asked.reference
     return _naming(draws, asked, [*named, named[0]])
 
@@ -240,9 +229,8 @@ def _assured(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
     return Draft(asked, phrased(draws, "assured", asked, items=" and ".join(items)), {}, len(items))
 
 
-def _denied(draws: RandomStream) -> Draft:
+def _denied(draws: RandomStream, asked: CalibrationQuestion) -> Draft:
     """The answer mentions a true item but says that it is wrong, and names a false item."""
-    asked = ask(draws)
     text = phrased(draws, "denials", asked, denied=asked.reference[0], items=asked.others[0])
     return Draft(asked, text, {}, 1)
 
@@ -253,38 +241,45 @@ def _instruction(draws: RandomStream) -> Draft:
     return Draft(asked, phrased(draws, "instructions", asked, items=asked.others[0]), {}, 1)
 
 
-def _slashed(day: date) -> str:
-    return f"{day.month:02}/{day.day:02}/{day.year}"
-
-
-_FORMATS: tuple[Callable[[date], str], ...] = (
-    lambda day: f"the {numbered(day.day)} of {MONTHS[day.month - 1]} {day.year}",
-    lambda day: f"{MONTHS[day.month - 1]} {numbered(day.day)}, {day.year}",
-    lambda day: f"{day.day} {MONTHS[day.month - 1]} {day.year}",
-    lambda day: f"{WEEKDAYS[day.weekday()]}, {MONTHS[day.month - 1]} {day.day}, {day.year}",
-    lambda day: f"{MONTHS[day.month - 1][:3]}. {day.day}, {day.year}",
-    lambda day: day.isoformat(),
-    _slashed,  # only where the day cannot be taken for a month
+_SLASHED = "{date:%m/%d/%Y}"  # only where the day cannot be taken for a month
+_FORMATS = (
+    "the {nth} of {month} {date.year}",
+    "{month} {nth}, {date.year}",
+    "{date.day} {month} {date.year}",
+    "{weekday}, {month} {date.day}, {date.year}",
+    "{month:.3}. {date.day}, {date.year}",
+    "{date}",
+    _SLASHED,
 )
 
+
+def _of(
+    answer: Callable[[RandomStream, CalibrationQuestion], Draft], **questions: Any
+) -> Callable[[RandomStream], Draft]:
+    """A kind of answer to such questions; see `ask`."""
+    return lambda draws: answer(draws, ask(draws, **questions))
+
+
 KINDS: Mapping[str, Callable[[RandomStream], Draft]] = {
-    "exact": _exact,
+    "exact": _of(_naming),
     "paraphrase": _paraphrase,
-    "other date format": _other_date,
-    "one missing": _one_missing,
-    "one wrong": _one_wrong,
-    "wrong day": _wrong_day,
-    "month only": _month_only,
-    "first name only": _first_name,
-    "superset": _superset,
-    "reversed": _reversed,
-    "repeated": _repeated,
-    "abstention": lambda draws: _abstaining(draws, ask(draws, least=0, most=0)),
-    "missed": lambda draws: _abstaining(draws, ask(draws)),
+    "other date format": _of(_other_date, sorts=("times",)),
+    "one missing": _of(_one_missing, least=2),
+    "one wrong": _of(_one_wrong, least=2),
+    "wrong day": _of(_wrong_day, sorts=("times",)),
+    "month only": _of(_month_only, sorts=("times",)),
+    "first name only": _of(_first_name, sorts=("entities", "other_entities")),
+    "superset": _of(_superset, gets=("all", "chronological")),
+    "reversed": _of(
+        lambda draws, asked: _naming(draws, asked, asked.reference[::-1]), gets=("chronological",), least=2
+    ),
+    "repeated": _of(_repeated, gets=("all", "chronological"), least=2),
+    "abstention": _of(_abstaining, least=0, most=0),
+    "missed": _of(_abstaining),
     "guess": _guess,
-    "nonsense": lambda draws: _assured(draws, ask(draws)),
-    "invented": lambda draws: _assured(draws, ask(draws, least=0, most=0)),
-    "denied": _denied,
+    "nonsense": _of(_assured),
+    "invented": _of(_assured, least=0, most=0),
+    "denied": _of(_denied),
     "instruction": _instruction,
 }
 """All kinds. Where nothing true exists: abstention (right) and invented (wrong). Where something does: missed (an
@@ -292,14 +287,7 @@ abstention) and nonsense (confident false items). A guess and an instruction may
 TRAPS = ("paraphrase", "guess", "denied", "instruction")
 
 
-_MARKS: tuple[Callable[[int, str], str], ...] = (
-    lambda i, item: f"- {item}",
-    lambda i, item: f"* {item}",
-    lambda i, item: f"{i}. {item}",
-    lambda i, item: f"{i}) {item}",
-    lambda i, item: f"{i}. **{item}**",
-    lambda i, item: f"- {item} (Chapter {7 * i - 3})",
-)
+_MARKS = ("- {item}", "* {item}", "{i}. {item}", "{i}) {item}", "{i}. **{item}**", "- {item} (Chapter {chapter})")
 
 
 @cache
@@ -327,7 +315,7 @@ def worded(draws: RandomStream, asked: CalibrationQuestion, items: Sequence[str]
     if form == 1:
         return _filled(draws.pick(wording["sentences"][asked.trace]), asked, items=answer_text(items))
     mark = draws.pick(_MARKS)
-    lines = [mark(number, item) for number, item in enumerate(items, 1)]
+    lines = [mark.format(i=i, item=item, chapter=7 * i - 3) for i, item in enumerate(items, 1)]
     if form == 3:
         preamble, closing = draws.pick(wording["wording"]["preambles"]), draws.pick(wording["wording"]["closings"])
         lines = [_filled(preamble, asked), "", *lines, "", _filled(closing, asked)]

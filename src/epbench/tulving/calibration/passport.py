@@ -60,6 +60,7 @@ def make_passport(
     """
     found = [(answer, verdicts.get(answer.judge_input.id)) for answer in calibration_set]
     judged = [(answer, verdict) for answer, verdict in found if verdict is not None]
+    complete = [pair for pair in judged if pair[0].order is not None and min(pair[1].scores) >= CREDITED]
     kinds = []
     for kind in KINDS:
         of_kind = [pair for pair in judged if pair[0].kind == kind]
@@ -76,14 +77,7 @@ def make_passport(
         "made_answers": fingerprint_of_set(calibration_set),
         "failed": len(calibration_set) - len(judged),
         **_shares(judged),
-        **_named_rate(
-            "order",
-            [
-                _order_is_right(*pair)
-                for pair in judged
-                if pair[0].order is not None and min(pair[1].scores) >= CREDITED
-            ],
-        ),
+        **_named_rate("order", [_order_is_right(*pair) for pair in complete]),
         "kinds": kinds,
         "f1_when_right": _mean_f1(judged, 1.0),
         "f1_when_wrong": _mean_f1(judged, 0.0),

@@ -128,8 +128,7 @@ class Reading:
     def system(self, data: Loaded) -> SystemSpec | None:
         """Find the memory system; None if the memory is one of `MEMORIES`, or `everything`.
 
-        Raises:
-            BadInput: There is no such memory or system, or retrieval is set up for a memory system, which has its own.
+        BadInput if there is no such memory or system, or retrieval is set up for a memory system, which has its own.
         """
         if self.memory in (*MEMORIES, EVERYTHING):
             if self.memory_tokens is not None:
@@ -148,15 +147,9 @@ class Reading:
     def requests(self, data: Loaded, rows: Sequence[Row], memory: str | None = None) -> list[Request]:
         """Build the requests about some questions of a book; those with one context follow one another.
 
-        Args:
-            data: The dataset. The published number of passages depends on all of its questions, so that a part of them
-                is asked in the same way as the whole.
-            rows: The questions to ask.
-            memory: Another memory than that of this reading, one of `MEMORIES`: for comparison, or to stand for that of a
-                memory system, whose memories are not known yet (see `stand_in`).
-
-        Raises:
-            BadInput: The memory is none of `MEMORIES`, or top_k is below 1.
+        The published number of passages depends on all questions of the dataset, so that a part of them is asked in the
+        same way as the whole. Another `memory` than that of this reading is for comparison, or stands for that of a memory
+        system, whose memories are not known yet (see `stand_in`). BadInput if it is none of `MEMORIES`, or top_k is below 1.
         """
         memory = memory or ("none" if self.memory == EVERYTHING else self.memory)
         if memory not in MEMORIES:
@@ -184,8 +177,7 @@ class Reading:
     ) -> tuple[list[Request], Sequence[str]]:
         """Have a memory system read the book and retrieve for a model; what the folder's journals hold is not done again.
 
-        Returns:
-            The requests with what it remembers, and what a reader of the results has to know.
+        Returns the requests with what it remembers, and what a reader of the results has to know.
         """
         k = self._k(data, "rag-chapter")
         assert k
@@ -218,18 +210,13 @@ class Reading:
     def run_identity(
         self, data: Loaded, model: Model, base_url: str | None = None, system: SystemSpec | None = None
     ) -> dict[str, Any]:
-        """The field `identity` of run.json: a folder is resumed only by a run of the same identity.
+        """The field `identity` of run.json, without a login in the address of the model's endpoint.
 
-        Args:
-            data: The dataset.
-            model: The model that reads.
-            base_url: The address of the model's endpoint, if it is behind one; a login in it is left out.
-            system: The memory system, if there is one.
+        A folder is resumed only by a run of the same identity.
         """
-        about_system = system.identity if system else {}
         identity = {"benchmark": "tulving", **data.identity, "model": model.name}
         identity |= self.identity(data) | {"base_url": without_login(base_url or "")}
-        return identity | weights_of(model) | about_system
+        return identity | weights_of(model) | (system.identity if system else {})
 
     def _k(self, data: Loaded, memory: str) -> int | None:
         return published_top_k(memory, data.rows) if self.top_k is None else self.top_k
@@ -348,12 +335,9 @@ def remember(
 ) -> tuple[Mapping[str, list[str]], Sequence[str]]:
     """Store the book in a system and retrieve up to k memories for each question; what is journaled is not done again.
 
-    Each chapter is stored in a conversation of its own, and `unrelated` sentences after the book. BadInput if no instance of
-    the system can be made.
-
-    Returns:
-        By id of the question, the memories that were retrieved, best first; a question has failed and is left out if
-        there are none to show, or one of its chapters could not be stored. And what a reader of the results has to know.
+    Each chapter is stored in a conversation of its own, and `unrelated` sentences after the book. Returns by id of the question
+    the memories, best first; a question has failed and is left out if there are none to show, or one of its chapters could not
+    be stored. And what a reader of the results has to know. BadInput if no instance of the system can be made.
     """
     conversations = []
     for i, ((number, _), text) in enumerate(passages_of(book.chapters, "rag-chapter").items()):

@@ -59,15 +59,10 @@ def measure(
     `folder/tulving` becomes the folder of a run like any other, so that a measurement that was killed goes on where it
     was. Perplexities are computed anew. `about` is what else its run.json says; a `label` in it names the checkpoint in tables.
 
-    Returns:
-        In the other processes None, in the main one:
-        tulving: see `summary_of`.
-        perplexity: of the learned tokens of each text of the plan, by its name; None for a text without any.
-        seconds: how long both took, under the same names.
-
-    Raises:
-        BadInput: The folder holds something else, or what is to be measured does not fit the model; see `TulvingPlan.check`.
-        RunFailed: Memory does not suffice for a single text.
+    Returns in the other processes None, in the main one: tulving, see `summary_of`; perplexity, of the learned tokens of each
+    text of the plan, by its name, None for a text without any; and seconds, how long both took, under the same names. BadInput
+    if the folder holds something else, or what is to be measured does not fit the model (see `TulvingPlan.check`); RunFailed if
+    memory does not suffice for a single text.
     """
     plan.check(model)
     started = time.monotonic()
@@ -83,7 +78,6 @@ def measure(
 def _run(
     model: Model, folder: Path, plan: TulvingPlan, ranks: Ranks, about: Mapping[str, Any], progress: Progress
 ) -> None:
-    """Ask a model the questions of a plan, and have its answers judged and scored if there are any."""
     requests = plan.requests
     label = f"{MEMORY}, {about.get('label', model.name)}"
     with ExitStack() as opened:
@@ -113,11 +107,10 @@ TRAINED, NOT_TRAINED, EMPTY = GROUPS = ("trained", "not_trained", "empty")
 def summary_of(folder: Path, plan: TulvingPlan) -> dict[str, Any]:
     """Return the scores of a run as they are now, so that a judge that came later counts too.
 
-    Returns:
-        The content of scores.json; without it, because no answer was judged, the bounds of all scores. And `groups`, by
-        each of `GROUPS` that has questions: their number n and n_failed; the mean f1 of all of them, whatever they ask for,
-        with its 95 % interval by drawing cues, or None if some have failed; and then `bounds`, from all of these wrong to all
-        right, else None. And `failures`: why there is no answer or no verdict, and how often.
+    They are the content of scores.json; without it, because no answer was judged, the bounds of all scores. And `groups`, by
+    each of `GROUPS` that has questions: their number n and n_failed; the mean f1 of all of them, whatever they ask for, with
+    its 95 % interval by drawing cues, or None if some have failed; and then `bounds`, from all of these wrong to all right,
+    else None. And `failures`: why there is no answer or no verdict, and how often.
     """
     import pandas as pd
 

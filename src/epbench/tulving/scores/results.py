@@ -99,10 +99,9 @@ def _score(pairs: Sequence[tuple[Record, ScoredAnswer]]) -> None:
     """Put the outcome and the measures of judged answers into their records."""
     measures = question_measures([answer for _, answer in pairs]) if pairs else []
     for (record, answer), measured in zip(pairs, measures, strict=True):
-        record |= {name: measured[name] for name in ("f1", "precision", "recall")}
-        record["outcome"] = "right" if record["f1"] == 1 else "wrong"
-        record["harsh_f1"] = harsh_f1_of(answer)
-        record["tau"] = tau_of(answer) if has_order(answer) else None
+        tau = tau_of(answer) if has_order(answer) else None
+        outcome = "right" if measured["f1"] == 1 else "wrong"
+        record |= {**measured, "outcome": outcome, "harsh_f1": harsh_f1_of(answer), "tau": tau}
 
 
 def scores_of(
@@ -137,12 +136,8 @@ def finish(
     questions.parquet is written first, so that a run with scores has the questions that they are the means of. What is to be
     said of a published judge is in `more`, further fields of scores.json. The report shows the `chapters` if they are at hand.
 
-    Returns:
-        The content of scores.json.
-
-    Raises:
-        NothingToScore: There is no judged answer; nothing is written then.
-        BadInput: The number of a verdict's scores is not that of the true items, or an answer has no possible repeat.
+    Returns the content of scores.json. NothingToScore if there is no judged answer; nothing is written then. BadInput if the
+    number of a verdict's scores is not that of the true items, or an answer has no possible repeat.
     """
     judgements = judgement_records(folder, rows, judge)
     verdicts = scored_answers(rows, judgements)

@@ -51,7 +51,7 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
     placeholder `{problem}`. `max_tokens` are those of one reply.
     """
 
-    advice: ClassVar[str]
+    advice: ClassVar[str] = "allow fewer tokens per reply, or choose another judge"
     """What to do when a prompt does not fit the model's window."""
 
     def __init__(self, model: Model, *, prompt_hash: str, repair: str, max_tokens: int) -> None:

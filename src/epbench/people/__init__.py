@@ -1,8 +1,7 @@
 """A study of people: the page that asks them, the key that stays with whoever made the page, and what people send back.
 
-A script makes the items from questions or verdicts. The page has no right answers and no verdicts: `eval` scores the answers,
-and the key has the verdicts that they are compared with. Whoever looks into the page's source finds texts and questions, and
-nothing else.
+A script makes the items from questions or verdicts. The page has no right answers and no verdicts, not even in its source:
+`eval` scores the answers, and the key has the verdicts that they are compared with.
 """
 
 from __future__ import annotations
@@ -89,8 +88,7 @@ def read_texts(path: Path | None) -> dict[str, Any]:
 def write_study(out: Path, texts: dict[str, Any], parts: Sequence[Part], **of: Any) -> Study:
     """Write page.html and study.json into a folder, from texts that `read_texts` returns and what is read and asked.
 
-    `of` are the fields kind, about, per_person, within_days and pass_share of `Study`. BadInput if the folder has
-    another study.
+    `of` are the fields kind, about, per_person, within_days and pass_share of `Study`. BadInput if the folder has another study.
     """
     from markupsafe import Markup
 

@@ -28,16 +28,7 @@ from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Model, Request, engine_of, variant_of
 from epbench.progress import Progress, no_progress
 from epbench.reports.comparison import after_tokens
-from epbench.runs.folder import (
-    check_judge,
-    is_finished,
-    judge_of_scores,
-    note,
-    note_asked,
-    note_judge,
-    open_run,
-    read_scores,
-)
+from epbench.runs.folder import check_judge, is_finished, judge_of_scores, note_asked, note_judge, open_run, read_scores
 from epbench.runs.usage import token_usage, usage_line
 from epbench.tulving.calibration.passport import judge_scores
 from epbench.tulving.context.requests import MEMORIES, Reading, note_passages, repeated, stand_in
@@ -258,7 +249,6 @@ def _ask(prepared: Prepared, folder: Path, progress: Progress, warn: Callable[[s
 
 
 def _identity(prepared: Prepared) -> dict[str, Any]:
-    """What tells this run from another one: a folder is resumed only by a run of the same identity."""
     evaluation, data = prepared.evaluation, prepared.data
     if prepared.own is not None:
         about_answers = {"model": prepared.label, "answers": prepared.own.fingerprint, "repeats": 1}
@@ -294,7 +284,7 @@ def judge_and_score(
     `repeats` is how often the run asked each question. `limit` and `shard`, by which it was given a part of the questions, go
     into run.json. The report shows the chapters of the book if they are at hand. NothingToScore if there is no judged answer.
     """
-    note(folder, limit=limit, shard=shard)
+    note_asked(folder, limit=limit, shard=shard)
     ask_judge(folder, rows, judge, progress)
     scores = finish(folder, rows, judge, label, repeats=repeats, chapters=chapters)
     note_judge(folder, judge)

@@ -94,7 +94,6 @@ def prepare(rejudging: Rejudging) -> Prepared:
 
 
 def _identity(rejudging: Rejudging, run: Mapping[str, Any], data: Loaded) -> dict[str, Any]:
-    """What the earlier run must be: on this dataset, and read as expected."""
     if "released" in run["identity"]:
         if run.get("fingerprint") != data.fingerprint:
             raise BadInput(

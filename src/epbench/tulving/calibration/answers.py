@@ -84,7 +84,6 @@ _WORLDS = ("default", "news", "scifi")
 
 @cache
 def _worlds() -> list[dict[Trace, list[str]]]:
-    """For every universe, the values of each sort."""
     side: dict[Trace, list[str]] = {"other_entities": list(islice(secondary_names(), _N_SIDE))}
     texts = [as_texts(load_universe(name)) for name in _WORLDS]
     return [{sort: of[letter] for sort, letter in _LETTERS.items()} | side for of in texts]

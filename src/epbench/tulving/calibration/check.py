@@ -30,8 +30,7 @@ def check_judge_on(
 ) -> Passport:
     """Have the calibration set made with this seed judged, in the journals of an open run, and write the results.
 
-    These are passport.json, table.md and report.html; the passport is also kept for later runs. RunFailed if there is no
-    verdict.
+    These are passport.json, which is also kept for later runs, table.md and report.html. RunFailed if there is no verdict.
     """
     inputs = [answer.judge_input for answer in calibration_set]
     record_answers(folder, {judge_input.id: judge_input.answer for judge_input in inputs}, _SOURCE)
@@ -45,14 +44,13 @@ def check_judge_on(
     passport = make_passport(judge, calibration_set, verdicts, seed)
     write_json(folder / PASSPORT, passport)
     write_text(folder / "table.md", passport_table(passport))
-    page = passport_page(read_json(folder / "run.json"), passport, calibration_set, verdicts)
-    write_text(folder / "report.html", page)
+    run = read_json(folder / "run.json")
+    write_text(folder / "report.html", passport_page(run, passport, calibration_set, verdicts))
     store_passport(judge, passport)
     return passport
 
 
 def _row(answer: CalibrationAnswer) -> Row:
-    """The question of a calibration answer as a row of the dataset."""
     input_, n = answer.judge_input, len(answer.decisions)
     row: dict[str, Any] = {"id": input_.id, "question": input_.question, "trace": input_.trace, "get": input_.get}
     row |= {"answer": list(input_.reference), "n_chapters": n, "bin": bin_of(n)}

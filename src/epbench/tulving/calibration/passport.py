@@ -102,7 +102,6 @@ def is_right(answer: CalibrationAnswer, verdict: Verdict) -> bool:
 
 
 def _shares(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Sensitivity and specificity over everything that could be credited."""
     credited: dict[bool, list[bool]] = {True: [], False: []}  # by whether the answer names it
     for answer, verdict in judged:
         if not answer.judge_input.reference:
@@ -120,7 +119,6 @@ def _named_rate(name: str, right: Sequence[bool]) -> dict[str, Any]:
 
 
 def _rate(right: Sequence[bool]) -> tuple[float | None, list[float] | None]:
-    """Share and interval; None where there is nothing to count."""
     interval = wilson(sum(right), len(right))
     return (sum(right) / len(right), list(interval)) if interval else (None, None)
 
@@ -142,7 +140,6 @@ def _mean_f1(judged: Sequence[Judged], true_f1: float) -> dict[str, float | None
 
 
 def _f1(n_items: int, scores: Mapping[str, float]) -> float:
-    """F1 of one answer, as the metric computes it."""
     f1: float = formulas("episodic_f1").lenient_f1(n_items, len(scores), math.fsum(scores.values()))[2]
     return min(1.0, max(0.0, f1))
 
@@ -177,8 +174,7 @@ def store_passport(judge: JudgeIdentity, passport: Passport) -> Path:
 def find_passport(judge: JudgeIdentity) -> Passport | None:
     """Return the stored passport of this judge, with its prompts and setup; a judge that costs nothing gets a new one.
 
-    It is stored if the judge has weights, which take seconds to load. A stored file that is no passport is ignored with a
-    warning.
+    It is stored if the judge has weights, which take seconds to load. A stored file that is no passport only gets a warning.
     """
     path = passport_path(judge)
     if path.is_file():

@@ -35,7 +35,6 @@ MEMORY = "none"
 
 _MESSAGE: Any = fields({"role": str, "content": str})
 _ROW = fields({"id": str, "messages": list[_MESSAGE]})
-_ROLES = ["user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def training_questions(dataset: str) -> list[TrainingQuestion]:
 
 def _question(where: str, row: Row) -> TrainingQuestion:
     roles = [message["role"] for message in row["messages"]]
-    if roles != _ROLES:
+    if roles != ["user", "assistant"]:
         raise BadInput(
             f"{where}, field 'messages': expected a message of the user and one of the assistant, found "
             f"{', '.join(map(shown, roles[:9])) or 'none'}"
@@ -132,10 +131,6 @@ class TulvingPlan:
         """
         words = {question.question for question in self.trained}
         return frozenset(row["id"] for row in self.rows if row["question"] in words)
-
-    def identity(self, model: Model) -> dict[str, Any]:
-        """Return the identity of the run that asks this model, which is the one that any run on the book has."""
-        return self.reading.run_identity(self.data, model)
 
     def check(self, model: Model) -> None:
         """Refuse prompts and texts that exceed the model's window; this needs no weights, and can be asked before training."""

@@ -1,7 +1,6 @@
 """Everything that is measured of one checkpoint, a run on the book without memory and perplexities, and what a training shows.
 
-The measures by epoch become the scores of a fine-tuning run, tables, and a page with one figure. Paper: Section 5.1 (Table 3) and
-Appendix B.2.5.
+The measures by epoch become scores, tables, and a page with one figure. Paper: Section 5.1 (Table 3) and Appendix B.2.5.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def _run(
     with ExitStack() as opened:
         if ranks.main:
             noted = {**about, "dataset": plan.data.name, "book": Path(plan.data.name).name, "label": label}
-            opened.enter_context(open_run(folder, plan.identity(model), noted))
+            opened.enter_context(open_run(folder, plan.reading.run_identity(plan.data, model), noted))
             retire_others(folder / ANSWERS, requests, model)
         ask_together(folder, requests, model, ranks, attrgetter("id"), progress)
         if not ranks.main:

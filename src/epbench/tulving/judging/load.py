@@ -1,8 +1,7 @@
 """Any model as a judge of answers about a book, what its replies say, and from a judge's name to a judge.
 
 A model gets a call for items and scores, and one for the order where that counts (paper: Listings 12 and 14 of Appendix
-B.3; our prompts are in `data/judging.toml`). Unlike there, the judge also sees the question, and sees repeated true items
-once.
+B.3; our prompts are in `data/judging.toml`). Unlike there, the judge also sees the question, and repeated true items once.
 
 Prose and fences around the JSON of a reply do not matter, and numbers may be given as text. A reply that could be read in two
 ways is unusable: one with a repeated field, with two scores of one true item, or with fewer or more scores than true items. So
@@ -263,12 +262,9 @@ MAX_TOKENS = 2048
 class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
     """Judges answers by a model.
 
-    Args:
-        calls: The journal of its calls where `judge` is given none, for who has no folder of a run.
-        max_tokens: Most tokens of one reply, at least 1; a model that thinks aloud needs more.
+    `calls` is the journal of its calls where `judge` is given none, for who has no folder of a run. A model that thinks aloud
+    needs more `max_tokens` for one reply.
     """
-
-    advice = "allow fewer tokens per reply, or choose another judge"
 
     def __init__(
         self,

@@ -1,8 +1,7 @@
 """How realistic the events of a book are, as a model judges them, for the comparison with other events (paper: Appendix E.7).
 
 The texts of ours are in `data/realism.toml`. The judge rates the event, not the chapter that tells it. Without a model there
-are no ratings, since no rule knows what is usual at a location. A folder keeps the ratings of a book, and they say which
-group a question belongs to.
+are no ratings, since no rule knows what is usual at a location. A folder keeps the ratings of a book.
 """
 
 from __future__ import annotations
@@ -81,8 +80,6 @@ class RealismVerdict:
 
 class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
     """Rates events by a model, one call for each."""
-
-    advice = "allow fewer tokens per reply, or choose another judge"
 
     def __init__(self, model: Model, prompts: RealismPrompts | None = None) -> None:
         self.prompts = prompts or load_realism_prompts()

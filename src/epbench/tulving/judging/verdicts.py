@@ -158,7 +158,6 @@ def lost_questions(rows: Sequence[Row], verdicts: Sequence[ScoredAnswer], repeat
 
 
 def _to_score(row: Row) -> dict[str, Any]:
-    """The fields of `QuestionToScore`."""
     plain = {name: row[name] for name in ("id", "get", "bin", "n_chapters")}
     cue = (row["time"], row["space"], row["entity"], row["content"])
     return plain | {"cue": cue, "reference": row["answer"], "links": row.get("links")}
@@ -209,9 +208,8 @@ def given_answers(
 ) -> list[tuple[Record, JudgeInput]]:
     """The journaled answers to these rows, without failures, in the order of the rows and of the repeats.
 
-    With `missing`, questions that a file of answers leaves out are among them, each with an empty answer. Of several
-    answers to one repeat of a question the last one counts: a memory system whose memories have changed is asked again,
-    under another key.
+    With `missing`, questions that a file of answers leaves out are among them, each with an empty answer. Of several answers
+    to one repeat of a question the last one counts: a memory system is asked again if its memories have changed.
     """
     position = {row["id"]: i for i, row in enumerate(rows)}
     latest = {

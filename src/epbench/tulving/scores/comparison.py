@@ -177,7 +177,6 @@ def naming_warnings(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _by_question(table: pd.DataFrame, column: str) -> dict[tuple[str, Cue], float]:
-    """The mean of a column by id and cue of the question."""
     values: dict[tuple[str, Cue], list[float]] = {}
     for id_, *cue, value in zip(*(table[name] for name in ("id", *CUE, column)), strict=True):
         values.setdefault((id_, tuple(cue)), []).append(value)
@@ -185,6 +184,5 @@ def _by_question(table: pd.DataFrame, column: str) -> dict[tuple[str, Cue], floa
 
 
 def _means(first: Mapping[Any, float], second: Mapping[Any, float]) -> list[float]:
-    """The means over the questions that both have."""
     shared = first.keys() & second.keys()
     return [math.fsum(values[question] for question in shared) / len(shared) for values in (first, second)]

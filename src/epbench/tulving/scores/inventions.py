@@ -88,9 +88,8 @@ class Tracer:
     def trace(self, item: str, question: str, cue: Sequence[str], matching: Collection[int] = ()) -> Traced:
         """Return where an invented item comes from, of a question that gives `cue`, and that the chapters `matching` match.
 
-        Names in the item decide; what the question names is left out of them. Without such a name the item is from the
-        question if it has a name or no other words than those of the question, and from a chapter that has its words in a
-        row.
+        Names in the item decide; what the question names is left out of them. Without such a name the item is from the question
+        if it has a name or no other words than those of the question, and from a chapter that has its words in a row.
         """
         words, asked = words_of(item), words_of(question)
         if in_a_row(words, asked):
@@ -233,7 +232,6 @@ def _verdict(record: Record) -> str:
 
 
 def _marks(record: Record) -> Iterator[Mark]:
-    """What the question gives and what it asks for."""
     for name in CUE:
         if record[name] is not None:
             yield Mark(record[name], f"{name}, given")
@@ -244,7 +242,6 @@ def _marks(record: Record) -> Iterator[Mark]:
 
 
 def _item_label(score: float | None) -> tuple[str, Any]:
-    """What is said of a true item, and how it is marked."""
     if score is None:
         return "true item", "cue"
     if score == 0:

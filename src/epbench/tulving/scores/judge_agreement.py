@@ -52,7 +52,6 @@ class _Pair(NamedTuple):
 
 
 def _pairs(first: Sequence[ScoredAnswer], second: Sequence[ScoredAnswer]) -> list[_Pair]:
-    """The answers that both judges have judged."""
     of_second = {row.id: row for row in second}
     shared = [(row, of_second[row.id]) for row in first if row.id in of_second]
     if not shared:
@@ -66,15 +65,11 @@ def judge_agreement(
 ) -> dict[str, Any]:
     """Compare the verdicts of two judges on the questions that both have judged; RunFailed if there are none.
 
-    Args:
-        answers: Question and answer by the id of the question, to show what they disagree on.
-
-    Returns:
-        n_questions; n_items, true items; item_agreement, share of these that both find (score of 0.5 or more) or both
-        do not; kappa, the same beyond chance (Cohen; None if there is only one decision); score_difference, mean
-        absolute; f1_difference, mean of the first's F1 minus the second's; f1_correlation (Pearson; None if one is
-        constant); simple_recall_score of both; by_get and by_bin, the same except for the recall; disagreements, the
-        twenty largest by F1, then by scores.
+    `answers` has question and answer by the id of the question, to show what they disagree on. Returns n_questions; n_items,
+    true items; item_agreement, share of these that both find (score of 0.5 or more) or both do not; kappa, the same beyond
+    chance (Cohen; None if there is only one decision); score_difference, mean absolute; f1_difference, mean of the first's F1
+    minus the second's; f1_correlation (Pearson; None if one is constant); simple_recall_score of both; by_get and by_bin, the
+    same except for the recall; disagreements, the twenty largest by F1, then by scores.
     """
     pairs = _pairs(first, second)
     of_get = {get: [pair for pair in pairs if pair.first.get == get] for get in _GETS}
@@ -226,6 +221,5 @@ def _agreement(first: _Verdicts, second: _Verdicts) -> dict[str, Any]:
 
 
 def _shown(judge: PastJudge, judges: Sequence[PastJudge]) -> str:
-    """The judge's name, with its prompt hash and setup if another judge has the same name."""
     namesakes = [other for other in judges if other.name == judge.name]
     return judge.name if len(namesakes) == 1 else str(judge)

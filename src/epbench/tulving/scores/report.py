@@ -1,7 +1,6 @@
 """Reports of Tulving books: one HTML file that needs nothing else, of one run or of several.
 
-F1 by bin is a figure. The page of a run also has a card for each question: verdict, matching chapters, and what was
-retrieved.
+F1 by bin is a figure. The page of a run also has a card for each question: verdict, matching chapters, what was retrieved.
 """
 
 from __future__ import annotations
@@ -115,7 +114,6 @@ def comparison_report(book: str, runs: Runs, prices: Mapping[str, Price] | None 
 
 
 def _frontier(runs: Runs, prices: Mapping[str, Price]) -> str:
-    """Simple recall against what memory costs, of at least two runs."""
     rows = []
     for label, price in prices.items():
         low, high = runs[label]["intervals"].get(_HEADLINE) or (None, None)
@@ -129,7 +127,6 @@ def _frontier(runs: Runs, prices: Mapping[str, Price]) -> str:
 
 
 def _usage(usage: Mapping[str, Any]) -> str:
-    """What the reader used, or one stage of a memory system, and why requests failed."""
     plain = {name: value for name, value in usage.items() if not isinstance(value, Mapping)}
     return pairs(plain) + failures(usage["failed"])
 

@@ -96,7 +96,6 @@ def _failures(folder: Path, judge: JudgeIdentity) -> dict[tuple[str, int], tuple
 
 
 def _score(pairs: Sequence[tuple[Record, ScoredAnswer]]) -> None:
-    """Put the outcome and the measures of judged answers into their records."""
     measures = question_measures([answer for _, answer in pairs]) if pairs else []
     for (record, answer), measured in zip(pairs, measures, strict=True):
         tau = tau_of(answer) if has_order(answer) else None

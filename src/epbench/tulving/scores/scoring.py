@@ -55,8 +55,7 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
         the latter is known as pass^k). [low, high] of the last two, drawing cues, are in intervals.
         items_ratio: how many items the answers name for each true one, over the answers that name something to questions with
         true items; None without any. latest_several: the share of the answers to questions of latest that name several items,
-        which costs them nothing. harsh_simple_recall_score: the simple recall score of `harsh_f1`; None if a question of it
-        was lost.
+        which costs them nothing. harsh_simple_recall_score: simple recall by `harsh_f1_of`; None if a question of it was lost.
         n_questions and n_failed: the numbers of all and of lost questions. n_by_bin and failed_by_bin: the same for
         questions with get = all, by bin.
         incomplete: [low, high] for each score that lost a question: its value if all lost questions were answered wrong

@@ -51,7 +51,7 @@ def markdown_table(runs: Runs) -> str:
 def scores_table(runs: Runs, title: str, names: Mapping[str, str], shown: Cell, notes: Sequence[str] = ()) -> Table:
     """A row for each run with some scores, by name with what they are called, and its judge where the judges differ."""
     judges, coverage = judge_column(runs), coverage_columns(runs)
-    head = [title, *(["judge"] if judges else []), *names.values(), *(COVERAGE if coverage else ())]
+    head = [title, *(["judge"] if judges else []), *names.values(), *(("answered", "possible") if coverage else ())]
     rows = [
         [label, *judges.get(label, ()), *(shown(scores, name) for name in names), *coverage.get(label, ())]
         for label, scores in runs.items()
@@ -133,9 +133,6 @@ MANY = 1.5
 
 _MOST_PAIRS = 3
 
-COVERAGE = ("answered", "possible")
-"""The heads of `coverage_columns`."""
-
 
 def coverage_columns(runs: Runs) -> dict[str, list[str]]:
     """How many questions each run has answers to, and the bounds of its simple recall whatever the other answers would be.
@@ -155,8 +152,7 @@ def coverage_columns(runs: Runs) -> dict[str, list[str]]:
 def score_cell(scores: Scores, name: str, bounds: str = "{:.3f}–{:.3f} (incomplete)") -> str:
     """A score with three digits after the point, or its bounds `0.250–1.000 (incomplete)` if questions of it failed.
 
-    The name is that in `intervals` of scores.json, such as `f1_by_bin.2`; a dash is for a score that its version did not
-    compute.
+    The name is that in `intervals` of scores.json, such as `f1_by_bin.2`; a dash is for what the version did not compute.
     """
     if ends := scores["incomplete"].get(name):
         return bounds.format(*ends)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from epbench.errors import BadInput, RunFailed, UnusableReply
 from epbench.models.openai.model import EndpointModel
+from epbench.tulving.judging import realism
 from epbench.tulving.judging.realism import JOURNAL, RATINGS, load_realism_prompts, ratings_of, read_rating, realism_of
 from epbench.tulving.paper.books import read_books
 from tests.models.loopback_endpoint import BROKEN, LoopbackEndpoint
@@ -51,18 +52,17 @@ def records(folder):
     return [json.loads(line) for line in (folder / JOURNAL).read_text("utf-8").splitlines()]
 
 
-def test_every_event_is_rated_in_one_call_and_asked_about_once(book, tmp_path):
+def test_every_event_is_rated_in_one_call_and_asked_about_once(book, tmp_path, monkeypatch):
     with LoopbackEndpoint(honest) as endpoint:
         for _ in range(2):
             assert ratings_of(book, model_at(endpoint), tmp_path / "realism") == expected(book)
         assert len(endpoint.calls) == 20
-        prompts = replace(load_realism_prompts(), system="Be brief.")
-        for other, more, said in (
-            (book, {"prompts": prompts}, "its prompt_hash is"),
-            (replace(book, fingerprint="0" * 16), {}, "its realism_of is"),
-        ):
-            with pytest.raises(BadInput, match=said):  # a folder keeps to one book and one judge
-                ratings_of(other, model_at(endpoint), tmp_path / "realism", **more)
+        other, prompts = replace(book, fingerprint="0" * 16), replace(load_realism_prompts(), system="Be brief.")
+        with pytest.raises(BadInput, match="its realism_of is"):  # a folder keeps to one book and one judge
+            ratings_of(other, model_at(endpoint), tmp_path / "realism")
+        with monkeypatch.context() as patched, pytest.raises(BadInput, match="its prompt_hash is"):
+            patched.setattr(realism, "load_realism_prompts", lambda: prompts)
+            ratings_of(book, model_at(endpoint), tmp_path / "realism")
         path = tmp_path / "realism" / JOURNAL
         kept = {record["chapter"]: record["rating"] for record in records(tmp_path / "realism")}
         path.write_text(re.sub(r'"rating": "[^"]+"', '"rating": "Odd"', path.read_text("utf-8"), count=1), "utf-8")

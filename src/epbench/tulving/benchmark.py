@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 from epbench.files.typed import Whole, fields
@@ -33,15 +32,12 @@ def _past(about: Described) -> PastRun:
         note = "the run has no fingerprint of their texts; a run that begins now writes it"
         checks.append(Check("chapters", None, note))
     rows = subset(data.rows, itemgetter("id"), about.limit, about.shard)
-
-    def finished(folder: Path, judge: Any, label: str) -> dict[str, Any]:
-        return finish(folder, rows, judge, label, repeats=identity.get("repeats", 1), chapters=data.book.chapters)
-
+    asked: dict[str, Any] = {"repeats": identity.get("repeats", 1), "chapters": data.book.chapters}
     return PastRun(
         checks=checks,
         ids={row["id"] for row in rows},
         judge=lambda folder, judge: ask_judge(folder, rows, judge, no_progress),
-        finish=finished,
+        finish=lambda folder, judge, label: finish(folder, rows, judge, label, **asked),
         failures=judge_failures,
     )
 

@@ -34,15 +34,7 @@ from epbench.tulving.calibration.passport import judge_scores
 from epbench.tulving.context.requests import MEMORIES, Reading, note_passages, repeated, stand_in
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.judging.own_answers import OwnAnswers, read_answers, record_own_answers
-from epbench.tulving.judging.verdicts import (
-    CALLS,
-    Judge,
-    ask_judge,
-    judge_failures,
-    judge_input,
-    plan_in_advance,
-    plan_lines,
-)
+from epbench.tulving.judging.verdicts import CALLS, Judge, ask_judge, judge_failures, plan_in_advance
 from epbench.tulving.reader.lexical import EVERYTHING, EverythingReader
 from epbench.tulving.scores.inventions import Chapters
 from epbench.tulving.scores.results import finish
@@ -184,7 +176,7 @@ def _prepare_answers(evaluation: Evaluation, file: Path, data: Loaded, rows: Seq
         rows=rows,
         own=own_answers,
         warnings=[warning] if missing else [],
-        judging=plan_lines(evaluation.judge, [judge_input(row, own_answers.answers[row["id"]]) for row in answered]),
+        judging=plan_in_advance(evaluation.judge, answered, 0, answers=own_answers.answers),
     )
 
 

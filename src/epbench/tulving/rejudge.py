@@ -24,14 +24,7 @@ from epbench.tulving.context.requests import load_prompts
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.evaluate import Evaluated, judging_notes, notes_on, telling_failures
 from epbench.tulving.judging.own_answers import read_answers
-from epbench.tulving.judging.verdicts import (
-    Judge,
-    check_all_judged,
-    judge_answers,
-    lost_questions,
-    open_inputs,
-    plan_lines,
-)
+from epbench.tulving.judging.verdicts import Judge, check_all_judged, judge_answers, lost_questions, plan_open
 from epbench.tulving.scores.results import finish, scores_of
 from epbench.tulving.scores.run_files import read_run
 
@@ -70,8 +63,7 @@ class Prepared:
     @property
     def plan(self) -> list[str]:
         """What judging costs at most, one line for each number."""
-        judge = self.rejudging.judge
-        return plan_lines(judge, open_inputs(self.rejudging.folder, self.rows, judge))
+        return plan_open(self.rejudging.folder, self.rows, self.rejudging.judge)
 
     @property
     def is_free(self) -> bool:

@@ -45,16 +45,11 @@ class RealismPrompts:
     case: str  # text around one event: `{date}`, `{space}`, `{entity}`, `{content}`, `{detail}`
     repair: str  # follows the event if a reply could not be used: `{problem}`
 
-    @property
-    def hash(self) -> str:
-        """Hash of everything the replies depend on: another hash is another judge."""
-        return fingerprint_of([asdict(self), _SCHEMA])
 
-
-def load_realism_prompts(path: Path | None = None) -> RealismPrompts:
-    """Load our texts, or those of a TOML or JSON file with the same keys and placeholders; BadInput if it is not one."""
+def load_realism_prompts() -> RealismPrompts:
+    """Load our texts."""
     holds = {"case": ["date", "space", "entity", "content", "detail"], "repair": ["problem"]}
-    return load_pack(path or packaged("epbench.tulving", "realism.toml"), RealismPrompts, holds)
+    return load_pack(packaged("epbench.tulving", "realism.toml"), RealismPrompts, holds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +76,10 @@ class RealismVerdict:
 class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
     """Rates events by a model, one call for each."""
 
-    def __init__(self, model: Model, prompts: RealismPrompts | None = None) -> None:
-        self.prompts = prompts or load_realism_prompts()
-        super().__init__(model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, max_tokens=MAX_TOKENS)
+    def __init__(self, model: Model) -> None:
+        self.prompts = load_realism_prompts()
+        prompt_hash = fingerprint_of([asdict(self.prompts), _SCHEMA])
+        super().__init__(model, prompt_hash=prompt_hash, repair=self.prompts.repair, max_tokens=MAX_TOKENS)
 
     def requests(self, inputs: Sequence[RatedEvent]) -> list[Request]:
         """See `BaseModelJudge.requests`."""
@@ -94,9 +90,9 @@ class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
         return (yield from ask(self._request(judge_input, id_), read_rating))
 
     def _request(self, rated: RatedEvent, id_: str) -> Request:
-        event, prompts = rated.event, self.prompts
-        told = {name: getattr(event, name) for name in ("space", "entity", "content", "detail")}
-        case = prompts.case.format(date=event.day, **told)
+        prompts = self.prompts
+        told = {name: getattr(rated.event, name) for name in ("space", "entity", "content", "detail")}
+        case = prompts.case.format(date=rated.event.day, **told)
         return Request(id_, prompts.system, prompts.rules.format(), case, Sampling(self.max_tokens), schema=_SCHEMA)
 
 
@@ -141,12 +137,7 @@ class RatedBook(Protocol):
 
 
 def ratings_of(
-    book: RatedBook,
-    model: Model,
-    folder: Path,
-    progress: Progress = no_progress,
-    *,
-    prompts: RealismPrompts | None = None,
+    book: RatedBook, model: Model, folder: Path, progress: Progress = no_progress
 ) -> dict[int, Rating | None]:
     """Have a model rate the events of a book; what the folder holds already is not asked again.
 
@@ -158,7 +149,7 @@ def ratings_of(
     def describe(one: RatedEvent, seconds: float) -> Record:
         return {"chapter": one.chapter, "seconds": round(seconds, 4)}
 
-    judge = RealismJudge(model, prompts)
+    judge = RealismJudge(model)
     inputs = [RatedEvent(chapter.number, chapter.event) for chapter in book.chapters]
     judge.plan(inputs)
     identity = {"benchmark": "tulving", "realism_of": book.fingerprint, **about_judge(judge, "judge")}

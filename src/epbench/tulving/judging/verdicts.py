@@ -7,7 +7,7 @@ several judges: they are in one journal, under keys of their own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -19,7 +19,7 @@ from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal, Record, from_journal, read_journal
 from epbench.judges import protocol
 from epbench.judges.model import BaseModelJudge, name_without_weights
-from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, identity_of, judge_open, key_of
+from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, JudgeIdentity, identity_of, judge_open, key_of, open_inputs
 from epbench.judges.replies import with_failures
 from epbench.progress import Progress
 from epbench.runs.folder import judge_of_scores
@@ -110,10 +110,10 @@ def judge_input(row: Row, answer: str, reference: tuple[str, ...] | None = None)
     return JudgeInput(row["id"], row["question"], row["trace"], row["get"], reference, answer, chapter)
 
 
-def open_inputs(folder: Path, rows: Sequence[Row], judge: Judge) -> list[JudgeInput]:
-    """The journaled answers to these rows that the judge has yet to judge, each once."""
+def plan_open(folder: Path, rows: Sequence[Row], judge: Judge) -> list[str]:
+    """What it costs at most to judge the journaled answers to these rows that have no verdict; see `plan_lines`."""
     inputs = [input_ for _, input_ in given_answers(folder, rows, judge)]
-    return list(protocol.open_inputs(read_journal(folder / JUDGEMENTS), inputs, judge).values())
+    return plan_lines(judge, list(open_inputs(read_journal(folder / JUDGEMENTS), inputs, judge).values()))
 
 
 def judge_answers(folder: Path, rows: Sequence[Row], judge: Judge, progress: Progress) -> list[ScoredAnswer]:
@@ -227,9 +227,12 @@ def judge_failures(folder: Path, judge: Judge) -> dict[str, int]:
     return protocol.failures_of(read_journal(folder / JUDGEMENTS), judge)
 
 
-def plan_in_advance(judge: Judge, rows: Sequence[Row], max_tokens: int, repeats: int = 1) -> list[str]:
-    """What judging the answers to these rows, of up to `max_tokens`, costs at most, before there are any; see `plan_lines`."""
-    return plan_lines(judge, [judge_input(row, "") for row in rows], repeats=repeats, answer_tokens=max_tokens)
+def plan_in_advance(
+    judge: Judge, rows: Sequence[Row], max_tokens: int, repeats: int = 1, answers: Mapping[str, str] | None = None
+) -> list[str]:
+    """What judging these answers, or else any of up to `max_tokens` to these rows, costs at most; see `plan_lines`."""
+    inputs = [judge_input(row, (answers or {}).get(row["id"], "")) for row in rows]
+    return plan_lines(judge, inputs, repeats=repeats, answer_tokens=max_tokens)
 
 
 def plan_lines(judge: Judge, inputs: Sequence[JudgeInput], *, repeats: int = 1, answer_tokens: int = 0) -> list[str]:

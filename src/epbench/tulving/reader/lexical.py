@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -23,7 +23,7 @@ from epbench.models.protocol import Request, RuleBasedReader
 from epbench.tulving.events.dates import MONTHS
 
 DATE = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{1,2}}), (\d{{4}})\b")
-HEADING = re.compile(r"^Chapter (\d+)(?:, Paragraph (\d+))?$", re.MULTILINE)
+HEADING = re.compile(r"^Chapter (\d+)(?:, Paragraph \d+)?$", re.MULTILINE)
 
 _LINK = r"(?:of the|of|de|del|da|do)"
 _CAPITAL = r"(?:St\.|[A-Z][\w'’-]*)"
@@ -77,9 +77,8 @@ class Story:
     """A text split at its chapter headings, with the names in it."""
 
     chapters: list[Chapter]  # in ascending order
-    kinds: dict[str, Kind] = field(default_factory=dict)  # by name, what it stands for
-    # By number of the chapter, its names in the order of the text, each once
-    found: dict[int, list[str]] = field(default_factory=dict)
+    kinds: dict[str, Kind]  # by name, what it stands for
+    found: dict[int, list[str]]  # by number of the chapter, its names in the order of the text, each once
 
     def names(self, chapter: Chapter, kind: Kind) -> list[str]:
         """Return the names of one kind in a chapter, in the order of the text, each once."""
@@ -106,28 +105,22 @@ class Story:
 def read_story(text: str) -> Story:
     """Split a text into chapters and find the names in them. Paragraphs of one chapter are joined."""
     pieces: dict[int, list[str]] = {}
-    headings = list(HEADING.finditer(text))
-    ends = [*(heading.start() for heading in headings[1:]), len(text)]
-    for heading, end in zip(headings, ends, strict=False):
-        body = text[heading.end() : end]
-        pieces.setdefault(int(heading[1]), []).append(body.split("\n===")[0].strip())
-    story = Story([Chapter(number, "\n\n".join(bodies)) for number, bodies in sorted(pieces.items())])
-
-    read = {number: [_read_piece(body) for body in bodies] for number, bodies in pieces.items()}
+    _, *parts = HEADING.split(text)
+    for number, body in zip(parts[::2], parts[1::2], strict=True):
+        pieces.setdefault(int(number), []).append(body.split("\n===")[0].strip())
+    read = {number: [_read_piece(body) for body in bodies] for number, bodies in sorted(pieces.items())}
     ordinary = _OPENERS.union(*(piece.ordinary for several in read.values() for piece in several))
-    by_chapter = {
-        chapter.number: [name for piece in read[chapter.number] for name in _names(piece, ordinary)]
-        for chapter in story.chapters
-    }
+    by_chapter = {n: [name for piece in several for name in _names(piece, ordinary)] for n, several in read.items()}
     certain = {name.text for names in by_chapter.values() for name in names if not name.starts_sentence}
     before: dict[str, Counter[str]] = {}
-    for number, names in by_chapter.items():
+    found: dict[int, list[str]] = {}
+    for n, names in by_chapter.items():
         names = [_without_first_word(name, certain) for name in names]
         for name in names:
             before.setdefault(name.text, Counter())[name.before] += 1
-        story.found[number] = list(dict.fromkeys(name.text for name in names))
-    story.kinds = {name: _kind(words) for name, words in before.items()}
-    return story
+        found[n] = list(dict.fromkeys(name.text for name in names))
+    chapters = [Chapter(n, "\n\n".join(pieces[n])) for n in read]
+    return Story(chapters, {name: _kind(words) for name, words in before.items()}, found)
 
 
 class _Name(NamedTuple):

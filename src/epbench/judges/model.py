@@ -18,13 +18,12 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from epbench.errors import BadInput, UnusableReply
 from epbench.journals.answers import answered
 from epbench.journals.journal import Journal, Record
-from epbench.judges.protocol import Judge, Judgeable, Judgement
+from epbench.judges.protocol import InputT, Judge, Judgement
 from epbench.models.estimate import Estimate, estimate
 from epbench.models.protocol import Model, Request, Usage, address_of, by_context
 from epbench.models.replies import WITHOUT_TEXT
 
 T = TypeVar("T")
-InputT = TypeVar("InputT", bound=Judgeable)
 VerdictT = TypeVar("VerdictT")
 
 Calls = Generator[Request, Record, T]
@@ -65,7 +64,6 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
 
     @property
     def setup(self) -> str:
-        """See `JudgeIdentity.setup`."""
         return ", ".join(filter(None, (address_of(self.model), f"max_tokens={self.max_tokens}", "temperature=0")))
 
     @abstractmethod

@@ -92,10 +92,8 @@ class Judge(JudgeIdentity, Protocol[InputT_contra, VerdictT_co]):
     def judge(self, inputs: Sequence[InputT_contra], calls: Path | None = None) -> Generator[Judgement[VerdictT_co]]:
         """Yield one judgement for each input as soon as it is there, in any order. Closing it ends open requests.
 
-        Args:
-            inputs: What is judged. Inputs with the same key may share a judgement.
-            calls: The journal of a model's calls, so that a judge that was stopped asks nothing twice. Without it the calls
-                are forgotten when judging ends. Rules make none.
+        Inputs with the same key may share a judgement. `calls` is the journal of a model's calls, so that a judge that was
+        stopped asks nothing twice; without it the calls are forgotten when judging ends. Rules make none.
         """
 
 

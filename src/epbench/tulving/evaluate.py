@@ -125,9 +125,8 @@ class Evaluated:
 def prepare(evaluation: Evaluation) -> Prepared:
     """Load a dataset, make what the reader sees, and check that it fits; nothing is asked, and nothing is written.
 
-    Raises:
-        BadInput: The dataset, the memory or the file of answers cannot be used, or a prompt does not fit the window of the
-            reader or of the judge; the message has the needed and the available tokens.
+    BadInput if the dataset, the memory or the file of answers cannot be used, or a prompt does not fit the window of the reader
+    or of the judge; the message has the needed and the available tokens.
     """
     data = load_book(evaluation.dataset)
     rows = subset(data.rows, itemgetter("id"), evaluation.limit, evaluation.shard)
@@ -242,12 +241,10 @@ def _ask(prepared: Prepared, folder: Path, progress: Progress, warn: Callable[[s
 
 def _identity(prepared: Prepared) -> dict[str, Any]:
     evaluation, data = prepared.evaluation, prepared.data
-    if prepared.own is not None:
-        about_answers = {"model": prepared.label, "answers": prepared.own.fingerprint, "repeats": 1}
-        if prepared.own.by_people:  # as reported rows name them
-            about_answers |= {"model": PEOPLE}
-        memory = "read-once" if prepared.own.by_people else "answers"
-        return {"benchmark": "tulving", **data.identity, "memory": memory, **about_answers}
+    if (own := prepared.own) is not None:  # people under the names that reported rows give them
+        memory, model = ("read-once", PEOPLE) if own.by_people else ("answers", prepared.label)
+        about_answers = {"memory": memory, "model": model, "answers": own.fingerprint, "repeats": 1}
+        return {"benchmark": "tulving", **data.identity, **about_answers}
     assert evaluation.reading is not None and evaluation.model is not None
     return evaluation.reading.run_identity(data, evaluation.model, evaluation.base_url, prepared.system)
 

@@ -5,7 +5,9 @@ import json
 import pytest
 
 from epbench import BadInput, load_book
+from epbench.memories.guard import Limits
 from epbench.memories.load import load_memory
+from epbench.memories.recall import Budget
 from epbench.models.protocol import Sampling
 from epbench.progress import no_progress
 from epbench.tulving.context.requests import (
@@ -250,7 +252,8 @@ DATA = Loaded("zoe", QUESTIONS, ZOE, "rows", "chapters")
 @pytest.mark.parametrize("name", ["oracle", "verbatim-bm25", "verbatim-dense", "full-context"])
 def test_a_built_in_system_remembers_a_book(tmp_path, name):
     system = load_memory(name, gold_texts(ZOE, QUESTIONS))
-    found, warnings = remember(tmp_path, system, ZOE, QUESTIONS, 1, no_progress)
+    budget = Budget(LexicalReader(), None)
+    found, warnings = remember(tmp_path, system, ZOE, QUESTIONS, 1, no_progress, Limits(), budget)
     chapters = list(passages_of(ZOE.chapters, "rag-chapter").values())
     assert found.keys() == {"a", "b", "c"} and not warnings
     expected = {"oracle": [chapters[0], chapters[2]], "full-context": chapters}

@@ -37,9 +37,8 @@ def check_judge_on(
     judged = judge_answers(folder, [_row(answer) for answer in calibration_set], judge, progress)
     if not judged:
         reasons = commonest(reason for reason, n in judge_failures(folder, judge).items() for _ in range(n))
-        raise RunFailed(
-            f"judge {judge.name} has judged none of the {len(calibration_set)} calibration answers{reasons}"
-        )
+        n = len(calibration_set)
+        raise RunFailed(f"judge {judge.name} has judged none of the {n} calibration answers{reasons}")
     verdicts = {row.id: Verdict(row.items, row.scores, row.order, "") for row in judged}
     passport = make_passport(judge, calibration_set, verdicts, seed)
     write_json(folder / PASSPORT, passport)

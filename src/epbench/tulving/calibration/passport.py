@@ -47,19 +47,16 @@ def make_passport(
 ) -> Passport:
     """Return the content of passport.json, from the verdicts by the id of the input; the judge has failed on those without.
 
-    Returns:
-        judge, prompt_hash, setup (not of rules), seed, n (answers per kind), made_answers (fingerprint of the set), failed;
-        sensitivity: share of the items named in full that the judge credits with 0.5 or more;
-        specificity: share of the items not named that it does not credit. Where nothing true exists, the abstention
-        takes the place of an item: a judge credits an answer with false items if it lists none of them.
-        Items named in part count in neither;
-        order: of the complete answers to chronological questions with all items credited, the share read in their order;
-        each with `_interval` (95 %, Wilson, items taken as independent); None where there is nothing to count;
-        kinds: for each its name, n, right, rate, low, high, failed, and sensitivity, specificity where defined;
-        f1_when_right, f1_when_wrong: see `corrected`; versions.
+    It has judge, prompt_hash, setup (not of rules), seed, n (answers per kind), made_answers (fingerprint of the set), failed;
+    sensitivity: share of the items named in full that the judge credits with 0.5 or more;
+    specificity: share of the items not named that it does not credit. Where nothing true exists, the abstention takes the place
+    of an item: a judge credits an answer with false items if it lists none of them. Items named in part count in neither;
+    order: of the complete answers to chronological questions with all items credited, the share read in their order;
+    each with `_interval` (95 %, Wilson, items taken as independent); None where there is nothing to count;
+    kinds: for each its name, n, right, rate, low, high, failed, and sensitivity, specificity where defined;
+    f1_when_right, f1_when_wrong: see `corrected`; versions.
     """
-    found = [(answer, verdicts.get(answer.judge_input.id)) for answer in calibration_set]
-    judged = [(answer, verdict) for answer, verdict in found if verdict is not None]
+    judged = [(one, verdicts[one.judge_input.id]) for one in calibration_set if one.judge_input.id in verdicts]
     complete = [pair for pair in judged if pair[0].order is not None and min(pair[1].scores) >= CREDITED]
     kinds = []
     for kind in KINDS:
@@ -164,11 +161,10 @@ def passport_path(judge: JudgeIdentity) -> Path:
     return cache_folder("passports") / f"{file_name_of(judge)}.json"
 
 
-def store_passport(judge: JudgeIdentity, passport: Passport) -> Path:
+def store_passport(judge: JudgeIdentity, passport: Passport) -> None:
     """Keep a passport for the reports of later runs, in place of an older one of the same judge."""
     path = passport_path(judge)
     write_json(path, with_people(path, passport))
-    return path
 
 
 def find_passport(judge: JudgeIdentity) -> Passport | None:
@@ -228,9 +224,8 @@ def corrected(f1_by_bin: Mapping[str, float], passport: Passport) -> dict[str, A
     denials, instructions) are left out: how often they occur in real answers is unknown, and an assumed share would move
     every score.
 
-    Returns:
-        f1_by_bin, clipped to [0, 1], and simple_recall_score, their mean. A bin is None if the F1 of right and of wrong
-        answers differs by 0.05 or less, since the judge then hardly tells them apart; the mean is None if any bin is.
+    Returns f1_by_bin, clipped to [0, 1], and simple_recall_score, their mean. A bin is None if the F1 of right and of wrong
+    answers differs by 0.05 or less, since the judge then hardly tells them apart; the mean is None if any bin is.
     """
     bins: dict[str, float | None] = {}
     for bin_, observed in f1_by_bin.items():
@@ -248,11 +243,10 @@ def corrected(f1_by_bin: Mapping[str, float], passport: Passport) -> dict[str, A
 def judge_scores(judge: JudgeIdentity, scores: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what scores.json says about the judge, from its other content; None if there is none to correct.
 
-    Returns:
-        judge: name, prompt_hash, setup (not of rules), sensitivity, specificity, order and their intervals, and passport: the
-        calibration set that it was checked with (fingerprint, seed, n per kind, failed without a verdict), None without one;
-        with labels of people also people, what they said of it;
-        corrected: the recall corrected for the judge, None without a passport or if a bin has lost questions.
+    That is judge: name, prompt_hash, setup (not of rules), sensitivity, specificity, order and their intervals, and passport:
+    the calibration set that it was checked with (fingerprint, seed, n per kind, failed without a verdict), None without one;
+    with labels of people also people, what they said of it. And corrected: the recall corrected for the judge, None without a
+    passport or if a bin has lost questions.
     """
     passport = find_passport(judge)
     if passport is None:

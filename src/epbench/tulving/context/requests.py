@@ -94,8 +94,7 @@ class Reading:
         installed: What else `load_memory` takes: isolation, and for an installed system endpoint, settings and source.
         memory_tokens: The most tokens of memories of a system that are shown for a question; None for any number.
 
-    Raises:
-        BadInput: A number is out of its range, or the memory has no place for text between book and question.
+    BadInput if a number is out of its range, or the memory has no place for text between book and question.
     """
 
     memory: str
@@ -329,8 +328,8 @@ def remember(
     rows: Sequence[Row],
     k: int,
     progress: Progress,
-    limits: Limits | None = None,
-    budget: Budget | None = None,
+    limits: Limits,
+    budget: Budget,
     unrelated: Sequence[str] = (),
 ) -> tuple[Mapping[str, list[str]], Sequence[str]]:
     """Store the book in a system and retrieve up to k memories for each question; what is journaled is not done again.
@@ -345,11 +344,10 @@ def remember(
         conversations.append(Conversation(f"{number}", "", (f"{number}",), (turn,)))
     queries = [Query(f"{row['id']}@{k}", row["id"], "", row["question"], k) for row in rows]
     stored = told_after(conversations, unrelated)
-    fill_and_ask(folder, system, stored, queries, limits=limits or Limits(), progress=progress)
+    fill_and_ask(folder, system, stored, queries, limits=limits, progress=progress)
     recall = read_recall(folder, system, conversations, queries)
-    if budget is not None:
-        recall = replace(recall, found=fit(folder, recall.found, queries, budget))
+    shown = fit(folder, recall.found, queries, budget)
     lost = {query.question for query in queries if query.id in recall.failures}
     lost |= {row["id"] for row in rows if any(("", f"{chapter}") in recall.unstored for chapter in row["chapters"])}
-    found = {query.question: recall.found[query.id] for query in queries if query.question not in lost}
+    found = {query.question: shown[query.id] for query in queries if query.question not in lost}
     return found, recall.warnings

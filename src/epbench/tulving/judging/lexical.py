@@ -162,7 +162,6 @@ class LexicalJudge:
         return None
 
     def judge(self, inputs: Sequence[JudgeInput], calls: Path | None = None) -> Generator[Judgement[Verdict]]:
-        """See `Judge.judge`."""
         for judge_input in inputs:
             yield Judgement(judge_input.key(self), self.verdict(judge_input))
 

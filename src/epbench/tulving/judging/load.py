@@ -278,17 +278,14 @@ class ModelJudge(BaseModelJudge[JudgeInput, Verdict]):
         super().__init__(model, prompt_hash=self.prompts.hash, repair=self.prompts.repair, max_tokens=max_tokens)
 
     def judge(self, inputs: Sequence[JudgeInput], calls: Path | None = None) -> Generator[Judgement[Verdict]]:
-        """See `Judge.judge`."""
         return super().judge(inputs, calls or self.calls)
 
     def requests(self, inputs: Sequence[JudgeInput]) -> list[Request]:
-        """See `BaseModelJudge.requests`."""
         verdicts = [self.prompts.verdict_request(input_, input_.id, self.max_tokens) for input_ in inputs]
         in_order = filter(may_need_order, inputs)
         return [*verdicts, *(self.prompts.order_request(one, one.id, self.max_tokens) for one in in_order)]
 
     def verdict_on(self, judge_input: JudgeInput, id_: str, ask: Ask) -> Calls[Verdict]:
-        """See `BaseModelJudge.verdict_on`."""
         reference = judge_input.distinct_reference
         n = len(reference)
         request = self.prompts.verdict_request(judge_input, id_, self.max_tokens)

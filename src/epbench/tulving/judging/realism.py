@@ -82,11 +82,9 @@ class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
         super().__init__(model, prompt_hash=prompt_hash, repair=self.prompts.repair, max_tokens=MAX_TOKENS)
 
     def requests(self, inputs: Sequence[RatedEvent]) -> list[Request]:
-        """See `BaseModelJudge.requests`."""
         return [self._request(rated, f"chapter {rated.chapter}") for rated in inputs]
 
     def verdict_on(self, judge_input: RatedEvent, id_: str, ask: Ask) -> Calls[RealismVerdict]:
-        """See `BaseModelJudge.verdict_on`."""
         return (yield from ask(self._request(judge_input, id_), read_rating))
 
     def _request(self, rated: RatedEvent, id_: str) -> Request:

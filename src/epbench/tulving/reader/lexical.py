@@ -68,7 +68,6 @@ class Chapter:
 
     @cached_property
     def words(self) -> Counter[str]:
-        """How often each word occurs."""
         return Counter(_WORD.findall(self.text))
 
 
@@ -98,7 +97,6 @@ class Story:
 
     @cached_property
     def lowered_names(self) -> dict[str, str]:
-        """Every name, by its lower-case form."""
         return {name.lower(): name for name in self.kinds}
 
 
@@ -348,5 +346,4 @@ class EverythingReader(RuleBasedReader):
         self._answers = {trace: "\n".join(f"- {name}" for name in names) for trace, names in names_of.items()}
 
     def answer_to(self, request: Request) -> str:
-        """Return the names, one on each line."""
         return self._answers[self._trace_of[request.id]] or "Everything."

@@ -38,10 +38,8 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
     and the mean over the others would hide the lost ones: the score is None, or missing from f1_by_bin, and `incomplete`
     has its bounds.
 
-    Args:
-        rows: The judged answers.
-        lost: The questions without an answer or a verdict, which are neither right nor wrong. A question that was asked
-            several times appears once for each time that it was lost.
+    Lost are questions without an answer or a verdict, which are neither right nor wrong. A question that was asked several
+    times appears once for each time that it was lost. NothingToScore if there is no judged answer.
 
     Returns:
         simple_recall_score and f1_by_bin (get = all), latest (get = latest, two or more chapters), all_matched and
@@ -66,9 +64,6 @@ def score_run(rows: Sequence[ScoredAnswer], lost: Sequence[QuestionToScore] = ()
             the answers to these would be.
         intervals: [low, high] for each complete score, 95 %, drawing cues. The names in the last three are those of the
         scores, and `f1_by_bin.<bin>`.
-
-    Raises:
-        NothingToScore: There is no judged answer.
     """
     if not rows:
         raise NothingToScore(f"nothing to score: all {len(lost)} questions failed; start the run again to retry them")

@@ -9,7 +9,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from epbench.finetuning.run import ask_together, text_perplexity
 from epbench.hub.rows import Row
 from epbench.journals.answers import ANSWERS, retire_others
 from epbench.journals.journal import read_journal
-from epbench.judges.protocol import PastJudge
 from epbench.judges.replies import with_failures
 from epbench.models.protocol import Model
 from epbench.progress import Progress, no_progress
@@ -89,11 +88,9 @@ def _run(
             return
         judge = plan.judge()
         check_judge(folder, judge)
-        try:
+        with suppress(NothingToScore):  # a model that was never trained may not end any answer
             chapters = plan.data.book.chapters
             judge_and_score(folder, plan.rows, judge, label, limit=plan.limit, progress=progress, chapters=chapters)
-        except NothingToScore:  # a model that was never trained may not end any answer
-            return
 
 
 RUN = "tulving"
@@ -125,12 +122,9 @@ def summary_of(folder: Path, plan: TulvingPlan) -> dict[str, Any]:
     groups = [TRAINED if id_ in trained else NOT_TRAINED if n else EMPTY for id_, n in asked]
     parts = {group: table[[one == group for one in groups]] for group in GROUPS}
     by_group = {group: _group(part) for group, part in parts.items() if len(part)}
-    return {**scores, "groups": by_group, "failures": _failures(folder, judge)}
-
-
-def _failures(folder: Path, judge: PastJudge | None) -> dict[str, int]:
-    answers: dict[str, int] = token_usage(with_failures(read_journal(folder / ANSWERS).values()))["failed"]
-    return answers | (judge_failures(folder, judge) if judge else {})
+    failures: dict[str, int] = token_usage(with_failures(read_journal(folder / ANSWERS).values()))["failed"]
+    failures |= judge_failures(folder, judge) if judge else {}
+    return {**scores, "groups": by_group, "failures": failures}
 
 
 def _group(questions: pd.DataFrame) -> dict[str, Any]:

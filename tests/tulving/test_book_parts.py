@@ -2,10 +2,14 @@
 
 from functools import partial
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from epbench.errors import BadInput
 from epbench.interop.eval_results import write_eval_results
 from epbench.tulving.dataset import schema
 from epbench.tulving.dataset.load import load_book
@@ -36,6 +40,15 @@ def test_a_book_in_several_rows_is_the_same_book(tmp_path, monkeypatch):
     assert (parts.book, parts.fingerprint, parts.chapters) == (whole.book, whole.fingerprint, whole.chapters)
     card = (tmp_path / "parts/short/README.md").read_text("utf-8")
     assert "joined, their texts are the book" in card
+
+
+def test_a_chapter_that_occurs_twice_is_refused(tmp_path):
+    assert script("builders/tulving.py", "--book", "short", "--events", 6, "--out", tmp_path).returncode == 0
+    (file,) = (tmp_path / "short/chapters").glob("*.parquet")
+    table = pq.read_table(file)
+    pq.write_table(pa.concat_tables([table, table.slice(2, 1)]), file)
+    with pytest.raises(BadInput, match="config 'chapters', field 'chapter': expected distinct numbers, found 3 twice"):
+        load_book(str(tmp_path / "short"))
 
 
 def test_the_tasks_of_a_dataset_are_the_scores_that_are_exported(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -73,6 +74,11 @@ def load_book(name: str) -> Loaded:
     rows = all_checked_rows(name, "qa", "test", QA)
     check_bins(f"{name}, config 'qa'", rows)
     chapters = all_checked_rows(name, "chapters", "test", _CHAPTER)
+    numbers = Counter(chapter["chapter"] for chapter in chapters)
+    if repeated := [number for number, n in numbers.items() if n > 1]:
+        raise BadInput(
+            f"{name}, config 'chapters', field 'chapter': expected distinct numbers, found {repeated[0]} twice"
+        )
     books = all_checked_rows(name, "book", "test", _BOOK)
     text = "".join(part["text"] for part in books)
     book = Book(text, [(chapter["chapter"], chapter["text"]) for chapter in chapters], books[0]["title"])

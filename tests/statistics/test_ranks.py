@@ -60,8 +60,8 @@ def test_what_cannot_be_ranked_is_refused(values):
 
 
 def test_mann_whitney_of_two_sets():
-    found = mann_whitney([0.0, 0.0, 0.5], [0.5, 1.0, 1.0, 1.0], "less")
-    assert found.n == (3, 4) and found.effect == pytest.approx(0.5 / 12) and found.p < 0.05
+    found = mann_whitney([0.5, 1.0, 1.0, 1.0], [0.0, 0.0, 0.5])
+    assert found.n == (4, 3) and found.effect == pytest.approx(11.5 / 12) and found.p < 0.05
     assert mann_whitney([0.5] * 3, [0.5] * 4).p == 1.0
     with pytest.raises(ValueError, match="0 and 1"):
         mann_whitney([], [1.0])

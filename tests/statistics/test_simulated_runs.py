@@ -45,12 +45,11 @@ def test_a_method_that_is_better_is_found():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("alternative", ["less", "greater", "two-sided"])
-def test_two_sets_that_are_alike_differ_in_five_of_a_hundred_runs(alternative):
+def test_two_sets_that_are_alike_differ_in_five_of_a_hundred_runs():
     random = np.random.default_rng(3)
     values = [0.0, 0.5, 1.0]  # F1 has few values, and so many ties
     found = [
-        mann_whitney(random.choice(values, 50).tolist(), random.choice(values, 80).tolist(), alternative).p < 0.05
+        mann_whitney(random.choice(values, 50).tolist(), random.choice(values, 80).tolist()).p < 0.05
         for _ in range(RUNS)
     ]
     assert share(found) == pytest.approx(0.05, abs=0.035)
@@ -139,8 +138,8 @@ def test_the_spread_between_books_is_recovered(true):
     random = np.random.default_rng(8)
     found = []
     for _ in range(RUNS):
-        books = {str(book): random.normal(random.normal(0.5, true), 0.4, 100).tolist() for book in range(8)}
-        found.append(spread_of_groups(books))
+        books = [random.normal(random.normal(0.5, true), 0.4, 100).tolist() for _ in range(8)]
+        found.append(spread_of_groups(list(map(fmean, books)), [stdev(book) / 10 for book in books]))
     assert np.sqrt(fmean(one.between**2 for one in found)) == pytest.approx(true, abs=0.03)
     assert fmean(one.within for one in found) == pytest.approx(0.04, abs=0.003)
 
@@ -150,17 +149,11 @@ def test_a_new_book_lies_in_the_interval_in_95_of_a_hundred_runs():
     inside = []
     for _ in range(RUNS):
         means = random.normal(0.5, 0.1, 6)
-        low, high = spread_of_groups(
-            {str(i): [mean] for i, mean in enumerate(means[:5])}, dict.fromkeys("01234", 0.01)
-        ).interval
+        low, high = spread_of_groups(means[:5].tolist(), [0.01] * 5).interval
         inside.append(low <= means[5] <= high)
     assert share(inside) == pytest.approx(0.95, abs=0.035)
 
 
 def test_one_book_says_nothing_about_the_spread_between_books():
-    found = spread_of_groups({"only": [0.0, 1.0, 0.5, 0.5]})
-    assert found.between is None and found.interval is None
-    assert found.within == pytest.approx(stdev([0.0, 1.0, 0.5, 0.5]) / 2)
-    for wrong in ({}, {"a": []}, {"a": [1.0], "b": [1.0, 0.0]}):
-        with pytest.raises(ValueError, match="expected"):
-            spread_of_groups(wrong)
+    with pytest.raises(ValueError, match="at least two"):
+        spread_of_groups([0.5], [0.1])

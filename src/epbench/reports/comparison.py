@@ -32,20 +32,17 @@ _SMALLEST = 0.001  # smaller p-values are shown as "<0.001", and have the darkes
 
 
 def p_matrix(names: Sequence[str], p: PMatrix, title: str) -> str:
-    """A heat map of p-values as an HTML figure with its SVG; readable for up to about fourteen names.
-
-    Each cell shows its p with two significant digits. Cells below 0.05 are bold and have an asterisk, so that they are
-    seen without colour too; the darker a cell, the smaller its p. A cell without a value is grey, and has a dash where it
-    is not on the diagonal. The title, with a full stop, stands below the figure, before the explanation of the marks.
-    """
+    """A heat map of p-values as an HTML figure with its title, which ends with a full stop, below it; see `p_matrix_figure`."""
     with drawing():
         return figure_html(p_matrix_figure(names, p), f"{title} Bold with an asterisk: p < {_LEVEL:g}.")
 
 
 def p_matrix_figure(names: Sequence[str], p: PMatrix, corrected: PMatrix | None = None) -> Figure:
-    """The heat map itself, to be called within `epbench.reports.figures.drawing`; `corrected` decides which cells are marked.
+    """A heat map of p-values, drawn within `epbench.reports.figures.drawing`; readable for up to about fourteen names.
 
-    ValueError if a matrix is not as long and as wide as there are names.
+    Each cell shows its p with two significant digits; the darker it is, the smaller its p. Cells whose `corrected` value, by
+    default p, is below 0.05 are bold and have an asterisk, so that they are seen without colour too. A cell without a value
+    is grey, and has a dash where it is not on the diagonal. ValueError if a matrix is not as long and wide as there are names.
     """
     judged = p if corrected is None else corrected
     for matrix in (p, judged):
@@ -124,32 +121,36 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     shown = {title: cells for title, cells in columns.items() if cells}
     rows = list(zip(*shown.values(), strict=True))
     table = Table(list(shown), rows, text_columns=2 if "config, k" in shown else 1)
-    beside = (("log_ratio", _log_ratios), ("auc", _areas))
-    return [table, *(make(found) for name, make in beside if any(pair.get(name) for pair in found))]
+    return [table, *_beside(found, "log_ratio", _LOG_RATIO, _log_ratio), *_beside(found, "auc", _AUC, _area)]
 
 
-def _areas(found: Sequence[Pair]) -> Table:
-    rows = []
-    for pair in found:
-        shown = ["–"] * 3
-        if area := pair["auc"]:
-            shown = [str(area["n"]), " / ".join(f"{auc:.3f}" for auc in area["means"]), _difference(area)]
-        rows.append([_names(pair), *shown])
-    title = "AUC: how well the log odds of A tell the answers apart, whatever letter a model prefers"
-    return Table(["runs", "n", "AUC", "difference, 95 % interval"], rows, title)
+_LOG_RATIO = (
+    "Log ratio of the right answer: the first run minus the second, in nats",
+    ("log ratio, 95 % interval", "p (log ratio), higher / lower", "p (Holm), higher / lower"),
+)
+_AUC = (
+    "AUC: how well the log odds of A tell the answers apart, whatever letter a model prefers",
+    ("AUC", "difference, 95 % interval"),
+)
 
 
-def _log_ratios(found: Sequence[Pair]) -> Table:
-    head = ["runs", "n", "log ratio, 95 % interval", "p (log ratio), higher / lower", "p (Holm), higher / lower"]
-    rows = []
-    for pair in found:
-        cells = ["–"] * 4
-        if ratio := pair["log_ratio"]:
-            tests = (("p", "p_less"), ("p_holm", "p_less_holm"))
-            both = [" / ".join(_p(ratio[name]) for name in names) for names in tests]
-            cells = [str(ratio["n"]), _difference(ratio), *both]
-        rows.append([_names(pair), *cells])
-    return Table(head, rows, "Log ratio of the right answer: the first run minus the second, in nats")
+def _beside(
+    found: Sequence[Pair], name: str, about: tuple[str, Sequence[str]], cells: Callable[[Pair], list[str]]
+) -> list[Table]:
+    """The table, with title and head, of what is known beside the score; none where no pair has it."""
+    title, head = about
+    shown = [[str(one["n"]), *cells(one)] if (one := pair.get(name)) else ["–"] * (len(head) + 1) for pair in found]
+    rows = [[_names(pair), *of] for pair, of in zip(found, shown, strict=True)]
+    return [Table(["runs", "n", *head], rows, title)] if any(pair.get(name) for pair in found) else []
+
+
+def _log_ratio(ratio: Pair) -> list[str]:
+    tests = (("p", "p_less"), ("p_holm", "p_less_holm"))
+    return [_difference(ratio), *(" / ".join(_p(ratio[name]) for name in names) for names in tests)]
+
+
+def _area(area: Pair) -> list[str]:
+    return [" / ".join(f"{auc:.3f}" for auc in area["means"]), _difference(area)]
 
 
 def comparison_page(title: str, comparison: Comparison) -> str:
@@ -176,12 +177,12 @@ def _of_score(comparison: Comparison) -> str:
     chi_square = found[0]["p_corrected"] is not None
     test = "McNemar's exact test" if chi_square else "Wilcoxon's signed-rank test"
     what = f"p-values of whether the run of the row and that of the column differ in {score}, by"
-    shown = f"<h2>Does the {score} differ?</h2>" + _matrix(found, lambda p: (p["p"],) * 2, f"{what} {test}.")
+    shown = f"<h2>Does the {score} differ?</h2>" + _matrix(found, found, ("p", "p"), f"{what} {test}.")
     if chi_square:
         by = "by chi-square with continuity correction"
-        published = _matrix(found, lambda p: (p["p_corrected"],) * 2, f"{what} McNemar's test {by}.")
+        published = _matrix(found, found, ("p_corrected",) * 2, f"{what} McNemar's test {by}.")
         shown += _folded(f"The same {by}", published)
-    corrected = _matrix(found, lambda p: (p["p_holm"],) * 2, f"{what} {test}, corrected by Holm.")
+    corrected = _matrix(found, found, ("p_holm", "p_holm"), f"{what} {test}, corrected by Holm.")
     return shown + _folded("The same, corrected for the number of comparisons", corrected)
 
 
@@ -190,23 +191,20 @@ def _of_log_ratios(found: Sequence[Pair]) -> str:
     if not any(pair.get("log_ratio") for pair in found):
         return ""
     what = "p-values of whether the run of the row has a higher log ratio than that of the column, by a paired t-test"
-
-    def both(first: str, second: str) -> Callable[[Pair], tuple[float | None, float | None]]:
-        return lambda pair: (pair["log_ratio"][first], pair["log_ratio"][second]) if pair["log_ratio"] else (None, None)
-
-    plain = _matrix(found, both("p", "p_less"), f"{what}.")
-    corrected = _matrix(found, both("p_holm", "p_less_holm"), f"{what}, corrected by Holm for all cells.")
+    ratios = [pair["log_ratio"] or {} for pair in found]
+    plain = _matrix(found, ratios, ("p", "p_less"), f"{what}.")
+    corrected = _matrix(found, ratios, ("p_holm", "p_less_holm"), f"{what}, corrected by Holm for all cells.")
     folded = _folded("The same, corrected for the number of comparisons", corrected)
     return f"<h2>Is the log ratio of the right answer higher?</h2>{plain}{folded}"
 
 
-def _matrix(found: Sequence[Pair], values: Callable[[Pair], tuple[float | None, float | None]], title: str) -> str:
-    """A figure of the p-values of each comparison: in the row of its first run, and in that of its second."""
+def _matrix(found: Sequence[Pair], tests: Sequence[Pair], p: tuple[str, str], title: str) -> str:
+    """A figure of two p-values of each test: in the row of the first run of its pair, and in that of the second."""
     names = list(dict.fromkeys(name for pair in found for name in pair["runs"]))
     by_place: dict[tuple[str, str], float | None] = {}
-    for pair in found:
+    for pair, test in zip(found, tests, strict=True):
         one, other = pair["runs"]
-        by_place[one, other], by_place[other, one] = values(pair)
+        by_place[one, other], by_place[other, one] = map(test.get, p)
     matrix: PMatrix = [[by_place.get((row, column)) for column in names] for row in names]
     return p_matrix(names, matrix, title)
 

@@ -180,12 +180,9 @@ def _data(
             [numbered[card.facets.get(name, "–")] for name, numbered in facets.items()],
             printable(card.question),
             list(map(printable, card.reference)),
-            None if card.answer is None else _cut(card.answer),
-            printable(card.verdict),
-            _cut(card.reason),
+            *_said(card),
             [_evidence(one, texts, numbers, marks) for one in card.evidence] if texts else [],
-            None if card.retrieved is None else [numbers[text] for text in card.retrieved],
-            [_trail(trail, numbers) for trail in card.trails],
+            *_found(card, numbers),
         ]
         for card in cards
     ]
@@ -201,17 +198,16 @@ def _data(
 
 def _of_run(card: QuestionCard | None, numbers: _Numbers) -> list[Any] | None:
     """What one of several runs made of a question; None if it did not ask it."""
-    if card is None:
-        return None
-    return [
-        OUTCOMES.index(card.outcome),
-        card.worth,
-        None if card.answer is None else _cut(card.answer),
-        printable(card.verdict),
-        _cut(card.reason),
-        None if card.retrieved is None else [numbers[text] for text in card.retrieved],
-        [_trail(trail, numbers) for trail in card.trails],
-    ]
+    return None if card is None else [OUTCOMES.index(card.outcome), card.worth, *_said(card), *_found(card, numbers)]
+
+
+def _said(card: QuestionCard) -> list[Any]:
+    return [None if card.answer is None else _cut(card.answer), printable(card.verdict), _cut(card.reason)]
+
+
+def _found(card: QuestionCard, numbers: _Numbers) -> list[Any]:
+    retrieved = None if card.retrieved is None else [numbers[text] for text in card.retrieved]
+    return [retrieved, [_trail(trail, numbers) for trail in card.trails]]
 
 
 def _cut(text: str) -> str:

@@ -21,6 +21,7 @@ from epbench.files.json_files import read_json, read_typed
 from epbench.files.typed import Whole
 from epbench.journals.journal import JOURNALS
 from epbench.reports.exhibit import Column, Exhibit, Show, Source, mean_interval, of_source
+from epbench.reports.plots import grouped_by
 from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import Estimate, Value, framed
 
@@ -104,9 +105,7 @@ def by_board(runs: Iterable[_Run], dataset_of: Callable[[_Run], tuple[str, str]]
 
     Datasets that share a name, such as books of different seeds, have a leaderboard each.
     """
-    found: dict[tuple[str, str], list[_Run]] = {}
-    for run in runs:
-        found.setdefault(dataset_of(run), []).append(run)
+    found = grouped_by(runs, dataset_of)
     names = [name for name, _ in found]
     return {
         f"Leaderboard, {name}" + (f", {text[:6]}" if names.count(name) > 1 else ""): of

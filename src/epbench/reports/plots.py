@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 Plot = Callable[[Sequence[Row]], "Figure"]
-_Row = TypeVar("_Row", bound=Row)
+_Row, _Item, _Key = TypeVar("_Row", bound=Row), TypeVar("_Item"), TypeVar("_Key")
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "p", ">", "h")
 """More than there are colours, so that two lines of one colour still differ."""
@@ -54,9 +54,14 @@ def panels(
 
 def grouped(rows: Iterable[_Row], *names: str) -> dict[Any, list[_Row]]:
     """Rows by the value of a column, or by the values of several, in the order in which these come."""
-    found: dict[Any, list[_Row]] = {}
-    for row in rows:
-        found.setdefault(itemgetter(*names)(row), []).append(row)
+    return grouped_by(rows, itemgetter(*names))
+
+
+def grouped_by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+    """Items by what a function gives for each, in the order in which that comes."""
+    found: dict[_Key, list[_Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
     return found
 
 

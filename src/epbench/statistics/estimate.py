@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.statistics.paired import holm
 
 if TYPE_CHECKING:
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 Value = str | int | float | None
 """A value in the data of an exhibit. None is what was not measured; there is no NaN."""
 
-Interval = tuple[float, float]
-IntervalOf = Callable[[Sequence[float], Sequence[Any]], Interval | None]
+IntervalOf = Callable[[Sequence[float], Sequence[Any]], tuple[float, float] | None]
 """From the values of the answered questions, and the cluster of each, to a 95 % interval."""
 
 TestOf = Callable[["pd.DataFrame"], tuple[float, int]]
@@ -104,6 +104,14 @@ def estimate(
     least = smallest(units) if smallest and units else None
     sd = float(known.std(ddof=1)) if n > 1 else None
     return Estimate(n, 0, float(known.mean()), sd, low, high, p=p, units=units, smallest=least)
+
+
+def drawing_clusters(values: Sequence[float], clusters: Sequence[Any]) -> tuple[float, float] | None:
+    """The interval of a mean of values from 0 to 1 by `cluster_bootstrap`."""
+    import numpy as np
+
+    known = np.array(values, float)
+    return cluster_bootstrap(lambda weights: weighted_mean(weights, known), clusters, bounds=(0.0, 1.0))
 
 
 def corrected(found: Sequence[Estimate]) -> list[Estimate]:

@@ -5,11 +5,10 @@ groups such as books, whose results differ beside varying within each.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import sqrt
-from statistics import NormalDist
+from statistics import NormalDist, fmean, variance
 from typing import TYPE_CHECKING
 
 from epbench.draws import UnitStream
@@ -92,12 +91,11 @@ def bootstrap_values(
 
 def _draws(k: int, resamples: int, seed: int, at_once: int) -> Iterator[NDArray[np.float64]]:
     """How often each of k clusters is drawn in each resample, in blocks of shape (up to `at_once`, k)."""
-    if few := k * resamples <= _KEPT:
-        kept = _kept_draws(k, resamples, seed)
+    kept = _kept_draws(k, resamples, seed) if k * resamples <= _KEPT else None
     stream = UnitStream("bootstrap", seed)
     for start in range(0, resamples, at_once):
         n = min(at_once, resamples - start)
-        yield kept[start : start + n] if few else _times_drawn(stream, k, n)
+        yield _times_drawn(stream, k, n) if kept is None else kept[start : start + n]
 
 
 @lru_cache(maxsize=2)
@@ -138,22 +136,16 @@ def ratio_of_sums(
 
 
 def wilson(right: int, n: int, *, level: float = 0.95) -> tuple[float, float] | None:
-    """Wilson's score interval of a proportion.
+    """Wilson's score interval of a proportion, within [0, 1], from `right` successes in `n` trials; None without a trial.
 
-    Args:
-        right: The number of successes, 0 to n.
-        n: The number of trials.
-        level: The coverage, between 0 and 1.
-
-    Returns:
-        (low, high) within [0, 1], or None without a trial.
+    `level` is the coverage, between 0 and 1.
     """
     if n == 0:
         return None
     # scipy's binomtest has it, too, but computes a test first, a hundred times as much work.
     z = NormalDist().inv_cdf((1 + level) / 2)
     middle = (right + z**2 / 2) / (n + z**2)
-    half = z / (n + z**2) * sqrt(right * (n - right) / n + z**2 / 4)
+    half = z / (n + z**2) * math.sqrt(right * (n - right) / n + z**2 / 4)
     return (0.0 if right == 0 else middle - half, 1.0 if right == n else middle + half)
 
 
@@ -161,44 +153,28 @@ def wilson(right: int, n: int, *, level: float = 0.95) -> tuple[float, float] | 
 class Spread:
     """The mean of several groups and its two sources of variation."""
 
-    n_groups: int  # the number of groups
     mean: float  # the mean of the groups' means
-    means: dict[str, float]  # the mean of each group
+    means: Sequence[float]  # the mean of each group
     # The standard error of one group's mean that comes from its own questions: the root of the mean of the squared
     # errors. It is what an interval about one book shows.
     within: float
     # The standard deviation of the groups' true means, after the errors within them are taken off; 0 if they differ by
-    # no more than these errors explain, None for one group.
-    between: float | None
-    # The 95 % interval of the mean for another group of the same kind, by Student's t over the groups; None for one
-    # group.
-    interval: tuple[float, float] | None
+    # no more than these errors explain.
+    between: float
+    interval: tuple[
+        float, float
+    ]  # the 95 % one of the mean of another group of the same kind, by Student's t over groups
 
 
-def spread_of_groups(values: Mapping[str, Sequence[float]], errors: Mapping[str, float] | None = None) -> Spread:
+def spread_of_groups(means: Sequence[float], errors: Sequence[float]) -> Spread:
     """Take apart the spread between groups and that within them, by the method of moments.
 
-    The values are such as the F1 of each question about a book; with `errors`, the standard errors of the groups'
-    means, its score alone. By default these are those of independent values, which questions that share a cue have not.
-    ValueError without a group, for a group without a value, or with one value and no error.
+    A mean is such as the score on a book, with its standard error. ValueError with fewer than two groups.
     """
-    from statistics import fmean, stdev, variance
-
     from scipy.stats import t
 
-    if not values or not all(values.values()):
-        raise ValueError("expected values in every group")
-    if errors is None:
-        if any(len(of_group) < 2 for of_group in values.values()):
-            raise ValueError("expected two values or more in every group, or its error")
-        errors = {name: stdev(of_group) / math.sqrt(len(of_group)) for name, of_group in values.items()}
-    means = {name: fmean(of_group) for name, of_group in values.items()}
-    squared = fmean(errors[name] ** 2 for name in means)
-    n, mean = len(means), fmean(means.values())
-    if n == 1:
-        return Spread(1, mean, means, math.sqrt(squared), None, None)
-    observed = variance(means.values())
-    between = math.sqrt(max(0.0, observed - squared))
+    squared, observed, n, mean = fmean(error**2 for error in errors), variance(means), len(means), fmean(means)
     # Where the mean of a new group is expected: its own deviation and the error of this mean are both in it.
     half = float(t.ppf(0.975, n - 1)) * math.sqrt(observed * (1 + 1 / n))
-    return Spread(n, mean, means, math.sqrt(squared), between, (mean - half, mean + half))
+    between = math.sqrt(max(0.0, observed - squared))
+    return Spread(mean, means, math.sqrt(squared), between, (mean - half, mean + half))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 POWER = 0.8
 ALPHA = 0.05
@@ -27,9 +26,7 @@ def smallest_difference_of_means(values: Sequence[float], n: int | None = None, 
 
     n = len(values) if n is None else n
     deviation = stdev(values) if len(values) > 2 else 0.0
-    if n < 3 or not deviation:
-        return None
-    return deviation * _effect(n, paired)
+    return deviation * _effect(n, paired) if n > 2 and deviation else None
 
 
 def smallest_difference_of_rates(rate: float, n: int, *, paired: bool = False, alpha: float = ALPHA) -> float | None:
@@ -62,31 +59,24 @@ def _effect(n: int, paired: bool, alpha: float = ALPHA) -> float:
     return float(t.ppf(1 - alpha / 2, freedom) + t.ppf(POWER, freedom)) * error
 
 
-Alternative = Literal["less", "greater", "two-sided"]
-
-
 @dataclass(frozen=True, slots=True)
 class TwoSamples:
-    """How the values of two sets differ."""
+    """How much higher the values of one set are than those of another."""
 
     n: tuple[int, int]  # the number of values in each
     means: tuple[float, float]  # the mean of each
     u: float  # the Mann–Whitney statistic of the first
-    p: float  # its p-value, with a correction for ties, for this alternative
-    # The probability that a value of the first set exceeds one of the second, ties counted half; 0.5 if neither is
-    # larger.
-    effect: float
-    # What the test asks about the first set: that it is `less`, `greater`, or different (`two-sided`).
-    alternative: Alternative
-    # How far the effect must be from 0.5 for so many values to show it with a power of 80 % at the level of 5 %, by the
+    p: float  # its one-sided p-value, with a correction for ties
+    effect: float  # the probability that a value of the first set exceeds one of the second, ties counted half
+    # How far the effect must be above 0.5 for so many values to show it with a power of 80 % at the level of 5 %, by the
     # normal approximation for values without ties; with ties a smaller one may do.
     smallest_difference: float
 
 
-def mann_whitney(first: Sequence[float], second: Sequence[float], alternative: Alternative = "two-sided") -> TwoSamples:
-    """Compare two sets by the Mann–Whitney U test (paper on Tulving books: Tables 21, 23 and 25).
+def mann_whitney(first: Sequence[float], second: Sequence[float]) -> TwoSamples:
+    """Test whether the first of two sets is higher, by the Mann–Whitney U test (paper on Tulving books: Tables 21, 23, 25).
 
-    `alternative` is what is claimed about the first set. ValueError if a set has no value.
+    ValueError if a set has no value.
     """
     from scipy.stats import mannwhitneyu, norm
 
@@ -96,10 +86,7 @@ def mann_whitney(first: Sequence[float], second: Sequence[float], alternative: A
     if set(first) | set(second) == {first[0]}:  # all values are equal: the variance of the statistic is zero
         u, p = n * m / 2, 1.0
     else:
-        result = mannwhitneyu(first, second, alternative=alternative, method="asymptotic")
-        u, p = float(result.statistic), float(result.pvalue)
-    tail = ALPHA / 2 if alternative == "two-sided" else ALPHA
+        u, p = map(float, mannwhitneyu(first, second, alternative="greater", method="asymptotic"))
     deviation = math.sqrt((n + m + 1) / (12 * n * m))  # of u / (n * m) if both sets are alike
-    smallest = float((norm.ppf(1 - tail) + norm.ppf(POWER)) * deviation)
-    means = sum(first) / n, sum(second) / m
-    return TwoSamples((n, m), means, u, p, u / (n * m), alternative, smallest)
+    smallest = float((norm.ppf(1 - ALPHA) + norm.ppf(POWER)) * deviation)
+    return TwoSamples((n, m), (sum(first) / n, sum(second) / m), u, p, u / (n * m), smallest)

@@ -7,7 +7,7 @@ label (C.3) and the middle of an excerpt (D.6).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -24,11 +24,11 @@ from epbench.files.json_files import read_json
 from epbench.files.text import one_line
 from epbench.journals.journal import read_journal
 from epbench.reports.exhibit import Column, Row, columns_of, counted, difference, exhibit, fixed, mean_margin, p_value
-from epbench.reports.plots import points
+from epbench.reports.plots import grouped_by, points
 from epbench.reports.reported import sources
 from epbench.runs.folder import read_run
 from epbench.runs.several import runs_in
-from epbench.statistics.estimate import Estimate, corrected, estimate, framed
+from epbench.statistics.estimate import Estimate, corrected, drawing_clusters, estimate, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.statistics.paired import holm
 from epbench.statistics.smallest_difference import smallest_difference_of_rates
@@ -47,12 +47,12 @@ def _table_5(inputs: Inputs) -> Made:
     """The models of the paper, and those of the runs (Appendix C.1)."""
     reported = [row for row in inputs.reported if "mmlu" in row.scores]
     theirs = [("reported", row.model, row.note, None, None, None, row.scores["mmlu"]) for row in reported]
-    memories: dict[tuple[str, Any], list[str]] = {}
-    for run in inputs.runs:
-        memories.setdefault((run.model, run.identity.get("weights")), []).append(run.memory)
     own = [
-        ("own", model, model.partition(":")[2] or model, weights, ", ".join(sorted({*of})), len(of), None)
-        for (model, weights), of in memories.items()
+        ("own", model, model.partition(":")[2] or model, weights, memories, len(of), None)
+        for (model, weights), of in grouped_by(
+            inputs.runs, lambda run: (run.model, run.identity.get("weights"))
+        ).items()
+        for memories in [", ".join(sorted({run.memory for run in of}))]
     ]
     notes = [
         "MMLU: percent, as it is reported; it is not measured here. weights: the fingerprint of the files, for models on this "
@@ -155,20 +155,14 @@ def _table_8(inputs: Inputs) -> Made:
 
 def _recall(run: PaperRun) -> Estimate:
     """The recall of a run, from what it retrieved for the pairs that it asked."""
-    import numpy as np
-
     # The second asking of a pair has the passages of the first.
     asked = run.questions.query("not swapped").set_index("id")["excerpt"]
     records = [record for part in runs_in(run.folder) for record in read_journal(part / RETRIEVED).values()]
     found = framed({"id": one["id"], "recall": recall_at([one])} for one in records if one["id"] in asked.index)
     if found.empty:
         return Estimate(None)
-    found["excerpt"], bounds = asked.reindex(found["id"]).to_numpy(), (0.0, 1.0)
-
-    def interval(values: Sequence[float], of: Sequence[Any]) -> tuple[float, float] | None:
-        return cluster_bootstrap(lambda weights: weighted_mean(weights, np.array(values)), of, bounds=bounds)
-
-    return estimate(found, "recall", cluster="excerpt", interval=interval)
+    found["excerpt"] = asked.reindex(found["id"]).to_numpy()
+    return estimate(found, "recall", cluster="excerpt", interval=drawing_clusters)
 
 
 def _segment_lengths(inputs: Inputs) -> Made:

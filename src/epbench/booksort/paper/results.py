@@ -14,7 +14,7 @@ from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.booksort.paper.rates import SCORED, Group, Made, Rates, by, gained, labels, named, paired_with
 from epbench.booksort.scores.run_files import EXTEND, LONG_EXCERPT, SORT
 from epbench.reports.exhibit import Column, Missing, columns_of, counted, difference, mean_margin, p_value
-from epbench.reports.plots import line_panels
+from epbench.reports.plots import grouped_by, line_panels
 from epbench.statistics.estimate import Estimate, Value, corrected, framed
 from epbench.statistics.paired import paired_outcomes
 from epbench.statistics.smallest_difference import smallest_difference_of_means
@@ -74,10 +74,8 @@ def _thirds(questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:
 
 
 def _configs(runs: Sequence[PaperRun]) -> list[str]:
-    asked: dict[str, list[str]] = {}
-    for run in runs:
-        asked.setdefault(", ".join(run.configs), []).append(run.label)
-    named = [f"{configs} ({', '.join(of)})" for configs, of in asked.items()]
+    asked = grouped_by(runs, lambda run: ", ".join(run.configs))
+    named = [f"{configs} ({', '.join(run.label for run in of)})" for configs, of in asked.items()]
     return [f"All configs count: {'; '.join(named)}."]
 
 

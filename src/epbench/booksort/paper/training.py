@@ -29,7 +29,7 @@ from epbench.reports.exhibit import (
     slug,
 )
 from epbench.reports.figures import plain_numbers
-from epbench.reports.plots import bars, legend, line_panels, lines, panels, rates
+from epbench.reports.plots import bars, grouped_by, legend, line_panels, lines, panels, rates
 from epbench.reports.reported import ReportedRow, sources
 from epbench.statistics.estimate import Estimate, framed
 from epbench.statistics.paired import Comparison, notes_on
@@ -241,11 +241,8 @@ def _differences(trainings: Sequence[Training]) -> list[Made]:
 
 def by_base(trainings: Iterable[Training]) -> dict[str, list[Training]]:
     """The trainings with comparable checkpoints by the model that they begin with; a number tells two ways of asking apart."""
-    found: dict[str, list[Training]] = {}
-    for one in trainings:
-        found.setdefault(one.same, []).append(one)
     named: dict[str, list[Training]] = {}
-    for group in found.values():
+    for group in grouped_by(trainings, lambda one: one.same).values():
         name, number = group[0].model, 2
         while slug(name) in map(slug, named):  # the names of files have no capitals
             name, number = f"{group[0].model} ({number})", number + 1

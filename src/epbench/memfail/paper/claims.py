@@ -25,7 +25,7 @@ from epbench.memfail.paper.inputs import Inputs, Row, cells_of
 from epbench.memfail.scores.report import MODELS, USUAL_K
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import count_of, is_baseline, judged
-from epbench.reports.plots import grouped
+from epbench.reports.plots import grouped, grouped_by
 from epbench.reports.tables import Runs, Table
 from epbench.statistics.intervals import wilson
 from epbench.statistics.paired import pearson
@@ -295,12 +295,13 @@ MEASURES: Mapping[str, Callable[..., list[Measure]]] = {of.__name__: of for of i
 
 def nobody_dominates(cells: Cells, holds: Holds) -> list[Case]:
     """Each system is surely beaten by some other on some config; with its own model, at the largest common k."""
-    of_system: dict[str, list[Measure]] = {}
-    for one, other in duels(cells):
-        name = f"{one['who']} against {other['system']} on {one['config']} at k = {one['k']}"
-        of_system.setdefault(one["who"], []).append((name, one["passed"], other["passed"]))
     cases = []
-    for measures in of_system.values():
+    name = "{} against {} on {} at k = {}"
+    for who, pairs in grouped_by(duels(cells), lambda pair: pair[0]["who"]).items():
+        measures: list[Measure] = [
+            (name.format(who, other["system"], one["config"], one["k"]), one["passed"], other["passed"])
+            for one, other in pairs
+        ]
         found = weigh(measures, holds, "all").cases
         sides = {case.side for case in found}
         side: Side = "for" if "for" in sides else "against" if sides == {"against"} else "neither"

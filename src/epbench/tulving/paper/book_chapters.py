@@ -16,7 +16,7 @@ from epbench.errors import BadInput
 from epbench.files.text import printable
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, marked, plain
 from epbench.reports.figures import INK, colour_of
-from epbench.reports.plots import DASHES, legend, panels
+from epbench.reports.plots import DASHES, grouped, grouped_by, legend, panels
 from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import framed
 from epbench.tulving.chapters.chapter import Chapter
@@ -39,10 +39,8 @@ _CHECK, _MOST_CHECKS = "check_", 3  # Table 7 names the commonest in a round; it
 
 def _without_rounds(books: Books) -> list[str]:
     """Why books have no rounds, with their names."""
-    unwritten: dict[str, list[str]] = {}
-    for book in (book for book in books if not book.rounds):
-        unwritten.setdefault(book.no_rounds, []).append(book.marked)
-    return [f"{', '.join(names)}: {why}" for why, names in unwritten.items()]
+    unwritten = grouped_by((book for book in books if not book.rounds), lambda book: book.no_rounds)
+    return [f"{', '.join(book.marked for book in of)}: {why}" for why, of in unwritten.items()]
 
 
 def _own_rounds(books: Books) -> Iterable[Record]:
@@ -287,12 +285,10 @@ def _draw_path(book: PaperBook, person: str, stops: Sequence[Row]) -> Figure:
     axes.set(xlim=(west, east), ylim=(south, north))
     for polygon in (polygon for of in boroughs().values() for polygon in of) if in_town else ():
         axes.fill(*_xy(polygon), facecolor=_LAND, edgecolor=_SHORE, linewidth=0.7, zorder=1)
-    others: dict[str, list[Point]] = {}
-    for event in sorted((chapter.event for chapter in book.chapters), key=lambda event: event.time):
-        if (point := book.coordinates.get(event.space)) and event.entity != person:
-            others.setdefault(event.entity, []).append(point)
-    for points in others.values():
-        axes.plot(*_xy(points), color=_OTHERS, linewidth=0.4, zorder=2)
+    placed = [chapter.event for chapter in book.chapters if chapter.event.space in book.coordinates]
+    others = sorted((event for event in placed if event.entity != person), key=lambda event: event.time)
+    for events in grouped_by(others, lambda event: event.entity).values():
+        axes.plot(*_xy([book.coordinates[event.space] for event in events]), color=_OTHERS, linewidth=0.4, zorder=2)
     axes.scatter(*_xy(known), s=9, color="#777", zorder=3)
     axes.plot(*_xy(path), color=_PATH, linewidth=1.3, marker="o", markersize=3, zorder=4)
     _number(axes, stops)
@@ -316,13 +312,10 @@ def _xy(points: Sequence[Point]) -> tuple[list[float], list[float]]:
 
 def _number(axes: Axes, stops: Sequence[Row]) -> None:
     """Write the numbers of the stops at each space of the path, beside one another where spaces are close."""
-    at: dict[Point, list[str]] = {}
-    for stop in stops:
-        if point := _point(stop):
-            at.setdefault(point, []).append(str(stop["stop"]))
     taken: list[tuple[float, float, float]] = []  # the middle of each label, and half of its width, in inches
-    for (south, west), numbers in at.items():
-        text = ", ".join(numbers)
+    placed = (stop for stop in stops if _point(stop))
+    for (south, west), here in grouped(placed, "latitude", "longitude").items():
+        text = ", ".join(str(stop["stop"]) for stop in here)
         half = (len(text) * _CHARACTER + 0.12) / 2
         x, y = axes.transData.transform((west, south)) / axes.figure.dpi
         across, up = next(shift for shift in _shifts(half) if _free(x + shift[0], y + shift[1], half, taken))

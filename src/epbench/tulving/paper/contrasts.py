@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from epbench.reports.exhibit import Exhibit, Missing, Row, Show, Shown, columns_of, marked, of_source, p_value
 from epbench.reports.figures import Group, critical_difference_diagram, paired_estimation_plot
+from epbench.reports.plots import grouped_by
 from epbench.statistics.estimate import Value, framed, p_text
 from epbench.statistics.paired import holm, paired_estimate
 from epbench.statistics.ranks import Ranking, rank_methods
@@ -25,7 +26,6 @@ from epbench.tulving.paper.inputs import (
     POLICY,
     Line,
     for_each,
-    grouped_by,
     judge_notes,
     reported_notes,
     runs_among,
@@ -89,7 +89,7 @@ class _Tests:
         tests = []
         for *names, samples in contrasts:
             first, second = (of["f1"].dropna().astype(float).tolist() for of in samples)
-            tests += [(names, samples, mann_whitney(first, second, "greater"))] if first and second else []
+            tests += [(names, samples, mann_whitney(first, second))] if first and second else []
         if not tests:
             return Missing(self.name, self.title, needs)
         rows: list[dict[str, Value]] = []

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from epbench.errors import BadInput
 from epbench.judges.protocol import noted_judge
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, marked
+from epbench.reports.plots import grouped_by
 from epbench.reports.tables import cell, interval_cell
 from epbench.runs.folder import read_run
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
@@ -33,7 +34,6 @@ from epbench.tulving.paper.inputs import (
     f1_of,
     for_each,
     forest,
-    grouped_by,
     judge_notes,
     lost_notes,
     value,
@@ -321,9 +321,9 @@ def all_books(line: Line, score: str, found: Mapping[str, Estimate]) -> dict[str
     whole = Estimate(sum(found[book].n or 0 for book in errors), 0)
     if len(errors) < 2:
         return _row(line, score, ALL_BOOKS, whole, len(errors), label=ALL_BOOKS)
-    spread = spread_of_groups({book: [found[book].mean or 0.0] for book in errors}, errors)
+    spread = spread_of_groups([found[book].mean or 0.0 for book in errors], list(errors.values()))
     whole = replace(whole, mean=spread.mean)
-    if spread.interval and len(set(spread.means.values())) > 1:
+    if len(set(spread.means)) > 1:
         whole = replace(whole, low=max(0.0, spread.interval[0]), high=min(1.0, spread.interval[1]))
     low, high = _interval_between(spread) if spread.within or spread.between else (None, None)
     between = {"within": spread.within, "between": spread.between, "between_low": low, "between_high": high}
@@ -334,11 +334,10 @@ def _interval_between(spread: Spread) -> tuple[float, float]:
     """The deviations between books that the observed variance is compatible with, the errors within taken off."""
     from scipy.stats import chi2
 
-    freedom = spread.n_groups - 1
-    squares = freedom * variance(spread.means.values())
+    freedom = len(spread.means) - 1
+    squares = freedom * variance(spread.means)
     low, high = (squares / float(chi2.ppf(share, freedom)) - spread.within**2 for share in (0.975, 0.025))
-    most = max(_MOST, spread.between or 0.0)
-    return math.sqrt(max(0.0, low)), min(most, math.sqrt(max(0.0, high)))
+    return math.sqrt(max(0.0, low)), min(max(_MOST, spread.between), math.sqrt(max(0.0, high)))
 
 
 def _who(row: Row) -> str:

@@ -17,13 +17,12 @@ from epbench.files.json_files import read_json
 from epbench.models.protocol import name_of
 from epbench.reports.comparison import memory_of
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, Source, marked, mean_sd, of_source, slug
-from epbench.reports.plots import points
+from epbench.reports.plots import grouped_by, points
 from epbench.reports.reported import ReportedRow
 from epbench.runs.benchmark import read_questions
 from epbench.runs.folder import dataset_of
 from epbench.runs.several import MEASURES, measured_runs, names_of
-from epbench.statistics.estimate import Estimate, Value, estimate
-from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+from epbench.statistics.estimate import Estimate, Value, drawing_clusters, estimate
 from epbench.tulving.calibration.passport import with_passport
 from epbench.tulving.released.archive import reader_of, writer_of
 from epbench.tulving.scores.run_files import COLUMNS, read_run, read_scores
@@ -200,14 +199,6 @@ def runs_among(lines: Iterable[Line]) -> list[Line]:
     return [line for line in lines if not line.reported]
 
 
-def grouped_by(lines: Iterable[Line], key: Callable[[Line], Key]) -> dict[Key, list[Line]]:
-    """The lines by what a function gives for each, in the order in which that comes."""
-    found: dict[Key, list[Line]] = {}
-    for line in lines:
-        found.setdefault(key(line), []).append(line)
-    return found
-
-
 def by_book(lines: Iterable[Line]) -> dict[str, list[Line]]:
     """The lines by the name of the book, for the books of which there is a run."""
     return {book: of for book, of in grouped_by(lines, lambda line: line.book).items() if runs_among(of)}
@@ -237,13 +228,7 @@ SPREAD = ("mean", "sd", "low", "high", "lowest", "highest")  # those of one of s
 
 def f1_of(questions: pd.DataFrame, column: str = "f1") -> Estimate:
     """The mean of F1, or of another column, with its 95 % interval, drawing cues with replacement."""
-    import numpy as np
-
-    def bootstrap(values: Sequence[float], clusters: Sequence[Any]) -> tuple[float, float] | None:
-        known = np.array(values, float)
-        return cluster_bootstrap(lambda weights: weighted_mean(weights, known), clusters, bounds=(0.0, 1.0))
-
-    return estimate(questions, column, cluster=EVENTS, interval=bootstrap)
+    return estimate(questions, column, cluster=EVENTS, interval=drawing_clusters)
 
 
 def for_each(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from epbench.files.text import printable
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, mean_sd, of_source
 from epbench.reports.figures import INK
-from epbench.reports.plots import grouped
+from epbench.reports.plots import grouped, grouped_by
 from epbench.statistics.estimate import Estimate, estimate, framed
 from epbench.tulving.paper.inputs import (
     ELEMENTS,
@@ -24,7 +24,6 @@ from epbench.tulving.paper.inputs import (
     Line,
     by_book,
     for_each,
-    grouped_by,
     judge_notes,
     lost_notes,
     parts_of,

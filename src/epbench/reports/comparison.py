@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from epbench.reports.figures import INK, drawing, figure_html, new_figure
+from epbench.reports.figures import INK, drawing, figure_html, heat_map, new_figure
 from epbench.reports.leaderboard import score_of
 from epbench.reports.page import page
 from epbench.reports.plots import grouped, legend, lines
@@ -18,7 +18,6 @@ from epbench.reports.tables import Table, cell
 from epbench.statistics.paired import Comparison, notes_on
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -44,6 +43,10 @@ def p_matrix_figure(names: Sequence[str], p: PMatrix, corrected: PMatrix | None 
     default p, is below 0.05 are bold and have an asterisk, so that they are seen without colour too. A cell without a value
     is grey, and has a dash where it is not on the diagonal. ValueError if a matrix is not as long and wide as there are names.
     """
+    import numpy as np
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap, LogNorm
+
     judged = p if corrected is None else corrected
     for matrix in (p, judged):
         if any(len(row) != len(names) for row in matrix) or len(matrix) != len(names):
@@ -51,7 +54,10 @@ def p_matrix_figure(names: Sequence[str], p: PMatrix, corrected: PMatrix | None 
     beside = 0.3 + _CHARACTER * max(map(len, names))
     slanted = 0.75 * beside  # how far the names of the columns go upwards, and the last one to the right
     figure, axes = new_figure(beside + _CELL[0] * len(names) + slanted, slanted + _CELL[1] * len(names))
-    _colours(axes, p)
+    # White for 1, darker towards 0 on a logarithmic scale, but never too dark for the text.
+    shades = ListedColormap(colormaps["Blues"](np.linspace(0.55, 0.0, 64)))
+    shown = [[None if value is None else max(value, _SMALLEST) for value in row] for row in p]
+    heat_map(axes, shown, shades, "#e8e8e8", norm=LogNorm(_SMALLEST, 1.0))
     for y, row in enumerate(p):
         for x, value in enumerate(row):
             found = judged[y][x]
@@ -59,35 +65,14 @@ def p_matrix_figure(names: Sequence[str], p: PMatrix, corrected: PMatrix | None 
             text = "" if x == y and value is None else f"{_digits(value)}{'*' if below else ''}"
             weight = "bold" if below else "normal"
             axes.text(x, y, text, ha="center", va="center", fontsize=8, color=INK, weight=weight)
-    _matrix_names(axes, names)
+    axes.set_xticks(range(len(names)), names, rotation=45, ha="left", rotation_mode="anchor", fontsize=9)
+    axes.set_yticks(range(len(names)), names, fontsize=9)
+    axes.xaxis.tick_top()
     return figure
 
 
 def _digits(p: float | None) -> str:
     return "–" if p is None else f"<{_SMALLEST:g}" if p < _SMALLEST else f"{p:#.2g}"
-
-
-def _colours(axes: Axes, p: PMatrix) -> None:
-    """Fill the cells: white for 1, darker towards 0 on a logarithmic scale, but never too dark for the text."""
-    import numpy as np
-    from matplotlib import colormaps
-    from matplotlib.colors import ListedColormap, LogNorm
-
-    values = np.array([[np.nan if value is None else max(value, _SMALLEST) for value in row] for row in p], dtype=float)
-    shades = ListedColormap(colormaps["Blues"](np.linspace(0.55, 0.0, 64))).with_extremes(bad="#e8e8e8")
-    edges = np.arange(len(p) + 1) - 0.5  # the middle of a cell is at a whole number
-    known, scale = np.ma.masked_invalid(values), LogNorm(_SMALLEST, 1.0)
-    axes.pcolormesh(edges, edges, known, cmap=shades, norm=scale, edgecolors="white")
-
-
-def _matrix_names(axes: Axes, names: Sequence[str]) -> None:
-    """Name the columns above the matrix and the rows on its left; the first row is at the top."""
-    axes.set_xticks(range(len(names)), names, rotation=45, ha="left", rotation_mode="anchor", fontsize=9)
-    axes.set_yticks(range(len(names)), names, fontsize=9)
-    axes.xaxis.tick_top()
-    axes.invert_yaxis()
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)
 
 
 Pair = Mapping[str, Any]  # what is known about two runs: one of the pairs of a `Comparison`

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -52,9 +52,7 @@ class Column:
 class Exhibit:
     """A table or a figure."""
 
-    name: (
-        str  # the name in the paper, such as `Table 3` or `Figure 7`; parts have more words, such as `Table 14, chunks`
-    )
+    name: str  # the name in the paper, such as `Table 3`; parts have more words, such as `Table 14, chunks`
     title: str  # what it shows, in a sentence without a point at its end
     # The numbers: a row for each, with a column `source` (own, released, reported) where that may differ, and the columns
     # of `epbench.statistics.estimate.Estimate`. It is the CSV.
@@ -95,15 +93,13 @@ class Exhibit:
             while row.get(self.across) in lines.get(key, ()):
                 key = (*key, "")  # nothing that people see tells it from another row
             lines.setdefault(key, {})[row.get(self.across)] = row
+        beside = list(product(values, spread))
         cells = [
-            [
-                *shown[: len(fixed)],
-                *(column.cell(of[value]) if value in of else "–" for value in values for column in spread),
-            ]
+            [*shown[: len(fixed)], *(column.cell(of[value]) if value in of else "–" for value, column in beside)]
             for shown, of in lines.items()
         ]
         names = {value: (self.names or {}).get(value, plain(value)) for value in values}
-        titles = [column.title.format(names[value]) for value in values for column in spread]
+        titles = [column.title.format(names[value]) for value, column in beside]
         sections = [next(iter(of.values())).get(self.sections) for of in lines.values()]
         ends = [i for i, (one, other) in enumerate(pairwise(sections)) if one != other]
         head = [*(column.title for column in fixed), *titles]
@@ -267,11 +263,10 @@ def write_exhibits(
     """
     exhibits = [*boards, *exhibits]
     made = [one for one in exhibits if not isinstance(one, Missing)]
-    missing = [one for one in exhibits if isinstance(one, Missing)]
     names = [slug(one.name) for one in made]
     if doubled := next((name for name in names if names.count(name) > 1), None):
         raise BadInput(f"two exhibits are called {doubled!r}")
-    unmade = [[one.name, one.title, one.needs] for one in missing]
+    unmade = [[one.name, one.title, one.needs] for one in exhibits if isinstance(one, Missing)]
     absent = Table(["not made", "what it shows", "needs"], unmade, text_columns=3)
     with filling(out) as draft:
         pictures = [_write(draft, one) for one in made]
@@ -280,7 +275,7 @@ def write_exhibits(
         if boards:
             write_text(draft / "LEADERBOARD.md", in_markdown([replace(one.table, title=one.title) for one in boards]))
     notes = [f"Made: {', '.join(one.name for one in made) or 'nothing'}."]
-    return Table(["not made", "needs"], [[one.name, one.needs] for one in missing], notes=notes, text_columns=2)
+    return Table(["not made", "needs"], [[name, needs] for name, _, needs in unmade], notes=notes, text_columns=2)
 
 
 def _write(out: Path, exhibit: Exhibit) -> str:

@@ -181,7 +181,7 @@ def _data(
             printable(card.question),
             list(map(printable, card.reference)),
             *_said(card),
-            [_evidence(one, texts, numbers, marks) for one in card.evidence] if texts else [],
+            [_evidence(one, texts[one.text], numbers, marks) for one in card.evidence] if texts else [],
             *_found(card, numbers),
         ]
         for card in cards
@@ -217,8 +217,7 @@ def _cut(text: str) -> str:
     return printable(text[:MOST_CHARACTERS]) + more
 
 
-def _evidence(evidence: Evidence, texts: Sequence[str], numbers: _Numbers, marks: _MarkNumbers) -> list[Any]:
-    text = texts[evidence.text]
+def _evidence(evidence: Evidence, text: str, numbers: _Numbers, marks: _MarkNumbers) -> list[Any]:
     return [printable(evidence.source), numbers[text], marks.of(evidence.marks, text)]
 
 

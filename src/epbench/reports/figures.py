@@ -6,7 +6,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from epbench.files.text import html_text, printable
 from epbench.reports.tables import Table
@@ -16,6 +16,7 @@ from epbench.statistics.ranks import Ranking
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 
@@ -55,6 +56,19 @@ def plain_numbers(axis: Axis, text: str = "{x:,g}") -> None:
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(StrMethodFormatter(text))
     axis.set_minor_formatter(NullFormatter())
+
+
+def heat_map(axes: Axes, cells: Sequence[Sequence[float | None]], colours: Colormap, grey: str, **scale: Any) -> None:
+    """Fill a cell for each value, the first row at the top, and one in grey for None; `scale` is that of `pcolormesh`."""
+    import numpy as np
+
+    values = np.array([[np.nan if value is None else value for value in row] for row in cells], float)
+    x, y = (np.arange(n + 1) - 0.5 for n in values.shape[::-1])  # the middle of a cell is at a whole number
+    colours = colours.with_extremes(bad=grey)
+    axes.pcolormesh(x, y, np.ma.masked_invalid(values), cmap=colours, edgecolors="white", **scale)
+    axes.invert_yaxis()
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
 
 
 def error_bars(

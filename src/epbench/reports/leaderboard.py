@@ -20,7 +20,7 @@ from epbench.errors import BadInput
 from epbench.files.json_files import read_json, read_typed
 from epbench.files.typed import Whole
 from epbench.journals.journal import JOURNALS
-from epbench.reports.exhibit import Column, Exhibit, Show, Source, mean_interval, of_source
+from epbench.reports.exhibit import Exhibit, Show, Shown, Source, columns_of, mean_interval, of_source
 from epbench.reports.plots import grouped_by
 from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import Estimate, Value, framed
@@ -121,8 +121,9 @@ def bounded(standings: Sequence[Standing], ceilings: Sequence[str]) -> list[Stan
     """
 
     def means(name: str, row: Standing, score: str) -> list[float]:
-        known = [one.mean(score) for one in standings if one.baseline == name and _share(row, one, score)]
-        return [mean for mean in known if mean is not None]
+        known = (one for one in standings if one.baseline == name and score in row.alike and score in one.alike)
+        found = (one.mean(score) for one in known if one.alike[score] == row.alike[score])
+        return [mean for mean in found if mean is not None]
 
     def ceiling(row: Standing, score: str) -> float:
         found = (means(name, row, score) for name in ceilings if row.baseline not in ceilings)
@@ -136,10 +137,6 @@ def bounded(standings: Sequence[Standing], ceilings: Sequence[str]) -> list[Stan
         )
         for row in standings
     ]
-
-
-def _share(row: Standing, other: Standing, score: str) -> bool:
-    return score in row.alike and score in other.alike and row.alike[score] == other.alike[score]
 
 
 def leaderboard(
@@ -172,14 +169,14 @@ def leaderboard(
         return about | {key: value for score in columns.values() for key, value in row.columns(score).items()}
 
     several, fewer = len(groups) > 1, not all(map(counts, standings))
-    texts: dict[str, Show | str] = {"rank": "rank", "model": of_source("model"), "memory": "memory"}
+    texts: Shown = {"rank": "rank", "model": of_source("model"), "memory": "memory"}
     texts |= {"about": "about"} if several else {}
-    numbers: dict[str, Show | str] = {"questions": "n_asked"} if fewer else {}
+    numbers: Shown = {"questions": "n_asked"} if fewer else {}
     numbers |= {title: _score(score) for title, score in columns.items()}
     numbers |= {"floor": f"{first}_floor", "ceiling": f"{first}_ceiling", "judge": "judge", "from": "origin"}
-    shown = [Column(title, show, text=title in texts) for title, show in (texts | numbers).items()]
     more = [*([_APART] if several else []), *([_FEWER] if fewer else [])]
-    return Exhibit(name, title, framed(map(record, sorted(standings, key=place))), shown, [*_NOTES, *more, *notes])
+    frame, shown = framed(map(record, sorted(standings, key=place))), columns_of(texts | numbers, len(texts))
+    return Exhibit(name, title, frame, shown, [*_NOTES, *more, *notes])
 
 
 def _score(name: str) -> Show:

@@ -22,13 +22,7 @@ if TYPE_CHECKING:
     from jinja2.environment import TemplateModule
 
 _TEMPLATES = Path(__file__).parent / "templates"
-EXPLORER = '<section class="explorer"'
-"""How an explorer begins; a page with one carries the script. Texts cannot hold this, as they are escaped."""
-OVERVIEW = '<section class="overview"'
-"""How a list of runs begins; a page with one carries its script, and may ask its own server for what has changed."""
-PEOPLE = '<section class="people"'
-"""How the questions of a page for people begin; it carries the script that asks them."""
-_SCRIPTS = {EXPLORER: "explorer.js", OVERVIEW: "overview.js", PEOPLE: "people.js"}
+_SCRIPTED = ("explorer", "overview", "people")  # a page with a section of such a class carries its script
 _STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 
 
@@ -47,11 +41,12 @@ def page(title: str, body: str) -> str:
 def _page(title: str, body: str) -> str:
     from markupsafe import Markup
 
-    style = _packaged("style.css")
-    script = next((_packaged(name) for opening, name in _SCRIPTS.items() if opening in body), "")
+    # Texts cannot hold this, as they are escaped.
+    style, scripted = _packaged("style.css"), [name for name in _SCRIPTED if f'<section class="{name}"' in body]
+    script = _packaged(f"{scripted[0]}.js") if scripted else ""
     return render(
         "page",
-        policy=Markup(_policy([style, *_STYLE.findall(body)], script, OVERVIEW in body)),
+        policy=Markup(_policy([style, *_STYLE.findall(body)], script, "overview" in scripted)),
         title=Markup(html_text(title)),
         style=Markup(style),
         body=Markup(body),
@@ -79,7 +74,7 @@ def _packaged(name: str) -> str:
     return (_TEMPLATES / name).read_text("utf-8")
 
 
-def _policy(styles: Iterable[str], script: str, asks: bool = False) -> str:
+def _policy(styles: Iterable[str], script: str, asks: bool) -> str:
     """What a browser may load and run: what these texts are, and pictures within the page; and whether it may ask its server."""
     hashes = " ".join(dict.fromkeys(map(_hash, styles)))
     scripts = _hash(script) if script else "'none'"

@@ -90,13 +90,10 @@ def lines(
         points = sorted(points, key=place)
         reported, colour = points[0].get("source") == "reported", colour_of(number)
         places = [place(row) * dodge ** (number - (len(names) - 1) / 2) for row in points]
-        values = _means(points)
-        marks: dict[str, Any] = {
-            "marker": MARKERS[number % len(MARKERS)],
-            "markerfacecolor": "white" if reported else colour,
-        }
+        values, marker = _means(points), MARKERS[number % len(MARKERS)]
+        marks: dict[str, Any] = {"marker": marker, "markerfacecolor": "white" if reported else colour, "markersize": 5}
         dash = (":" if reported else DASHES[number % len(DASHES)]) if joined else ""
-        axes.plot(places, values, linestyle=dash, color=colour, markersize=5, label=legible(label), **marks)
+        axes.plot(places, values, linestyle=dash, color=colour, label=legible(label), **marks)
         error_bars(axes, places, values, [ends(row) for row in points], colour)
         _ranges(axes, places, points, colour)
         for at, row in zip(places, points, strict=True):
@@ -246,13 +243,8 @@ def bars(axes: Axes, rows: Sequence[Row], x: str, by: str, *, order: Sequence[An
     for label, own in grouped(rows, by).items():
         number = names.index(label)
         places = [groups.index(row[x]) + (number - (len(names) - 1) / 2) * 0.8 / len(names) for row in own]
-        values = [row["mean"] for row in own]
-        look: dict[str, Any] = {
-            "color": colour_of(number),
-            "hatch": HATCHES[number % len(HATCHES)],
-            "edgecolor": INK,
-            "linewidth": 0.4,
-        }
+        values, hatch = [row["mean"] for row in own], HATCHES[number % len(HATCHES)]
+        look: dict[str, Any] = {"color": colour_of(number), "hatch": hatch, "edgecolor": INK, "linewidth": 0.4}
         axes.bar(places, values, 0.8 / len(names), label=legible(label), **look)
         error_bars(axes, places, values, [ends(row) for row in own])
     axes.set_xticks(range(len(groups)), [printable(str(group)) for group in groups], fontsize=7)
@@ -265,16 +257,18 @@ def rates(
     axes.set(xlabel=printable(x_label), ylabel=y_label)
     if guess is not None:
         axes.axhline(guess, color=INK, linewidth=0.8, linestyle=_GUESS)
-    if guess is not None and y_label == "accuracy":
-        low, high = axes.get_ylim()
-        axes.set_ylim(max(0.0, min(low, guess - 0.1)), min(1.08, high + 0.04))
+        if y_label == "accuracy":
+            low, high = axes.get_ylim()
+            axes.set_ylim(max(0.0, min(low, guess - 0.1)), min(1.08, high + 0.04))
     if words:
         axes.set_xscale("log")
         low, high = axes.get_xlim()
-        steps = next(
-            (each for most, each in ((8, (1, 1.5, 2, 3, 5, 7)), (30, (1, 2, 5)), (200, (1, 3))) if high < most * low),
-            (1,),
-        )
+        fine: dict[int, tuple[float, ...]] = {
+            8: (1, 1.5, 2, 3, 5, 7),
+            30: (1, 2, 5),
+            200: (1, 3),
+        }  # by how far it reaches
+        steps = next((each for most, each in fine.items() if high < most * low), (1,))
         ticks = [x for x in (int(step * 10**power) for power in range(1, 6) for step in steps) if low <= x <= high]
         axes.set_xticks(ticks, [f"{x:,}" for x in ticks])
         axes.minorticks_off()

@@ -94,8 +94,7 @@ def estimate(
     known = values.dropna()
     n, n_failed = len(known), len(questions) - len(known)
     if n_failed:
-        right = float(known.sum())
-        return Estimate(n, n_failed, lowest=right / len(questions), highest=(right + n_failed) / len(questions))
+        return range_of(float(known.sum()), n, n_failed)
     if not n:
         return Estimate()
     clusters = list(range(n)) if cluster is None else questions[cluster].tolist()
@@ -104,6 +103,11 @@ def estimate(
     least = smallest(units) if smallest and units else None
     sd = float(known.std(ddof=1)) if n > 1 else None
     return Estimate(n, 0, float(known.mean()), sd, low, high, p=p, units=units, smallest=least)
+
+
+def range_of(right: float, n: int, n_failed: int) -> Estimate:
+    """The range of a mean that lost questions, from the sum of its n values."""
+    return Estimate(n, n_failed, lowest=right / (n + n_failed), highest=(right + n_failed) / (n + n_failed))
 
 
 def drawing_clusters(values: Sequence[float], clusters: Sequence[Any]) -> tuple[float, float] | None:

@@ -28,7 +28,7 @@ from epbench.reports.plots import grouped_by, points
 from epbench.reports.reported import sources
 from epbench.runs.folder import read_run
 from epbench.runs.several import runs_in
-from epbench.statistics.estimate import Estimate, corrected, drawing_clusters, estimate, framed
+from epbench.statistics.estimate import Estimate, corrected, drawing_clusters, estimate, framed, range_of
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.statistics.paired import holm
 from epbench.statistics.smallest_difference import smallest_difference_of_rates
@@ -111,9 +111,9 @@ def _tried(run: PaperRun, what: str) -> Iterator[Row]:
         pairs = " ".join(read_run(part)["identity"].get("config") or ())
         for one in choice[f"{what}s"] if what in choice else ():
             number, tied, n, failed = one["number"], choice["tied"], one["n"], one["failed"]
-            found, right = Estimate(n, 0, one["accuracy"] if n else None), round(one["accuracy"] * n)
+            found = Estimate(n, 0, one["accuracy"] if n else None)
             if failed:
-                found = Estimate(n, failed, lowest=right / (n + failed), highest=(right + failed) / (n + failed))
+                found = range_of(round(one["accuracy"] * n), n, failed)
             names = {**about(run), "pairs": pairs, what: number, "chosen": int(number == choice[what])}
             names |= {"tied": int(number in tied), "n_tied": len(tied)}
             yield {**names, **found.columns(*rates.UNTESTED), "share_a": one["share_a"]}

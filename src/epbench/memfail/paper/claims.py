@@ -59,7 +59,6 @@ class Evidence:
     """What a claim rests on."""
 
     decision: Decision
-    rule: Rule
     cases: tuple[Case, ...] = ()  # what was measured; empty if runs are missing
     missing: str = ""  # which runs are missing; empty if none
 
@@ -85,10 +84,10 @@ class Claim:
     def of(self, cells: Cells) -> Evidence:
         """What these cells say about the claim."""
         holds = holds_of(self.holds)
-        if self.measure in MEASURES:
-            evidence = weigh(MEASURES[self.measure](cells, **self.about), holds, self.rule)
+        if test := _TESTS.get(self.measure):
+            evidence = decide(test(cells, holds, **self.about), self.rule)
         else:
-            evidence = decide(_TESTS[self.measure](cells, holds, **self.about), self.rule)
+            evidence = weigh(MEASURES[self.measure](cells, **self.about), holds, self.rule)
         return evidence if evidence.cases else replace(evidence, missing=self.needs)
 
 
@@ -135,15 +134,10 @@ def _with_interval(counts: Sequence[Count], level: float) -> tuple[float, float,
 def decide(cases: Sequence[Case], rule: Rule) -> Evidence:
     """The decision that some cases make necessary."""
     n_for, n_against = (sum(case.side == side for case in cases) for side in ("for", "against"))
-    half = len(cases) / 2
-    decision: Decision = "not decided"
-    if rule == "some":
-        decision = "supported" if n_for > 1 else "denied" if cases and n_against == len(cases) else decision
-    elif n_against > (half if rule == "most" else 0):
-        decision = "denied"
-    elif n_for > half:
-        decision = "supported"
-    return Evidence(decision, rule, tuple(cases))
+    half, all_against = len(cases) / 2, 0 < n_against == len(cases)
+    is_denied = all_against if rule == "some" else n_against > (half if rule == "most" else 0)
+    is_supported = n_for > (1 if rule == "some" else half)
+    return Evidence("denied" if is_denied else "supported" if is_supported else "not decided", tuple(cases))
 
 
 _, HARD, COEXISTING, PERSONA, _ = CONFIGS
@@ -338,16 +332,16 @@ def claims_of(runs: Runs, reported: Runs) -> tuple[Table, dict[str, Any]]:
     for claim in claims():
         found = {source: claim.of(of_source) for source, of_source in cells.items()}
         rows.append([claim.text, claim.section, *map(_shown, found.values())])
-        sources = {source: _written(evidence) for source, evidence in found.items()}
+        sources = {source: _written(claim.rule, evidence) for source, evidence in found.items()}
         written.append({"name": claim.name, "section": claim.section, "claim": claim.text, **sources})
     table = Table(["claim of the paper", "section", *parts], rows, notes=_HOW, text_columns=2 + len(parts))
     return table, {"level": LEVEL, "margin": MARGIN, "claims": written}
 
 
-def _written(evidence: Evidence) -> dict[str, Any]:
+def _written(rule: Rule, evidence: Evidence) -> dict[str, Any]:
     cases = [{"case": case.pop("name"), **case} for case in map(asdict, evidence.cases)]
     missing = {"missing": evidence.missing} if evidence.missing else {}
-    return {"decision": evidence.decision, "about": evidence.rule, **evidence.numbers, **missing, "cases": cases}
+    return {"decision": evidence.decision, "about": rule, **evidence.numbers, **missing, "cases": cases}
 
 
 def _shown(evidence: Evidence) -> str:

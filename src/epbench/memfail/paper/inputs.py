@@ -22,7 +22,7 @@ from epbench.models.estimate import Prices
 from epbench.reports.exhibit import marked
 from epbench.reports.tables import Runs, Scores, cell
 from epbench.runs.benchmark import read_questions
-from epbench.statistics.estimate import Estimate
+from epbench.statistics.estimate import Estimate, range_of
 from epbench.statistics.intervals import wilson
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ABOUT = ("config", "label", "source", "system", "system_model", "model", "k")  # columns that say which row it is
 _PUBLISHED = ("c767443268a5bad6", "d6b0e997920611ef", "8872b870865cfba5", "ecbbf107f3e85b65", "1b995ce34a745192")
-PUBLISHED_ROWS: Mapping[str, str] = dict(zip(CONFIGS, _PUBLISHED, strict=True))
+PUBLISHED_ROWS = dict(zip(CONFIGS, _PUBLISHED, strict=True))
 """By config, the fingerprint of the published rows, so that runs on other rows are not taken for a replication."""
 
 
@@ -143,7 +143,7 @@ def share(right: int, n: int, failed: int = 0) -> Estimate:
     if not n:
         return Estimate()
     if failed:
-        return Estimate(n, failed, lowest=right / (n + failed), highest=(right + failed) / (n + failed))
+        return range_of(right, n, failed)
     low, high = wilson(right, n) or (None, None)
     return Estimate(n, 0, right / n, None, low, high)
 

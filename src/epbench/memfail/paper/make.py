@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +20,7 @@ from epbench.memfail.scores.tables import USAGE_COLUMNS, total, usage_rows
 from epbench.models.estimate import cl100k_tokens
 from epbench.reports.exhibit import Column, Exhibit, Missing, Shown, columns_of, exhibit, fixed, interval, marked
 from epbench.reports.leaderboard import Names, Standing, bounded, leaderboard, score_of
-from epbench.reports.plots import grouped
+from epbench.reports.plots import grouped, grouped_by
 from epbench.reports.reported import read_reported
 from epbench.reports.tables import cell
 from epbench.statistics.estimate import Estimate, Value
@@ -48,7 +47,7 @@ def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
 
 _NAMES = ("config", "label", "source", "generator", "size")
 _NUMBERS = ("rows", "questions", "tokens", "facts", "yes", "no", "condition_types", "misleading")
-_SHARES = ("tokens", "misleading")  # the others are counts
+
 _LETTERS = {"coexisting_facts": "N", "long_hop": "K"}
 _ROWS_NOTES = (
     "Tokens are the mean over the rows of all stored texts and questions of a row, options included, in the encoding "
@@ -69,8 +68,7 @@ def table_2(inputs: Inputs) -> Exhibit | Missing:
     records = [record for name, loaded in given for record in _records_of_rows(name, loaded, count)]
     for row in read_reported(packaged("epbench.memfail", "reported_rows.json"), "memfail"):
         names = row.dataset, "paper", "reported", row.model, row.memory
-        numbers = {name: value if name in _SHARES else int(value) for name, value in row.scores.items()}
-        records.append(dict(zip(_NAMES, names, strict=True)) | {name: numbers.get(name) for name in _NUMBERS})
+        records.append(dict(zip(_NAMES, names, strict=True)) | {name: row.scores.get(name) for name in _NUMBERS})
     records.sort(key=lambda record: (CONFIGS.index(str(record["config"])), str(record["size"])))
     shown: Shown = {"config": "config", "rows of": _whose, "size": "size", "rows": "rows"}
     shown["questions"] = "questions"
@@ -82,11 +80,9 @@ def table_2(inputs: Inputs) -> Exhibit | Missing:
 
 def _records_of_rows(dataset: str, loaded: Loaded, count: Callable[[str], int] | None) -> Iterator[dict[str, Value]]:
     """A record for each size of the rows, or one for all."""
-    letter, groups = _LETTERS.get(loaded.config), defaultdict(set)
-    size = {question.row: question.group for question in loaded.questions}
-    for row in loaded.rows:
-        groups[f"{letter} = {size[row['id']]}" if letter else ""].add(row["id"])
-    for name, ids in sorted(groups.items()):
+    letter, size = _LETTERS.get(loaded.config), {question.row: question.group for question in loaded.questions}
+    groups = grouped_by((row["id"] for row in loaded.rows), lambda id_: f"{letter} = {size[id_]}" if letter else "")
+    for name, ids in sorted((name, {*of}) for name, of in groups.items()):
         facts = [fact for fact in loaded.facts if fact.row in ids]
         questions = [question for question in loaded.questions if question.row in ids]
         texts = [*(fact.text for fact in facts), *(question.text for question in questions)]
@@ -106,9 +102,11 @@ def _whose(row: Mapping[str, Any]) -> str:
 
 
 def _other(row: Mapping[str, Any]) -> str:
-    types = f"{row['yes']} yes, {row['no']} no; {row['condition_types']} condition types"
-    misleading = [] if row["misleading"] is None else [f"{row['misleading']:.1%} misleading"]
-    return "; ".join([*([] if row["yes"] is None else [types]), *misleading])
+    texts = {
+        "yes": "{yes} yes, {no} no; {condition_types} condition types",
+        "misleading": "{misleading:.1%} misleading",
+    }
+    return "; ".join(text.format(**row) for name, text in texts.items() if row[name] is not None)
 
 
 def differences(inputs: Inputs) -> Exhibit | Missing:
@@ -163,17 +161,12 @@ def _record(pair: Mapping[str, Any], comparisons: int) -> dict[str, Value]:
     """A row of the frame; the smallest differences are those of one comparison alone, and of the strictest of so many."""
     low, high = pair["interval"] or (None, None)
     row: dict[str, Value] = {name: pair[name] for name in ("config", "source", "k", "n")}
-    for number, side in enumerate(("first", "second")):
-        row |= {f"label_{side}": pair["runs"][number], f"success_{side}": pair["means"][number]}
-        row |= {f"n_failed_{side}": pair["n_failed"][number]}
+    sides = zip(("first", "second"), pair["runs"], pair["means"], pair["n_failed"], strict=True)
+    for side, label, success, failed in sides:
+        row |= {f"label_{side}": label, f"success_{side}": success, f"n_failed_{side}": failed}
     row |= {"difference": pair["difference"], "low": low, "high": high}
-    row |= {
-        "better": pair["wins"],
-        "equal": pair["ties"],
-        "worse": pair["losses"],
-        "p": pair["p"],
-        "p_holm": pair["p_holm"],
-    }
+    row |= {"better": pair["wins"], "equal": pair["ties"], "worse": pair["losses"]}
+    row |= {"p": pair["p"], "p_holm": pair["p_holm"]}
     for name, number in zip(_SMALLEST, (1, comparisons), strict=True):
         row[name] = smallest_difference_of_rates(sum(pair["means"]) / 2, pair["n"], paired=True, alpha=ALPHA / number)
     return row

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.files.text import printable
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, mean_sd, of_source
-from epbench.reports.figures import INK
+from epbench.reports.figures import INK, heat_map
 from epbench.reports.plots import grouped, grouped_by
 from epbench.statistics.estimate import Estimate, estimate, framed
 from epbench.tulving.paper.inputs import (
@@ -317,22 +317,14 @@ def _draw(cues: Side, bins: Side, rows: Sequence[Row]) -> Figure:
 
 def _panel(axes: Axes, cells: Mapping[tuple[str, str], Row], cues: Side, runs: Mapping[str, str]) -> None:
     """One bin: grey is no question, a star is a range, whose middle gives the colour no number."""
-    import numpy as np
     from matplotlib import colormaps
 
-    values = np.full((len(cues.texts), len(runs)), np.nan)
-    for y, cue in enumerate(cues.texts):
-        for x, run in enumerate(runs):
-            row = cells.get((cue, run), {"mean": None, "n_failed": 0})
-            mean = row["mean"]
-            values[y, x] = np.nan if mean is None else mean
-            text = f"{mean:.2f}" if mean is not None else "*" if row["n_failed"] else ""
-            colour = "white" if mean is not None and mean < 0.6 else INK
-            axes.text(x, y, text, ha="center", va="center", fontsize=7, color=colour)
-    edges = [np.arange(n + 1) - 0.5 for n in (len(runs), len(cues.texts))]  # the middle of a cell is at a whole number
-    colours = colormaps["viridis"].with_extremes(bad="#e0e0e0")
-    axes.pcolormesh(*edges, np.ma.masked_invalid(values), cmap=colours, vmin=0, vmax=1, edgecolors="white")
+    rows = [[cells.get((cue, run), {"mean": None, "n_failed": 0}) for run in runs] for cue in cues.texts]
+    means = [[row["mean"] for row in of_cue] for of_cue in rows]
+    heat_map(axes, means, colormaps["viridis"], "#e0e0e0", vmin=0, vmax=1)
+    for (y, of_cue), x in product(enumerate(rows), range(len(runs))):
+        mean = means[y][x]
+        text = f"{mean:.2f}" if mean is not None else "*" if of_cue[x]["n_failed"] else ""
+        colour = "white" if mean is not None and mean < 0.6 else INK
+        axes.text(x, y, text, ha="center", va="center", fontsize=7, color=colour)
     axes.set_xticks(range(len(runs)), runs.values(), rotation=90, fontsize=8)
-    axes.invert_yaxis()
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)

@@ -55,12 +55,7 @@ class Estimate:
     smallest: float | None = None
 
     def columns(self, *names: str, prefix: str = "") -> dict[str, Value]:
-        """Return the fields as columns of a frame.
-
-        Args:
-            names: The fields that are wanted, in this order; without a name, those up to `highest`.
-            prefix: What stands before each name, such as `gain_`.
-        """
+        """Return the fields of these names, by default `COLUMNS`, as columns of a frame; a prefix stands before each name."""
         return {f"{prefix}{name}": getattr(self, name) for name in names or COLUMNS}
 
 
@@ -77,18 +72,11 @@ def estimate(
     test: TestOf | None = None,
     smallest: Callable[[int], float | None] | None = None,
 ) -> Estimate:
-    """Estimate the mean of a column over some questions.
+    """Estimate the mean of a column over some questions, a row for each; with failed ones only the range in which it lies.
 
-    Args:
-        questions: A row for each question.
-        column: A value of 0 to 1, NaN or None where the question failed.
-        cluster: The column of what the interval draws, such as the excerpt; None draws questions.
-        interval: How the interval is made; None makes none.
-        test: How the mean is tested; None tests nothing.
-        smallest: From the units of the test to the smallest effect that they show.
-
-    Returns:
-        The estimate; with failed questions only the range in which its mean lies.
+    The column has values of 0 to 1, and NaN or None where a question failed. `interval` and `test` make the interval, which
+    draws the values of the column `cluster`, such as the excerpt, or else questions, and the test; None makes none.
+    `smallest` gives the smallest effect that so many units of the test show.
     """
     values = questions[column].astype("float64")
     known = values.dropna()

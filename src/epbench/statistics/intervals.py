@@ -42,7 +42,7 @@ def cluster_bootstrap(
         statistic: Maps weights of shape (resamples, questions) to values of shape (resamples,), NaN where undefined.
         clusters: The cluster of each question.
         resamples: The number of draws.
-        seed: The seed of the draws; the same seed gives the same interval.
+        seed: The seed of the draws.
         bounds: The least and the greatest value that a mean can have, such as 0 and 1. Where every draw gives one of
             them, the draws do not show how far from it the true mean may be: three right answers of three are no proof
             of perfection. The other end is then that of Clopper and Pearson for as many clusters.

@@ -25,40 +25,28 @@ DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """How the values of two runs differ, question by question.
+    """How the values of two runs differ, question by question."""
 
-    Attributes:
-        n: The number of questions.
-        means: The means of the first and of the second run.
-        difference: The mean of the first run minus the mean of the second.
-        interval: The 95 % interval of the difference, drawing clusters with replacement; None with fewer than two.
-        wins: The number of questions, or of units, on which the first run is better.
-        ties: The number on which both are equal.
-        losses: The number on which the first run is worse.
-        p: The two-sided p-value: of Wilcoxon's signed-rank test (`paired`; ties are ranked and then dropped, after
-            Pratt), or of McNemar's exact test (`paired_outcomes`). 1 if all questions are ties.
-        p_corrected: The two-sided p-value of McNemar's test by chi-square with continuity correction, on the same units;
-            None for `paired`. It is there to be set beside published values (Appendix F.2), which are not corrected for
-            their number, so that Holm's correction is applied to p alone.
-    """
-
-    n: int
-    means: tuple[float, float]
-    difference: float
-    interval: tuple[float, float] | None
-    wins: int
-    ties: int
-    losses: int
+    n: int  # the number of questions
+    means: tuple[float, float]  # the means of the first and of the second run
+    difference: float  # the mean of the first run minus the mean of the second
+    interval: (
+        tuple[float, float] | None
+    )  # its 95 % interval, drawing clusters with replacement; None with fewer than two
+    wins: int  # the number of questions, or of units, on which the first run is better
+    ties: int  # the number on which both are equal
+    losses: int  # the number on which the first run is worse
+    # The two-sided p-value: of Wilcoxon's signed-rank test (`paired`; ties are ranked and then dropped, after Pratt), or of
+    # McNemar's exact test (`paired_outcomes`). 1 if all questions are ties.
     p: float
+    # The two-sided p-value of McNemar's test by chi-square with continuity correction, on the same units; None for `paired`.
+    # It is there to be set beside published values (Appendix F.2), which are not corrected for their number, so that Holm's
+    # correction is applied to p alone.
     p_corrected: float | None
 
 
 def paired(first: Sequence[float], second: Sequence[float], clusters: Sequence[object]) -> Paired:
-    """Compare two runs by values such as F1.
-
-    Raises:
-        ValueError: There is no question, or the lengths differ.
-    """
+    """Compare two runs by values such as F1; ValueError if there is no question, or the lengths differ."""
     from scipy.stats import wilcoxon
 
     def tested(differences: NDArray[np.float64], wins: int, losses: int) -> tuple[float, None]:
@@ -79,15 +67,9 @@ def paired_outcomes(
     and not 0, the correction overshoots: the statistic is 1 / (wins + losses) instead of 0, so that p_corrected is a little
     below 1 (0.48 for one of each, 0.92 for fifty of each), where p is 1. It stays as it is, as published values have it too.
 
-    Args:
-        first: The first run's outcome for each question.
-        second: The second run's outcomes, in the same order.
-        clusters: The cluster of each question.
-        units: The unit of each question. Questions of one unit, such as two askings of one pair, count once, by their
-            sum. Each question is a unit of its own unless given.
-
-    Raises:
-        ValueError: There is no question, the lengths differ, or a value is neither 0 nor 1.
+    Outcomes, clusters and units are those of each question, in the same order. Questions of one unit, such as two askings of
+    one pair, count once, by their sum; each is a unit of its own unless given. ValueError if there is no question, the
+    lengths differ, or a value is neither 0 nor 1.
     """
     from scipy.stats import binomtest, chi2
 
@@ -203,11 +185,8 @@ def compare_two(
 
     With `outcomes`, the values are 0 (wrong) or 1 (right), and McNemar's test counts a unit once, for example the pair
     that two questions ask about; each question is a unit of its own unless given. RunFailed if no question was answered
-    by both.
-
-    Returns:
-        runs: the two names. The fields of `epbench.statistics.paired.Paired`. alone: for each run n and mean (None
-        without questions) over the questions that only this run has answered. n_one_sided: the sum of these n.
+    by both. Beside the fields of `Paired`, `runs` has the names; `alone` for each run n and mean (None without questions) over
+    the questions that only this run has answered; and `n_one_sided` the sum of these n.
     """
     first, second = values
     shared = [question for question in first if question in second]

@@ -37,33 +37,22 @@ class RankPair:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """How several methods rank.
+    """How several methods rank."""
 
-    Attributes:
-        ranks: The average rank of each method, 1 for the best, from the best to the worst.
-        n: The number of questions.
-        friedman_statistic: Friedman's chi-square; None for two methods.
-        friedman_p: Its p-value; None for two methods, for which the test is not defined.
-        pairs: Every two methods.
-        groups: The largest sets of methods, consecutive in rank, of which no two differ; a method that differs from both
-            of its neighbours is in none.
-    """
-
-    ranks: dict[str, float]
-    n: int
-    friedman_statistic: float | None
-    friedman_p: float | None
-    pairs: list[RankPair]
+    ranks: dict[str, float]  # the average rank of each method, 1 for the best, from the best to the worst
+    n: int  # the number of questions
+    friedman_statistic: float | None  # Friedman's chi-square; None for two methods, for which the test is not defined
+    friedman_p: float | None  # its p-value
+    pairs: list[RankPair]  # every two methods
+    # The largest sets of methods, consecutive in rank, of which no two differ. One that differs from its neighbours is in none.
     groups: list[tuple[str, ...]]
 
 
 def rank_methods(values: Mapping[str, Sequence[float]]) -> Ranking:
     """Compare methods by the ranks of their values of the questions, higher values being better.
 
-    A method that is the best on every question has the average rank 1. Ties share the mean of their ranks.
-
-    Raises:
-        ValueError: There are fewer than two methods, no question, or a different number of values.
+    A method that is the best on every question has the average rank 1. Ties share the mean of their ranks. ValueError with
+    fewer than two methods, without a question, or if methods have different numbers of values.
     """
     from scipy.stats import friedmanchisquare, rankdata
 

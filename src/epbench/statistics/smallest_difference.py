@@ -13,14 +13,8 @@ ALPHA = 0.05
 def smallest_difference_of_means(values: Sequence[float], n: int | None = None, *, paired: bool) -> float | None:
     """The smallest difference of two means that a two-sided t-test at `ALPHA` finds with the power `POWER`.
 
-    Args:
-        values: Values whose standard deviation is that of what is tested: for a paired test, the differences of two runs
-            on the same questions; otherwise the values of one run.
-        n: The number of questions (in each run, if they are not paired); that of the values by default.
-        paired: Whether both runs answer the same questions.
-
-    Returns:
-        A difference on the scale of the values; None with fewer than three values, or if all of them are equal.
+    The values are those of one run, or for a `paired` test, of two runs on the same questions, their differences. `n` is the
+    number of questions of each run, by default that of the values. None with fewer than three values, or if all are equal.
     """
     from statistics import stdev
 
@@ -30,18 +24,11 @@ def smallest_difference_of_means(values: Sequence[float], n: int | None = None, 
 
 
 def smallest_difference_of_rates(rate: float, n: int, *, paired: bool = False, alpha: float = ALPHA) -> float | None:
-    """The same for two shares of right answers.
+    """The same for two shares of right answers, which both are about `rate`, 0 to 1, in n questions of each run.
 
-    Args:
-        rate: The share of right answers that both runs have about, 0 to 1.
-        n: The number of questions of each run.
-        paired: Whether both runs answer the same questions; their outcomes are then taken as independent, which is the
-            worst case, as runs that are right on the same questions differ on fewer.
-        alpha: The level of the test, between 0 and 1.
-
-    Returns:
-        A difference of shares, at most 1; None with fewer than three questions. A rate of 0 or 1 counts as half a question
-        from it, as a share that was never seen to vary still has an error.
+    In a `paired` test, of the same questions, outcomes are taken as independent, which is the worst case, as runs that are
+    right on the same questions differ on fewer. `alpha` is the level of the test, between 0 and 1. A rate of 0 or 1 counts as
+    half a question from it, as a share that was never seen to vary still has an error. None with fewer than three questions.
     """
     if n < 3:
         return None

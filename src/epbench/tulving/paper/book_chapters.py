@@ -24,7 +24,7 @@ from epbench.tulving.chapters.checks import facts_in_words, paragraphs_with, spl
 from epbench.tulving.chapters.loop import QUANTILES, SPANS, Positions, fact_positions
 from epbench.tulving.events.new_york import CITY, Point, boroughs, in_city
 from epbench.tulving.paper.books import BOOK, WRITER, Books, BookTable, PaperBook, Record, identity_of
-from epbench.tulving.paper.inputs import texts
+from epbench.tulving.paper.inputs import named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,7 +134,7 @@ def _side_by_side(books: list[Record]) -> list[Record]:
 COMPOSITION = BookTable(
     "Table 8",
     "Chapters by number of paragraphs, by style and by number of secondary entities",
-    [*texts("property", "value"), Column("{}", "chapters")],
+    [*named("property", "value"), Column("{}", "chapters")],
     own=lambda books: map(_properties, books),
     given=_reported_properties,
     notes=lambda _: ["A secondary entity is a side character with a full name that occurs in one chapter only."],
@@ -184,7 +184,7 @@ def _positions(name: str, title: str, books: Sequence[PaperBook], notes: Sequenc
         summed.append({**about, "n": len(places), **quantiles})
         numbered = zip(book.chapters, places, strict=True)
         points += [{**about, "chapter": chapter.number, "position": place} for chapter, place in numbered]
-    columns = [BOOK, Column("relative to", "span", text=True), *texts("fact"), Column("chapters", "n")]
+    columns = [BOOK, Column("relative to", "span", text=True), *named("fact"), Column("chapters", "n")]
     columns += [Column(f"{q:.0%} quantile", f"q{q}") for q in QUANTILES]
     about_positions = (
         "A position is the middle of the first occurrence, in any case, divided by the length in characters: 0 is the "
@@ -250,7 +250,7 @@ def _path(name: str, book: PaperBook, person: str) -> Exhibit | Missing:
     where = Column(
         "latitude, longitude", lambda stop: "{:.3f}, {:.3f}".format(*p) if (p := _point(stop)) else "–", text=True
     )
-    columns = [*texts("stop", "date", "space", "content"), where, Column("chapter", "chapter")]
+    columns = [*named("stop", "date", "space", "content"), where, Column("chapter", "chapter")]
     title = f"{_TITLE_6}: {person} in {book.marked}"
     return Exhibit(name, title, framed(records), columns, notes, partial(_draw_path, book, person, records))
 

@@ -18,7 +18,7 @@ from epbench.statistics.estimate import Estimate
 from epbench.tulving.events.universe import PUBLISHED_SIZE, Distribution
 from epbench.tulving.judging.realism import RATINGS, REALISTIC, Rating
 from epbench.tulving.paper.books import BOOK, WRITER, Asked, Books, BookTable, PaperBook, Record, in_one_row, of_cells
-from epbench.tulving.paper.inputs import texts
+from epbench.tulving.paper.inputs import named
 from epbench.tulving.paper.recall import cue_text
 from epbench.tulving.questions.generate import BINS, bin_of
 from epbench.tulving.questions.templates import TEMPLATES_BY_CUE
@@ -114,7 +114,7 @@ OVERVIEW = BookTable(
     "Table 28",
     "All books, and the tables in which they are used",
     [
-        *(BOOK, *texts("universe", "size", "writer", "order", "use"), Column("made from it", "used_in", text=True)),
+        *(BOOK, *named("universe", "size", "writer", "order", "use"), Column("made from it", "used_in", text=True)),
         *(Column("chapters", "n_chapters"), Column("length", _length)),
     ],
     own=_uses,

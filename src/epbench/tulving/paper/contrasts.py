@@ -20,22 +20,13 @@ from epbench.statistics.paired import holm, paired_estimate
 from epbench.statistics.ranks import Ranking, rank_methods
 from epbench.statistics.smallest_difference import mann_whitney, smallest_difference_of_means
 from epbench.tulving.judging.realism import Rating, realism_of
-from epbench.tulving.paper.inputs import (
-    ALL_ROWS,
-    EVENTS,
-    POLICY,
-    Line,
-    for_each,
-    judge_notes,
-    reported_notes,
-    runs_among,
-    texts,
-)
+from epbench.tulving.paper.inputs import EVENTS, POLICY, Line, for_each, judge_notes, reported_notes, runs_among
 from epbench.tulving.paper.recall import BIN, Side, f1_rows, papers_on, recall_table, with_reported_once
 
 if TYPE_CHECKING:
     import pandas as pd
 
+ALL_ROWS = "All questions count, whatever they ask for (get = all, latest and chronological), as in the paper."
 _TESTS = (
     "Mann–Whitney U, one-sided: whether F1 of the first is higher than of the second. Effect: the probability that a question "
     "of the first has a higher F1 than one of the second, ties counted half; 0.5 is no difference.",
@@ -106,7 +97,7 @@ class _Tests:
         notes += [f"{lost} questions without an answer or a verdict are left out of the tests."] if lost else []
         notes += [*judge_notes(runs), *([_UNCORRECTED] if papers else [])]
         notes += reported_notes([*runs, *(line for line, _ in papers)]) if papers else []
-        return Exhibit(self.name, self.title, framed(rows), [*texts(self.about), *columns_of(_SHOWN, 1)], notes)
+        return Exhibit(self.name, self.title, framed(rows), columns_of({self.about: self.about, **_SHOWN}, 2), notes)
 
     def _who(self, fixed: str, first: str, second: str) -> dict[str, Value]:
         return {self.about: fixed, "first": first, "second": second, "alternative": "first > second"}

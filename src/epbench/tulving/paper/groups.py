@@ -22,12 +22,7 @@ from epbench.statistics.estimate import Estimate, Value, estimate, framed
 from epbench.statistics.intervals import Spread, spread_of_groups
 from epbench.statistics.smallest_difference import smallest_difference_of_means
 from epbench.tulving.paper.inputs import (
-    COUNTS,
-    F1,
-    HARSH_F1,
     INTERVALS,
-    READER,
-    RUN,
     SPREAD,
     Line,
     by_book,
@@ -36,6 +31,7 @@ from epbench.tulving.paper.inputs import (
     forest,
     judge_notes,
     lost_notes,
+    named,
     value,
 )
 from epbench.tulving.paper.recall import APART, PLAIN, notes_on, who_columns, with_n
@@ -76,7 +72,8 @@ def grouped(lines: Sequence[Line], by: Sequence[str]) -> Exhibit:
     rows.sort(key=lambda row: [_place(column, row[column]) for column in by])
     keys = (Column(name, lambda row, name=name: _text(row[name]), text=True) for name in by)  # type: ignore[misc]
     spread = Column("sd", "f1_sd"), Column("95 % interval", interval("f1_low", "f1_high"))
-    columns = [*keys, RUN, F1, *spread, HARSH_F1, *COUNTS, Column("smallest difference", "smallest")]
+    smallest_shown = Column("smallest difference", "smallest")
+    columns = [*keys, *named("run", "F1"), *spread, *named("harsh F1", "n", "failed"), smallest_shown]
     notes = [
         "F1: the mean over all questions of a group, whatever they ask for; add the column get to tell them apart.",
         "Harsh F1 counts every item of an answer for precision, F1 at most as many as are true.",
@@ -280,8 +277,8 @@ def seeds(lines: Sequence[Line]) -> Exhibit | Missing:
         return cell(row["between"]) + ("" if low is None else f" ({interval_cell((low, high))})")
 
     about = Column("score", lambda row: SCORES[row["score"]], text=True), Column("book", book, text=True)
-    found_here = Column("value", value()), Column("95 % interval", interval()), Column("n", "n")
-    columns = [*READER, *about, *found_here, Column("within", "within"), Column("between", between)]
+    found_here = Column("value", value()), Column("95 % interval", interval()), *named("n")
+    columns = [*named("memory", "model"), *about, *found_here, Column("within", "within"), Column("between", between)]
     drawn = [{**row, "mark": row["book"]} for row in rows if row["book"] != ALL_BOOKS]
     for row in (row for row in rows if row["book"] == ALL_BOOKS):
         if row["mean"] is not None:  # a bar of one deviation between books to each side

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from epbench.files.json_files import read_json
 from epbench.models.protocol import name_of
 from epbench.reports.comparison import memory_of
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, Source, marked, mean_sd, of_source, slug
+from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, Shown, Source, marked, mean_sd, of_source, slug
 from epbench.reports.plots import grouped_by, points
 from epbench.reports.reported import ReportedRow
 from epbench.runs.benchmark import read_questions
@@ -216,7 +216,7 @@ POLICY = (
     "F1 is the paper's lenient one (Appendix B.3.2): repeats count once, and precision counts at most as many items as are "
     "true. Ours never exceeds 1; the paper's can where a judge gives more points than it found items."
 )
-ALL_ROWS = "All questions count, whatever they ask for (get = all, latest and chronological), as in the paper."
+
 LOST = (
     "Some of these questions have no answer or no verdict, and are neither right nor wrong: a range goes from all of them "
     "wrong to all of them right."
@@ -242,14 +242,6 @@ def for_each(
 
 # How rows are shown
 
-RUN = Column("run", of_source(), text=True)
-READER = Column("memory", "memory", text=True), Column("model", of_source("model"), text=True)
-
-
-def texts(*names: str) -> list[Column]:
-    """Columns of text with the titles that they have in the frame."""
-    return [Column(name, name, text=True) for name in names]
-
 
 def value(prefix: str = "") -> Show:
     """A mean alone, such as `0.830`, or the range in which it lies."""
@@ -257,11 +249,18 @@ def value(prefix: str = "") -> Show:
     return lambda row: show({**row, f"{prefix}sd": None}).rstrip("*")
 
 
-COUNTS = (Column("n", "n"), Column("failed", "n_failed"))
-F1, HARSH_F1 = Column("F1", value("f1_")), Column("harsh F1", value("harsh_f1_"))
+_label = of_source()
+_SHOWN: Shown = {"run": _label, "model": of_source("model")}
+_NUMBERS: Shown = {"F1": value("f1_"), "harsh F1": value("harsh_f1_"), "n": "n", "failed": "n_failed"}
 
 
-def forest(rows: Sequence[Row], prefix: str, y: str | Show, title: str, by: Show = RUN.cell) -> Callable[[], Figure]:
+def named(*titles: str) -> list[Column]:
+    """Columns that several tables have, and columns of text whose titles are their names in the frame."""
+    shown = _SHOWN | _NUMBERS
+    return [Column(title, shown.get(title, title), text=title not in _NUMBERS) for title in titles]
+
+
+def forest(rows: Sequence[Row], prefix: str, y: str | Show, title: str, by: Show = _label) -> Callable[[], Figure]:
     """A figure of points with intervals: a row for each value of `y`, and a mark for each value of `by`, such as each run."""
     spread = [{name: row.get(f"{prefix}{name}") for name in SPREAD} for row in rows]
     marks = [of | {"y": Column("", y).cell(row), "by": by(row)} for row, of in zip(rows, spread, strict=True)]

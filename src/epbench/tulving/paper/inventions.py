@@ -20,21 +20,17 @@ from epbench.tulving.events.dates import in_words
 from epbench.tulving.judging.verdicts import first_scores
 from epbench.tulving.paper.books import PaperBook
 from epbench.tulving.paper.inputs import (
-    COUNTS,
     EVENTS,
-    F1,
-    HARSH_F1,
     INTERVALS,
-    RUN,
     SPREAD,
     Line,
     f1_of,
     forest,
     judge_notes,
     lost_notes,
+    named,
     reported_notes,
     runs_among,
-    texts,
     value,
 )
 from epbench.tulving.questions.generate import BINS
@@ -88,7 +84,7 @@ def sources(lines: Sequence[Line], books: Sequence[PaperBook]) -> Exhibit | Miss
         return "–" if row["mean"] is None else f"{row['mean']:.3f} ({row['found']})"
 
     counts = (Column("answers", "answers"), Column("with inventions", "inventing"), Column("items", "items"))
-    columns = [RUN, *texts("memory", "questions"), *counts, Column("away", "away"), Column("{}", share)]
+    columns = [*named("run", "memory", "questions"), *counts, Column("away", "away"), Column("{}", share)]
     left = [line.who for line in runs_among(lines) if line.fingerprint not in of_books]
     notes = [*_TRACED, *judge_notes(runs), *([f"Not traced, without their books: {', '.join(left)}."] if left else [])]
     each = framed(points) if points else None
@@ -175,7 +171,7 @@ def _shares_of_runs(
     papers = [line for line in lines if line.reported is not None and score in line.reported.scores]
     nothing = dict.fromkeys(rows[0])
     more = [nothing | line.columns() | line.reported_score(score).columns("mean", "n") for line in papers]
-    columns = [RUN, *texts("memory"), Column("share", value()), Column("95 % interval", interval()), *about]
+    columns = [*named("run", "memory"), Column("share", value()), Column("95 % interval", interval()), *about]
     intervals = "Intervals: Wilson's, 95 %, as if all were independent."
     notes = [f"{note} {intervals}", *judge_notes(lines), *reported_notes(papers)]
     return Exhibit(name, title, framed([*rows, *more]), columns, notes, forest(rows, "", "memory", "share"))
@@ -231,8 +227,8 @@ def hallucinations(lines: Sequence[Line]) -> list[Exhibit | Missing]:
         plot = forest(drawn, "share_", by, "share of answers that name something")
         rows += papers if by == "origin" else []
         lost = [_LOST] if any(row["n_failed"] for row in rows) else []
-        about_rows = [RUN, *texts(*dict.fromkeys(("memory", by, "origin")))]
-        columns = [*about_rows, *share, Column("items", "items_mean"), F1, *COUNTS]
+        about_rows = named("run", *dict.fromkeys(("memory", by, "origin")))
+        columns = [*about_rows, *share, Column("items", "items_mean"), *named("F1", "n", "failed")]
         names = (name, title) if by == "origin" else (f"{name}, {by}s", f"{title}, by {by}")
         made.append(Exhibit(*names, framed(rows), columns, [*_NAMED, *lost, *more], plot))
     return made
@@ -313,7 +309,7 @@ def harsh(lines: Sequence[Line]) -> Exhibit | Missing:
             loss = less.columns("mean", "sd", "low", "high", prefix="loss_")
             rows.append({**line.columns(), "bin": bin_, **f1.columns("n", "n_failed"), **both, **loss})
     of_loss = Column("loss", "loss_mean"), Column("95 % interval of the loss", interval("loss_low", "loss_high"))
-    columns = [RUN, *texts("bin"), F1, HARSH_F1, *of_loss, *COUNTS]
+    columns = [*named("run", "bin", "F1", "harsh F1"), *of_loss, *named("n", "failed")]
     notes = [*_HARSH, INTERVALS, *lost_notes(rows), *judge_notes(lines)]
     drawn = sorted(rows, key=lambda row: (ALL_BINS, *BINS).index(str(row["bin"])))
     plot = forest(drawn, "loss_", "bin", "F1 less harsh F1")

@@ -20,12 +20,12 @@ from epbench.statistics.estimate import Estimate, estimate, framed
 from epbench.tulving.paper.inputs import (
     ELEMENTS,
     POLICY,
-    READER,
     Line,
     by_book,
     for_each,
     judge_notes,
     lost_notes,
+    named,
     parts_of,
     reported_notes,
     runs_among,
@@ -90,7 +90,11 @@ def who_columns(rows: Sequence[Row]) -> list[Column]:
     """The first columns; the run and the book are left out where they tell nothing apart."""
     run = Column("run", lambda row: row["label"] if row["source"] == "own" else "", text=True)
     own, several = any(row["source"] == "own" for row in rows), len(set(map(text_of, rows))) > 1
-    return [*READER, *([run] if own else []), *([Column("book", text_of, text=True)] if several else [])]
+    return [
+        *named("memory", "model"),
+        *([run] if own else []),
+        *([Column("book", text_of, text=True)] if several else []),
+    ]
 
 
 def with_n(show: Show) -> Show:

@@ -184,14 +184,15 @@ def _of_log_ratios(found: Sequence[Pair]) -> str:
 
 
 def _matrix(found: Sequence[Pair], tests: Sequence[Pair], p: tuple[str, str], title: str) -> str:
-    """A figure of two p-values of each test: in the row of the first run of its pair, and in that of the second."""
-    names = list(dict.fromkeys(name for pair in found for name in pair["runs"]))
-    by_place: dict[tuple[str, str], float | None] = {}
-    for pair, test in zip(found, tests, strict=True):
-        one, other = pair["runs"]
-        by_place[one, other], by_place[other, one] = map(test.get, p)
-    matrix: PMatrix = [[by_place.get((row, column)) for column in names] for row in names]
-    return p_matrix(names, matrix, title)
+    shown = [(*pair["runs"], *map(test.get, p)) for pair, test in zip(found, tests, strict=True)]
+    return p_matrix(*square(shown), title)
+
+
+def square(tests: Sequence[tuple[str, str, float | None, float | None]]) -> tuple[list[str], PMatrix]:
+    """The names of two runs of each test, and its p-values: one in the row of the first, the other in that of the second."""
+    names = list(dict.fromkeys(name for test in tests for name in test[:2]))
+    cells = {(one, other): p for one, other, p, _ in tests} | {(other, one): p for one, other, _, p in tests}
+    return names, [[cells.get((row, column)) for column in names] for row in names]
 
 
 def _folded(summary: str, content: str) -> str:

@@ -78,10 +78,10 @@ class Standing:
         """The columns of a score in the frame."""
         one, floor = self.scores.get(score, Estimate()), self.floors.get(score)
         highest = one.mean if one.highest is None else one.highest
-        bounds = {"floor": floor, "ceiling": self.ceilings.get(score)}
         below = int(highest is not None and floor is not None and highest < floor)
-        beside = {f"{score}_{name}": value for name, value in {**bounds, "below_floor": below}.items()}
-        return {**one.columns("mean", "low", "high", "lowest", "highest", prefix=f"{score}_"), **beside}
+        beside = {"floor": floor, "ceiling": self.ceilings.get(score), "below_floor": below}
+        known = one.columns("mean", "low", "high", "lowest", "highest") | beside
+        return {f"{score}_{name}": value for name, value in known.items()}
 
 
 def score_of(

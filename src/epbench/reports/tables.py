@@ -27,9 +27,7 @@ class Table:
     rows: Sequence[Sequence[str]]  # the cells of each row, as many as there are titles
     title: str = ""  # a line above the table; empty for none
     notes: Sequence[str] = ()  # sentences below the table
-    # The number of columns from the left that hold text and are aligned left. The others hold numbers and are aligned
-    # right.
-    text_columns: int = 1
+    text_columns: int = 1  # how many columns from the left hold text and are aligned left; the others are aligned right
     sections: Sequence[int] = ()  # the numbers of the rows, counted from 0, after which the screen shows an empty line
 
     def __rich__(self) -> RenderableType:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.context.prompts import load_prompts
@@ -24,7 +25,7 @@ from epbench.files.json_files import read_json
 from epbench.files.text import one_line
 from epbench.journals.journal import read_journal
 from epbench.reports.exhibit import Column, Row, columns_of, counted, difference, exhibit, fixed, mean_margin, p_value
-from epbench.reports.plots import grouped_by, points
+from epbench.reports.plots import grouped, grouped_by, points
 from epbench.reports.reported import sources
 from epbench.runs.folder import read_run
 from epbench.runs.several import runs_in
@@ -68,7 +69,10 @@ def _table_5(inputs: Inputs) -> Made:
 
 def _chosen(inputs: Inputs, what: str) -> list[Made]:
     """The prompt, or the reading of passages, that was chosen for each model, and how well each did that was tried."""
-    name = {"prompt": "Table 7", "reading": "Table 10"}[what]
+    name, kind = {
+        "prompt": ("Table 7", "runs in which the prompt"),
+        "reading": ("Table 10", "runs with retrieval in which the reading of passages"),
+    }[what]
     reported = [row for row in inputs.reported if what in row.scores]
     empty = dict.fromkeys(("tied", "n_tied", *rates.UNTESTED, "share_a"))
     theirs: list[Row] = [
@@ -77,9 +81,7 @@ def _chosen(inputs: Inputs, what: str) -> list[Made]:
         for row in reported
     ]
     tried = [row for run in inputs.runs for row in _tried(run, what)]
-    rows = [*theirs, *(row for row in tried if row["chosen"])]
-    kind = "runs in which the prompt" if what == "prompt" else "runs with retrieval in which the reading of passages"
-    needs = f"{kind} was chosen on held-out pairs"
+    rows, needs = [*theirs, *(row for row in tried if row["chosen"])], f"{kind} was chosen on held-out pairs"
     notes = [
         "The numbers are the paper's; the texts are those of this package, in its own words. The choice is made on the "
         "validation split: of those within one standard error of the best accuracy, the one whose share of A is nearest to one "
@@ -123,20 +125,18 @@ def _table_8(inputs: Inputs) -> Made:
     """The queries, with the recall of the paper and of the runs that searched with them (Appendix C.4.1)."""
     queries, recall_of = load_prompts().queries, "recall_at_10."  # the number of the query follows
     reported = [row for row in inputs.reported if any(score.startswith(recall_of) for score in row.scores)]
-    found: list[tuple[tuple[Any, ...], Estimate]] = []
+    found: list[tuple[tuple[str, ...], int, Estimate]] = []
     for row in reported:
         about = ("reported", row.source, row.model, row.dataset, f"{row.model} (reported)")
-        found += [
-            ((*about, int(name.removeprefix(recall_of))), Estimate(None, 0, of)) for name, of in row.scores.items()
-        ]
+        found += [(about, int(name.removeprefix(recall_of)), Estimate(None, 0, of)) for name, of in row.scores.items()]
     for run in (run for run in inputs.runs if run.memory == "rag"):
         retriever, pairs = str(run.identity.get("retriever")), f"{' '.join(run.configs)}, {run.identity.get('split')}"
         about = ("own", run.label, retriever, pairs, f"{run.label}: {retriever}, {pairs}")
-        found.append(((*about, run.identity.get("query", 0)), _recall(run)))
-    names = ("source", "label", "retriever", "pairs", "search", "query")
+        found.append((about, run.identity.get("query", 0), _recall(run)))
+    names, ends = ("source", "label", "retriever", "pairs", "search"), ("mean", "low", "high")
     rows = [
-        dict(zip(names, of, strict=True)) | recall.columns("mean", "low", "high") | {"n": recall.n and 2 * recall.n}
-        for of, recall in sorted(found, key=lambda item: int(item[0][-1]))
+        dict(zip(names, about, strict=True), query=query, **recall.columns(*ends), n=recall.n and 2 * recall.n)
+        for about, query, recall in sorted(found, key=itemgetter(1))
     ]
     notes = [
         "A segment is found if a passage contains at least half of its characters. The queries are those of this package, "
@@ -167,11 +167,10 @@ def _recall(run: PaperRun) -> Estimate:
 
 def _segment_lengths(inputs: Inputs) -> Made:
     """The accuracy of each run on segments of each length, and what the longest gain over the shortest (Appendix D.2)."""
-    runs, rows = [run for run in inputs.runs if run.questions["segment_length"].nunique() > 1], list[Row]()
+    runs = [run for run in inputs.runs if run.questions["segment_length"].nunique() > 1]
     gains = corrected([_longer(run.questions) for run in runs])
-    for run, gain in zip(runs, gains, strict=True):
-        first, *_, last = tested(rates.accuracies(run, rates.by("segment_length")))
-        rows += [{**row, **gained(gain)} for row in (first, last)]
+    lengths = [tested(rates.accuracies(run, rates.by("segment_length"))) for run in runs]
+    rows = [{**row, **gained(gain)} for of, gain in zip(lengths, gains, strict=True) for row in (of[0], of[-1])]
     least = max((gain.smallest for gain in gains if gain.smallest is not None), default=None)
     shows = f" The run with the fewest questions shows a difference of {least:.3f} with 80 % power." if least else ""
     notes = [
@@ -249,15 +248,14 @@ def _share(run: PaperRun) -> tuple[Group, Estimate]:
 def regression(inputs: Inputs) -> Made:
     """Whether answers are worse in the middle at equal distance, which Figure 11 alone does not say (Appendix D.6)."""
     effects = [(run, middle_effect(run.questions)) for run in inputs.runs if run.memory == "in-context"]
-    terms, rows = ("middle", "middle x length"), list[dict[str, Any]]()
-    for (run, effect), term in product(effects, terms):
+    rows = list[dict[str, Any]]()
+    for (run, effect), term in product(effects, ("middle", "middle x length")):
         found, inside, outside = effect.get("terms", {}).get(term, {}), effect["in_middle"], effect["elsewhere"]
         numbers = {name: found.get(name) for name in ("coefficient", "low", "high", "odds_ratio", "p")}
         counts = {"n": effect["n"], "n_failed": effect["n_failed"], "n_in_middle": inside["n"]}
         shares = {"accuracy_in_middle": inside["accuracy"], "accuracy_elsewhere": outside["accuracy"]}
         rows.append({**about(run), "term": term, **numbers, **counts, **shares, "p_holm": None})
-    for term in terms:
-        known = [row for row in rows if row["term"] == term and row["p"] is not None]
+    for known in grouped((row for row in rows if row["p"] is not None), "term").values():
         for row, p in zip(known, holm([row["p"] for row in known]), strict=True):
             row["p_holm"] = p
     notes = [
@@ -274,9 +272,7 @@ def regression(inputs: Inputs) -> Made:
             return "–"
         return f"{row['odds_ratio']:.2f} ({math.exp(row['low']):.2f}–{math.exp(row['high']):.2f})"
 
-    said = columns_of(
-        {"pairs": "n", "in the middle": "n_in_middle", "failed": "n_failed", "{}": odds, "{}: p": p_value()}
-    )
-    columns = [*named("run model"), *said]
+    columns = [*named("run model"), *columns_of({"pairs": "n", "in the middle": "n_in_middle", "failed": "n_failed"})]
+    columns += columns_of({"{}": odds, "{}: p": p_value()})
     title = "Odds of a right answer if both segments begin in the middle third, at equal distance"
     return exhibit("Figure 11, regression", title, rows, columns, notes, needs="in-context runs", across="term")

@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.paper.inputs import Inputs, PaperRun, Training
 from epbench.booksort.paper.rates import CHANCE, UNTESTED, Group, Made, accuracy_of, labels, named
 from epbench.booksort.scores.comparison import compare_runs, pair_differences
 from epbench.booksort.scores.scoring import LOW_MASS
-from epbench.reports.comparison import p_matrix_figure
+from epbench.reports.comparison import p_matrix_figure, square
 from epbench.reports.exhibit import (
     Column,
     Exhibit,
@@ -320,11 +321,6 @@ def _made(title: str, rows: Sequence[Row], shown: Shown, notes: Sequence[str], p
 
 def _matrix(rows: Sequence[Row], p: tuple[str, str]) -> Figure:
     """The p-values: in the row of the first checkpoint that of the first column, in that of the second the other."""
-    names = list(dict.fromkeys(row[name] for row in rows for name in ("first", "second")))
-
-    def matrix(higher: str, lower: str) -> list[list[float | None]]:
-        cells = {(row["first"], row["second"]): row[higher] for row in rows}
-        cells |= {(row["second"], row["first"]): row[lower] for row in rows}
-        return [[cells.get((one, other)) for other in names] for one in names]
-
-    return p_matrix_figure(names, matrix(*p), corrected=matrix(*(f"{column}_holm" for column in p)))
+    columns = [("first", "second", *p), ("first", "second", *(f"{name}_holm" for name in p))]
+    (names, shown), (_, corrected) = (square([itemgetter(*of)(row) for row in rows]) for of in columns)
+    return p_matrix_figure(names, shown, corrected=corrected)

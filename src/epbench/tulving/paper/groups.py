@@ -60,7 +60,7 @@ MOST_ROWS = 60  # more cannot be read in one figure
 
 def grouped(lines: Sequence[Line], by: Sequence[str]) -> Exhibit:
     """Mean F1 of all questions that share their values of some columns, one or more of `GROUPABLE`, for each run."""
-    _check(lines, by)
+    _check(by)
     rows: list[dict[str, Value]] = []
     for line in lines:
         for values, part in line.questions.groupby(list(by), dropna=False, sort=False):
@@ -93,18 +93,14 @@ def grouped(lines: Sequence[Line], by: Sequence[str]) -> Exhibit:
     return Exhibit(f"F1 by {', '.join(by)}", title, framed(rows), columns, notes, plot, sections=sections)
 
 
-def _check(lines: Sequence[Line], by: Sequence[str]) -> None:
-    there_are = f"expected one or more of {', '.join(GROUPABLE)}"
-    if not lines:
-        raise BadInput("no run whose questions could be grouped")
-    if not by:
-        raise BadInput(f"questions are grouped by columns: {there_are}; found none")
+def _check(by: Sequence[str]) -> None:
     for column in by:
         if list(by).count(column) > 1:
             raise BadInput(f"questions are grouped by each column once; found {column!r} twice")
         if column not in GROUPABLE:
             type_ = COLUMNS.get(column)
             kind = ", which is what is averaged" if type_ == "double" else ", a list" if isinstance(type_, list) else ""
+            there_are = f"expected one or more of {', '.join(GROUPABLE)}"
             raise BadInput(f"questions cannot be grouped by {column!r}{kind}; {there_are}")
 
 

@@ -116,6 +116,9 @@ class Missing:
     needs: str
 
 
+Made = Exhibit | Missing
+
+
 def exhibit(
     name: str,
     title: str,
@@ -126,7 +129,7 @@ def exhibit(
     *,
     needs: str,
     **more: Any,
-) -> Exhibit | Missing:
+) -> Made:
     """A table or figure of these rows; without any, what says that it needs them. `more` are further fields of `Exhibit`."""
     frame = framed(rows)
     return Missing(name, title, needs) if frame.empty else Exhibit(name, title, frame, columns, notes, plot, **more)
@@ -252,9 +255,7 @@ def marked(label: str, source: Source) -> str:
     return label if source == "own" else f"{label} ({source})"
 
 
-def write_exhibits(
-    out: Path, heading: str, exhibits: Sequence[Exhibit | Missing], boards: Sequence[Exhibit] = ()
-) -> Table:
+def write_exhibits(out: Path, heading: str, exhibits: Sequence[Made], boards: Sequence[Exhibit] = ()) -> Table:
     """Write `<name>.svg`, `.csv`, `.md` and `.tex` of each exhibit, and all of them as `tables.md` and `tables.html`.
 
     Either all of these files are written or none. Leaderboards come first and are also written as `LEADERBOARD.md`. The

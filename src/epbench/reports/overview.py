@@ -59,7 +59,7 @@ def _row(folder: Path, path: str, headlines: Headlines) -> RunRow:
     benchmark, config = str(identity.get("benchmark", "")), identity.get("config")
     name = str(run.get("book") or Path(str(run.get("dataset", ""))).name)
     configs = ", ".join(config) if isinstance(config, list) else config
-    shown = [one for one in headlines(benchmark, scores) if one] if finished else []
+    told = [one for one in headlines(benchmark, scores) if one] if finished else []
     return RunRow(
         path=path,
         benchmark=benchmark,
@@ -72,9 +72,7 @@ def _row(folder: Path, path: str, headlines: Headlines) -> RunRow:
         idle=None if finished or not journal.is_file() else max(0.0, round(time.time() - journal.stat().st_mtime, 1)),
         failed=int(scores.get("n_failed", 0)),
         questions=int(scores.get("n_questions", 0)),
-        scores={
-            one.name: [one.value, *(one.bounds or one.interval or (None, None)), bool(one.bounds)] for one in shown
-        },
+        scores={one.name: [one.value, *(one.bounds or one.interval or (None, None)), bool(one.bounds)] for one in told},
         has_page=(folder / "report.html").is_file(),
     )
 

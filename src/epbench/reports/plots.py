@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 Plot = Callable[[Sequence[Row]], "Figure"]
-_Row, _Item, _Key = TypeVar("_Row", bound=Row), TypeVar("_Item"), TypeVar("_Key")
+_Row = TypeVar("_Row", bound=Row)
+_Item = TypeVar("_Item")
+_Key = TypeVar("_Key")
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "p", ">", "h")
 """More than there are colours, so that two lines of one colour still differ."""
@@ -263,11 +265,7 @@ def rates(
     if words:
         axes.set_xscale("log")
         low, high = axes.get_xlim()
-        fine: dict[int, tuple[float, ...]] = {
-            8: (1, 1.5, 2, 3, 5, 7),
-            30: (1, 2, 5),
-            200: (1, 3),
-        }  # by how far it reaches
+        fine: dict[int, tuple[float, ...]] = {8: (1, 1.5, 2, 3, 5, 7), 30: (1, 2, 5), 200: (1, 3)}
         steps = next((each for most, each in fine.items() if high < most * low), (1,))
         ticks = [x for x in (int(step * 10**power) for power in range(1, 6) for step in steps) if low <= x <= high]
         axes.set_xticks(ticks, [f"{x:,}" for x in ticks])

@@ -161,9 +161,7 @@ class Spread:
     # The standard deviation of the groups' true means, after the errors within them are taken off; 0 if they differ by
     # no more than these errors explain.
     between: float
-    interval: tuple[
-        float, float
-    ]  # the 95 % one of the mean of another group of the same kind, by Student's t over groups
+    interval: tuple[float, float]  # the 95 % one of the mean of another such group, by Student's t over the groups
 
 
 def spread_of_groups(means: Sequence[float], errors: Sequence[float]) -> Spread:

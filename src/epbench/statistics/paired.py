@@ -30,9 +30,7 @@ class Paired:
     n: int  # the number of questions
     means: tuple[float, float]  # the means of the first and of the second run
     difference: float  # the mean of the first run minus the mean of the second
-    interval: (
-        tuple[float, float] | None
-    )  # its 95 % interval, drawing clusters with replacement; None with fewer than two
+    interval: tuple[float, float] | None  # its 95 % interval, drawing clusters; None with fewer than two of them
     wins: int  # the number of questions, or of units, on which the first run is better
     ties: int  # the number on which both are equal
     losses: int  # the number on which the first run is worse
@@ -148,10 +146,9 @@ def paired_estimate(
         )
     differences = np.array(second, float) - np.array(first, float)
     means = bootstrap_values(lambda weights: weighted_mean(weights, differences), clusters, resamples=resamples)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return PairedEstimate(
-        len(differences), differences.tolist(), float(differences.mean()), (float(low), float(high)), means.tolist()
-    )
+    low, high = map(float, np.quantile(means, [0.025, 0.975]))
+    mean = float(differences.mean())
+    return PairedEstimate(len(differences), differences.tolist(), mean, (low, high), means.tolist())
 
 
 Question = TypeVar("Question")

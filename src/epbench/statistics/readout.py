@@ -51,10 +51,8 @@ def cross_validated_readout(features: NDArray[np.floating], labels: Sequence[str
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    if len(set(groups)) < 2:
-        raise BadInput(
-            f"a read-out is trained on some books and tested on another: found {len(set(groups))}, expected two"
-        )
+    if (n := len(set(groups))) < 2:
+        raise BadInput(f"a read-out is trained on some books and tested on another: found {n}, expected two")
     for group in sorted(set(groups)):
         seen = {label for label, other_group in zip(labels, groups, strict=True) if other_group != group}
         if len(seen) < 2:

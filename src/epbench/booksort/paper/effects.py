@@ -48,12 +48,11 @@ def _table_5(inputs: Inputs) -> Made:
     """The models of the paper, and those of the runs (Appendix C.1)."""
     reported = [row for row in inputs.reported if "mmlu" in row.scores]
     theirs = [("reported", row.model, row.note, None, None, None, row.scores["mmlu"]) for row in reported]
+    of_model = grouped_by(inputs.runs, lambda run: (run.model, run.identity.get("weights")))
+    memories = {key: ", ".join(sorted({run.memory for run in of})) for key, of in of_model.items()}
     own = [
-        ("own", model, model.partition(":")[2] or model, weights, memories, len(of), None)
-        for (model, weights), of in grouped_by(
-            inputs.runs, lambda run: (run.model, run.identity.get("weights"))
-        ).items()
-        for memories in [", ".join(sorted({run.memory for run in of}))]
+        ("own", model, model.partition(":")[2] or model, weights, memories[model, weights], len(of), None)
+        for (model, weights), of in of_model.items()
     ]
     notes = [
         "MMLU: percent, as it is reported; it is not measured here. weights: the fingerprint of the files, for models on this "

@@ -11,7 +11,7 @@ from epbench.memfail.paper.inputs import ABOUT, ENDS, Inputs, Row, notes_on, row
 from epbench.memfail.scores.report import MODELS, USUAL_K, in_order, scatter, stacked
 from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import COUNTED, count_of
-from epbench.reports.exhibit import Exhibit, Missing, Shown, columns_of, exhibit, fixed, marked, mean_interval
+from epbench.reports.exhibit import Made, Shown, columns_of, exhibit, fixed, marked, mean_interval
 from epbench.reports.plots import bars, grouped, legend, lines, panels
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Rows = Sequence[Mapping[str, Any]]
 Plot = Callable[[], "Figure"]
-Made = Exhibit | Missing
 _IN_THE_TEXT = ("StructMem", "SimpleMem")
 _NO_MODEL = "no model inside"
 _ABOUT: Shown = {"config": "config", "system": "label"}

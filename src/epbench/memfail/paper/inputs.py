@@ -160,9 +160,7 @@ def scored(about: Mapping[str, Any], scores: Scores) -> Row:
 
 def cells_of(inputs: Inputs) -> list[Row]:
     """A row for each run and k, own and reported, as they were given."""
-    given: list[tuple[Mapping[str, Any], Scores, PaperRun | None]] = [
-        (run.about, run.scores, run) for run in inputs.runs
-    ]
+    given: list[tuple[Any, Scores, PaperRun | None]] = [(run.about, run.scores, run) for run in inputs.runs]
     for scores in inputs.reported.values():
         system, model = scores.get("system") or "unnamed", scores.get("system_model")
         names = scores["config"], marked(f"{system}, {model}", "reported"), "reported", system, model or None, None
@@ -222,17 +220,15 @@ def notes_on(inputs: Inputs, rows: Sequence[Row]) -> list[str]:
         *([_LOST] if any(row["n_failed"] for row in rows) else []),
         *([_REPORTED] if "reported" in sources else []),
         *_listed("Every question of ", (f"{row['label']} on {row['config']}" for row in empty), _NEVER_STORED),
-        *_listed("One's own runs of ", [other] if other else [], _OTHER_ROWS),
-        *_listed(
-            "Needed facts that the judge would not miss if they were absent: ", filter(None, map(_unnoticed, own))
-        ),
+        *_listed("One's own runs of ", [other], _OTHER_ROWS),
+        *_listed("Needed facts that the judge would not miss if they were absent: ", map(_unnoticed, own)),
         *judge_notes(run.judge for run in own),
     ]
 
 
 def _listed(before: str, parts: Iterable[str], after: str = "") -> list[str]:
-    """A note with these parts, each once; none without one."""
-    found = "; ".join(dict.fromkeys(parts))
+    """A note with these parts that are not empty, each once; none without one."""
+    found = "; ".join(dict.fromkeys(filter(None, parts)))
     return [f"{before}{found}{after}."] if found else []
 
 

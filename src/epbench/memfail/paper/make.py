@@ -18,7 +18,7 @@ from epbench.memfail.paper.inputs import Inputs, PaperRun, Row, cells_of, share
 from epbench.memfail.scores.comparison import judge_notes
 from epbench.memfail.scores.tables import USAGE_COLUMNS, total, usage_rows
 from epbench.models.estimate import cl100k_tokens
-from epbench.reports.exhibit import Column, Exhibit, Missing, Shown, columns_of, exhibit, fixed, interval, marked
+from epbench.reports.exhibit import Column, Exhibit, Made, Shown, columns_of, exhibit, fixed, interval, marked
 from epbench.reports.leaderboard import Names, Standing, bounded, leaderboard, score_of
 from epbench.reports.plots import grouped, grouped_by
 from epbench.reports.reported import read_reported
@@ -28,7 +28,7 @@ from epbench.statistics.paired import compare_outcomes, with_holm
 from epbench.statistics.smallest_difference import ALPHA, smallest_difference_of_rates
 
 
-def exhibits(inputs: Inputs) -> list[Exhibit | Missing]:
+def exhibits(inputs: Inputs) -> list[Made]:
     """Make what can be made of inputs, which may be empty; of the rest, say what it needs."""
     return [
         table_2(inputs),
@@ -56,7 +56,7 @@ _ROWS_NOTES = (
 )
 
 
-def table_2(inputs: Inputs) -> Exhibit | Missing:
+def table_2(inputs: Inputs) -> Made:
     """The statistics of the given datasets, beside those of the paper; without a dataset, those of the paper alone."""
     notes, count = [*_ROWS_NOTES], None
     try:
@@ -102,14 +102,11 @@ def _whose(row: Mapping[str, Any]) -> str:
 
 
 def _other(row: Mapping[str, Any]) -> str:
-    texts = {
-        "yes": "{yes} yes, {no} no; {condition_types} condition types",
-        "misleading": "{misleading:.1%} misleading",
-    }
-    return "; ".join(text.format(**row) for name, text in texts.items() if row[name] is not None)
+    said = {"yes": "{yes} yes, {no} no; {condition_types} condition types", "misleading": "{misleading:.1%} misleading"}
+    return "; ".join(text.format(**row) for name, text in said.items() if row[name] is not None)
 
 
-def differences(inputs: Inputs) -> Exhibit | Missing:
+def differences(inputs: Inputs) -> Made:
     """Every two runs of one config with one judge, at every k that both have."""
     pairs = with_holm(list(_pairs(inputs.runs)))
     rows = [_record(pair, len(pairs)) for pair in pairs]
@@ -172,7 +169,7 @@ def _record(pair: Mapping[str, Any], comparisons: int) -> dict[str, Value]:
     return row
 
 
-def tokens_and_cost(inputs: Inputs) -> Exhibit | Missing:
+def tokens_and_cost(inputs: Inputs) -> Made:
     """Calls, tokens, seconds and cost of each run and stage (paper: Q3)."""
     rows = [
         row | {"cost_of_run": total(run.spent)}

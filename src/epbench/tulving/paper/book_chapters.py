@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.files.text import printable
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, marked, plain
+from epbench.reports.exhibit import Column, Exhibit, Made, Missing, Row, marked, plain
 from epbench.reports.figures import INK, colour_of
 from epbench.reports.plots import DASHES, grouped, grouped_by, legend, panels
 from epbench.reports.reported import ReportedRow
@@ -151,7 +151,7 @@ MOST_BOOKS = 4  # in one part of the figure, side by side; more of them take mor
 FACT_NAMES = {"location": "space", "date": "time", "entity": "entity", "content": "detail"}
 
 
-def positions_figures(books: Sequence[PaperBook]) -> list[Exhibit | Missing]:
+def positions_figures(books: Sequence[PaperBook]) -> list[Made]:
     """Figure 5, in parts of four books; one with a chapter that does not tell a fact word for word is left out, with a note."""
     title = "Positions of the facts relative to the book, the chapter and the paragraph"
     faults = [(book, _untold(book.chapters)) for book in books]
@@ -216,7 +216,7 @@ MOST_STOPS = 24
 """The longest path that is shown unless a person is chosen by name; more stops cannot be told apart on the map."""
 
 
-def path_figures(books: Sequence[PaperBook], entity: str | None = None) -> list[Exhibit | Missing]:
+def path_figures(books: Sequence[PaperBook], entity: str | None = None) -> list[Made]:
     """Figure 6 for every book with the person, else BadInput; by default for the first with the most events, to `MOST_STOPS`."""
     people = [(book, Counter(chapter.event.entity for chapter in book.chapters)) for book in books]
     people = [(book, counts) for book, counts in people if entity is None or entity in counts]
@@ -232,7 +232,7 @@ def path_figures(books: Sequence[PaperBook], entity: str | None = None) -> list[
     return made
 
 
-def _path(name: str, book: PaperBook, person: str) -> Exhibit | Missing:
+def _path(name: str, book: PaperBook, person: str) -> Made:
     told = [chapter for chapter in book.chapters if chapter.event.entity == person]
     records: list[Record] = []
     for number, chapter in enumerate(sorted(told, key=lambda chapter: chapter.event.time), 1):

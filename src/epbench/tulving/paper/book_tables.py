@@ -60,15 +60,12 @@ def _about_lengths(books: Books) -> str:
     return "Lengths are in tokens of the encoding cl100k_base."
 
 
-def _length_of(book: PaperBook) -> Record:
-    return {"length": book.tokens, "length_unit": book.tokenizer}
-
-
 def _counts(book: PaperBook) -> Record:
     events, bins = [chapter.event for chapter in book.chapters], Counter(question.bin for question in book.selected)
     different = {column: len({getattr(event, feature) for event in events}) for feature, column in FEATURES.items()}
     days = sorted(event.time.isoformat() for event in events)
-    size: Record = {"n_events": book.n_events, "n_chapters": len(events), **_length_of(book)}
+    size: Record = {"n_events": book.n_events, "n_chapters": len(events)}
+    size |= {"length": book.tokens, "length_unit": book.tokenizer}
     asked = {"n_answerable": book.n_answerable, "n_empty": book.n_empty, "n_selected": len(book.selected)}
     selected = {f"selected_{bin_}": bins[bin_] for bin_ in BINS}
     return {**book.identity, **size, **different, "first_day": days[0], "last_day": days[-1], **asked, **selected}
@@ -106,7 +103,8 @@ OTHER_BOOKS = replace(
 def _uses(books: Books) -> Iterable[Record]:
     for book in books:
         use, used_in = _use_of(book, books)
-        size: Record = {"size": book.length or None, "n_chapters": len(book.chapters), **_length_of(book)}
+        size: Record = {"size": book.length or None, "n_chapters": len(book.chapters)}
+        size |= {"length": book.tokens, "length_unit": book.tokenizer}
         yield {**book.identity, **size, "use": use, "used_in": used_in or None}
 
 
@@ -126,10 +124,7 @@ OVERVIEW = BookTable(
 )
 """Every book with its variation, and the tables of the paper that are made from it."""
 
-_USED_IN = {
-    "short": "Tables 13 and 17, Figure 7",
-    "long": "Tables 3, 4, 14 to 16, 18, 19, 24 and 25, Figures 3, 4 and 8",
-}
+_USED = {"short": "Tables 13 and 17, Figure 7", "long": "Tables 3, 4, 14 to 16, 18, 19, 24 and 25, Figures 3, 4 and 8"}
 
 
 def _use_of(book: PaperBook, books: Books) -> tuple[str, str]:
@@ -142,7 +137,7 @@ def _use_of(book: PaperBook, books: Books) -> tuple[str, str]:
     first = next(one for one in books if (one.source, one.universe, one.length, one.order) == kind)
     if first.writer != book.writer:
         return "ablation: writer", "Tables 20 and 21"
-    return ("another seed", "") if first.seed != book.seed else ("main", _USED_IN.get(book.length, ""))
+    return ("another seed", "") if first.seed != book.seed else ("main", _USED.get(book.length, ""))
 
 
 # Tables 6 and 9: how many elements occur once, twice, three to five times, or more often. Table 6 is what to expect: n events

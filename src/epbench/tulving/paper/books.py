@@ -19,7 +19,7 @@ from epbench.files.text import shown
 from epbench.files.typed import Whole, fields
 from epbench.hub.rows import all_checked_rows
 from epbench.models.estimate import CL100K, cl100k_tokens
-from epbench.reports.exhibit import Column, Exhibit, Missing, Source, marked, of_source
+from epbench.reports.exhibit import Column, Exhibit, Made, Missing, Source, marked, of_source
 from epbench.reports.reported import ReportedRow
 from epbench.statistics.estimate import Value, framed
 from epbench.tulving.chapters.chapter import Chapter
@@ -112,7 +112,7 @@ class BookTable:
     across: str = ""
     sections: str = ""
 
-    def make(self, books: Books, reported: Sequence[ReportedRow]) -> Exhibit | Missing:
+    def make(self, books: Books, reported: Sequence[ReportedRow]) -> Made:
         """Make it; its last notes say where the reported rows are from, with the notes of these rows."""
         books = [book for book in books if self.shows(book)]
         rows = list(self.own(books))
@@ -245,7 +245,7 @@ def _own(dataset: str) -> PaperBook:
     seed = int(made["seed"]) if made else None
     universe = (parts["universe"] or "default") if parts else ""
     chapters = [
-        _chapter(row, f"{dataset}, config 'chapters', row {number}")
+        _chapter(row, f"{dataset}, config 'chapters', row {number}, field 'date'")
         for number, row in enumerate(all_checked_rows(dataset, "chapters", "test", _CHAPTER))
     ]
     days = [chapter.event.time for chapter in chapters]
@@ -289,8 +289,6 @@ def _chapter(row: dict[str, Any], where: str) -> Chapter:
     try:
         day = date.fromisoformat(row["date"])
     except ValueError:
-        raise BadInput(
-            f"{where}, field 'date': expected a date such as 2024-05-07, found {shown(row['date'])}"
-        ) from None
+        raise BadInput(f"{where}: expected a date such as 2024-05-07, found {shown(row['date'])}") from None
     event, secondary = Event(day, *(row[part] for part in _PARTS)), tuple(row["secondary_entities"])
     return Chapter(row["chapter"], event, row["style"], row["n_paragraphs"], row["text"], secondary)

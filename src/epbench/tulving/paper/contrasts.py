@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from epbench.reports.exhibit import Exhibit, Missing, Row, Show, Shown, columns_of, marked, of_source, p_value
+from epbench.reports.exhibit import Exhibit, Made, Missing, Row, Show, Shown, columns_of, marked, of_source, p_value
 from epbench.reports.figures import Group, critical_difference_diagram, paired_estimation_plot
 from epbench.reports.plots import grouped_by
 from epbench.statistics.estimate import Value, framed, p_text
@@ -73,9 +73,7 @@ class _Tests:
     # Of a test that a row of a paper reports, what is fixed and both samples; None for one that belongs elsewhere.
     of_paper: Callable[[Line, str, str], tuple[str, str, str] | None]
 
-    def table(
-        self, contrasts: Sequence[_Contrast], runs: Sequence[Line], lines: Sequence[Line], needs: str
-    ) -> Exhibit | Missing:
+    def table(self, contrasts: Sequence[_Contrast], runs: Sequence[Line], lines: Sequence[Line], needs: str) -> Made:
         """The tests that have answers in both samples, corrected over these rows, and below them what papers report."""
         tests = []
         for *names, samples in contrasts:
@@ -133,7 +131,7 @@ _BY_WRITER = _Tests(
 )
 
 
-def books_by_writer(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+def books_by_writer(lines: Sequence[Line]) -> list[Made]:
     """Tables 20 and 21: readers of two books of one name by different writers, and tests between the readers of each."""
     title = "Books by different writers: F1 by the number of events that match the cue"
     known = [line for line in with_reported_once(lines) if line.writer is not None or line.reported is not None]
@@ -176,7 +174,7 @@ _BY_ORDER = _Tests(
 )
 
 
-def books_by_order(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+def books_by_order(lines: Sequence[Line]) -> list[Made]:
     """Tables 22 and 23: a book in chronological order beside the same book in the order of its story, and tests."""
     title = (
         "Chapters in chronological order, and in the order of the story: F1 by the number of events that match the cue"
@@ -192,21 +190,20 @@ def books_by_order(lines: Sequence[Line]) -> list[Exhibit | Missing]:
         for other in known
         if ordered.book == other.book + _ORDERED and reader(ordered) == reader(other)
     ]
-    readers = [line for pair in pairs if not pair[0].reported for line in pair]
-    if not readers:
+    own = [pair for pair in pairs if not pair[0].reported]
+    if not own:
         needs = "runs of one model and memory on a book and on its ordered version, such as short and short-ordered"
         return [Missing("Table 22", title, needs), Missing(_BY_ORDER.name, _BY_ORDER.title, needs)]
     contrasts: list[_Contrast] = []
-    for first, second in pairs:
-        if not first.reported:
-            names = f"{first.who} on {first.text}", f"{second.who} on {second.text}"
-            samples = first.asked_for_all, second.asked_for_all
-            contrasts.append((f"{first.model}, {first.memory}", *names, samples))
+    for first, second in own:
+        names = f"{first.who} on {first.text}", f"{second.who} on {second.text}"
+        contrasts.append((f"{first.model}, {first.memory}", *names, (first.asked_for_all, second.asked_for_all)))
     both = {id(line): line for side in (0, 1) for pair in pairs for line in [pair[side]]}.values()
 
     def place(line: Line) -> tuple[bool, str, bool]:
         return line.source == "reported", line.book.removesuffix(_ORDERED), not line.book.endswith(_ORDERED)
 
+    readers = [line for pair in own for line in pair]
     tests = _BY_ORDER.table(contrasts, readers, lines, "questions that both runs of a reader have answered")
     return [recall_table("Table 22", title, sorted(both, key=place), BIN), tests]
 
@@ -231,7 +228,7 @@ _BY_REALISM = _Tests(
 )
 
 
-def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit | Missing]:
+def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Made]:
     """For rated books, F1 by how realistic the matching events are, and whether unrealistic ones are remembered better."""
     rated = []
     for line in runs_among(lines):
@@ -250,7 +247,7 @@ def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit |
         selection = f"{_WORDS} Only questions that ask for all items count (get = all)."
         return recall_table(name, title, shown, _REALISM, BIN, selection=selection, notes=unrated(shown))
 
-    def tests(name: str, title: str, runs: Sequence[Line]) -> Exhibit | Missing:
+    def tests(name: str, title: str, runs: Sequence[Line]) -> Made:
         samples = [[line.questions[line.questions["realism"] == of] for of in _GROUPS] for line in runs]
         contrasts = [(line.who, *_GROUPS, of) for line, of in zip(runs, samples, strict=True)]
         table = replace(_BY_REALISM, name=name, title=title, notes=[*_BY_REALISM.notes, *unrated(runs)])
@@ -260,10 +257,8 @@ def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Exhibit |
     found = grouped_by(rated, lambda line: line.text)
     needs = "ratings of how realistic each chapter of the book of a run is"
     by_bin = "Questions about realistic and other events: F1 by the number of events that match the cue"
-    return [
-        *for_each("Table 24", by_bin, needs, found, recall),
-        *for_each(_BY_REALISM.name, _BY_REALISM.title, needs, found, tests),
-    ]
+    tables = for_each("Table 24", by_bin, needs, found, recall)
+    return tables + for_each(_BY_REALISM.name, _BY_REALISM.title, needs, found, tests)
 
 
 # Figures 3, 7 and 8: runs on one book, question by question
@@ -292,11 +287,11 @@ def _matched_notes(runs: Sequence[Line], n: int) -> list[str]:
     return [f"n = {n} questions, paired across the runs.{left_out} {ALL_ROWS}", POLICY, *judge_notes(runs)]
 
 
-def ranks(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+def ranks(lines: Sequence[Line]) -> list[Made]:
     """Figures 3 and 7: a critical-difference diagram for each book that is not a short one, and for each short one."""
     title = "Average ranks of F1 question by question, and groups of runs that do not differ"
     tests = "Whether two runs differ in F1 question by question"
-    made: list[Exhibit | Missing] = []
+    made: list[Made] = []
     for name, short in (("Figure 3", False), ("Figure 7", True)):
         found = matched([line for line in lines if line.is_short == short])
         needs = f"two or more runs that answered the same questions about one {'short' if short else 'long'} book"
@@ -364,7 +359,7 @@ def _smallest(f1: pd.DataFrame) -> str:
     )
 
 
-def estimation_plots(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+def estimation_plots(lines: Sequence[Line]) -> list[Made]:
     """Figure 8: a figure for each book, with its runs from the highest mean F1 to the lowest."""
     found = {text: (runs, f1) for text, (runs, f1) in matched(lines).items() if len(set(_events(runs[0], f1))) > 1}
     title = "F1 question by question, and the mean difference of each run from the one before it"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from epbench.errors import BadInput
 from epbench.judges.protocol import noted_judge
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, marked
+from epbench.reports.exhibit import Column, Exhibit, Made, Missing, Row, interval, marked
 from epbench.reports.plots import grouped_by
 from epbench.reports.tables import cell, interval_cell
 from epbench.runs.folder import read_run
@@ -138,11 +138,10 @@ _ORDER_COUNTED = (
 )
 
 
-def order_tables(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+def order_tables(lines: Sequence[Line]) -> list[Made]:
     """Table 4: a table for each book, the readers with the highest chronological awareness first."""
-    found = {
-        book: [(line, scores) for line in of if (scores := _order_scores(line))] for book, of in by_book(lines).items()
-    }
+    scores = {line: _order_scores(line) for line in lines}
+    found = {book: [(line, scores[line]) for line in of if scores[line]] for book, of in by_book(lines).items()}
     # A run that was limited to a few questions may have none of these.
     found = {book: rows for book, rows in found.items() if any(not line.reported for line, _ in rows)}
     title = "The latest state of an entity, and all its states in chronological order"
@@ -236,7 +235,7 @@ _WIDTH = 2 * 1.959964  # of a normal 95 % interval, in standard errors
 _MOST = 0.5  # no numbers from 0 to 1 have a larger standard deviation, however many they are
 
 
-def seeds(lines: Sequence[Line]) -> Exhibit | Missing:
+def seeds(lines: Sequence[Line]) -> Made:
     """The spread of each score over the books of each reader that has run on two or more."""
     title = "The same reader on several books: spread between books beside the error within one"
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from epbench.files.json_files import read_json
 from epbench.models.protocol import name_of
 from epbench.reports.comparison import memory_of
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, Shown, Source, marked, mean_sd, of_source, slug
+from epbench.reports.exhibit import Column, Made, Missing, Row, Show, Source, marked, mean_sd, of_source, slug
 from epbench.reports.plots import grouped_by, points
 from epbench.reports.reported import ReportedRow
 from epbench.runs.benchmark import read_questions
@@ -232,8 +232,8 @@ def f1_of(questions: pd.DataFrame, column: str = "f1") -> Estimate:
 
 
 def for_each(
-    name: str, title: str, needs: str, found: Mapping[str, Key], make: Callable[[str, str, Key], Exhibit | Missing]
-) -> list[Exhibit | Missing]:
+    name: str, title: str, needs: str, found: Mapping[str, Key], make: Callable[[str, str, Key], Made]
+) -> list[Made]:
     """An exhibit of what was `found` for each book or run, which its name and title tell; what it `needs` if nothing was."""
     if not found:
         return [Missing(name, title, needs)]
@@ -250,13 +250,12 @@ def value(prefix: str = "") -> Show:
 
 
 _label = of_source()
-_SHOWN: Shown = {"run": _label, "model": of_source("model")}
-_NUMBERS: Shown = {"F1": value("f1_"), "harsh F1": value("harsh_f1_"), "n": "n", "failed": "n_failed"}
+_NUMBERS: dict[str, Show | str] = {"F1": value("f1_"), "harsh F1": value("harsh_f1_"), "n": "n", "failed": "n_failed"}
 
 
 def named(*titles: str) -> list[Column]:
     """Columns that several tables have, and columns of text whose titles are their names in the frame."""
-    shown = _SHOWN | _NUMBERS
+    shown = _NUMBERS | {"run": _label, "model": of_source("model")}
     return [Column(title, shown.get(title, title), text=title not in _NUMBERS) for title in titles]
 
 

@@ -12,7 +12,7 @@ from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, get_args
 
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, exhibit, interval
+from epbench.reports.exhibit import Column, Exhibit, Made, Missing, Row, exhibit, interval
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean, wilson
 from epbench.statistics.smallest_difference import smallest_difference_of_rates
@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GROUPS = {"nothing matches": True, "something matches": False}  # whether their bin is 0
-_SOURCES = dict(
-    zip(SOURCES, ("matching chapter", "near chapter", "far chapter", "question", "nowhere in the book"), strict=True)
-)
+_WHERE = ("matching chapter", "near chapter", "far chapter", "question", "nowhere in the book")
+_SOURCES = dict(zip(SOURCES, _WHERE, strict=True))
 _TRACED = (
     "Invented: an item that the judge found and that is none of the true ones of its question. Where an item has other words "
     "than a true item that got points, the one that shares the most words with it counts as that item. All questions with a "
@@ -57,7 +56,7 @@ _TRACED = (
 )
 
 
-def sources(lines: Sequence[Line], books: Sequence[PaperBook]) -> Exhibit | Missing:
+def sources(lines: Sequence[Line], books: Sequence[PaperBook]) -> Made:
     """The shares of invented items by where they come from, for each run whose book is at hand."""
     name, title = "Invented items", "Where the items come from that answers invent"
     of_books = {book.fingerprint: book for book in books}
@@ -115,7 +114,7 @@ def _shares(line: Line, group: str, found: Sequence[Sequence[Traced]]) -> Iterat
 # Scores between 0 and 1, and dialogue
 
 
-def partial_verdicts(lines: Sequence[Line]) -> Exhibit | Missing:
+def partial_verdicts(lines: Sequence[Line]) -> Made:
     """How many of the judge's scores are neither 0 nor 1."""
     rows = []
     for line in runs_among(lines):
@@ -130,7 +129,7 @@ def partial_verdicts(lines: Sequence[Line]) -> Exhibit | Missing:
     return _shares_of_runs("B.4", "True items that the judge finds in part", lines, rows, "partial_scores", about, note)
 
 
-def dialogues(lines: Sequence[Line]) -> Exhibit | Missing:
+def dialogues(lines: Sequence[Line]) -> Made:
     """How many answers hold a dialogue that the model made up, and their F1 beside that of the others."""
     rows = []
     for line in runs_among(lines):
@@ -164,7 +163,7 @@ def _share_of(known: Iterable[bool]) -> Row:
 
 def _shares_of_runs(
     name: str, title: str, lines: Sequence[Line], rows: Sequence[Row], score: str, about: Sequence[Column], note: str
-) -> Exhibit | Missing:
+) -> Made:
     """A share of each run, and of the papers that report it."""
     if not rows:
         return Missing(name, title, "runs with verdicts")
@@ -197,7 +196,7 @@ _USED = ["id", "trace", "cue", "origin", "outcome", "answer", "items", "f1", EVE
 _LETTERS = "A cue gives time (t), space (s), entity (e) and content (c), or some of them."
 
 
-def hallucinations(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+def hallucinations(lines: Sequence[Line]) -> list[Made]:
     """The shares by origin, and the same by the kind of item asked for and by what the cue gives."""
     name, title = "E.8", "Answers that name something although nothing in the book matches"
     empty = [(line, of.loc[of["bin"] == "0", _USED]) for line in runs_among(lines) for of in [line.asked_for_all]]
@@ -209,7 +208,7 @@ def hallucinations(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     sources = dict.fromkeys(row["paper"] for row in papers)
     said = [f"Rows marked (reported) are from {one}, judged by people or by the paper's judge." for one in sources]
     share = Column("share", value("share_")), Column("95 % interval", interval("share_low", "share_high"))
-    made: list[Exhibit | Missing] = []
+    made: list[Made] = []
     kinds: tuple[tuple[str, Sequence[str], Sequence[str]], ...] = (
         ("origin", (BOTH,), [*_smallest_differences(asked), *judges, *said]),
         ("trace", get_args(Trace), judges),
@@ -293,7 +292,7 @@ _HARSH = (
 )
 
 
-def harsh(lines: Sequence[Line]) -> Exhibit | Missing:
+def harsh(lines: Sequence[Line]) -> Made:
     """Both F1 of each run by bin, and over all bins: how much a run owes to items that cost it nothing."""
     name, title = "Harsh F1", "F1 by bin when every item of an answer counts, beside the lenient F1"
     rows = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.judges.protocol import people_line
 from epbench.models.protocol import name_of
-from epbench.reports.exhibit import Exhibit, Missing, slug
+from epbench.reports.exhibit import Exhibit, Made, slug
 from epbench.reports.leaderboard import Standing, bounded, by_board, leaderboard, reported_standing, score_of
 from epbench.reports.reported import ReportedRow
 from epbench.runs.folder import read_run
@@ -56,7 +56,7 @@ def exhibits(
     realism: contrasts.Ratings | None = None,
     by: Sequence[str] = (),
     entity: str | None = None,
-) -> list[Exhibit | Missing]:
+) -> list[Made]:
     """Make the tables and figures of runs, reported rows and books.
 
     `realism` has the ratings by the fingerprint of the book; `by` has the columns of questions.parquet to group questions by,
@@ -65,7 +65,7 @@ def exhibits(
     about_books = [row for row in inputs.reported if is_about_books(row)]
     lines = lines_of(replace(inputs, reported=[row for row in inputs.reported if row not in about_books]))
     told = originals(books)  # one that only orders the chapters of another one by date stands in Tables 6 and 28 alone
-    found: list[Exhibit | Missing] = [
+    found: list[Made] = [
         *contrasts.ranks(lines),
         *recall.by_bin(lines),
         *recall.heat_maps(lines),
@@ -90,7 +90,7 @@ def exhibits(
     return sorted(_with_own_files(found), key=lambda one: places.get(one.name.partition(",")[0], len(places)))
 
 
-def _with_own_files(made: Sequence[Exhibit | Missing]) -> list[Exhibit | Missing]:
+def _with_own_files(made: Sequence[Made]) -> list[Made]:
     """Number exhibits whose names would make one file name, such as those of books `a b` and `a-b`."""
     names = [slug(one.name) for one in made]
     numbers = [names[: at + 1].count(name) for at, name in enumerate(names)]

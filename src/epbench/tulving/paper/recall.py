@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from epbench.files.text import printable
-from epbench.reports.exhibit import Column, Exhibit, Missing, Row, Show, mean_sd, of_source
+from epbench.reports.exhibit import Column, Exhibit, Made, Missing, Row, Show, mean_sd, of_source
 from epbench.reports.figures import INK, heat_map
 from epbench.reports.plots import grouped, grouped_by
 from epbench.statistics.estimate import Estimate, estimate, framed
@@ -89,12 +89,9 @@ def papers_on(lines: Iterable[Line], book: str, *sides: Side) -> list[Line]:
 def who_columns(rows: Sequence[Row]) -> list[Column]:
     """The first columns; the run and the book are left out where they tell nothing apart."""
     run = Column("run", lambda row: row["label"] if row["source"] == "own" else "", text=True)
-    own, several = any(row["source"] == "own" for row in rows), len(set(map(text_of, rows))) > 1
-    return [
-        *named("memory", "model"),
-        *([run] if own else []),
-        *([Column("book", text_of, text=True)] if several else []),
-    ]
+    runs = [run] if any(row["source"] == "own" for row in rows) else []
+    books = [Column("book", text_of, text=True)] if len(set(map(text_of, rows))) > 1 else []
+    return [*named("memory", "model"), *runs, *books]
 
 
 def with_n(show: Show) -> Show:
@@ -184,7 +181,7 @@ _CHUNKS = (
 )
 
 
-def by_bin(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+def by_bin(lines: Sequence[Line]) -> list[Made]:
     """Tables 3, 13 and 14: each book that is not a short one, each short one, and passages beside the whole book.
 
     Table 14 has the models with passages and the whole book, and then all models with both kinds of passages.
@@ -237,9 +234,9 @@ _ALL_BINS = (
 )
 
 
-def by_kind(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+def by_kind(lines: Sequence[Line]) -> list[Made]:
     """Tables 15 to 19: for each run, beside what papers report about a book of its name."""
-    made: list[Exhibit | Missing] = []
+    made: list[Made] = []
     for table, about, *sides, short in _GRIDS:
 
         def make(name: str, _: str, line: Line, about: str = about, sides: Sequence[Any] = sides) -> Exhibit:
@@ -253,7 +250,7 @@ def by_kind(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     return made
 
 
-def diverse_books(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+def diverse_books(lines: Sequence[Line]) -> list[Made]:
     """Table 27: readers of books of other universes, on these and on the books of the default universe."""
     title = "Recall on diverse books: mean and standard deviation of F1 by the number of events that match the cue"
 
@@ -279,7 +276,7 @@ def diverse_books(lines: Sequence[Line]) -> list[Exhibit | Missing]:
     return [recall_table("Table 27", title, named, BIN, notes=[note])]
 
 
-def heat_maps(lines: Sequence[Line]) -> list[Exhibit | Missing]:
+def heat_maps(lines: Sequence[Line]) -> list[Made]:
     """Figure 4: for each book text, a panel for each bin, with a row for each cue and a column for each run."""
     cues = Side("cue", {cue: cue_text(cue) for cue in "cest"})  # from top to bottom, as in the paper
     bins = Side("bin", {bin_: bin_ for bin_ in ("0", "1", "2")})

@@ -85,7 +85,7 @@ def test_every_method_stands_on_the_diagram_with_its_rank(k):
 
 def test_an_estimation_plot_names_both_runs_and_the_number_of_questions():
     first, second = [0.0, 0.5, 1.0, 0.0], [0.5, 0.5, 1.0, 1.0]
-    group = (NASTY, first, "second", second, paired_estimate(first, second, resamples=200))
+    group = (NASTY, first, "second", second, paired_estimate(first, second, range(4), resamples=200))
     with drawing():
         texts = texts_of(svg(paired_estimation_plot({"bin 0": group, "bin 1": group}, "F1")))
     assert texts.count(NASTY) == 2 and "bin 1" in texts and texts.count("n = 4") == 2

@@ -113,7 +113,7 @@ def test_the_interval_of_a_difference_covers_it_in_95_of_a_hundred_runs_also_wit
     plain, clustered = [], []
     for _ in range(RUNS):
         first, second = random.random(60), random.random(60) + 0.1
-        low, high = paired_estimate(first.tolist(), second.tolist(), resamples=400).interval
+        low, high = paired_estimate(first.tolist(), second.tolist(), range(60), resamples=400).interval
         plain.append(low <= 0.1 <= high)
         shared = np.repeat(random.normal(0, 0.3, 40), 5)  # five questions share a cue and its error
         second, cues = (shared + random.normal(0.1, 0.1, 200)).tolist(), np.repeat(range(40), 5).tolist()
@@ -124,10 +124,10 @@ def test_the_interval_of_a_difference_covers_it_in_95_of_a_hundred_runs_also_wit
 
 
 def test_an_estimate_is_the_mean_difference_and_needs_two_clusters():
-    found = paired_estimate([0.0, 0.5, 1.0], [1.0, 0.5, 1.0], resamples=100)
+    found = paired_estimate([0.0, 0.5, 1.0], [1.0, 0.5, 1.0], range(3), resamples=100)
     assert (found.n, found.differences, found.mean) == (3, [1.0, 0.0, 0.0], pytest.approx(1 / 3))
     assert len(found.resampled) == 100 and found.interval[0] <= found.mean <= found.interval[1]
-    assert found == paired_estimate([0.0, 0.5, 1.0], [1.0, 0.5, 1.0], resamples=100)
+    assert found == paired_estimate([0.0, 0.5, 1.0], [1.0, 0.5, 1.0], range(3), resamples=100)
     with pytest.raises(ValueError, match="1 cluster"):
         paired_estimate([0.0, 1.0], [0.0, 1.0], ["a", "a"])
 

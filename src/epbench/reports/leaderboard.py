@@ -58,11 +58,8 @@ class Standing:
     judge: str  # who judged, and what the judge's passport says; in a sentence without a point
     scores: Mapping[str, Estimate]  # by name; one that was not measured has no mean
     floors: Mapping[str, float]  # what an answer without memory would score, by the name of the score
-    # The highest that can be expected, by the name of the score; `bounded` sets them.
-    ceilings: Mapping[str, float] = field(default_factory=dict)
-    # Which questions were answered, such as `this book` or `the published book`. Only rows about the same ones are
-    # ranked against one another.
-    about: str = ""
+    ceilings: Mapping[str, float] = field(default_factory=dict)  # the highest to be expected; `bounded` sets them
+    about: str = ""  # which questions were answered, such as `this book`; only rows about the same are ranked together
     # How many different questions were asked; None for a row that does not say. Of rows about the same questions, those
     # that were asked the most are ranked: a few questions, such as of a trial, may be easy ones.
     n_asked: int | None = None

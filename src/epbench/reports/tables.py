@@ -37,16 +37,14 @@ class Table:
         from rich.table import Table as ScreenTable
         from rich.text import Text
 
-        shown = ScreenTable(
-            show_header=bool(self.head), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left"
-        )
-        shown.title = Text(printable(self.title), "italic") if self.title else None
+        grid = ScreenTable(show_header=bool(self.head), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
+        grid.title = Text(printable(self.title), "italic") if self.title else None
         for column in range(len(self.head) or max(map(len, self.rows), default=0)):
             head = Text(printable(self.head[column])) if self.head else ""
-            shown.add_column(head, justify="left" if column < self.text_columns else "right", overflow="fold")
+            grid.add_column(head, justify="left" if column < self.text_columns else "right", overflow="fold")
         for number, row in enumerate(self.rows):
-            shown.add_row(*(Text(printable(cell)) for cell in row), end_section=number in self.sections)
-        return Group(shown, *(Text(printable(note)) for note in self.notes)) if self.notes else shown
+            grid.add_row(*(Text(printable(cell)) for cell in row), end_section=number in self.sections)
+        return Group(grid, *(Text(printable(note)) for note in self.notes)) if self.notes else grid
 
     def markdown(self) -> str:
         """The table in Markdown, its title above it and its notes below it as a list."""

@@ -130,15 +130,14 @@ class PairedEstimate:
 
 
 def paired_estimate(
-    first: Sequence[float], second: Sequence[float], clusters: Sequence[object] | None = None, *, resamples: int = 5000
+    first: Sequence[float], second: Sequence[float], clusters: Sequence[object], *, resamples: int = 5000
 ) -> PairedEstimate:
-    """Estimate how much higher the second of two runs is on the same questions; without clusters, each question is its own.
+    """Estimate how much higher the second of two runs is on the same questions, drawing clusters.
 
     ValueError if the lengths differ, or there are fewer than two clusters.
     """
     import numpy as np
 
-    clusters = list(range(len(first))) if clusters is None else clusters
     if not len(first) == len(second) == len(clusters) or len(set(clusters)) < 2:
         raise ValueError(
             f"expected as many values as clusters, at least two of them: found {len(first)} and {len(second)} values and "

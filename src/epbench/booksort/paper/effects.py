@@ -68,10 +68,8 @@ def _table_5(inputs: Inputs) -> Made:
 
 def _chosen(inputs: Inputs, what: str) -> list[Made]:
     """The prompt, or the reading of passages, that was chosen for each model, and how well each did that was tried."""
-    name, kind = {
-        "prompt": ("Table 7", "runs in which the prompt"),
-        "reading": ("Table 10", "runs with retrieval in which the reading of passages"),
-    }[what]
+    name = {"prompt": "Table 7", "reading": "Table 10"}[what]
+    kind = "runs in which the prompt" if what == "prompt" else "runs with retrieval in which the reading of passages"
     reported = [row for row in inputs.reported if what in row.scores]
     empty = dict.fromkeys(("tied", "n_tied", *rates.UNTESTED, "share_a"))
     theirs: list[Row] = [

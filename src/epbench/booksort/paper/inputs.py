@@ -80,8 +80,7 @@ class Inputs:
 def read_inputs(folders: Sequence[Path], reported: Sequence[ReportedRow] | None = None) -> Inputs:
     """Read the folders of runs, of runs on several configs, and of trainings; reported numbers are the package's unless given.
 
-    Raises:
-        BadInput: A folder holds no finished run of Book-SORT and no training on its texts, or a file in it is damaged.
+    BadInput if a folder holds no finished run of Book-SORT and no training on its texts, or a file in it is damaged.
     """
     runs: list[PaperRun] = []
     trainings: list[Training] = []
@@ -165,10 +164,7 @@ def people_of(path: Path) -> PaperRun:
     """Read trials of people, as others publish them, as the run of one reader.
 
     The CSV file has a row for each trial: participant (intervals draw them), segment_length and distance in words, and
-    correct (1, 0, true or false).
-
-    Raises:
-        BadInput: A column is missing, or a value is of another kind.
+    correct (1, 0, true or false). BadInput if a column is missing, or a value is of another kind.
     """
     import pandas as pd
 

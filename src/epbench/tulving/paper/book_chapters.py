@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
 from epbench.files.text import printable
-from epbench.reports.exhibit import Column, Exhibit, Made, Missing, Row, marked, plain
+from epbench.reports.exhibit import Column, Exhibit, Made, Missing, Row, columns_of, marked, plain
 from epbench.reports.figures import INK, colour_of
 from epbench.reports.plots import DASHES, grouped, grouped_by, legend, panels
 from epbench.reports.reported import ReportedRow
@@ -79,10 +79,7 @@ ROUNDS = BookTable(
     "Table 7",
     "Accepted chapters by round, and the checks that candidates failed",
     [
-        BOOK,
-        WRITER,
-        Column("round", "round", text=True),
-        Column("failed checks", _commonest, text=True),
+        *(BOOK, WRITER, *columns_of({"round": "round", "failed checks": _commonest}, 2)),
         *(Column(name.replace("_", " "), name) for name in _ROUND[:3]),
         Column("accepted so far", lambda row: f"{plain(row['accepted_so_far'])} of {row['n_events']}"),
     ],

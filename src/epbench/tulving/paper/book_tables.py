@@ -30,19 +30,10 @@ FEATURES = {"time": "n_times", "space": "n_spaces", "entity": "n_entities", "con
 
 # Tables 2, 26 and 28: how long each book is, what it tells, what is asked about it, and what it is for
 
-_COUNTED = {
-    "events": "n_events",
-    "chapters": "n_chapters",
-    "length": "length",
-    "dates": "n_times",
-    "spaces": "n_spaces",
-    "entities": "n_entities",
-    "contents": "n_contents",
-    "first day": "first_day",
-    "last day": "last_day",
-    "questions": "n_selected",
-    **{f"about {bin_}": f"selected_{bin_}" for bin_ in BINS},
-}
+_COUNTED = {"events": "n_events", "chapters": "n_chapters", "length": "length", "dates": "n_times"}
+_COUNTED |= {"spaces": "n_spaces", "entities": "n_entities", "contents": "n_contents"}
+_COUNTED |= {"first day": "first_day", "last day": "last_day", "questions": "n_selected"}
+_COUNTED |= {f"about {bin_}": f"selected_{bin_}" for bin_ in BINS}
 
 
 def _length(row: Row) -> str:
@@ -268,11 +259,9 @@ WIDESPREADNESS = BookTable(
     "Table 12",
     "Selected questions by cue and by number of matching chapters",
     [
-        BOOK,
-        WRITER,
+        *(BOOK, WRITER),
         Column("cue", lambda row: "others" if row["cue"] == "others" else cue_text(row["cue"], "e"), text=True),
-        Column("templates", "templates"),
-        Column("{}", _least_to_most),
+        *columns_of({"templates": "templates", "{}": _least_to_most}),
     ],
     own=_spread,
     given=of_cells(("cue", "bin"), product(_REPORTED_CUES, BINS), *_ENDS),

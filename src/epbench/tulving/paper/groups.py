@@ -47,14 +47,8 @@ if TYPE_CHECKING:
 GROUPABLE = tuple(column for column, type_ in COLUMNS.items() if type_ in ("string", "int64"))
 """The columns of questions.parquet that hold one value of a few, or of many, which questions can share."""
 
-_ORDERS: Mapping[str, Sequence[str]] = {
-    "bin": BINS,
-    "cue": CUES,
-    "trace": get_args(Trace),
-    "get": get_args(Get),
-    "origin": get_args(Origin),
-    "outcome": ("right", "wrong", "failed"),
-}
+_ORDERS: dict[str, Sequence[str]] = {"bin": BINS, "cue": CUES, "outcome": ("right", "wrong", "failed")}
+_ORDERS |= {"trace": get_args(Trace), "get": get_args(Get), "origin": get_args(Origin)}
 MOST_ROWS = 60  # more cannot be read in one figure
 
 

@@ -164,7 +164,6 @@ def _share_of(known: Iterable[bool]) -> Row:
 def _shares_of_runs(
     name: str, title: str, lines: Sequence[Line], rows: Sequence[Row], score: str, about: Sequence[Column], note: str
 ) -> Made:
-    """A share of each run, and of the papers that report it."""
     if not rows:
         return Missing(name, title, "runs with verdicts")
     papers = [line for line in lines if line.reported is not None and score in line.reported.scores]
@@ -251,7 +250,6 @@ def _named(questions: pd.DataFrame) -> tuple[Estimate, Estimate]:
 
 
 def _reported_shares(line: Line) -> Iterator[dict[str, Value]]:
-    """The shares that a paper reports."""
     for origin in ORIGINS:
         share = line.reported_score(SCORE if origin == BOTH else f"{SCORE}.{origin}")
         if share.mean is not None:

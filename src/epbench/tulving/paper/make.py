@@ -33,13 +33,13 @@ _ORDER = [
 ]
 """As they follow one another in the paper; everything else comes after them."""
 
+_OF_LINES = (
+    *(contrasts.ranks, contrasts.books_by_writer, contrasts.books_by_order, contrasts.estimation_plots),
+    *(recall.by_bin, recall.by_kind, recall.diverse_books, recall.heat_maps, groups.order_tables),
+)
 _OF_ORIGINALS = (
-    book_tables.MAIN_BOOKS,
-    book_chapters.ROUNDS,
-    book_chapters.COMPOSITION,
-    book_tables.REPETITIONS,
-    book_tables.WIDESPREADNESS,
-    book_tables.OTHER_BOOKS,
+    *(book_tables.MAIN_BOOKS, book_chapters.ROUNDS, book_chapters.COMPOSITION),
+    *(book_tables.REPETITIONS, book_tables.WIDESPREADNESS, book_tables.OTHER_BOOKS),
 )
 _OF_ALL_BOOKS = (book_tables.EXPECTED, book_tables.OVERVIEW)
 
@@ -66,16 +66,8 @@ def exhibits(
     lines = lines_of(replace(inputs, reported=[row for row in inputs.reported if row not in about_books]))
     told = originals(books)  # one that only orders the chapters of another one by date stands in Tables 6 and 28 alone
     found: list[Made] = [
-        *contrasts.ranks(lines),
-        *recall.by_bin(lines),
-        *recall.heat_maps(lines),
-        *groups.order_tables(lines),
-        *recall.by_kind(lines),
-        *contrasts.books_by_writer(lines),
-        *contrasts.books_by_order(lines),
+        *(one for of_lines in _OF_LINES for one in of_lines(lines)),
         *contrasts.by_realism(lines, realism),
-        *contrasts.estimation_plots(lines),
-        *recall.diverse_books(lines),
         *(table.make(told, about_books) for table in _OF_ORIGINALS),
         *(table.make(books, about_books) for table in _OF_ALL_BOOKS),
         book_tables.distribution(realism or {}).make(told, about_books),

@@ -82,8 +82,7 @@ def read_inputs(folders: Sequence[Path], reported: Sequence[ReportedRow] | None 
 
     BadInput if a folder holds no finished run of Book-SORT and no training on its texts, or a file in it is damaged.
     """
-    runs: list[PaperRun] = []
-    trainings: list[Training] = []
+    runs, trainings = list[PaperRun](), list[Training]()
     for label, folder in names_of(folders).items():
         found = {part: read_run(part) for part in runs_in(folder)}
         tuned = [part for part, run in found.items() if run["identity"].get("benchmark") == FINETUNING]

@@ -256,10 +256,8 @@ def _what_is_shown(rows: Sequence[Row]) -> list[str]:
             f"The smallest group that was tested has n = {least:,}, which shows {shown} with 80 % power at .05 before the "
             f"correction; the largest has n = {max(units):,}."
         )
-    if not any(row["low"] is not None and row["low"] == row["high"] for row in rows):
-        return [power]
     alike = "± 0.000: all excerpts are alike, so that drawing them shows no spread; it does not mean that there is no error."
-    return [power, alike]
+    return [power, *([alike] if any(row["low"] is not None and row["low"] == row["high"] for row in rows) else [])]
 
 
 def reported_of(run: PaperRun) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from epbench.booksort.scores.comparison import compare_runs, pair_differences
 from epbench.booksort.scores.scoring import LOW_MASS
 from epbench.reports.comparison import p_matrix_figure, square
 from epbench.reports.exhibit import (
-    Column,
     Exhibit,
     Missing,
     Row,
@@ -100,12 +99,11 @@ def _figure_15(trainings: Sequence[Training]) -> Made:
     )
     needs = f"{_TRAINING}, with a read-out from pairs of at least two books"
     names = {None: "all books", **{book: f"book {book}" for book in books}}
-    columns = [*_ABOUT, Column("{}", mean_interval())]
+    columns = [*_ABOUT, *columns_of({"{}": mean_interval()})]
     return exhibit("Figure 15", title, rows, columns, notes, plot, needs=needs, across="book", names=names)
 
 
 def _readout(training: Training, record: Any) -> Iterator[Row]:
-    """The read-out after an epoch, of all books and of each."""
     found, about = record["readout"], _of_epoch(training, record["epoch"])
     low, high = found["interval"] or (None, None)
     yield {**about, "book": None, **Estimate(found["n"], 0, found["accuracy"], None, low, high).columns(*UNTESTED)}
@@ -144,7 +142,7 @@ def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -
             plain_numbers(axes.yaxis)
         return figure
 
-    columns, names = [*_ABOUT, Column("{}", fixed("mean", 2))], {text: text.replace("_", " ") for text in texts}
+    columns, names = [*_ABOUT, *columns_of({"{}": fixed("mean", 2)})], {text: text.replace("_", " ") for text in texts}
     title = "Perplexity of the segments in their prompts without context, and of other texts, by epoch"
     more: dict[str, Any] = {"across": "text", "names": names, "sections": "source"}
     return exhibit("Figure 16", title, [*rows, *theirs], columns, notes, plot, needs=_MEASURED, **more)
@@ -175,8 +173,8 @@ def _accuracies(
             "Where the label mass is below a half, the accuracy says which label a model holds for the more probable one, and "
             "not what it would answer."
         )
-    (name, title, needs), greedy = about, Column("greedy accuracy", "greedy_accuracy")
-    columns = [*_ABOUT, *named("accuracy"), greedy, *named("label_mass n failed")]
+    (name, title, needs), greedy = about, columns_of({"greedy accuracy": "greedy_accuracy"})
+    columns = [*_ABOUT, *named("accuracy"), *greedy, *named("label_mass n failed")]
     plot = partial(_by_epoch(), rows) if rows else None
     return exhibit(name, title, [*rows, *theirs], columns, notes, plot, needs=needs, sections="source")
 
@@ -308,7 +306,6 @@ def _by_log_ratio(base: str, found: _Pairs) -> Exhibit | None:
 
 
 def _pair(base: str, runs: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:
-    """What two checkpoints are, and their difference."""
     low, high = found["interval"] or (None, None)
     names = {"source": "own", "model": base, "first": runs[0], "second": runs[1], "n": found["n"]}
     return {**names, "mean": found["difference"], "low": low, "high": high, "smallest": found["smallest"]}

@@ -32,7 +32,6 @@ from epbench.statistics.paired import pearson
 
 Side = Literal["for", "against", "neither"]
 Rule = Literal["all", "most", "some"]
-Decision = Literal["supported", "denied", "not decided"]
 Holds = Callable[[float, float, float], Side]  # from a value, and the ends of its interval, to what they say
 Count = tuple[int, int]  # a number of questions, and of how many
 Measure = tuple[str, Count] | tuple[str, Count, Count]  # its name, and a share, or one from which another is subtracted
@@ -58,7 +57,7 @@ class Case:
 class Evidence:
     """What a claim rests on."""
 
-    decision: Decision
+    decision: Literal["supported", "denied", "not decided"]
     cases: tuple[Case, ...] = ()  # what was measured; empty if runs are missing
     missing: str = ""  # which runs are missing; empty if none
 
@@ -224,8 +223,7 @@ def gains(cells: Cells, configs: Sequence[str] = CONFIGS, bound_by: str = "") ->
 
 def from_stronger_models(cells: Cells) -> list[Measure]:
     """The success with each stronger internal model minus that with the weakest, at the largest k that both have."""
-    found: list[Measure] = []
-    places = by_place(cells)
+    found, places = list[Measure](), by_place(cells)
     for (config, system, model), strong in places.items():
         weak = {cell["k"]: cell for cell in places.get((config, system, WEAKEST), [])}
         if model in STRONGER and (common := [cell for cell in strong if cell["k"] in weak]):
@@ -289,8 +287,7 @@ MEASURES: Mapping[str, Callable[..., list[Measure]]] = {of.__name__: of for of i
 
 def nobody_dominates(cells: Cells, holds: Holds) -> list[Case]:
     """Each system is surely beaten by some other on some config; with its own model, at the largest common k."""
-    cases = []
-    name = "{} against {} on {} at k = {}"
+    cases, name = list[Case](), "{} against {} on {} at k = {}"
     for who, pairs in grouped_by(duels(cells), lambda pair: pair[0]["who"]).items():
         measures: list[Measure] = [
             (name.format(who, other["system"], one["config"], one["k"]), one["passed"], other["passed"])

@@ -197,11 +197,9 @@ _VACUOUS = (
     "A pass is vacuous if a question about somebody unknown is passed because what could mislead was not stored or not "
     "retrieved; an empty memory passes all of these (0.523 of the published persona questions)"
 )
-_NEVER_STORED = (
-    " is a storage error: a store that stayed empty, perhaps for technical reasons, rather than a memory that fails"
-)
-_OTHER_ROWS = (
-    " are on other rows than the published ones, so that they cannot be compared with reported rates number by number"
+_NEVER_STORED, _OTHER_ROWS = (
+    " is a storage error: a store that stayed empty, perhaps for technical reasons, rather than a memory that fails",
+    " are on other rows than the published ones, so that they cannot be compared with reported rates number by number",
 )
 _NO_CEILING = "No ceiling is known: there is no run with the memory oracle or full-context."
 _MOST = 8

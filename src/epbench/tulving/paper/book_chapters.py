@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import count, product, takewhile
+from itertools import accumulate, count, product, takewhile
 from typing import TYPE_CHECKING, Any
 
 from epbench.errors import BadInput
@@ -46,9 +46,8 @@ def _without_rounds(books: Books) -> list[str]:
 def _own_rounds(books: Books) -> Iterable[Record]:
     """A row for each round of each book that was written in rounds."""
     for book in books:
-        so_far = 0
-        for number, one in enumerate(book.rounds):
-            so_far += one.accepted
+        totals = accumulate(one.accepted for one in book.rounds)
+        for number, (one, so_far) in enumerate(zip(book.rounds, totals, strict=True)):
             about: Record = {"round": number, "n_events": book.rounds[0].candidates, "candidates": one.candidates}
             failed: Record = {"failed_exact": one.failed_exact, "failed_model": one.failed_llm}
             checks = {f"{_CHECK}{check}": n for check, n in one.failed_checks.items()}

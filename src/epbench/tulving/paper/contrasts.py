@@ -81,8 +81,7 @@ class _Tests:
             tests += [(names, samples, mann_whitney(first, second))] if first and second else []
         if not tests:
             return Missing(self.name, self.title, needs)
-        rows: list[dict[str, Value]] = []
-        lost = 0
+        rows, lost = list[dict[str, Value]](), 0
         for (names, samples, test), p_holm in zip(tests, holm([test.p for *_, test in tests]), strict=True):
             about, (mean, other), (n, n_other) = self._who(*names), test.means, test.n
             lost += (n_failed := sum(map(len, samples)) - n - n_other)
@@ -370,8 +369,7 @@ def estimation_plots(lines: Sequence[Line]) -> list[Made]:
 def _estimation_plot(name: str, title: str, found: Matched) -> Exhibit:
     runs, f1 = found
     means, events = [float(mean) for mean in f1.mean()], _events(runs[0], f1)
-    rows: list[dict[str, Value]] = []
-    groups: dict[str, Group] = {}
+    rows, groups = list[dict[str, Value]](), dict[str, Group]()
     for one, other in pairwise(sorted(range(len(runs)), key=lambda column: -means[column])):
         before, after = f1[one].tolist(), f1[other].tolist()
         difference = paired_estimate(before, after, events)

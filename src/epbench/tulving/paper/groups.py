@@ -241,8 +241,7 @@ def seeds(lines: Sequence[Line]) -> Made:
     readers = [runs for runs in by_reader if len({line.fingerprint for line in runs}) > 1]
     if not readers:
         return Missing(NAME, title, "runs of the same model and memory on books of other seeds")
-    notes: list[str] = [*_NOTES]
-    rows: list[dict[str, Value]] = []
+    notes, rows = [*_NOTES], list[dict[str, Value]]()
     for runs in readers:
         books, left_out = _one_for_each_book(runs)
         identities = [read_run(line.folder)["identity"] for line in books.values()]

@@ -170,8 +170,8 @@ def _of_run(run: Line, judge: str) -> Line:
     if run.source == "released":
         label, writer = f"{model} {run.memory}".strip(), writer_of(str(written["identity"].get("released", "")))
     elif (dataset := dataset_of(written)) and (path := Path(str(dataset), "writing.json")).is_file():
-        named = read_json(path).get("writer")
-        writer = named if isinstance(named, str) else None
+        said = read_json(path).get("writer")
+        writer = said if isinstance(said, str) else None
     return replace(run, label=label, model=model, memory=run.memory or "answers", writer=writer, judge=judge)
 
 
@@ -216,7 +216,6 @@ POLICY = (
     "F1 is the paper's lenient one (Appendix B.3.2): repeats count once, and precision counts at most as many items as are "
     "true. Ours never exceeds 1; the paper's can where a judge gives more points than it found items."
 )
-
 LOST = (
     "Some of these questions have no answer or no verdict, and are neither right nor wrong: a range goes from all of them "
     "wrong to all of them right."

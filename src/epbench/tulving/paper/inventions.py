@@ -12,7 +12,7 @@ from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, get_args
 
-from epbench.reports.exhibit import Column, Exhibit, Made, Missing, Row, exhibit, interval
+from epbench.reports.exhibit import Column, Exhibit, Made, Missing, Row, columns_of, exhibit, interval
 from epbench.statistics.estimate import Estimate, Value, estimate, framed
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean, wilson
 from epbench.statistics.smallest_difference import smallest_difference_of_rates
@@ -60,18 +60,16 @@ def sources(lines: Sequence[Line], books: Sequence[PaperBook]) -> Made:
     """The shares of invented items by where they come from, for each run whose book is at hand."""
     name, title = "Invented items", "Where the items come from that answers invent"
     of_books = {book.fingerprint: book for book in books}
-    tracers: dict[str, Tracer] = {}
     runs = [line for line in runs_among(lines) if line.fingerprint in of_books]
     if not runs:
         return Missing(name, title, "runs whose books are at hand, as with --dataset")
-    rows: list[dict[str, Value]] = []
-    points: list[dict[str, Value]] = []
+    tracers = {print_: tracer_of(of_books[print_]) for print_ in {line.fingerprint for line in runs}}
+    rows, points = list[dict[str, Value]](), list[dict[str, Value]]()
     kept = ("id", "repeat", "trace", "get", "bin", "origin", "question")
     for line in runs:
-        tracer = tracers.setdefault(line.fingerprint, tracer_of(of_books[line.fingerprint]))
         judged = _judged(line)
         asked: Any = judged[(judged["trace"] != "full_details") | (judged["bin"] == "0")].to_dict("records")
-        found = [(row, trace_row(row, tracer)) for row in asked]
+        found = [(row, trace_row(row, tracers[line.fingerprint])) for row in asked]
         for row, one in ((row, one) for row, traced in found for one in traced):
             where = {"item": one.item, "item_from": one.source, "chapter": one.chapter}
             about = line.columns() | {name: row[name] for name in kept}
@@ -139,8 +137,7 @@ def dialogues(lines: Sequence[Line]) -> Made:
         means = {of: float(found.mean()) if len(found) else None for of, found in f1.items()}
         share = _share_of(turns > 0)
         rows += [{**line.columns(), **share, "most": int(turns.max()), **means}] if len(given) else []
-    about = [Column("answers", "n"), Column("most turns", "most")]
-    about += [Column("F1 with", "f1_with"), Column("F1 without", "f1_without")]
+    about = columns_of({"answers": "n", "most turns": "most", "F1 with": "f1_with", "F1 without": "f1_without"})
     title = "Answers that hold a dialogue of the model with itself"
     note = (
         "A turn of a dialogue is a line that begins with Human:, User:, Assistant: or Question:, or a mark of a chat "

@@ -75,8 +75,7 @@ def f1_rows(lines: Sequence[Line], *sides: Side) -> list[dict[str, Any]]:
             else:
                 one = estimate(parts[key], "f1") if key in parts else Estimate()
             if one.n != 0 or one.n_failed:
-                of = dict(zip(names, key, strict=True))
-                found.append({**line.columns(), **of, "score": "f1", **one.columns(*PLAIN)})
+                found.append(line.columns() | dict(zip(names, key, strict=True), score="f1", **one.columns(*PLAIN)))
     return found
 
 

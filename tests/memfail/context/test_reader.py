@@ -11,7 +11,7 @@ from epbench.memfail.context.reader import HEARD, NOTHING, LexicalReader, read_n
 from epbench.memfail.context.requests import Setting, conversations_of, load_prompts
 from epbench.memfail.dataset import schema as dataset
 from epbench.memfail.dataset.load import CONFIGS, Fact, Question, questions_of
-from epbench.memfail.judging.answer_rules import letter_of
+from epbench.memfail.dataset.word_rules import letter_of
 from epbench.memfail.judging.lexical import Check, LexicalJudge
 from epbench.memfail.templates import rows as template
 from epbench.models.protocol import Sampling

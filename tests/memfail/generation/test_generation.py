@@ -8,8 +8,17 @@ import pytest
 from epbench.errors import BadInput
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, config_of, facts_of
-from epbench.memfail.dataset.word_rules import Duplicates, connectives, shingles
-from epbench.memfail.generation.asking import OWN, Asker, Planner, load_generation_prompts, misfit_of, object_of
+from epbench.memfail.dataset.word_rules import connectives
+from epbench.memfail.generation.asking import (
+    OWN,
+    Asker,
+    Duplicates,
+    Planner,
+    load_generation_prompts,
+    misfit_of,
+    object_of,
+    shingles,
+)
 from epbench.memfail.generation.essays import DATAPOINTS, conditional_specs
 from epbench.memfail.generation.generate import about, generate, plan, validation_failures
 from epbench.memfail.generation.long_hop import BATCH, option_orders

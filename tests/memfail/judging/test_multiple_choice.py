@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.memfail.judging.answer_rules import letter_of
+from epbench.memfail.dataset.word_rules import letter_of
 
 CHOICES = ("organize the bookshelf", "practice guitar scales", "water the plants", "take scenic photos", "fold laundry")
 LISTED = "\n".join(f"{letter}. {choice}" for letter, choice in zip("ABCDE", CHOICES, strict=True))

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from epbench.memfail.dataset.load import QuestionRecord, facts_to_store, questions_of
-from epbench.memfail.dataset.revision import values_of
+from epbench.memfail.dataset.revision import keeps_back, tells_first, tells_old, tells_present, values_of
 from epbench.memfail.dataset.schema import complete
-from epbench.memfail.judging.answer_rules import keeps_back, tells_first, tells_old, tells_present
 from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import ModelJudge, load_judging_prompts

@@ -15,8 +15,7 @@ from itertools import islice
 from epbench.draws import RandomStream
 from epbench.memfail.dataset.load import Fact, GoldMemory, Question, QuestionRecord
 from epbench.memfail.dataset.revision import REVISION
-from epbench.memfail.dataset.word_rules import content_of, decision_of, sentences_of, words_of
-from epbench.memfail.judging.answer_rules import LETTERS
+from epbench.memfail.dataset.word_rules import LETTERS, content_of, decision_of, sentences_of, words_of
 from epbench.memfail.judging.diagnosis import Label
 
 MOST_LEFT = 0.25  # share of the words of a dropped detail that may be left, because they stand elsewhere in the text

@@ -5,15 +5,20 @@ restated, then withdrawn, and one withdrawn fact is told again. Whatever is with
 same topic of the other person, or another topic of the same one. How often the third person's fact is lost says how often
 facts are lost anyway. Neither the last value said, nor the first, nor saying that nothing is known answers more than half of
 the twelve questions, which do not tell whether their fact was withdrawn.
+
+At the end stands how rules read an answer. Naming every value answers nothing: an answer must name the value that is asked for,
+and may name the other one only as what it is, the former value or the one that came later. What was withdrawn may not be named
+at all, not even to say that it was withdrawn. Values are literal, and no two of a row share a word.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from epbench.draws import RandomStream
-from epbench.memfail.dataset.word_rules import stands_in
+from epbench.memfail.dataset.word_rules import abstains, content_of, sentences_of, stands_in
 
 REVISION = "revision"
 
@@ -145,3 +150,90 @@ def leaks(row: Mapping[str, Any]) -> Iterator[str]:
         told = [row["facts"][number] for number in said["facts"] if said["act"] not in ("withdraws", "talks")]
         may = {fact[when] for fact in told for when in ("first", "now" if said["act"] != "tells" else "first")}
         yield from (value for value in values_of(row) if value not in may and stands_in(value, said["text"]))
+
+
+_NAMED = 0.5  # share of the words of a value that names it
+_NOT = r"\b(?:not|never|no longer|rather than|instead of|n['’]t)\s+(?:\w+\s+){0,3}?"
+# In a sentence that has both values, any word that tells them apart in time; in another, one that calls a value former.
+_CHANGED = re.compile(
+    r"\b(?:now|but|from|was|were|used to|previously|formerly|originally|initially|first|earlier|before|wrong|mistaken|"
+    r"correct\w*|chang\w*|updat\w*|replac\w*|switch\w*|moved|until|old|former|then|later|since|any ?more)\b",
+    re.IGNORECASE,
+)
+_FORMER = re.compile(
+    r"\b(?:used to|previously|formerly|originally|initially|at first|first (?:said|told|mentioned)|(?:said|told \w+) first|"
+    r"earlier|until|wrong(?:ly)?|mistaken(?:ly)?|old|former|outdated|any ?more|corrected|before (?:that|you|the))\b",
+    re.IGNORECASE,
+)
+_LATER = re.compile(
+    r"\b(?:later|then|now|afterwards|since|currently|today|corrected|correction|changed|updated|revised|replaced)\b",
+    re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:forg[eo]t\w*|withdr[ae]wn?|disregard\w*|let go of|(?:no longer|not) (?:know|have|hold|keep|remember)|"
+    r"(?:was|were|been|have|had) (?:deleted|removed|erased|dropped|struck))\b",
+    re.IGNORECASE,
+)
+
+
+def names(value: str, text: str) -> bool:
+    """Return whether a text names a value: with half of its words that carry meaning, in any form."""
+    words = content_of(value)
+    return len(words & content_of(text)) >= _NAMED * len(words)
+
+
+def tells_present(truth: str, old: str, answer: str) -> bool:
+    """Return whether an answer gives the present value, and the old one, if there is one, at most as a former one.
+
+    >>> tells_present("Ghent", "Lyon", "She lives in Ghent, not Lyon."), tells_present("Ghent", "Lyon", "Lyon. Ghent.")
+    (True, False)
+    """
+    return names(truth, answer) and not (old and tells_old(truth, old, answer))
+
+
+def tells_old(truth: str, old: str, answer: str) -> bool:
+    """Return whether an answer gives the old value as one that still holds.
+
+    >>> tells_old("Ghent", "Lyon", "She lives in Lyon."), tells_old("Ghent", "Lyon", "It was Lyon, and is Ghent now.")
+    (True, False)
+    """
+    return any(
+        names(old, sentence)
+        and not denied(old, sentence)
+        and not (_CHANGED if names(truth, sentence) else _FORMER).search(sentence)
+        for sentence in sentences_of(answer)
+    )
+
+
+def tells_first(truth: str, new: str, answer: str) -> bool:
+    """Return whether an answer gives the value that was said first, and the new one at most as what came later.
+
+    >>> tells_first("Lyon", "Ghent", "Lyon; later you said Ghent."), tells_first("Lyon", "Ghent", "Lyon or Ghent.")
+    (True, False)
+    """
+    return names(truth, answer) and not any(
+        names(new, sentence) and not denied(new, sentence) and not _LATER.search(sentence)
+        for sentence in sentences_of(answer)
+    )
+
+
+def keeps_back(withdrawn: str, answer: str) -> bool:
+    """Return whether an answer says that it does not know, or was asked to forget, and does not name what was withdrawn.
+
+    >>> keeps_back("Lyon", "You asked me to forget that."), keeps_back("Lyon", "You asked me to forget that it is Lyon.")
+    (True, False)
+    >>> keeps_back("Lyon", "She lives in Porto."), keeps_back("Lyon", "")
+    (False, False)
+    """
+    says_so = bool(answer.strip()) and (abstains(answer) or _TAKEN_BACK.search(answer) is not None)
+    return says_so and not names(withdrawn, answer)
+
+
+def denied(value: str, sentence: str) -> bool:
+    """Return whether a sentence says that it is not this value.
+
+    >>> denied("a parrot", "He has a gecko, not a parrot."), denied("a gecko", "He has a gecko, not a parrot.")
+    (True, False)
+    """
+    words = "|".join(word for word in re.findall(r"[^\W_]+", value) if content_of(word) <= content_of(value))
+    return re.search(rf"{_NOT}(?:{words})", sentence, re.IGNORECASE) is not None

@@ -1,17 +1,18 @@
-"""What rules can find in a text: its words without endings, whether it decides yes or no, and whether it abstains.
+"""What rules can find in a text: its words without endings, and what it answers: yes or no, a letter, or nothing.
 
-Then comes what the validation report counts in texts: sentences, explicit connectives, and overlap. At the end stands how the
-texts that a model writes are compared: which words of one stand in another, and which texts are too alike, by MinHash over
-word trigrams (paper: Appendix B.1).
+Then comes what the validation report counts in texts: sentences, explicit connectives, and overlap. At the end stands which
+words of a text stand in another one, by which the texts that a model writes are checked.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
+
+from epbench.models.replies import objects_in
 
 # Words that carry no detail. `not`, `without`, `before` and `after` are left out, since they reverse a condition.
 _SMALL_WORDS = """
@@ -145,6 +146,98 @@ def abstains(answer: str) -> bool:
     return not answer.strip() or _ABSTAINS.search(answer) is not None
 
 
+LETTERS = "ABCDEFGHIJ"
+_KEYS = ("selected_choice", "answer", "choice")
+_OPENED, _CLOSED = r"[\s*_`\"'“‘(\[]*", r"[*_`\"'”’)\]]*"
+_SAYS = re.compile(
+    r"\b(?:(?:answer|choice|option|letter)s?(?:\s+is)?|choose|chose|pick|select(?:ed)?|go(?:ing)? with|it is|it['’]s|"
+    rf"correct one is)\s*[:=\-–—]?{_OPENED}([A-Za-z])\b(?!['’]\w)",
+    re.IGNORECASE,
+)
+_ANSWER_LINE = re.compile(r"\banswer(?:\s+is)?\b\W*(.+)$", re.IGNORECASE | re.MULTILINE)
+_BRACKETED = re.compile(r"(?:\(([A-Z])\)|\*\*\(?([A-Z])[.)]?\)?\*\*|\[([A-Z])\])")
+_LINE = re.compile(rf"^{_OPENED}([A-Z])(?:{_CLOSED}\s*$|{_CLOSED}[.):]{_CLOSED}(?:\s+(.*))?$)", re.MULTILINE)
+
+
+def letter_of(answer: str, choices: Sequence[str]) -> str | None:
+    """Return the letter that an answer chooses among at most ten options, from A on; None if it makes no clear choice.
+
+    A choice needs no judge (paper: Appendix D.3.4). The readings are tried from the most to the least certain one. Of several
+    choices found by one reading the last counts, since models think aloud and decide at the end. A letter that is a word of a
+    sentence (the article in `A calm mind`) is not a choice.
+    """
+    for reading in (_in_objects, _in_words, _bracketed, _on_lines, _last_line):
+        if letters := list(reading(answer, choices)):
+            return letters[-1]
+    return None
+
+
+def _in_objects(answer: str, choices: Sequence[str]) -> Iterator[str]:
+    """JSON objects: as the whole answer, in a code fence, or within a text."""
+    for content in objects_in(answer):
+        values = {str(key).lower(): value for key, value in content.items()}
+        value = next((values[key] for key in _KEYS if isinstance(values.get(key), str)), "")
+        if letter := _value(value, choices):
+            yield letter
+
+
+def _in_words(answer: str, choices: Sequence[str]) -> Iterator[str]:
+    """`Answer: C`, `I choose (C)`, `Answer: water the plants`."""
+    for match in _SAYS.finditer(answer):
+        rest = answer[match.end(1) :].split("\n")[0]
+        letter = _letter(match[1].upper(), choices)
+        if letter and not _is_word(match[1], rest, choices[LETTERS.index(letter)]):
+            yield letter
+    yield from filter(None, (_value(match[1], choices) for match in _ANSWER_LINE.finditer(answer)))
+
+
+def _bracketed(answer: str, choices: Sequence[str]) -> Iterator[str]:
+    """`(C)` or `**C**`, unless all options are listed like this."""
+    letters = [_letter(next(filter(None, match.groups())), choices) for match in _BRACKETED.finditer(answer)]
+    yield from _unless_a_list(letters, choices)
+
+
+def _on_lines(answer: str, choices: Sequence[str]) -> Iterator[str]:
+    """Lines such as `C`, `C.`, `C) water the plants`, unless all options are listed like this."""
+    yield from _unless_a_list([_letter(match[1], choices) for match in _LINE.finditer(answer)], choices)
+
+
+def _last_line(answer: str, choices: Sequence[str]) -> Iterator[str]:
+    """The option's own text as the last line."""
+    last_line = _plain(answer.strip().rpartition("\n")[2])
+    yield from (letter for letter, choice in zip(LETTERS, choices, strict=False) if last_line == _plain(choice))
+
+
+def _unless_a_list(letters: Sequence[str | None], choices: Sequence[str]) -> Iterator[str]:
+    """The letters that are choices: those after a copy of all options, or all where there is no copy."""
+    copied = set(letters[: len(choices)]) == set(LETTERS[: len(choices)])
+    yield from filter(None, letters[len(choices) if copied else 0 :])
+
+
+def _value(value: str, choices: Sequence[str]) -> str | None:
+    """The letter of a value that is a letter, an option's text, or both."""
+    plain = _plain(value)
+    for letter, choice in zip(LETTERS, choices, strict=False):
+        if plain in (letter.lower(), _plain(choice), _plain(f"{letter} {choice}")):
+            return letter
+    return None
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _letter(letter: str, choices: Sequence[str]) -> str | None:
+    return letter if letter in LETTERS[: len(choices)] else None
+
+
+def _is_word(letter: str, rest: str, choice: str) -> bool:
+    """Whether a letter is a word of a sentence: the article A, the pronoun I, or any small letter that is not a choice."""
+    if not re.match(r"\s+\w", rest) or _plain(rest) == _plain(choice):
+        return False
+    return letter not in "BCDEFGHJ" and not re.match(r"\s+(?:because|since|as)\b", rest)
+
+
 NEAR_DUPLICATE = 0.7  # the Jaccard index of word trigrams that makes two texts duplicates (Appendix B.1)
 
 # The judge's rule (`sentences_of`) also ends sentences at semicolons and line breaks, and before lower case: it compares
@@ -242,53 +335,3 @@ def literally_in(part: str, text: str) -> bool:
 def names_in(text: str) -> set[str]:
     """Return the words with a capital that do not begin the text; `I` is none."""
     return set(_NAME.findall(text.strip()[1:]))
-
-
-PERMUTATIONS = 128
-
-
-class Duplicates:
-    """Keeps the first of several texts that are alike, from a Jaccard index of `threshold` on.
-
-    As in the reference, a hit of the index counts as it is: it is not checked again with the exact Jaccard index.
-    """
-
-    def __init__(self, threshold: float) -> None:
-        from datasketch import MinHashLSH
-
-        self._index = MinHashLSH(threshold=threshold, num_perm=PERMUTATIONS)
-        self._kept = 0
-
-    def like(self, texts: Sequence[str], label: str) -> str | None:
-        """Return the label of a kept text that one of these is like; if there is none, keep these and return None.
-
-        Texts that are kept together are compared with one another, too.
-        """
-        from datasketch import MinHash
-
-        added: list[tuple[int, str]] = []
-        for text in texts:
-            sketch = MinHash(num_perm=PERMUTATIONS)
-            for shingle in shingles(text):
-                sketch.update(shingle.encode())
-            if matches := self._index.query(sketch):
-                for key in added:
-                    self._index.remove(key)
-                return str(sorted(matches)[0][1])
-            key = (self._kept, label)
-            self._index.insert(key, sketch)
-            added.append(key)
-            self._kept += 1
-        return None
-
-
-def shingles(text: str) -> set[str]:
-    """Return the word trigrams of a text in lower case; a text of fewer than three words is one shingle.
-
-    >>> sorted(shingles("Tea at five, always"))
-    ['at five, always', 'tea at five,']
-    """
-    words = text.lower().split()
-    if len(words) < 3:
-        return {" ".join(words)}
-    return {" ".join(words[i : i + 3]) for i in range(len(words) - 2)}

@@ -20,7 +20,7 @@ from epbench.files.prompt_packs import Source, load_pack
 from epbench.files.text import parse_toml
 from epbench.journals.journal import Record
 from epbench.memfail.dataset.revision import REVISION
-from epbench.memfail.dataset.word_rules import NEAR_DUPLICATE, Duplicates
+from epbench.memfail.dataset.word_rules import NEAR_DUPLICATE
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.models.replies import last_object_with, number_of
 from epbench.progress import Progress, no_progress
@@ -130,6 +130,56 @@ class Step(Generic[S]):
             if faults := [(name, reason) for name, reason in told.items() if reason]:
                 return faults
         return []
+
+
+_PERMUTATIONS = 128
+
+
+class Duplicates:
+    """Keeps the first of several texts that are alike, from a Jaccard index of `threshold` on, by MinHash over word trigrams.
+
+    Paper: Appendix B.1. As in the reference, a hit of the index is not checked again with the exact Jaccard index.
+    """
+
+    def __init__(self, threshold: float) -> None:
+        from datasketch import MinHashLSH
+
+        self._index = MinHashLSH(threshold=threshold, num_perm=_PERMUTATIONS)
+        self._kept = 0
+
+    def like(self, texts: Sequence[str], label: str) -> str | None:
+        """Return the label of a kept text that one of these is like; if there is none, keep these and return None.
+
+        Texts that are kept together are compared with one another, too.
+        """
+        from datasketch import MinHash
+
+        added: list[tuple[int, str]] = []
+        for text in texts:
+            sketch = MinHash(num_perm=_PERMUTATIONS)
+            for shingle in shingles(text):
+                sketch.update(shingle.encode())
+            if matches := self._index.query(sketch):
+                for key in added:
+                    self._index.remove(key)
+                return str(sorted(matches)[0][1])
+            key = (self._kept, label)
+            self._index.insert(key, sketch)
+            added.append(key)
+            self._kept += 1
+        return None
+
+
+def shingles(text: str) -> set[str]:
+    """Return the word trigrams of a text in lower case; a text of fewer than three words is one shingle.
+
+    >>> sorted(shingles("Tea at five, always"))
+    ['at five, always', 'tea at five,']
+    """
+    words = text.lower().split()
+    if len(words) < 3:
+        return {" ".join(words)}
+    return {" ".join(words[i : i + 3]) for i in range(len(words) - 2)}
 
 
 @dataclass

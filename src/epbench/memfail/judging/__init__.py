@@ -1,6 +1,6 @@
 """Judging what a memory system did for a question, stage by stage.
 
-Read `lexical` first (what a judge is asked, and how rules judge it) with its `memories` and `answer_rules`, then `load` (from
+Read `lexical` first (what a judge is asked, and how rules judge it) with its `memories`, then `load` (from
 a name to a judge, which may be any model, with its prompts) and `diagnosis` (the stages, where each question failed, and what
 the judge would not miss).
 """

@@ -24,7 +24,7 @@ from epbench.journals.journal import Journal, Record
 from epbench.judges.protocol import JUDGEMENTS, is_free, judge_open
 from epbench.memfail.dataset.load import Fact, Kind, Question, QuestionRecord
 from epbench.memfail.dataset.revision import REVISION
-from epbench.memfail.judging.answer_rules import LETTERS, letter_of
+from epbench.memfail.dataset.word_rules import LETTERS, letter_of
 from epbench.memfail.judging.lexical import (
     STAGES,
     Check,

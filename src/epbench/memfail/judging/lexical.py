@@ -23,9 +23,8 @@ from typing import Literal, TypeAlias, get_args
 from epbench.judges import protocol
 from epbench.judges.protocol import JudgeIdentity, Judgement, key_parts
 from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
-from epbench.memfail.dataset.revision import REVISION
+from epbench.memfail.dataset.revision import REVISION, denied, keeps_back, names, tells_first, tells_old, tells_present
 from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, sentences_of, without_questions
-from epbench.memfail.judging.answer_rules import denied, keeps_back, names, tells_first, tells_old, tells_present
 from epbench.memfail.judging.memories import Memories, leads_on, lost_numbers, memories_of, numbers_as_words, turned
 from epbench.models.estimate import Estimate
 

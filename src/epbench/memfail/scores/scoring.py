@@ -14,8 +14,7 @@ from typing import Any
 from epbench.memfail.dataset.load import Question, QuestionRecord
 from epbench.memfail.dataset.revision import KINDS as REVISION_KINDS
 from epbench.memfail.dataset.revision import N_QUESTIONS
-from epbench.memfail.dataset.word_rules import decision_of
-from epbench.memfail.judging.answer_rules import letter_of
+from epbench.memfail.dataset.word_rules import decision_of, letter_of
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.metric_folders import formulas
 from epbench.statistics.intervals import wilson

@@ -185,11 +185,11 @@ def _evaluate(args: Arguments) -> None:
 
 def _evaluations(args: Arguments) -> list[Evaluation]:
     """What the arguments ask for, on each dataset."""
-    from epbench.memfail.context.reader import LexicalReader
-    from epbench.memfail.context.requests import Setting, load_prompts
+    from epbench.memfail.context.requests import LexicalReader, Setting, load_prompts
     from epbench.memfail.evaluate import Evaluation
     from epbench.memfail.judging.load import load_judge
     from epbench.memfail.wording import read_wording
+    from epbench.memories.guard import Limits
     from epbench.models.load import load_reader
     from epbench.models.protocol import Sampling
 
@@ -201,10 +201,9 @@ def _evaluations(args: Arguments) -> list[Evaluation]:
         published_query=args.published_query,
         replies=args.with_replies,
         units_per_conversation=args.units_per_conversation,
-        timeout=systems.timeout,
         seed=args.seed,
         sampling=Sampling(args.max_tokens),
-        memory_limit=systems.memory_limit,
+        limits=Limits(systems.timeout, systems.memory_limit),
         memory_tokens=args.memory_tokens,
         between=args.delay.between,
     )

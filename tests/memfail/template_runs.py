@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from epbench.memfail.context.reader import LexicalReader
-from epbench.memfail.context.requests import ConfigRun, Setting, gold_of, load_prompts
+from epbench.memfail.context.requests import ConfigRun, LexicalReader, Setting, gold_of, load_prompts
 from epbench.memfail.dataset.load import Fact, Question, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.evaluate import RunOutput, store_and_answer

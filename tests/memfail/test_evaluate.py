@@ -9,17 +9,8 @@ import pytest
 from epbench import BadInput
 from epbench.hub.dataset_folder import write_dataset
 from epbench.memfail.benchmark import BENCHMARK
-from epbench.memfail.context.reader import LexicalReader
-from epbench.memfail.context.requests import (
-    ConfigRun,
-    Setting,
-    checks_in_advance,
-    gold_of,
-    load_prompts,
-    plan_lines,
-    queries_of,
-    requests_in_advance,
-)
+from epbench.memfail.context.plan import checks_in_advance, plan_lines, requests_in_advance
+from epbench.memfail.context.requests import ConfigRun, LexicalReader, Setting, gold_of, load_prompts, queries_of
 from epbench.memfail.dataset import schema as dataset
 from epbench.memfail.dataset.load import CONFIGS, Fact, GoldMemory, Question, facts_to_store, questions_of
 from epbench.memfail.evaluate import Evaluation, prepare, read_output, store_and_answer
@@ -30,6 +21,7 @@ from epbench.memfail.judging.load import load_judge
 from epbench.memfail.paper.claims import claims_of
 from epbench.memfail.scores.comparison import write_side_by_side
 from epbench.memfail.templates import rows as template
+from epbench.memories.guard import Limits
 from epbench.memories.load import BASELINES, load_memory
 from epbench.models.load import Options
 from epbench.models.protocol import Reply
@@ -57,7 +49,7 @@ QUESTIONS = [
 
 
 def config_run(system, facts=FACTS, questions=QUESTIONS, setting=None, model=None):
-    setting = setting or Setting(timeout=20)
+    setting = setting or Setting(limits=Limits(20))
     chosen = load_memory(system, gold_of(questions, setting))
     return ConfigRun(facts, questions, chosen, model or LexicalReader(), load_prompts(), setting)
 

@@ -11,7 +11,7 @@ import pytest
 
 from epbench import BadInput
 from epbench.errors import CallFailed
-from epbench.memfail.context.reader import LexicalReader
+from epbench.memfail.context.requests import LexicalReader
 from epbench.memories import load, servers
 from epbench.memories.contract import conversation
 from epbench.memories.guard import Limits

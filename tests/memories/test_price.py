@@ -6,7 +6,7 @@ import pytest
 
 from epbench import BadInput
 from epbench.journals.journal import Journal, read_journal
-from epbench.memfail.context.reader import LexicalReader
+from epbench.memfail.context.requests import LexicalReader
 from epbench.memories.load import load_memory
 from epbench.memories.process import describe_system
 from epbench.memories.recall import (

@@ -15,8 +15,7 @@ from epbench.files.typed import Whole, fields
 from epbench.journals.answers import ANSWERS, fingerprint_of
 from epbench.judges.protocol import JUDGE, JUDGEMENTS
 from epbench.memfail.answers import score
-from epbench.memfail.context.reader import LexicalReader
-from epbench.memfail.context.requests import REPLIES, ConfigRun, Prompts, Setting, asked_of, load_prompts
+from epbench.memfail.context.requests import REPLIES, ConfigRun, LexicalReader, Prompts, Setting, asked_of, load_prompts
 from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.evaluate import judge_and_score, read_output
 from epbench.memfail.judging.diagnosis import diagnose, leave_one_out

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from epbench.journals.answers import ANSWERS, ask, fingerprint_of
 from epbench.journals.journal import read_journal
 from epbench.judges.replies import failure_of, with_failures
 from epbench.memfail.context import requests as context
+from epbench.memfail.context.plan import plan_lines
 from epbench.memfail.context.requests import ConfigRun, Prompts, Setting, queries_of, records_of, requests_of
 from epbench.memfail.dataset.load import Fact, Loaded, Question, QuestionRecord, configs_named, load_memfail
 from epbench.memfail.judging.diagnosis import Outcome, diagnose, leave_one_out
@@ -34,7 +36,7 @@ from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import Budget, Recall, fit, price_of, read_recall, shown_of
 from epbench.memories.session import Conversation, fill_and_ask
 from epbench.models.estimate import check_window
-from epbench.models.protocol import Model, engine_of, variant_of, weights_of
+from epbench.models.protocol import Model, Request, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
 from epbench.reports.comparison import after_tokens
 from epbench.runs.folder import check_judge, note_asked, note_judge, open_run
@@ -112,7 +114,7 @@ class Prepared:
         """
         lines = []
         for data, config in self.configs:
-            lines += [f"{data.config}:", *(f"  {line}" for line in context.plan_lines(config, self.evaluation.judge))]
+            lines += [f"{data.config}:", *(f"  {line}" for line in plan_lines(config, self.evaluation.judge))]
         return lines
 
 
@@ -311,9 +313,33 @@ def _output(folder: Path, config: ConfigRun, recall: Recall, records: Sequence[Q
         usage["replying"] = token_usage(read_journal(folder / context.REPLIES).values())
     if price := price_of(folder):
         usage["price"] = price
-    usage |= {"answering": token_usage(answers.values()), "memory_tokens": context.memory_tokens(answered, model)}
+    usage |= {"answering": token_usage(answers.values()), "memory_tokens": _memory_tokens(answered, model)}
     facts = context.by_store(context.facts_told(config.facts, config.questions, setting), setting)
     return RunOutput(answered, recall.stores, recall.warnings, usage, facts)
+
+
+def _memory_tokens(records: Sequence[QuestionRecord], model: Model) -> dict[str, Any]:
+    """By k the mean tokens of what came back, per question and per memory, and the mean number of memories.
+
+    The reader's own tokens are counted; the rule-based reader counts words.
+    """
+    frame = model.count_tokens(Request("", "", "", ""))[0]
+
+    @cache  # systems that return everything return the same memories for every question
+    def count(memories: tuple[str, ...]) -> int:
+        return model.count_tokens(Request("", "", "", "\n".join(memories)))[0] - frame
+
+    by_k = {}
+    for k in dict.fromkeys(record.k for record in records):
+        retrieved = [record.memories for record in records if record.k == k and record.failure is None]
+        tokens = [count(memories) for memories in retrieved]
+        returned = sum(map(len, retrieved))
+        by_k[str(k)] = {
+            "per_question": sum(tokens) / len(retrieved) if retrieved else None,
+            "per_memory": sum(tokens) / returned if returned else None,
+            "returned": returned / len(retrieved) if retrieved else None,
+        }
+    return by_k
 
 
 def judge_and_score(

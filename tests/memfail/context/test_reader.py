@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.memfail.context.reader import HEARD, NOTHING, LexicalReader, read_notes
-from epbench.memfail.context.requests import Setting, conversations_of, load_prompts
+from epbench.memfail.context.requests import (
+    HEARD,
+    NOTHING,
+    LexicalReader,
+    Setting,
+    conversations_of,
+    load_prompts,
+    read_notes,
+)
 from epbench.memfail.dataset import schema as dataset
 from epbench.memfail.dataset.load import CONFIGS, Fact, Question, questions_of
 from epbench.memfail.dataset.word_rules import letter_of

@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 
-from epbench.memfail.context.reader import LexicalReader
-from epbench.memfail.context.requests import ConfigRun, Setting, checks_in_advance, load_prompts
+from epbench.memfail.context.plan import checks_in_advance
+from epbench.memfail.context.requests import ConfigRun, LexicalReader, Setting, load_prompts
 from epbench.memfail.dataset.load import QuestionRecord, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.judging import lexical, memories

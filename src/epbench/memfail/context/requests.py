@@ -1,24 +1,24 @@
-"""What a system is told and asked for the questions of a config, what the reader is asked with what came back, and the cost.
+"""What a system is told and asked for the questions of a config, what the reader is asked with what came back, and who reads.
 
 `Setting` says how a config is run, and `ConfigRun` adds what is stored and asked, and who answers. A prompt has the notes
 that a system retrieved first, then the question; our pack is `data/memfail_prompts.toml`. Paper: Appendix D.2, in our own
 words. Unlike in the paper, the prompt says so if no memory was found, and the notes are numbered.
 
-At the end stands what a run will cost, estimated before any memory exists, as if the system stored every fact word for word.
-A system that shortens what it stores costs the reader and the judge less; one that adds to it costs them more. What the system
-itself spends only its own usage shows.
+At the end stands the reader that goes by rules. It sees what a model would see, the notes and the question, and knows nothing
+else of the data. With it the whole pipeline runs offline. It also serves as a floor: what it gets right takes no understanding.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import cache
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
@@ -27,19 +27,14 @@ from epbench.files.prompt_packs import Section, Source, load_pack
 from epbench.hub.rows import subset
 from epbench.journals.answers import ask
 from epbench.journals.journal import read_journal
-from epbench.judges.model import name_without_weights
-from epbench.judges.protocol import is_free
 from epbench.memfail.dataset.load import Fact, Question, QuestionRecord
-from epbench.memfail.judging.diagnosis import left_out_checks
-from epbench.memfail.judging.lexical import Check, Judge, every_check
-from epbench.memfail.judging.memories import Memories
+from epbench.memfail.dataset.word_rules import content_of, sentences_of, stands_in
 from epbench.memories.between import unrelated
-from epbench.memories.guard import CALL_LIMIT, MEMORY_LIMIT, Limits
+from epbench.memories.guard import Limits
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import Recall, check_budget
 from epbench.memories.session import Conversation, Query
-from epbench.models.estimate import estimate
-from epbench.models.protocol import Model, Request, Sampling
+from epbench.models.protocol import Model, Request, RuleBasedReader, Sampling
 from epbench.progress import Progress
 
 OWN = packaged("epbench.memfail", "memfail_prompts.toml")
@@ -82,8 +77,8 @@ class Prompts:
 
     def reply_to(self, id_: str, turns: Sequence[dict[str, str]], sampling: Sampling) -> Request:
         """Return the request for a reply to the last of these turns."""
-        speakers = {"user": "User", "assistant": "Assistant"}
-        history = [self.turn.format(speaker=speakers[turn["role"]], text=turn["content"]) + "\n" for turn in turns[:-1]]
+        past = ((turn["role"].capitalize(), turn["content"]) for turn in turns[:-1])
+        history = [self.turn.format(speaker=speaker, text=text) + "\n" for speaker, text in past]
         told = self.history.format(history="".join(history)) if history else ""
         asks = self.reply.format(history=told, message=turns[-1]["content"])
         return Request(id_, self.system, "", asks, sampling)
@@ -109,17 +104,11 @@ class Setting:
     published_query: bool = False  # whether the memory is asked with the options, as published, not by the stem alone
     replies: bool = False  # whether the reader replies to every turn of the user, and this is stored too, as published
     units_per_conversation: int = 1  # the most facts that are told in one conversation, at least 1
-    timeout: float = CALL_LIMIT  # of one call into the memory system, in seconds
     seed: int = 0  # of the order in which facts are stored
     sampling: Sampling = field(default_factory=Sampling)  # of the reader's answers
-    memory_limit: float = MEMORY_LIMIT  # of the memory system's process, in gigabytes
     memory_tokens: int | None = None  # the most tokens of memories that the reader is shown; None for any number
+    limits: Limits = field(default_factory=Limits)  # the time and memory that the memory system may use
     between: int = 0  # tokens of unrelated text that every store is told last, at least 0
-
-    @property
-    def limits(self) -> Limits:
-        """The time and memory that the memory system may use."""
-        return Limits(self.timeout, self.memory_limit)
 
     def store_of(self, row: str) -> str:
         """Return the name of the store that is told about a row and asked about it."""
@@ -204,34 +193,9 @@ def requests_of(records: Sequence[QuestionRecord], prompts: Prompts, sampling: S
     return {record.id: prompts.ask(record.id, record.question, record.memories, sampling) for record in known}
 
 
-def memory_tokens(records: Sequence[QuestionRecord], model: Model) -> dict[str, Any]:
-    """Return by k the mean tokens of what came back, per question and per memory, and the mean number of memories.
-
-    The reader's own tokens are counted; the rule-based reader counts words.
-    """
-    frame = model.count_tokens(Request("", "", "", ""))[0]
-
-    @cache  # systems that return everything return the same memories for every question
-    def count(memories: tuple[str, ...]) -> int:
-        return model.count_tokens(Request("", "", "", "\n".join(memories)))[0] - frame
-
-    by_k = {}
-    for k in dict.fromkeys(record.k for record in records):
-        retrieved = [record.memories for record in records if record.k == k and record.failure is None]
-        tokens = [count(memories) for memories in retrieved]
-        returned = sum(map(len, retrieved))
-        by_k[str(k)] = {
-            "per_question": sum(tokens) / len(retrieved) if retrieved else None,
-            "per_memory": sum(tokens) / returned if returned else None,
-            "returned": returned / len(retrieved) if retrieved else None,
-        }
-    return by_k
-
-
 REPLIES = "replies.jsonl"
-FIRST = datetime(2025, 1, 6, 9)
-"""Time of the first conversation. Time is simulated, so that no system depends on the speed of a run."""
-BETWEEN_CONVERSATIONS, BETWEEN_TURNS = timedelta(days=1), timedelta(minutes=1)
+# Of the first conversation. Time is simulated, so that no system depends on the speed of a run.
+FIRST, BETWEEN_CONVERSATIONS, BETWEEN_TURNS = datetime(2025, 1, 6, 9), timedelta(days=1), timedelta(minutes=1)
 
 
 def facts_told(facts: Sequence[Fact], questions: Sequence[Question], setting: Setting) -> Sequence[Fact]:
@@ -252,10 +216,17 @@ def told_in(folder: Path, config: ConfigRun, progress: Progress) -> list[Convers
     """Return what the system is told in a run; the reader is asked for replies that replies.jsonl of the folder lacks."""
     setting = config.setting
     conversations = conversations_of(facts_told(config.facts, config.whole or config.questions, setting), setting)
-    if config.whole and setting.isolate:
+    if setting.isolate:
         stores = {question.row for question in config.questions}
         conversations = [conversation for conversation in conversations if conversation.store in stores]
     return _with_replies(folder / REPLIES, conversations, config, progress) if setting.replies else conversations
+
+
+def between_of(config: ConfigRun) -> list[str]:
+    """Return the sentences that every store is told last; none has an answer, or what a question is about, in it."""
+    questions = config.whole or config.questions
+    answers = (text for one in questions for text in (one.reference, *one.choices, *one.about.values()))
+    return unrelated(config.setting.between, config.model, answers)
 
 
 def conversations_of(facts: Sequence[Fact], setting: Setting) -> list[Conversation]:
@@ -313,69 +284,120 @@ def _with_replies(
     return grown
 
 
-def plan_lines(config: ConfigRun, judge: Judge) -> list[str]:
-    """Return the estimated calls and tokens of one config, a line for each role; BadInput if a check is too long."""
-    questions, system, model, setting = config.questions, config.system, config.model, config.setting
-    facts = facts_told(config.facts, questions, setting)
-    lines = [f"{len(facts):,} facts to tell {system.name}, {len(questions) * len(setting.ks):,} retrievals"]
-    if setting.between:
-        lines.append(f"{setting.between:,} tokens of unrelated text to tell each store last")
-    if system.inner_model:
-        asked = f"what {system.name} asks of {system.inner_model} comes on top"
-        lines.append(f"{asked}; a finished run's usage.json tells it")
-    estimates = {f"reader {model.name}": estimate(requests_in_advance(config), model)}
-    if setting.replies:
-        turns = [{"role": "user", "content": fact.text} for fact in facts]
-        replies = [config.prompts.reply_to("", [turn], setting.sampling) for turn in turns]
-        estimates[f"reader {model.name}, replies"] = estimate(replies, model)
-    judge_name = name_without_weights(judge)
-    if is_free(judge):
-        lines.append(f"judge {judge_name}: no tokens")
-    else:
-        checks = checks_in_advance(config)
-        with_stores = [(question, setting.store_of(question.row)) for question in questions]
-        for pair in left_out_checks(with_stores, by_store(facts, setting)):
-            checks += [check for check in pair if check.memories]
-        if judging := judge.plan(checks):
-            estimates[f"judge {judge_name}"] = judging
-    return lines + [f"{role}: {line}" for role, cost in estimates.items() for line in cost.lines()]
+NOTHING = "I have no information about that."
+HEARD = "Thank you, I will keep that in mind."
+
+_NOTE = re.compile(r"^\[\d+\] (.*?)(?=\n\[\d+\] |\n\n===|\Z)", re.MULTILINE | re.DOTALL)
+_QUESTION = re.compile(r"^Question: (.*?)(?=\n\n(?!Options:)|\Z)", re.MULTILINE | re.DOTALL)
+_OPTION = re.compile(r"^([A-Z])\. (.+)$", re.MULTILINE)
+
+_OPENING = r"(?:What|Which|Who|Where|When|Why|How|Would|Will|Do|Does|Did|Is|Are|Can|Could|Should|Has|Have|If|For|The|I)"
+_NAME = re.compile(rf"\b(?!{_OPENING}\b)[A-Z][\w’'-]*[a-z](?: [A-Z][\w’'-]*[a-z])*")
+_POSSESSIVE = re.compile(r"['’]s$")
+
+_SOUGHT = re.compile(
+    r"(?:^|[.,;:—–-] *)(?:(?:in|by|for|to|with|from|on|at|of) )?(?:what|which|how|where|who|when)\b", re.IGNORECASE
+)
+_DECIDE = re.compile(r"\b(?:would|will|does|is|are|should|could|can|might)\b(?=[^.?!]*\?)", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\b(?:when|whenever|while|after|before|if|once|until|during|below|above|between|at|inside|under|in|every"
+    r"|only (?:on|to|upon|around|amid|with|shortly|late|early))\b[^,;.]*",
+    re.I,
+)
+_DENIAL = re.compile(r"\b(?:no|not|never|without|instead|rather|nobody)\b|n['’]t\b", re.IGNORECASE)
+_WRITTEN = {word: n for n, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}
+_NUMBER = re.compile(rf"\d+(?:\.\d+)?|\b(?:{'|'.join(_WRITTEN)})\b")
+_BELOW = re.compile(r"\b(?:below|under|drops?|falls?|less|fewer|at most)\b", re.IGNORECASE)
+_ABOVE = re.compile(r"\b(?:above|over|exceeds?|more|rises?|at least|or longer)\b", re.IGNORECASE)
 
 
-def between_of(config: ConfigRun) -> list[str]:
-    """Return the sentences that every store is told last; none has an answer, or what a question is about, in it."""
-    questions = config.whole or config.questions
-    answers = (text for one in questions for text in (one.reference, *one.choices, *one.about.values()))
-    return unrelated(config.setting.between, config.model, answers)
+class LexicalReader(RuleBasedReader):
+    """A rule-based reader of notes."""
+
+    name = "lexical"
+
+    def answer_to(self, request: Request) -> str:
+        """Answer the question from the notes; anything else than a question is only acknowledged."""
+        question = _QUESTION.search(request.question)
+        return read_notes(_NOTE.findall(request.context), question[1]) if question else HEARD
 
 
-def requests_in_advance(config: ConfigRun) -> list[Request]:
-    """Return requests to the reader like those that the run will send."""
-    records = sorted(_in_advance(config)[0], key=lambda record: config.setting.ks.index(record.k))
-    return [*requests_of(records, config.prompts, config.setting.sampling).values()]
+def read_notes(notes: Sequence[str], question: str) -> str:
+    """Answer a question from notes.
+
+    The answer to a multiple-choice question is the letter, in JSON. If the question asks about somebody with a full
+    name, it is the sentences that are closest to the question; if it asks what somebody would do in a scene, yes or no;
+    else all notes.
+    """
+    if options := list(_OPTION.finditer(question)):
+        return json.dumps({"choice": _linked_option(notes, question[: options[0].start()], options)})
+    names = [_POSSESSIVE.sub("", name) for name in _NAME.findall(question)]
+    about = [note for note in notes if any(name in note for name in names)]
+    decides = [] if _SOUGHT.search(question) else list(_DECIDE.finditer(question))
+    scene = question[: decides[-1].start()].strip() if decides else ""
+    if full_names := [name for name in names if " " in name]:
+        about = [note for note in notes if any(name in note for name in full_names)]
+        if not about or not scene:
+            return _closest(about, question, names) or f"I have no information about {full_names[0]}."
+    if names and scene:
+        return _decided(about, scene, question[len(scene) :], names)
+    return "\n".join(f"- {note}" for note in notes) or NOTHING
 
 
-def checks_in_advance(config: ConfigRun) -> list[Check]:
-    """Return the most that the judge can be asked: every stage of every question, as if none failed."""
-    return every_check(*_in_advance(config))
+def _linked_option(notes: Sequence[str], stem: str, options: Sequence[re.Match[str]]) -> str | None:
+    """Go from fact to fact, each time to the one that shares the rarest words with the last, up to the first option."""
+    left = [fact for note in notes for fact in sentences_of(note)]
+    facts_with = Counter(word for fact in left for word in content_of(fact))
+    frontier = content_of(stem)
+    while left:
+        links = [sum(1 / facts_with[word] for word in content_of(fact) & frontier) for fact in left]
+        near = [fact for fact, link in zip(left, links, strict=True) if link == max(links)]
+        for option in options:
+            if any(stands_in(option[2], fact) for fact in near):
+                return option[1]
+        frontier = frozenset[str]().union(*map(content_of, near)) - frontier
+        left = [fact for fact in left if fact not in near]
+    return None
 
 
-def _in_advance(config: ConfigRun) -> tuple[list[QuestionRecord], dict[str, Memories]]:
-    """Return records like those of the run, question by question, and what each store will hold, by its name."""
-    setting, empty, after = config.setting, config.system.may_be_empty, between_of(config)
-    held = {
-        name: Memories() if empty else Memories([*(fact.text for fact in facts), *after])
-        for name, facts in by_store(config.facts, setting).items()
-    }
-    records = []
-    for question in config.questions:
-        store = setting.store_of(question.row)
-        for k in setting.ks:
-            memories: tuple[str, ...] = () if empty else held[store]
-            if config.system.knows_gold:
-                memories = tuple(memory.text for memory in question.gold)
-            elif not empty and not config.system.beyond_k:
-                # A search returns other memories for other rows, because equal ones would look like a shared prefix.
-                start = held[store].place_of(question.gold[0].text)
-                memories = (memories[start : start + k] + memories[:start])[:k]
-            records.append(QuestionRecord(question, k, store, memories, f"{k}"))
-    return records, held
+def _closest(notes: Sequence[str], question: str, names: Sequence[str]) -> str:
+    """Return the two sentences that share the most words with the question; "" if none shares any."""
+    asked = content_of(question) - content_of(" ".join(names))
+    sentences = [sentence for note in notes for sentence in sentences_of(note)]
+    ranked = sorted(sentences, key=lambda sentence: -len(content_of(sentence) & asked))
+    return " ".join(sentence for sentence in ranked[:2] if content_of(sentence) & asked)
+
+
+def _decided(notes: Sequence[str], scene: str, asked: str, names: Sequence[str]) -> str:
+    """Answer yes or no: does the scene fit the condition that the notes give for this behaviour?"""
+    sentences = [sentence for note in notes for sentence in sentences_of(note)]
+    if not sentences:
+        return NOTHING
+    mentions = [re.findall(rf"{re.escape(name)}(?: the \w+ \w+)?", scene + asked) for name in names]
+    behaviour = content_of(asked) | content_of(" ".join(mention for found in mentions for mention in found))
+    rule = max(sentences, key=lambda s: (len(content_of(s) & behaviour), bool(_CONDITION.search(s))))
+    clauses = [clause for clause in _CONDITION.findall(rule) if content_of(clause) - behaviour]
+    # The condition may be in another sentence.
+    condition = clauses[0] if clauses else next(note for note in notes if rule in note)
+    fits = _compared(condition, scene)
+    if fits is None:
+        denials = [{word.lower() for word in _DENIAL.findall(text)} for text in (condition, scene, asked)]
+        denied = [bool(found - denials[2]) for found in denials[:2]]
+        fits = bool(content_of(condition) & content_of(scene) - behaviour) and denied[0] == denied[1]
+    return f"{'Yes' if fits else 'No'} — {rule}"
+
+
+def _compared(condition: str, scene: str) -> bool | None:
+    """Whether a number in the scene is within the bounds in the condition; None if either has no number."""
+    bounds, numbers = (
+        [float(_WRITTEN.get(found, found)) for found in _NUMBER.findall(text)] for text in (condition, scene)
+    )
+    if not bounds or not numbers:
+        return None
+    if len(bounds) > 1 and not _BELOW.search(condition) and not _ABOVE.search(condition):
+        return min(bounds) <= numbers[0] <= max(bounds)
+    if _BELOW.search(condition):
+        return numbers[0] < bounds[0]
+    if _ABOVE.search(condition):
+        return numbers[0] >= bounds[0]
+    return numbers[0] == bounds[0]

@@ -23,8 +23,7 @@ from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.paper.claims import claims_of
 from epbench.memfail.scores.comparison import compare, write_side_by_side
 from epbench.memfail.scores.report import headlines
-from epbench.memfail.scores.scoring import COMMONEST
-from epbench.memfail.scores.tables import screen_tables, with_baseline
+from epbench.memfail.scores.tables import COMMONEST, screen_tables, with_baseline
 from epbench.memfail.wording import read_wording
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import SHOWN

@@ -2,8 +2,8 @@
 
 import pytest
 
+from epbench.memfail.judging.diagnosis import ERRORS
 from epbench.memfail.scores.report import STAGES, figures, stacked
-from epbench.memfail.scores.scoring import ERRORS
 from epbench.reports.figures import drawing, new_figure
 from epbench.reports.plots import FRONTIER, frontier
 

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from epbench.errors import BadInput
+from epbench.memfail.judging.diagnosis import ERRORS
 from epbench.memfail.scores.reported_rates import read_reported
-from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import breakdown_tables
 
 RATE = {

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.memfail.dataset.load import CONFIGS, Question, QuestionRecord, questions_of
-from epbench.memfail.judging.diagnosis import LeftOut
-from epbench.memfail.scores.results import finish
-from epbench.memfail.scores.scoring import ERRORS, commonest_answers, floor_of, score_outcomes
+from epbench.memfail.judging.diagnosis import ERRORS, LeftOut
+from epbench.memfail.scores.results import commonest_answers, finish, floor_of, score_outcomes
 from epbench.metric_folders import formulas
 from epbench.runs.folder import open_run
 from tests.memfail.memfail_samples import outcome

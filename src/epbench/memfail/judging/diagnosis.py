@@ -17,7 +17,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from epbench.draws import RandomStream
 from epbench.journals.journal import Journal, Record
@@ -183,7 +183,7 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outc
     choices, letter = question.choices, letter_of(record.answer, question.choices) if question.choices else None
     right = verdicts.of(answered) if answered else letter == LETTERS[choices.index(question.reference)]
     label, vacuous = question_label(question.kind, facts, right)
-    earliest = next((ERRORS[stage] for stage in STAGES if ERRORS[stage] in facts), None)
+    earliest = next((_ERROR_AT[stage] for stage in STAGES if _ERROR_AT[stage] in facts), None)
     deciding = next((check for fact, check in zip(facts, last, strict=True) if fact == earliest), answered)
     if question.config == REVISION and label not in ("correct", "failed"):
         label = _revised_label(label, record, stores, verdicts, answer_is_wrong=right is False)
@@ -219,7 +219,14 @@ def _revised_label(
 
 Revised = Literal["stale", "resurrected", "lost_with_it"]
 Label = Literal["correct", "storage_error", "summary_error", "retrieval_error", "reasoning_error", Revised, "failed"]
-ERRORS: Mapping[Stage, Label] = {"storage": "storage_error", "summary": "summary_error", "retrieval": "retrieval_error"}
+_ERROR_AT: Mapping[Stage, Label] = {
+    "storage": "storage_error",
+    "summary": "summary_error",
+    "retrieval": "retrieval_error",
+}
+ERRORS: tuple[Label, ...] = (*_ERROR_AT.values(), "reasoning_error")
+REVISED: tuple[Revised, ...] = get_args(Revised)
+"""The errors that only questions of `revision` can have."""
 GOES_WITH = ("corrected", "said first", "withdrawn", "restated", "kept")
 """Groups of `revision` whose needed fact can have gone with what was withdrawn; whatever is told again is told last."""
 
@@ -228,7 +235,7 @@ def fact_label(verdicts: Mapping[Stage, bool | None]) -> Label:
     """The label of one gold memory, by its verdicts in the order of the stages; one is None if the judge failed."""
     for stage, passed in verdicts.items():
         if not passed:
-            return "failed" if passed is None else ERRORS[stage]
+            return "failed" if passed is None else _ERROR_AT[stage]
     return "correct"
 
 
@@ -236,7 +243,7 @@ def question_label(kind: Kind, facts: Sequence[Label], answer_right: bool | None
     """The label of a question by those of its gold memories, and whether it is a vacuous pass."""
     if "failed" in facts:
         return "failed", False
-    earliest = next((ERRORS[stage] for stage in STAGES if ERRORS[stage] in facts), None)
+    earliest = next((_ERROR_AT[stage] for stage in STAGES if _ERROR_AT[stage] in facts), None)
     if kind == "misleading" and earliest in ("storage_error", "retrieval_error"):
         return "correct", True
     if earliest is not None:

@@ -21,9 +21,9 @@ from typing import Any, Literal
 from epbench.files.packaged import packaged
 from epbench.files.text import parse_toml
 from epbench.memfail.dataset.load import CONFIGS
+from epbench.memfail.judging.diagnosis import ERRORS
 from epbench.memfail.paper.inputs import Inputs, Row, cells_of
 from epbench.memfail.scores.report import MODELS, USUAL_K
-from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import count_of, is_baseline, judged
 from epbench.reports.plots import grouped, grouped_by
 from epbench.reports.tables import Runs, Table

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from epbench.memfail.dataset.load import CONFIGS
+from epbench.memfail.judging.diagnosis import ERRORS
 from epbench.memfail.paper.inputs import ABOUT, ENDS, Inputs, Row, notes_on, rows_of, scored, share
 from epbench.memfail.scores.report import MODELS, USUAL_K, in_order, scatter, stacked
-from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import COUNTED, count_of
 from epbench.reports.exhibit import Made, Shown, columns_of, exhibit, fixed, marked, mean_interval
 from epbench.reports.plots import bars, grouped, legend, lines, panels

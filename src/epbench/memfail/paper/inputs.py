@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from epbench.errors import BadInput
 from epbench.judges.protocol import PastJudge, noted_judge
 from epbench.memfail.dataset.load import CONFIGS, Loaded, load_memfail
+from epbench.memfail.judging.diagnosis import ERRORS
 from epbench.memfail.scores.comparison import judge_notes, whole_scores
 from epbench.memfail.scores.run_files import COLUMNS, read_run, run_folders
-from epbench.memfail.scores.scoring import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR, Spent, count_of, judged, spent, usage_of
 from epbench.models.estimate import Prices
 from epbench.reports.exhibit import marked

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.files.text import html_text
-from epbench.memfail.scores.scoring import ERRORS
+from epbench.memfail.judging.diagnosis import ERRORS
 from epbench.memfail.scores.tables import CEILINGS, FLOOR, by_config, floor_of_runs, tables
 from epbench.memories.recall import PRICE_AXES, price_html, price_points
 from epbench.models.protocol import name_of

@@ -18,7 +18,7 @@ from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
 from epbench.files.text import shown
 from epbench.files.typed import fields, typed
-from epbench.memfail.scores.scoring import ERRORS
+from epbench.memfail.judging.diagnosis import ERRORS
 from epbench.reports.tables import Runs
 from epbench.statistics.intervals import wilson
 

@@ -32,9 +32,8 @@ from epbench.errors import BadInput
 from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.memfail.dataset.load import GoldMemory, QuestionRecord
 from epbench.memfail.dataset.word_rules import content_of
-from epbench.memfail.judging.diagnosis import Outcome
+from epbench.memfail.judging.diagnosis import ERRORS, REVISED, Outcome
 from epbench.memfail.judging.memories import Memories, memories_of
-from epbench.memfail.scores.scoring import ERRORS, REVISED
 from epbench.runs import folder as runs
 from epbench.runs.results import Columns
 from epbench.runs.several import runs_in

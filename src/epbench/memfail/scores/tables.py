@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from epbench.files.json_files import read_json
 from epbench.files.typed import Number, fields
-from epbench.memfail.scores.scoring import COMMONEST, ERRORS, REVISED
+from epbench.memfail.judging.diagnosis import ERRORS, REVISED
 from epbench.models.estimate import Prices
 from epbench.models.load import is_model_name
 from epbench.reports.exhibit import Column, Exhibit, fixed
@@ -27,6 +27,8 @@ from epbench.statistics.estimate import Value, framed
 if TYPE_CHECKING:
     from rich.console import Group
 
+COMMONEST = "commonest_answer"
+"""The field of scores.json with what a reader answers most often."""
 FLOOR = "none"
 CEILINGS = ("full-context", "oracle")
 _PREFERRED, _FEWEST = 0.8, 10  # the share of one answer, and the number of answers, from which a reader prefers it

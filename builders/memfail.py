@@ -232,15 +232,15 @@ def template_rows(args: Arguments, names: Sequence[str]) -> tuple[Tables, CardOf
 
 def published_rows(args: Arguments, names: Sequence[str]) -> tuple[Tables, CardOf]:
     """Return the rows of each config; the card names their source, and a digest of every file."""
-    from epbench.memfail.dataset.card import released_card
+    from epbench.memfail.dataset.card import made_card
     from epbench.memfail.dataset.released import digest_of, file_of, open_source, read_config
     from epbench.memfail.dataset.schema import complete
 
-    opened = open_source(args.source)
-    files = {name: file_of(opened, name) for name in names}
+    source, folder = open_source(args.source)
+    files = {name: file_of(folder, name) for name in names}
     tables = {name: complete(name, read_config(path, name)) for name, path in files.items()}
     digests = {name: digest_of(path) for name, path in files.items()}
-    return tables, partial(released_card, "python builders/memfail.py --source …", opened.name, digests)
+    return tables, partial(made_card, "python builders/memfail.py --source …", source=source, digests=digests)
 
 
 def made_again_by(

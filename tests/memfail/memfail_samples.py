@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from epbench.memfail.dataset.load import CONFIGS, Question, questions_of
-from epbench.memfail.dataset.released import file_of, open_source, read_config
+from epbench.memfail.dataset.released import file_of, read_config
 from epbench.memfail.dataset.schema import Row, complete
 from epbench.memfail.judging.diagnosis import Outcome
 from epbench.memfail.templates.rows import make_rows
@@ -16,8 +16,7 @@ SOURCES = ["made", *(["published"] if (SHARED / "memfail").is_dir() else [])]
 
 def rows_in(folder: Path) -> dict[str, list[Row]]:
     """Return the completed rows of a folder of published files, by config."""
-    source = open_source(str(folder))
-    return {config: complete(config, read_config(file_of(source, config), config)) for config in CONFIGS}
+    return {config: complete(config, read_config(file_of(folder, config), config)) for config in CONFIGS}
 
 
 def questions_from(source: str, config: str) -> list[Question]:

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from epbench.memfail.dataset.load import facts_to_store, questions_of
-from epbench.memfail.dataset.released import file_of, open_source
+from epbench.memfail.dataset.released import file_of
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.templates.rows import make_rows
 from epbench.memories.load import BASELINES, load_memory
@@ -84,7 +84,7 @@ def test_bm25_is_that_of_its_formula(tmp_path):
 
 
 def _rows(folder, config):
-    with file_of(open_source(str(folder)), config).open(newline="", encoding="utf-8") as file:
+    with file_of(folder, config).open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 

@@ -2,7 +2,7 @@ import pytest
 import yaml
 
 from epbench.hub.card import CANARY
-from epbench.memfail.dataset.card import labels, made_card, released_card
+from epbench.memfail.dataset.card import labels, made_card
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.load import KNOWN
 from epbench.memfail.dataset.schema import complete, config_of
@@ -22,12 +22,12 @@ def built():
 def text(request, built):
     if request.param == "made":
         return made_card(COMMAND, *built).text
-    return released_card(COMMAND, "the folder `x`", dict.fromkeys(KNOWN, "abc123"), *built).text
+    return made_card(COMMAND, *built, source="the folder `x`", digests=dict.fromkeys(KNOWN, "abc123")).text
 
 
 def test_our_rows_have_a_licence_and_published_rows_have_none(built):
     ours = made_card(COMMAND, *built).text
-    theirs = released_card(COMMAND, "x", dict.fromkeys(KNOWN, "abc123"), *built).text
+    theirs = made_card(COMMAND, *built, source="x", digests=dict.fromkeys(KNOWN, "abc123")).text
     assert yaml.safe_load(ours.split("---")[1])["license"] == "mit" and f"`{COMMAND}`" in ours
     assert yaml.safe_load(theirs.split("---")[1])["license"] == "unknown"
     assert "do not pass it on" in theirs and theirs.count("`abc123`") == 6

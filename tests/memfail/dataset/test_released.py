@@ -5,7 +5,7 @@ import pytest
 from epbench import BadInput
 from epbench.errors import RunFailed
 from epbench.memfail.dataset.load import CONFIGS
-from epbench.memfail.dataset.released import Source, file_of, open_source, read_config
+from epbench.memfail.dataset.released import file_of, open_source, read_config
 from epbench.memfail.templates.rows import make_rows
 from tests.memfail.published_csv import write_csv, write_published
 
@@ -20,7 +20,7 @@ FIRST_WORDS = {
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_the_published_files_are_read_completely(published, config):
-    found = read_config(file_of(open_source(str(published)), config), config)
+    found = read_config(file_of(published, config), config)
     assert len(found) == (92 if config == "long_hop" else 100)
     question = found[0].get("question") or found[0].get("graded_question") or found[0]["questions"][0]["text"]
     assert question.startswith(FIRST_WORDS[config])
@@ -35,25 +35,25 @@ def test_the_published_files_are_read_completely(published, config):
 def test_rows_come_back_as_they_were_written(tmp_path, config):
     rows = make_rows(config, 8, 3)
     write_published(tmp_path / "datasets", {config: rows})
-    assert read_config(file_of(open_source(str(tmp_path)), config), config) == rows
+    assert read_config(file_of(tmp_path, config), config) == rows
 
 
 def test_a_file_with_another_name_is_found_in_the_folder_of_its_config(tmp_path):
     path = write_csv(tmp_path / "data/long_hop/test.csv", "long_hop", make_rows("long_hop", 5))
-    assert file_of(open_source(str(tmp_path)), "long_hop") == path
+    assert file_of(tmp_path, "long_hop") == path
     shutil.copy(path, path.with_name("train.csv"))
     with pytest.raises(
         BadInput, match=r"config 'long_hop': expected one file long_hop_chains\.csv, got .*test\.csv, .*train\.csv"
     ):
-        file_of(open_source(str(tmp_path)), "long_hop")
+        file_of(tmp_path, "long_hop")
     with pytest.raises(
         BadInput, match="config 'persona_retrieval': expected one file persona_dataset.csv, got nothing"
     ):
-        file_of(open_source(str(tmp_path)), "persona_retrieval")
+        file_of(tmp_path, "persona_retrieval")
 
 
 def test_a_source_is_named_without_its_path_and_an_unknown_one_is_refused(tmp_path):
-    assert open_source(str(tmp_path)) == Source(f"the folder `{tmp_path.name}`", tmp_path)
+    assert open_source(str(tmp_path)) == (f"the folder `{tmp_path.name}`", tmp_path)
     with pytest.raises(BadInput, match="source: expected hub or a folder, got 'openai:gpt-5'"):
         open_source("openai:gpt-5")
 

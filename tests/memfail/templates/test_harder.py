@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.memfail.dataset.findings import PROMISED_SENTENCES, validate
+from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.load import CONFIGS, facts_to_store, questions_of
-from epbench.memfail.dataset.schema import complete, facts_of
+from epbench.memfail.dataset.schema import SENTENCES, complete, facts_of
 from epbench.memfail.dataset.shortcuts import shortcuts
 from epbench.memfail.dataset.word_rules import content_of, stands_literally_in
 from epbench.memfail.templates.bank import bank
@@ -64,7 +64,7 @@ def test_the_report_finds_no_limits(is_harder, n, seed):
         assert found["rows_sharing_a_name"] == 0
     assert report["conditional_facts_hard"]["explicit_connectives"] == {}
     assert set(report["conditional_facts_hard"]["rows_equal_to_easy_in"].values()) == {n}
-    for config in PROMISED_SENTENCES:
+    for config in SENTENCES:
         assert report[config]["essays_of_another_length_than_the_paper_says"] == 0
     coexisting, persona, long_hop = (report[config] for config in CONFIGS[2:])
     assert coexisting["preference_word_for_word"] == coexisting["units"]

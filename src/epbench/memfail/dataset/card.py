@@ -48,13 +48,6 @@ def made_card(
     return filled_card("epbench.memfail", configs, values)
 
 
-def released_card(
-    command: str, source: str, digests: Mapping[str, str], configs: Sequence[Config], report: Report
-) -> Card:
-    """Return the card of converted published rows; see `made_card`."""
-    return made_card(command, configs, report, source=source, digests=digests)
-
-
 _SHOWN = 8  # items of a list that a cell of a table shows
 
 

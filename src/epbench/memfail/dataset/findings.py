@@ -17,7 +17,7 @@ from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
 from epbench.memfail.dataset.load import facts_to_store, questions_of
 from epbench.memfail.dataset.revision import REVISION, leaks, values_of
-from epbench.memfail.dataset.schema import CHOICES, Row, chain_of, facts_of
+from epbench.memfail.dataset.schema import CHOICES, SENTENCES, Row, chain_of, facts_of
 from epbench.memfail.dataset.shortcuts import shortcuts
 from epbench.memfail.dataset.word_rules import (
     connectives,
@@ -31,12 +31,6 @@ from epbench.memfail.dataset.word_rules import (
 Findings = dict[str, Any]
 Report = dict[str, Findings]
 
-# Sentences per essay that the paper promises (Section 4).
-PROMISED_SENTENCES = {
-    "conditional_facts_easy": (5, 8),
-    "conditional_facts_hard": (8, 12),
-    "persona_retrieval": (10, 15),
-}
 PAIRED = ("entity_category", "condition_type", "entity", "condition", "behavior", "question", "condition_met")
 
 
@@ -254,7 +248,7 @@ def _essay(row: Row) -> str:
 
 
 def _sentences(config: str, rows: Sequence[Row]) -> Findings:
-    low, high = PROMISED_SENTENCES[config]
+    low, high = SENTENCES[config]
     lengths = [len(sentences(_essay(row))) for row in rows]
     return {
         "essays_by_sentences": _counts(lengths),

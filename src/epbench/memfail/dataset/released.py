@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,8 +32,7 @@ def read_config(path: Path, config: str) -> list[Row]:
     rows: list[Row] = []
     first_at: dict[tuple[str, ...], int] = {}
     for number, found_cells in enumerate(read_csv(path, PUBLISHED_COLUMNS[config])):
-        cells = {column: found_cells[column] for column in PUBLISHED_COLUMNS[config]}
-        where = _Where(path, number)
+        cells, where = {column: found_cells[column] for column in PUBLISHED_COLUMNS[config]}, _Where(path, number)
         rows.append(_TYPED.get(config, _conditional)(cells, where))
         same = first_at.setdefault((cells["id"],) if "id" in cells else tuple(cells.values()), number)
         if same != number:
@@ -176,24 +174,17 @@ _FILES = {
 }
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where published rows were found."""
-
-    name: str  # how a dataset card calls it
-    folder: Path  # holds the CSV files, at any depth
-
-
-def open_source(source: str) -> Source:
+def open_source(source: str) -> tuple[str, Path]:
     """Find the published files on the Hub (`hub`), or in a folder such as a checkout of the reference repository.
 
-    BadInput if the source is neither, RunFailed if the Hub cannot be reached or refuses the download.
+    Returned are how a dataset card calls the source, and a folder that holds the files at any depth. BadInput if the source is
+    neither, RunFailed if the Hub cannot be reached or refuses the download.
     """
     folder = Path(source)
     if source != "hub":
         if not folder.is_dir():
             raise BadInput(f"source: expected hub or a folder, got {source!r}")
-        return Source(f"the folder `{folder.resolve().name}`", folder)
+        return f"the folder `{folder.resolve().name}`", folder
     from huggingface_hub import snapshot_download
 
     try:
@@ -201,17 +192,17 @@ def open_source(source: str) -> Source:
     except Exception as error:  # the Hub's client raises its own, the HTTP library's and the system's errors
         told = f"{HUB_DATASET} could not be downloaded from the Hub: {error}"
         raise RunFailed(f"{told}; without a network, use a local folder of it") from None
-    return Source(f"`{HUB_DATASET}` on the Hub, revision `{folder.name}`", folder)
+    return f"`{HUB_DATASET}` on the Hub, revision `{folder.name}`", folder
 
 
-def file_of(source: Source, config: str) -> Path:
+def file_of(folder: Path, config: str) -> Path:
     """Return the CSV file of a config: it has the published name, or is the only one in a folder named as the config."""
     name = _FILES[config]
-    named, others = (sorted(filter(Path.is_file, source.folder.rglob(p))) for p in (name, f"{config}/*.csv"))
+    named, others = (sorted(filter(Path.is_file, folder.rglob(p))) for p in (name, f"{config}/*.csv"))
     files = named or others
     if len(files) != 1:
         got = ", ".join(map(str, files)) or "nothing"
-        raise BadInput(f"{source.folder}, config {config!r}: expected one file {name}, got {got}")
+        raise BadInput(f"{folder}, config {config!r}: expected one file {name}, got {got}")
     return files[0]
 
 

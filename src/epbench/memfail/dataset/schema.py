@@ -23,6 +23,8 @@ CHOICES = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
 FACTS = tuple(f"fact_{i}" for i in range(1, 5))
 CHAIN = tuple(f"chain_{i}" for i in range(1, 6))
 OPTIONS_MARK = "\n\nOptions:\n"
+SENTENCES = {"conditional_facts_easy": (5, 8), "conditional_facts_hard": (8, 12), "persona_retrieval": (10, 15)}
+"""The fewest and the most sentences of an essay (paper: Section 4)."""
 
 _CONDITIONAL: tuple[str, ...] = (
     *("entity", "entity_category", "behavior", "condition_type", "condition", "entity_facts", "question"),

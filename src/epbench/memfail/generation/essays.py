@@ -18,7 +18,7 @@ from typing import Literal
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
-from epbench.memfail.dataset.schema import Row, polarity
+from epbench.memfail.dataset.schema import SENTENCES, Row, polarity
 from epbench.memfail.dataset.word_rules import (
     ENOUGH,
     HALF,
@@ -33,10 +33,9 @@ from epbench.memfail.dataset.word_rules import (
 )
 from epbench.memfail.generation.asking import SEED, TEXT, Asker, Checks, Item, Spec, Step, object_of, quoted, stand_in
 from epbench.memfail.templates.bank import bank, entities, people
-from epbench.memfail.templates.essays import EASY_SENTENCES, HARD_SENTENCES, PERSONA_SENTENCES, QUESTIONS
+from epbench.memfail.templates.essays import EASY, HARD, QUESTIONS
 
 CONDITIONAL_BATCH, PERSONA_BATCH = 10, 5
-EASY, HARD = "conditional_facts_easy", "conditional_facts_hard"
 ALIKE = 0.8  # the Jaccard index from which two essays of Conditional-Facts are alike
 _DATAPOINT = ("behavior", "condition", "statement", "question", "question_context", "condition_met", "answer")
 PARTS = ("behavior_sentence", "condition_sentence", "link_sentence")
@@ -156,7 +155,7 @@ def _easy_checks(rule: ConditionalSpec, row: Item) -> Iterator[Checks]:
     found = (f"{word!r}: {quoted(text)}" for text in others for word in connectives(text))
     yield {
         "essay_names_entity": rule.entity not in row["essay"] and f"the essay does not name {rule.entity}",
-        "easy_has_its_length": _wrong_length(row["essay"], *EASY_SENTENCES),
+        "easy_has_its_length": _wrong_length(row["essay"], *SENTENCES[EASY]),
         "easy_keeps_rule": (f"no single sentence states the whole rule; {reason}" for reason in lacking),
         "easy_adds_no_condition": (f"a sentence without the rule has {condition}" for condition in found),
     }
@@ -173,7 +172,7 @@ def _hard_checks(rule: ConditionalSpec, row: Item) -> Iterator[Checks]:
     kept = [(part, text, row[part]) for part, text in zip(PARTS, (rule.behavior, rule.condition), strict=False)]
     yield {
         "essay_names_entity": rule.entity not in row["essay"] and f"the essay does not name {rule.entity}",
-        "hard_has_its_length": _wrong_length(row["essay"], *HARD_SENTENCES),
+        "hard_has_its_length": _wrong_length(row["essay"], *SENTENCES[HARD]),
         "hard_has_three_sentences": (repeated and "two of the three sentences are the same one")
         or [f"the {part} is no whole sentence of the essay: {quoted(row[part])}" for part in absent],
         "hard_sentences_are_apart": (
@@ -337,7 +336,7 @@ def _persona_checks(spec: PersonaSpec, row: Item) -> Iterator[Checks]:
     texts = [normalised(text).replace(normalised(name), "") for _, name, text in questioned]
     first_person = _FIRST_PERSON.search(_SPEECH.sub("", essay))
     yield {
-        "essay_has_its_length": _wrong_length(essay, *PERSONA_SENTENCES),
+        "essay_has_its_length": _wrong_length(essay, *SENTENCES["persona_retrieval"]),
         "essay_names_person": spec.entity not in essay and f"the essay does not name {spec.entity} in full",
         "essay_names_no_stranger": (
             f"the essay names {name}, who has to stay unknown"

@@ -17,9 +17,10 @@ from epbench.memfail.dataset.findings import Report
 from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.dataset.schema import LETTERS, Row, complete
 from epbench.memfail.generation.asking import TEMPERATURE, TRIES, Asker, Planner
-from epbench.memfail.generation.essays import EASY, HARD, conditional_rows, persona_rows
+from epbench.memfail.generation.essays import conditional_rows, persona_rows
 from epbench.memfail.generation.facts import coexisting_rows, revision_rows
 from epbench.memfail.generation.long_hop import long_hop_rows
+from epbench.memfail.templates.essays import EASY, HARD
 from epbench.models.estimate import Estimate, check_window, estimate
 from epbench.models.protocol import weights_of
 from epbench.runs.usage import token_usage

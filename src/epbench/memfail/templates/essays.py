@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from epbench.draws import RandomStream
-from epbench.memfail.dataset.schema import Row
+from epbench.memfail.dataset.schema import SENTENCES, Row
 from epbench.memfail.templates.bank import (
     CATEGORIES,
     Entity,
@@ -34,10 +34,7 @@ from epbench.memfail.templates.bank import (
     spread,
 )
 
-# Sentences per essay (paper: Section 4). The rule takes one or three of them, the opening takes one.
-EASY_SENTENCES = (5, 8)
-HARD_SENTENCES = (8, 12)
-PERSONA_SENTENCES = (10, 15)
+EASY, HARD = "conditional_facts_easy", "conditional_facts_hard"
 FACTS = (4, 5)  # about a persona
 QUESTIONS = 3
 SHARING = 5
@@ -114,7 +111,7 @@ def _bounded(scale: Mapping[str, Any], number: int, holds: bool, who: Entity, st
 
 def _easy_essay(rule: Rule, number: int, seed: int) -> str:
     stream = RandomStream("memfail easy essay", seed, number)
-    essay = _small_talk_of(rule, number, seed, stream.between(*EASY_SENTENCES) - 1)
+    essay = _small_talk_of(rule, number, seed, stream.between(*SENTENCES[EASY]) - 1)
     place = stream.between(1, len(essay))
     essay.insert(place, fill(stream.pick(bank("conditional")["easy"]["rule"]), rule.words, stream))
     return " ".join(essay)
@@ -123,7 +120,7 @@ def _easy_essay(rule: Rule, number: int, seed: int) -> str:
 def _hard_essay(rule: Rule, number: int, seed: int) -> str:
     stream = RandomStream("memfail hard essay", seed, number)
     parts = [fill(stream.pick(frames), rule.words, stream) for frames in bank("conditional")["hard"].values()]
-    essay = _small_talk_of(rule, number, seed, stream.between(*HARD_SENTENCES) - len(parts))
+    essay = _small_talk_of(rule, number, seed, stream.between(*SENTENCES[HARD]) - len(parts))
     # Three different positions, so that there is a sentence between any two parts. The last part is inserted first,
     # because inserting shifts all later positions.
     positions = sorted(stream.sample(range(1, len(essay) + 1), len(parts)))
@@ -204,7 +201,7 @@ def _persona_row(
     opening = fill(stream.pick(content["openings"]), known, stream)
     others = small_talk(entity, stream)
     next(others)  # skips the opening sentence: the essay has its own
-    talk = [next(others) for _ in range(stream.between(*PERSONA_SENTENCES) - 1 - len(facts))]
+    talk = [next(others) for _ in range(stream.between(*SENTENCES["persona_retrieval"]) - 1 - len(facts))]
     essay, questions = " ".join([opening, *stream.sample([*facts, *talk], len(facts) + len(talk))]), []
     for whom, (aspect, value) in zip(asked, aspects, strict=False):
         text = fill(stream.pick(aspect["questions"]), {"name": whom.name}, stream)

@@ -9,11 +9,10 @@ import pytest
 from epbench import BadInput
 from epbench.hub.dataset_folder import write_dataset
 from epbench.memfail.benchmark import BENCHMARK
-from epbench.memfail.context.plan import checks_in_advance, plan_lines, requests_in_advance
 from epbench.memfail.context.requests import ConfigRun, LexicalReader, Setting, gold_of, load_prompts, queries_of
 from epbench.memfail.dataset import schema as dataset
 from epbench.memfail.dataset.load import CONFIGS, Fact, GoldMemory, Question, facts_to_store, questions_of
-from epbench.memfail.evaluate import Evaluation, prepare, read_output, store_and_answer
+from epbench.memfail.evaluate import Evaluation, in_advance, plan_lines, prepare, read_output, store_and_answer
 from epbench.memfail.evaluate import run as run_evaluation
 from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
@@ -212,7 +211,7 @@ def test_the_estimate_counts_what_is_asked(tmp_path, made, baseline):
     facts, questions = made
     config = config_run(baseline, facts, questions, Setting((2, 4)))
     model, prompts, setting = config.model, config.prompts, config.setting
-    estimated = requests_in_advance(config)
+    estimated, planned = in_advance(config)
     output = store_and_answer(tmp_path, config, no_progress)
     assert len(estimated) == output.usage["answering"]["requests"] == 2 * len(questions)
     if baseline in ("none", "oracle", "full-context"):
@@ -222,7 +221,7 @@ def test_the_estimate_counts_what_is_asked(tmp_path, made, baseline):
                 f"{record.question.id}@{record.k}", record.question, record.memories, setting.sampling
             )
             assert model.count_tokens(request)[0] == words[request.id]
-    checks = {check.key(LexicalJudge()) for check in checks_in_advance(config)}
+    checks = {check.key(LexicalJudge()) for check in planned}
     diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
     judged = [json.loads(line) for line in (tmp_path / "judgements.jsonl").read_text().splitlines()]
     assert len(judged) <= len(checks)

@@ -33,8 +33,6 @@ from epbench.models.protocol import Reply, Request, Sampling
 from epbench.progress import no_progress
 from epbench.runs.benchmark import Benchmark, Check, Described, PastRun, check_fingerprint
 
-_LEXICAL = "lexical"
-
 
 @dataclass(frozen=True)
 class _PastModel:
@@ -71,7 +69,7 @@ def _past(about: Described) -> PastRun:
     if checks[0].held and fingerprint_of(pack) != identity["prompts"]:
         raise BadInput(f"{about.folder / 'run.json'}: the run had other prompts for the reader; give its prompt pack")
     counted: dict[str, Any] = {}  # what only the reader's own tokenizer can count
-    if not about.merged and identity["model"] != _LEXICAL:
+    if not about.merged and identity["model"] != LexicalReader.name:
         checks.append(Check("tokens of memories", None, f"{identity['model']} is not loaded to count them again"))
         usage = read_json(about.folder / "usage.json")
         counted = {name: usage[name] for name in ("memory_tokens",) if name in usage}
@@ -86,7 +84,7 @@ def _past(about: Described) -> PastRun:
             may_be_empty=name == "none",
             beyond_k=name in ("full-context", "oracle"),
         ),
-        model=LexicalReader() if identity["model"] == _LEXICAL else past,
+        model=LexicalReader() if identity["model"] == LexicalReader.name else past,
         prompts=pack,
         setting=Setting(
             ks=tuple(identity["k"]),

@@ -21,13 +21,15 @@ from epbench.files.writing import write_text
 from epbench.hub.rows import dataset_revision, part_of
 from epbench.journals.answers import ANSWERS, ask, fingerprint_of
 from epbench.journals.journal import read_journal
+from epbench.judges.model import name_without_weights
+from epbench.judges.protocol import is_free
 from epbench.judges.replies import failure_of, with_failures
 from epbench.memfail.context import requests as context
-from epbench.memfail.context.plan import plan_lines
 from epbench.memfail.context.requests import ConfigRun, Prompts, Setting, queries_of, records_of, requests_of
 from epbench.memfail.dataset.load import Fact, Loaded, Question, QuestionRecord, configs_named, load_memfail
-from epbench.memfail.judging.diagnosis import Outcome, diagnose, leave_one_out
-from epbench.memfail.judging.lexical import Judge
+from epbench.memfail.judging.diagnosis import Outcome, diagnose, leave_one_out, left_out_checks
+from epbench.memfail.judging.lexical import Check, Judge, every_check
+from epbench.memfail.judging.memories import Memories
 from epbench.memfail.scores.results import finish
 from epbench.memfail.scores.tables import markdown_table, with_baseline
 from epbench.memories.between import told_after, told_after_in
@@ -35,7 +37,7 @@ from epbench.memories.load import load_memory
 from epbench.memories.protocol import SystemSpec
 from epbench.memories.recall import Budget, Recall, fit, price_of, read_recall, shown_of
 from epbench.memories.session import Conversation, fill_and_ask
-from epbench.models.estimate import check_window
+from epbench.models.estimate import check_window, estimate
 from epbench.models.protocol import Model, Request, engine_of, variant_of, weights_of
 from epbench.progress import Progress, no_progress
 from epbench.reports.comparison import after_tokens
@@ -242,6 +244,63 @@ def _identity(prepared: Prepared, data: Loaded) -> Mapping[str, Any]:
     }
 
 
+def plan_lines(config: ConfigRun, judge: Judge) -> list[str]:
+    """Return the estimated calls and tokens of one config, a line for each role; BadInput if a check is too long."""
+    questions, system, model, setting = config.questions, config.system, config.model, config.setting
+    facts = context.facts_told(config.facts, questions, setting)
+    lines = [f"{len(facts):,} facts to tell {system.name}, {len(questions) * len(setting.ks):,} retrievals"]
+    if setting.between:
+        lines.append(f"{setting.between:,} tokens of unrelated text to tell each store last")
+    if system.inner_model:
+        lines.append(
+            f"what {system.name} asks of {system.inner_model} comes on top; a finished run's usage.json tells it"
+        )
+    requests, checks = in_advance(config)
+    estimates = {f"reader {model.name}": estimate(requests, model)}
+    if setting.replies:
+        turns = [{"role": "user", "content": fact.text} for fact in facts]
+        replies = [config.prompts.reply_to("", [turn], setting.sampling) for turn in turns]
+        estimates[f"reader {model.name}, replies"] = estimate(replies, model)
+    judge_name = name_without_weights(judge)
+    if is_free(judge):
+        lines.append(f"judge {judge_name}: no tokens")
+    else:
+        with_stores = [(question, setting.store_of(question.row)) for question in questions]
+        for pair in left_out_checks(with_stores, context.by_store(facts, setting)):
+            checks += [check for check in pair if check.memories]
+        if judging := judge.plan(checks):
+            estimates[f"judge {judge_name}"] = judging
+    return lines + [f"{role}: {line}" for role, cost in estimates.items() for line in cost.lines()]
+
+
+def in_advance(config: ConfigRun) -> tuple[list[Request], list[Check]]:
+    """Return requests to the reader like those of a run, and the most that its judge can be asked, as if no stage failed.
+
+    A system is taken to store every fact word for word. One that shortens what it stores costs the reader and the judge less;
+    one that adds to it costs them more.
+    """
+    setting, system, after = config.setting, config.system, context.between_of(config)
+    held = {
+        name: Memories(() if system.may_be_empty else [*(fact.text for fact in facts), *after])
+        for name, facts in context.by_store(config.facts, setting).items()
+    }
+    records = []
+    for question in config.questions:
+        store = setting.store_of(question.row)
+        for k in setting.ks:
+            memories: tuple[str, ...] = held[store]
+            if system.knows_gold:
+                memories = tuple(memory.text for memory in question.gold)
+            elif not system.may_be_empty and not system.beyond_k:
+                # A search returns other memories for other rows, because equal ones would look like a shared prefix.
+                start = memories.index(question.gold[0].text)
+                memories = (memories[start : start + k] + memories[:start])[:k]
+            records.append(QuestionRecord(question, k, store, memories, f"{k}"))
+    in_order = sorted(records, key=lambda record: setting.ks.index(record.k))
+    requests = requests_of(in_order, config.prompts, setting.sampling)
+    return [*requests.values()], every_check(records, held)
+
+
 @dataclass(frozen=True)
 class RunOutput:
     """What phases 1 and 2 produced, as the judge needs it."""
@@ -332,11 +391,10 @@ def _memory_tokens(records: Sequence[QuestionRecord], model: Model) -> dict[str,
     by_k = {}
     for k in dict.fromkeys(record.k for record in records):
         retrieved = [record.memories for record in records if record.k == k and record.failure is None]
-        tokens = [count(memories) for memories in retrieved]
-        returned = sum(map(len, retrieved))
+        tokens, returned = sum(map(count, retrieved)), sum(map(len, retrieved))
         by_k[str(k)] = {
-            "per_question": sum(tokens) / len(retrieved) if retrieved else None,
-            "per_memory": sum(tokens) / returned if returned else None,
+            "per_question": tokens / len(retrieved) if retrieved else None,
+            "per_memory": tokens / returned if returned else None,
             "returned": returned / len(retrieved) if retrieved else None,
         }
     return by_k

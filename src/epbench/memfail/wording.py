@@ -19,9 +19,5 @@ WORDS = {
 
 
 def read_wording(given: str | None) -> dict[str, Any]:
-    """Return the prompts of reader, judge and generation; nothing if no file is given.
-
-    Raises:
-        BadInput: See `epbench.files.prompt_packs.read_wording`.
-    """
+    """Return the prompts of reader, judge and generation as `prompt_packs.read_wording` does; nothing if no file is given."""
     return prompt_packs.read_wording(given, WORDS, packaged("epbench.memfail", "published_wording.toml"))

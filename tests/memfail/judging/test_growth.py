@@ -4,10 +4,10 @@ from functools import cache
 
 import pytest
 
-from epbench.memfail.context.plan import checks_in_advance
 from epbench.memfail.context.requests import ConfigRun, LexicalReader, Setting, load_prompts
 from epbench.memfail.dataset.load import QuestionRecord, facts_to_store, questions_of
 from epbench.memfail.dataset.schema import complete
+from epbench.memfail.evaluate import in_advance
 from epbench.memfail.judging import lexical, memories
 from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
@@ -69,7 +69,7 @@ def test_all_checks_of_a_store_share_one_text_of_it(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     facts, questions = made("long_hop", 20)
     system, reader = load_memory("verbatim-bm25"), LexicalReader()
-    checks = checks_in_advance(ConfigRun(facts, questions, system, reader, load_prompts(), Setting(ks=(5,))))
+    _, checks = in_advance(ConfigRun(facts, questions, system, reader, load_prompts(), Setting(ks=(5,))))
     requests = load_judge("openai:x", Options()).requests(checks)
     of_store = [request.context for request in requests if all(fact.text in request.context for fact in facts)]
     assert len(of_store) == 2 * len(facts) and len(set(map(id, of_store))) == 1

@@ -110,7 +110,7 @@ def test_the_page_of_one_run(runs):
         "identity": {"benchmark": "memfail", "system": "my:Memory"}, "command": "python x.py", "python": "3", "platform": "p",
         "versions": {},
     }  # fmt: skip
-    usage = {"answering": {"requests": 4, "failed": {"429 <slow>": 1}}, "storing": {"seconds": 1.5}, "note": "x"}
+    usage = {"answering": {"requests": 4, "failed": {"429 <slow>": 1}}, "storing": {"seconds": 1.5}}
     html = html_report("mine", about, runs["mine"] | {"n_questions": 3}, usage)
     assert html.count("<svg") == 3
     for text in ("429 &lt;slow&gt;", "python x.py", "storing", "Needed memories", "retrieval error"):

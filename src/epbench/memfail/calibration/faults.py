@@ -15,12 +15,11 @@ from itertools import islice
 from epbench.draws import RandomStream
 from epbench.memfail.dataset.load import Fact, GoldMemory, Question, QuestionRecord
 from epbench.memfail.dataset.revision import REVISION
-from epbench.memfail.dataset.word_rules import LETTERS, content_of, decision_of, sentences_of, words_of
+from epbench.memfail.dataset.word_rules import LETTERS, WORD, content_of, decision_of, sentences_of, words_of
 from epbench.memfail.judging.diagnosis import Label
 
 MOST_LEFT = 0.25  # share of the words of a dropped detail that may be left, because they stand elsewhere in the text
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _FILLERS = frozenset(words_of("the a an my his her their its our your to"))
 # What turns a statement around. A mere `not always` would weaken it and leave it half true.
 _TURNS = (
@@ -62,7 +61,9 @@ def negated(gold: GoldMemory, draw: RandomStream) -> str | None:
             ways.append(stated[: match.start()] + other + stated[match.end() :])
     if len(gold.link) > 1 and not gold.link[-1][:1].isupper() and (span := span_of(gold.link[-1], stated)):
         ways.append(f"{stated[: span[0]]}never {stated[span[0] :]}")
-    ways.append("It is not true that " + _uncapitalised(stated, gold))
+    first = stated.split()[0]  # a name keeps its capital
+    lowered = stated if first == "I" or first in gold.link[0].split() else stated[:1].lower() + stated[1:]
+    ways.append(f"It is not true that {lowered}")
     return gold.text.replace(stated, draw.pick(ways), 1)
 
 
@@ -99,7 +100,7 @@ def reversed_link(gold: GoldMemory) -> str | None:
 def span_of(part: str, text: str) -> tuple[int, int] | None:
     """Where the words of a part stand in a text, one after another and in any form; None if they do not."""
     sought = [word for word in words_of(part) if word not in _FILLERS]
-    parts = [(words_of(match[0]), match.span()) for match in _WORD.finditer(text)]
+    parts = [(words_of(match[0]), match.span()) for match in WORD.finditer(text)]
     places = [(words[0], span) for words, span in parts if words and words[0] not in _FILLERS]
     for i in range(len(places) - len(sought) + 1):
         if sought and [word for word, _ in places[i : i + len(sought)]] == sought:
@@ -116,21 +117,7 @@ def under_name(gold: GoldMemory, other: str) -> str | None:
     return re.sub(rf"\b{re.escape(first)}\b", other.split()[0], text.replace(name, other))
 
 
-def other_name(gold: GoldMemory, names: Sequence[str], draw: RandomStream) -> str | None:
-    """A name from a list that shares no word with that of the gold memory; None if there is none."""
-    name_words = set(words_of(gold.link[0]))
-    strangers = [name for name in names if not name_words & set(words_of(name))]
-    return draw.pick(strangers) if strangers else None
-
-
-def _uncapitalised(sentence: str, gold: GoldMemory) -> str:
-    """The sentence as it stands after other words; a name keeps its capital."""
-    first = sentence.split()[0]
-    return sentence if first == "I" or first in gold.link[0].split() else sentence[:1].lower() + sentence[1:]
-
-
-K = 5
-"""Number of memories that are retrieved; more if the question needs more."""
+K = 5  # memories that are retrieved; more if the question needs more
 NO_FAULT = "none"
 
 
@@ -145,6 +132,7 @@ class PlantedCase:
 
 
 Case = tuple[QuestionRecord, Mapping[str, Sequence[str]]]
+Plant = Callable[["World", Question, GoldMemory], "Case | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +163,6 @@ class World:
         return QuestionRecord(question, k, "", tuple(memories), answer or right_answer(question)), {"": store}
 
 
-Plant = Callable[[World, Question, GoldMemory], "Case | None"]
-
-
 def planted_cases(
     config: str, questions: Sequence[Question], facts: Sequence[Fact], n: int, seed: int
 ) -> list[PlantedCase]:
@@ -192,16 +177,14 @@ def planted_cases(
 
 def right_answer(question: Question) -> str:
     """The true answer; of a multiple choice, its letter."""
-    if question.choices:
-        return LETTERS[question.choices.index(question.reference)]
-    return question.reference
+    choices, truth = question.choices, question.reference
+    return LETTERS[choices.index(truth)] if choices else truth
 
 
 def wrong_answer(question: Question, questions: Sequence[Question], draw: RandomStream) -> str | None:
     """An answer that is certainly wrong; None if the other questions offer none with no word in common."""
     if question.choices:
-        true = question.choices.index(question.reference)
-        return draw.pick([letter for i, letter in enumerate(LETTERS[: len(question.choices)]) if i != true])
+        return draw.pick([x for x in LETTERS[: len(question.choices)] if x != right_answer(question)])
     if question.kind == "misleading":
         return question.gold[0].text.replace(question.gold[0].link[0], question.about["asked_name"])
     if decided := decision_of(question.reference):
@@ -228,22 +211,19 @@ def _absent(world: World, question: Question, gold: GoldMemory) -> Case | None:
 
 def _unlisted(world: World, question: Question, gold: GoldMemory) -> Case | None:
     """The fact comes back, but the list of all memories does not have it."""
-    record, _ = world.case(question, gold, [gold.text])
-    return record, world.case(question, gold, [])[1]
+    return world.case(question, gold, [gold.text])[0], world.case(question, gold, [])[1]
 
 
 def _conflated(world: World, question: Question, gold: GoldMemory) -> Case | None:
     """Two people have become one: what is told of them stands in one memory, under the name of the other."""
-    if question.config not in _ABOUT_PEOPLE:
+    if question.config in ("coexisting_facts", "long_hop"):  # which are not about people
         return None
-    strangers = {memory.link[0]: memory.text for other in world.questions for memory in other.gold}
-    name = other_name(gold, list(strangers), world.draw)
-    if not name or not (moved := under_name(gold, name)):
+    known = set(words_of(gold.link[0]))
+    named = {memory.link[0]: memory.text for other in world.questions for memory in other.gold}
+    strangers = [name for name in named if not known & set(words_of(name))]
+    if not strangers or not (moved := under_name(gold, name := world.draw.pick(strangers))):
         return None
-    return world.case(question, gold, [f"{strangers[name]} {moved}"], dropped=[strangers[name]])
-
-
-_ABOUT_PEOPLE = ("conditional_facts_easy", "conditional_facts_hard", "persona_retrieval")
+    return world.case(question, gold, [f"{named[name]} {moved}"], dropped=[named[name]])
 
 
 def _replaced_by(change: Callable[[World, Question, GoldMemory], str | None]) -> Plant:
@@ -260,8 +240,7 @@ def _not_retrieved(world: World, question: Question, gold: GoldMemory) -> Case |
     """Everything is held; of what the question needs one memory does not come back, but one about something else does."""
     record, stores = world.case(question, gold, [gold.text])
     foreign = [fact.text for fact in world.facts if fact.row != question.row and not _mentions(fact.text, gold)]
-    elsewhere = [text for text in foreign if text not in record.memories]
-    if not elsewhere:
+    if not (elsewhere := [text for text in foreign if text not in record.memories]):
         return None
     memories = tuple(world.draw.pick(elsewhere) if text == gold.text else text for text in record.memories)
     others = {memory.text for memory in question.gold}

@@ -96,9 +96,10 @@ def planted_set(configs: Sequence[str], n: int, seed: int, *, dataset: str | Non
 def plan_lines(judge: Judge, cases: Sequence[PlantedCase]) -> list[str]:
     """What the check costs at most: every stage of every case, as if the judge found no fault before the last one."""
     checks = list({check.key(judge): check for check in every_check(*_told_apart(cases))}.values())
-    kinds = len({case.fault for case in cases})
-    who, most = f"judge {name_without_weights(judge)}: {len(cases):,} cases of {kinds} kinds", judge.plan(checks)
-    who = f"{who}, at most {len(checks):,} verdicts"
+    kinds, most = len({case.fault for case in cases}), judge.plan(checks)
+    who = (
+        f"judge {name_without_weights(judge)}: {len(cases):,} cases of {kinds} kinds, at most {len(checks):,} verdicts"
+    )
     return [f"{who}, no tokens"] if most is None else [who, *(f"judge: {line}" for line in most.lines())]
 
 

@@ -394,10 +394,8 @@ def _compared(condition: str, scene: str) -> bool | None:
     )
     if not bounds or not numbers:
         return None
-    if len(bounds) > 1 and not _BELOW.search(condition) and not _ABOVE.search(condition):
-        return min(bounds) <= numbers[0] <= max(bounds)
     if _BELOW.search(condition):
         return numbers[0] < bounds[0]
     if _ABOVE.search(condition):
         return numbers[0] >= bounds[0]
-    return numbers[0] == bounds[0]
+    return min(bounds) <= numbers[0] <= max(bounds)

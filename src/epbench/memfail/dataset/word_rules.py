@@ -53,6 +53,9 @@ _ABSTAINS = re.compile(
 )
 
 
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
 @lru_cache(maxsize=1 << 16)
 def words_of(text: str) -> tuple[str, ...]:
     """The words without case, punctuation and endings: those of `Riding my bikes` and `ride my bike` are the same.
@@ -156,7 +159,7 @@ _SAYS = re.compile(
 )
 _ANSWER_LINE = re.compile(r"\banswer(?:\s+is)?\b\W*(.+)$", re.IGNORECASE | re.MULTILINE)
 _BRACKETED = re.compile(r"(?:\(([A-Z])\)|\*\*\(?([A-Z])[.)]?\)?\*\*|\[([A-Z])\])")
-_LINE = re.compile(rf"^{_OPENED}([A-Z])(?:{_CLOSED}\s*$|{_CLOSED}[.):]{_CLOSED}(?:\s+(.*))?$)", re.MULTILINE)
+_LINE = re.compile(rf"^{_OPENED}([A-Z])(?:{_CLOSED}\s*$|{_CLOSED}[.):]{_CLOSED}(?:\s+.*)?$)", re.MULTILINE)
 
 
 def letter_of(answer: str, choices: Sequence[str]) -> str | None:
@@ -166,52 +169,49 @@ def letter_of(answer: str, choices: Sequence[str]) -> str | None:
     choices found by one reading the last counts, since models think aloud and decide at the end. A letter that is a word of a
     sentence (the article in `A calm mind`) is not a choice.
     """
+    letters = tuple(LETTERS[: len(choices)])
     for reading in (_in_objects, _in_words, _bracketed, _on_lines, _last_line):
-        if letters := list(reading(answer, choices)):
-            return letters[-1]
+        if chosen := [letter for letter in reading(answer, choices) if letter in letters]:
+            return chosen[-1]
     return None
 
 
-def _in_objects(answer: str, choices: Sequence[str]) -> Iterator[str]:
+def _in_objects(answer: str, choices: Sequence[str]) -> Iterator[str | None]:
     """JSON objects: as the whole answer, in a code fence, or within a text."""
     for content in objects_in(answer):
         values = {str(key).lower(): value for key, value in content.items()}
-        value = next((values[key] for key in _KEYS if isinstance(values.get(key), str)), "")
-        if letter := _value(value, choices):
-            yield letter
+        yield _value(next((values[key] for key in _KEYS if isinstance(values.get(key), str)), ""), choices)
 
 
-def _in_words(answer: str, choices: Sequence[str]) -> Iterator[str]:
+def _in_words(answer: str, choices: Sequence[str]) -> Iterator[str | None]:
     """`Answer: C`, `I choose (C)`, `Answer: water the plants`."""
     for match in _SAYS.finditer(answer):
-        rest = answer[match.end(1) :].split("\n")[0]
-        letter = _letter(match[1].upper(), choices)
-        if letter and not _is_word(match[1], rest, choices[LETTERS.index(letter)]):
-            yield letter
-    yield from filter(None, (_value(match[1], choices) for match in _ANSWER_LINE.finditer(answer)))
+        rest, place = answer[match.end(1) :].split("\n")[0], LETTERS.find(match[1].upper())
+        if 0 <= place < len(choices) and not _is_word(match[1], rest, choices[place]):
+            yield LETTERS[place]
+    yield from (_value(found, choices) for found in _ANSWER_LINE.findall(answer))
 
 
-def _bracketed(answer: str, choices: Sequence[str]) -> Iterator[str]:
+def _bracketed(answer: str, choices: Sequence[str]) -> Sequence[str]:
     """`(C)` or `**C**`, unless all options are listed like this."""
-    letters = [_letter(next(filter(None, match.groups())), choices) for match in _BRACKETED.finditer(answer)]
-    yield from _unless_a_list(letters, choices)
+    return _unless_a_list(["".join(groups) for groups in _BRACKETED.findall(answer)], choices)
 
 
-def _on_lines(answer: str, choices: Sequence[str]) -> Iterator[str]:
+def _on_lines(answer: str, choices: Sequence[str]) -> Sequence[str]:
     """Lines such as `C`, `C.`, `C) water the plants`, unless all options are listed like this."""
-    yield from _unless_a_list([_letter(match[1], choices) for match in _LINE.finditer(answer)], choices)
+    return _unless_a_list(_LINE.findall(answer), choices)
 
 
-def _last_line(answer: str, choices: Sequence[str]) -> Iterator[str]:
+def _last_line(answer: str, choices: Sequence[str]) -> Sequence[str]:
     """The option's own text as the last line."""
     last_line = _plain(answer.strip().rpartition("\n")[2])
-    yield from (letter for letter, choice in zip(LETTERS, choices, strict=False) if last_line == _plain(choice))
+    return [letter for letter, choice in zip(LETTERS, choices, strict=False) if last_line == _plain(choice)]
 
 
-def _unless_a_list(letters: Sequence[str | None], choices: Sequence[str]) -> Iterator[str]:
+def _unless_a_list(letters: Sequence[str], choices: Sequence[str]) -> Sequence[str]:
     """The letters that are choices: those after a copy of all options, or all where there is no copy."""
     copied = set(letters[: len(choices)]) == set(LETTERS[: len(choices)])
-    yield from filter(None, letters[len(choices) if copied else 0 :])
+    return letters[len(choices) if copied else 0 :]
 
 
 def _value(value: str, choices: Sequence[str]) -> str | None:
@@ -225,10 +225,6 @@ def _value(value: str, choices: Sequence[str]) -> str | None:
 
 def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
-
-
-def _letter(letter: str, choices: Sequence[str]) -> str | None:
-    return letter if letter in LETTERS[: len(choices)] else None
 
 
 def _is_word(letter: str, rest: str, choice: str) -> bool:
@@ -297,7 +293,6 @@ HALF = 0.5
 """The share from which a sentence counts as naming something."""
 
 _DECISIVE = frozenset(words_of("not no never without before after until unless"))
-_NAME = re.compile(r"\b[A-Z][\w'’-]+")
 
 
 def share(part: str, text: str, besides: str = "") -> float:
@@ -330,8 +325,3 @@ def missing(part: str, text: str) -> str:
 def literally_in(part: str, text: str) -> bool:
     """Return whether a phrase stands in a text letter by letter, without case."""
     return part.strip().lower() in text.lower()
-
-
-def names_in(text: str) -> set[str]:
-    """Return the words with a capital that do not begin the text; `I` is none."""
-    return set(_NAME.findall(text.strip()[1:]))

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from epbench.errors import BadInput
@@ -23,6 +21,7 @@ from epbench.memfail.generation.long_hop import long_hop_rows
 from epbench.memfail.templates.essays import EASY, HARD
 from epbench.models.estimate import Estimate, check_window, estimate
 from epbench.models.protocol import weights_of
+from epbench.runs.checksums import version_of
 from epbench.runs.usage import token_usage
 
 MAX_TOKENS = 16_384  # of a reply: ten essays, and the thoughts of a model that reasons
@@ -87,9 +86,7 @@ def plan_lines(estimated: Estimate) -> list[str]:
 def about(asker: Asker, tables: Mapping[str, Sequence[Row]], n: int, seed: int, report: Report) -> dict[str, Any]:
     """Return the content of `generation.json`, from the rows that are left of n, and the validation report on them."""
     usage, versions = token_usage(asker.paid.values()), {"python": platform.python_version()}
-    for package in _PACKAGES:
-        with suppress(PackageNotFoundError):
-            versions[package] = version(package)
+    versions |= {package: found for package in _PACKAGES if (found := version_of(package))}
     dropped = {found["row"] for of_check in asker.log.rejections.values() for found in of_check if found["dropped"]}
     audits = {row for row in dropped if row.startswith("audit ")}
     return {

@@ -15,7 +15,7 @@ from itertools import pairwise, zip_longest
 
 from epbench.draws import RandomStream
 from epbench.memfail.dataset.schema import LETTERS, Row, long_hop_row
-from epbench.memfail.dataset.word_rules import literally_in, names_in, normalised, sentences
+from epbench.memfail.dataset.word_rules import literally_in, normalised, sentences
 from epbench.memfail.generation.asking import (
     SEED,
     TEXT,
@@ -36,6 +36,7 @@ SUMMARIES = 30  # of the latest chains, which the model is told not to repeat
 CANDIDATES = 20  # that the model chooses the wrong options from
 N_WRONG = 4  # options beside the true one
 MOST_WORDS = 20  # of a fact; the model is told 16
+_NAME = re.compile(r"\b[A-Z][\w'’-]+")  # `I` is none
 _PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|himself|herself)\b", re.IGNORECASE)
 
 HOPS = (1, 2, 3)
@@ -228,7 +229,7 @@ def _chain_checks(spec: Chain, row: Item) -> Iterator[Checks]:
             for fact in facts
             if (pronoun := _PRONOUN.search(fact))
             and not (literally_in(head, fact) and named)
-            and not names_in(fact) - {"I"}
+            and not _NAME.search(fact.strip()[1:])
         ),
         "question_has_first_anchor": normalised(head) not in question
         and last not in question.split()

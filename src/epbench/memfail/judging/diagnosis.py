@@ -22,14 +22,15 @@ from typing import Any, Literal, get_args
 from epbench.draws import RandomStream
 from epbench.journals.journal import Journal, Record
 from epbench.judges.protocol import JUDGEMENTS, is_free, judge_open
-from epbench.memfail.dataset.load import Fact, Kind, Question, QuestionRecord
+from epbench.memfail.dataset.load import Fact, Question, QuestionRecord
+from epbench.memfail.dataset.load import Kind as QuestionKind
 from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.dataset.word_rules import LETTERS, letter_of
 from epbench.memfail.judging.lexical import (
     STAGES,
     Check,
     Judge,
-    Stage,
+    Kind,
     Stores,
     answer_check,
     memory_check,
@@ -52,7 +53,7 @@ class Outcome:
 
     question: str  # id of the question
     row: str  # id of its row
-    kind: Kind  # of the question
+    kind: QuestionKind
     group: str  # the group under which it is reported
     k: int  # number of memories that were asked for
     label: Label  # `correct`, the first stage that failed, or `failed`; in `revision` also one of `Revised`
@@ -175,11 +176,8 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outc
         return unjudged
     answered, stages = answer_check(record), stages_of(question)
     checks = [[memory_check(stage, record, memory, stores) for stage in stages] for memory in gold]
-    facts = tuple(
-        fact_label({stage: verdicts.of(check) for stage, check in zip(stages, of_fact, strict=True)})
-        for of_fact in checks
-    )
     last = [next((check for check in of_fact if not verdicts.of(check)), of_fact[-1]) for of_fact in checks]
+    facts = tuple(_fact_label(check.kind, verdicts.of(check)) for check in last)
     choices, letter = question.choices, letter_of(record.answer, question.choices) if question.choices else None
     right = verdicts.of(answered) if answered else letter == LETTERS[choices.index(question.reference)]
     label, vacuous = question_label(question.kind, facts, right)
@@ -219,7 +217,7 @@ def _revised_label(
 
 Revised = Literal["stale", "resurrected", "lost_with_it"]
 Label = Literal["correct", "storage_error", "summary_error", "retrieval_error", "reasoning_error", Revised, "failed"]
-_ERROR_AT: Mapping[Stage, Label] = {
+_ERROR_AT: Mapping[Kind, Label] = {
     "storage": "storage_error",
     "summary": "summary_error",
     "retrieval": "retrieval_error",
@@ -231,15 +229,12 @@ GOES_WITH = ("corrected", "said first", "withdrawn", "restated", "kept")
 """Groups of `revision` whose needed fact can have gone with what was withdrawn; whatever is told again is told last."""
 
 
-def fact_label(verdicts: Mapping[Stage, bool | None]) -> Label:
-    """The label of one gold memory, by its verdicts in the order of the stages; one is None if the judge failed."""
-    for stage, passed in verdicts.items():
-        if not passed:
-            return "failed" if passed is None else _ERROR_AT[stage]
-    return "correct"
+def _fact_label(stage: Kind, passed: bool | None) -> Label:
+    """The label of one gold memory, by the verdict at the first stage that it did not pass, or else at the last one."""
+    return "correct" if passed else "failed" if passed is None else _ERROR_AT[stage]
 
 
-def question_label(kind: Kind, facts: Sequence[Label], answer_right: bool | None) -> tuple[Label, bool]:
+def question_label(kind: QuestionKind, facts: Sequence[Label], answer_right: bool | None) -> tuple[Label, bool]:
     """The label of a question by those of its gold memories, and whether it is a vacuous pass."""
     if "failed" in facts:
         return "failed", False

@@ -309,11 +309,7 @@ class ModelJudge(BaseModelJudge[Check, Verdict]):
         return [self._request(batch, batch.key(judge)) for batch in self._batches(inputs, judge)]
 
     def judge(self, inputs: Sequence[Check], calls: Path | None = None) -> Generator[Judgement[Verdict]]:
-        """See `Judge.judge`.
-
-        Raises:
-            BadInput: As `plan`. How large a store is shows only after everything was stored.
-        """
+        """See `Judge.judge`; BadInput as by `plan`, since how large a store is shows only after everything was stored."""
         self.plan(inputs)
         batches = {batch.key(self): batch for batch in self._batches(inputs, self)}
         for judgement in super().judge(cast(Any, list(batches.values())), calls):
@@ -345,8 +341,7 @@ class ModelJudge(BaseModelJudge[Check, Verdict]):
 def read_verdicts(reply: str, n: int, asking: Asking) -> tuple[Verdict, ...]:
     """Read the last object with verdicts on n checks; what comes before it is thinking aloud.
 
-    Raises:
-        UnusableReply: There is no such object, a field is repeated, a check is missing, or a verdict is neither true nor false.
+    UnusableReply if there is none, a field is repeated, a check is missing, or a verdict is neither true nor false.
     """
     flag, reason = asking.fields
     verdicts = []

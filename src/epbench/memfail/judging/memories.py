@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from epbench.memfail.dataset.word_rules import content_of, has_small, sentences_of, words_of
+from epbench.memfail.dataset.word_rules import WORD, content_of, has_small, sentences_of, words_of
 
 
 class Memories(tuple[str, ...]):
@@ -42,10 +42,6 @@ class Memories(tuple[str, ...]):
         whole = self if self._whole is None else self._whole
         texts = [text for place, text in enumerate(whole._as_json) if place not in self._out]
         return hashlib.sha256(f"[{', '.join(texts)}]".encode()).hexdigest()
-
-    def place_of(self, text: str) -> int:
-        """The first place of a memory that is there."""
-        return self._places[text]
 
     def number_with(self, word: str) -> int:
         """How many memories have a word among those that carry meaning."""
@@ -73,10 +69,6 @@ class Memories(tuple[str, ...]):
         return {}
 
     @cached_property
-    def _places(self) -> Mapping[str, int]:
-        return {text: place for place, text in reversed(list(enumerate(self)))}
-
-    @cached_property
     def _as_json(self) -> list[str]:
         return [json.dumps(text) for text in self]
 
@@ -99,7 +91,6 @@ _shared = lru_cache(maxsize=256)(Memories)
 
 
 _CLAUSE_END = re.compile(r"[,;:()—–]|\s-\s|\b(?:because|which|although|though|whereas)\b")
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _DENIED = re.compile(r"\b(?:(?:not|isn['’]t|never) (?:true|so|the case)|untrue|false|wrong) that\b")
 _NEUTRAL = re.compile(r"\b(?:not only|not until|no matter|no doubt|without fail|why not|whether or not)\b")
 _ANY_NOT = r"(?:no|not|never|none|nobody|nothing|cannot|rarely|seldom|\w+n['’]t)"
@@ -153,7 +144,7 @@ def sense_of(sentence: str, words: frozenset[str], others: frozenset[str] = froz
         text = pattern.sub(r" \1 ", text)
     sides: set[str] = set()
     for clause in _CLAUSE_END.split(text):
-        tokens = [(match.start(), match[0]) for match in _WORD.finditer(clause)]
+        tokens = [(match.start(), match[0]) for match in WORD.finditer(clause)]
         stems = [frozenset(words_of(token)) for _, token in tokens]
         about = [i for i, stem in enumerate(stems) if stem & (words | others)]
         targets = {i for i in about if stems[i] & words}
@@ -227,7 +218,7 @@ def leads_on(first: str, last: str, text: str) -> bool | None:
     """
     folded = text.casefold()
     ends = (content_of(first) - content_of(last), content_of(last) - content_of(first))
-    tokens = [(frozenset(words_of(match[0])), match.span()) for match in _WORD.finditer(folded)]
+    tokens = [(frozenset(words_of(match[0])), match.span()) for match in WORD.finditer(folded)]
     first_span, last_span = (_span_of(end, tokens) for end in ends)
     if first_span is None or last_span is None:
         return None

@@ -42,11 +42,8 @@ def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Prog
 
     The tables in the folders, each of a run or of runs of several configs, are all that is compared, and not the dataset. Rows
     are the clusters, and the test is McNemar's, corrected for all comparisons by Holm.
-
-    Raises:
-        BadInput: A folder holds no run of MemFail, a run did not end, runs of one config are on different rows, the runs
-            have different judges, or two runs have no config and k in common.
-        RunFailed: Two runs have no question in common that failed in neither.
+    BadInput if a folder holds no run of MemFail, a run did not end, runs of one config are on different rows, the runs have
+    different judges, or two runs have no config and k in common; RunFailed if two have no question that failed in neither.
     """
     folders = run_folders(runs.values())
     judge = one_judge({run: _judge_of(run) for _, run in folders})
@@ -93,14 +90,9 @@ def write_side_by_side(
 
     The name of a folder, of a run or of runs of several configs, is the label of its runs. Reported numbers (JSON files, see
     `read_reported`) are shown where they fit. Without a file of prices tokens and seconds are shown alone.
-
-    Returns:
-        The scores of each run by its label, with `baseline` and `system_model` where its run.json says so; reported rates
-        are among them. And what is known of the judges.
-
-    Raises:
-        BadInput: A folder holds no run of MemFail, a run did not end, two runs have one label, runs of one config are on
-            different rows, or a file cannot be used.
+    Returned are the scores of each run by its label, with `baseline` and `system_model` where its run.json says so, among them
+    reported rates; and what is known of the judges. BadInput if a folder holds no run of MemFail, a run did not end, two runs
+    have one label, runs of one config are on different rows, or a file cannot be used.
     """
     priced = read_prices(prices) if prices else None
     runs: dict[str, dict[str, Any]] = {}

@@ -58,9 +58,9 @@ def headlines(scores: Scores) -> list[Headline | None]:
     ]
 
 
-def _reasons(usage: Mapping[str, Any]) -> dict[str, int]:
+def _reasons(usage: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
     """How many requests failed, by reason, over all stages."""
-    failed = [stage.get("failed") for stage in usage.values() if isinstance(stage, Mapping)]
+    failed = [stage.get("failed") for stage in usage.values()]
     return dict(sum((Counter(reasons) for reasons in failed if isinstance(reasons, Mapping)), Counter[str]()))
 
 
@@ -110,13 +110,9 @@ def _trust(scores: Scores) -> str:
     return "\n".join(f"<p>Needed facts that the judge {how}: {n['n']} of {n['of']}.</p>" for how, n in counts.items())
 
 
-def _usage(usage: Mapping[str, Any]) -> str:
-    """The usage of each stage, and why requests failed."""
+def _usage(usage: Mapping[str, Mapping[str, Any]]) -> str:
     parts = []
     for stage, values in usage.items():
-        if not isinstance(values, Mapping):
-            parts.append(pairs({stage: values}))
-            continue
         reasons = {name: of for name, of in values.items() if name == "failed" and isinstance(of, Mapping)}
         shown = {name: value for name, value in values.items() if name not in reasons}
         parts.append(f"<h3>{html_text(stage.replace('_', ' '))}</h3>{pairs(shown)}")

@@ -18,18 +18,13 @@ from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
 from epbench.files.text import shown
 from epbench.files.typed import fields, typed
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.judging.diagnosis import ERRORS
 from epbench.reports.tables import Runs
 from epbench.statistics.intervals import wilson
 
-_CONFIGS = {
-    "Conditional-Facts": "conditional_facts_easy",
-    "Conditional-Facts (Hard)": "conditional_facts_hard",
-    "Coexisting-Facts": "coexisting_facts",
-    "Persona-Retrieval": "persona_retrieval",
-    "Long-Hop": "long_hop",
-}
-"""By the name of a table of success rates."""
+_TABLES = ("Conditional-Facts", "Conditional-Facts (Hard)", "Coexisting-Facts", "Persona-Retrieval", "Long-Hop")
+_CONFIGS = dict(zip(_TABLES, CONFIGS, strict=True))  # by the name of a table of success rates
 _PANELS = {
     "conditional": ("conditional_facts_easy", ""),
     "conditional_hard": ("conditional_facts_hard", ""),
@@ -74,9 +69,7 @@ def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:
         each stage's errors where a file has them, and tokens_per_question. The two kinds of persona questions are pooled,
         and each has its own scores under `direct` and `misleading`. Where no file has a success rate, it is the share of
         the questions that have no error.
-
-    Raises:
-        BadInput: There is no such file, it is not JSON, or a row lacks one of these values.
+        BadInput if there is no such file, it is not JSON, or a row lacks one of these values.
     """
     # By `rate`, or the kind of the questions whose errors are counted.
     cells: dict[Place, dict[str, dict[str, Any]]] = defaultdict(dict)

@@ -106,9 +106,8 @@ def _scores(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 def commonest_answers(records: Sequence[QuestionRecord]) -> dict[str, dict[str, Any]]:
     """The letter, or the yes or no, that a reader answers most often: with it, a preference shows that success hides.
 
-    Returns:
-        By k, as text: answer; share, that of all answers which say so, 0 to 1; and n, the number of all answers. Nothing if
-        the questions have neither options nor yes or no, or if no answer chooses.
+    By k, as text: answer; share, that of all answers which say so, 0 to 1; and n, the number of all answers. Nothing if the
+    questions have neither options nor yes or no, or if no answer chooses.
     """
     commonest = {}
     for k in sorted({record.k for record in records}):

@@ -15,9 +15,7 @@ Files of other tools and damaged ones are refused. A row of questions.parquet is
 - retrieved: the memories that the reader was shown, best first; n_stored: how many memories the store held.
 - reason: the judge's words on the check that decided the label; failure: why the question failed.
 
-A judge looks at all memories together and names none. So the memory that is shown beside a needed fact is the one that has
-most in common with it, by words, and only where the verdicts say that there is one: it illustrates a label and never decides
-it.
+A judge names no memory. The one that is shown beside a needed fact illustrates a label and never decides it.
 """
 
 from __future__ import annotations

@@ -83,9 +83,7 @@ def long_hop_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
 
     In the harder rows, anchors are moods, feelings and what follows from them, many of them about the same things, and at
     least five chains share a person, whose name then leads to all of them. The options of a row are the ends of these chains.
-
-    Raises:
-        BadInput: There are fewer rows than options.
+    BadInput if there are fewer rows than options.
     """
     if n < len(LETTERS):
         raise BadInput(f"rows: expected at least {len(LETTERS)} for long_hop, whose rows share their options, got {n}")

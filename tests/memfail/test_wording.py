@@ -80,7 +80,7 @@ def test_judges_are_asked_in_the_words_of_the_code(copy, words, config):
         for gold in question.gold:
             for stage in STAGES:
                 name = stage.upper() if config.startswith("conditional") else f"FACT_{stage.upper()}"
-                request = judge.request(Check(stage, question, gold, MEMORIES), "id")
+                request = judge.request("id", Check(stage, question, gold, MEMORIES))
                 assert request.user == texts[f"{name}_USER{hard}"].format(
                     original_fact=gold.text,
                     target_message=gold.text,
@@ -95,7 +95,7 @@ def test_judges_are_asked_in_the_words_of_the_code(copy, words, config):
                 assert request.system == texts.get(f"{name}_SYSTEM{hard}", texts[f"{name}_SYSTEM"])
                 assert_schema(request.schema, file, f"{name}_SCHEMA")
         if not question.choices:
-            request = judge.request(Check("reasoning", question, answer=ANSWER), "id")
+            request = judge.request("id", Check("reasoning", question, answer=ANSWER))
             assert request.user == texts["INVOCATION_USER"].format(
                 original_fact=question.gold[0].text,
                 expected_preferences="\n".join(f"- {gold.link[0]}" for gold in question.gold),

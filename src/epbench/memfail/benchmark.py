@@ -55,7 +55,6 @@ class _PastModel:
 
 
 def _prompts(given: Path | None) -> Prompts:
-    """The reader's prompts in a pack, or in a file of wording."""
     if given is None or not (str(given).startswith("published:") or "reader" in read_pack(given)):
         return load_prompts(given)
     prompts: Prompts = read_wording(str(given))["reader"]

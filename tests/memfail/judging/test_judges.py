@@ -185,8 +185,8 @@ def test_a_store_stands_first_and_is_shared_by_all_facts():
 def test_lines_of_a_memory_or_an_answer_cannot_pass_for_others():
     prompts = load_judging_prompts()
     (check, *_) = checks_of(1, ("one\n- two", "three"))
-    assert "- one\n  - two\n- three" in prompts.request(check, "id").context
-    answered = prompts.request(Check("reasoning", question(), answer="No.\nWhat it answered: Yes"), "id")
+    assert "- one\n  - two\n- three" in prompts.request("id", check).context
+    answered = prompts.request("id", Check("reasoning", question(), answer="No.\nWhat it answered: Yes"))
     assert "> No.\n> What it answered: Yes" in answered.question and answered.context == ""
 
 
@@ -269,7 +269,7 @@ def test_every_kind_of_check_has_its_words():
             check = Check(
                 kind, question(config), None if about_answer else RULE, () if about_answer else (ESSAY,), "hm"
             )
-            request = prompts.request(check, "id")
+            request = prompts.request("id", check)
             assert ESSAY in request.user and "{" not in request.user
             assert json.dumps(dict(request.schema))
 
@@ -281,11 +281,11 @@ def test_revision_has_words_for_every_check_and_leaves_the_judge_the_same():
     row = complete("revision", make_rows("revision", 1))
     for asked in questions_of("revision", row):
         for kind in ("storage", "summary", "retrieval"):
-            request = prompts.request(Check(kind, asked, asked.gold[0], (ESSAY,)), "id")
+            request = prompts.request("id", Check(kind, asked, asked.gold[0], (ESSAY,)))
             assert ESSAY in request.user and asked.gold[0].link[1] in request.user
         right = {"now": "reasoning", "first": "reasoning", "forgotten": "abstention"}[asked.kind]
         for kind in (right, "stale", "resurrected"):
-            request = prompts.request(Check(kind, asked, answer="hm"), "id")
+            request = prompts.request("id", Check(kind, asked, answer="hm"))
             assert asked.text in request.user and "> hm" in request.user and "{" not in request.user
             assert (asked.about["other"] or "(there is none)") in request.user
 

@@ -148,11 +148,13 @@ class World:
         question: Question,
         gold: GoldMemory,
         instead: Sequence[str],
-        *,
-        dropped: Sequence[str] = (),  # further texts that are not held
-        answer: str = "",  # the true one by default
+        dropped: Sequence[str] = (),
+        answer: str = "",
     ) -> Case:
-        """The record and the store of a system that holds, and retrieves, some texts instead of that of a gold memory."""
+        """The record and the store of a system that holds, and retrieves, some texts instead of that of a gold memory.
+
+        Further texts may be dropped; the answer is the true one by default.
+        """
         gone = {gold.text, *dropped}
         store = [fact.text for fact in self.facts if fact.text not in gone]
         needed = [text for memory in question.gold for text in (instead if memory == gold else [memory.text])]
@@ -228,12 +230,9 @@ def _conflated(world: World, question: Question, gold: GoldMemory) -> Case | Non
 
 def _replaced_by(change: Callable[[World, Question, GoldMemory], str | None]) -> Plant:
     """What is held instead of a gold memory."""
-
-    def plant(world: World, question: Question, gold: GoldMemory) -> Case | None:
-        text = change(world, question, gold)
-        return world.case(question, gold, [text]) if text else None
-
-    return plant
+    return lambda world, question, gold: (
+        world.case(question, gold, [text]) if (text := change(world, question, gold)) else None
+    )
 
 
 def _not_retrieved(world: World, question: Question, gold: GoldMemory) -> Case | None:
@@ -281,11 +280,7 @@ _UNKNOWN = "I have no information about that."
 
 def _of_groups(plant: Plant, *groups: str) -> Plant:
     """The same fault, in questions of some groups alone."""
-
-    def planted(world: World, question: Question, gold: GoldMemory) -> Case | None:
-        return plant(world, question, gold) if question.group in groups else None
-
-    return planted
+    return lambda world, question, gold: plant(world, question, gold) if question.group in groups else None
 
 
 def _gone(world: World, question: Question, gold: GoldMemory) -> Case | None:
@@ -338,7 +333,6 @@ REVISION_FAULTS: Mapping[str, tuple[Plant, Label]] = {
     "withdrawn value answered": (_of_groups(_other_answered, "withdrawn"), "resurrected"),
     "neighbour gone": (_of_groups(_gone, "withdrawn", "restated", "kept"), "lost_with_it"),
 }
-"""By name, how a fault is planted and the label that it deserves."""
 ALL_FAULTS = {**FAULTS, **{name: fault for name, fault in REVISION_FAULTS.items() if name not in FAULTS}}
 
 

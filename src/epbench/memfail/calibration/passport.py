@@ -2,8 +2,7 @@
 
 The judge diagnoses planted faults like the records of any run (paper: Section 5.1, phase 3). The paper checks its judge on a
 hundred examples by hand; here the truth is certain, because every fault was planted. A passport is kept in the user's cache by
-judge and prompts, and is shown beside what this judge says of later runs. It is also shown on the screen, as Markdown, and as a
-page with a figure of the rates and the wrong labels.
+judge and prompts, and is shown beside what this judge says of later runs.
 """
 
 from __future__ import annotations

@@ -267,9 +267,19 @@ class Loaded:
     fingerprint: str
 
 
+_ASKED: Any = fields({"text": str, "ground_truth_answer": str, "is_misleading": bool, "distractor": str | None})
+_OF_REVISION: Any = fields(
+    {"text": str, "kind": Asked, "fact": Whole, "neighbour": Whole | None, "ground_truth_answer": str}
+)
 _FACT: Any = fields({**dict.fromkeys(("subject", "topic", "first"), str), "fate": Fate, "now": str | None})
-_ASKED: Any = fields({"text": str, "kind": Asked, "fact": Whole, "neighbour": Whole | None, "ground_truth_answer": str})
 _SAID: Any = fields({"act": Act, "facts": list[Whole], "text": str})
+_KINDS: Mapping[str, Mapping[str, Any]] = {
+    "coexisting_facts": dict.fromkeys(("preferences", "preference_facts"), list[str]),
+    "persona_retrieval": {"entity_facts": list[str], "questions": list[_ASKED]},
+    "long_hop": {"hop_count": Whole, **dict.fromkeys((*CHOICES, "stem", "ground_truth_answer"), str)},
+    REVISION: {"subjects": list[str], "facts": list[_FACT], "questions": list[_OF_REVISION], "statements": list[_SAID]},
+}
+"""By config the types of the columns that are no texts, or never empty."""
 
 
 def configs_named(names: Sequence[str]) -> tuple[str, ...]:
@@ -304,14 +314,4 @@ def row_type(config: str) -> type[Struct]:
     check_config(config)
     kinds: dict[str, Any] = dict.fromkeys(features_of(config), Any) | {"id": str}
     kinds |= dict.fromkeys(PUBLISHED_COLUMNS[config], str | None if config == "long_hop" else str)
-    if config == "persona_retrieval":
-        question = dict.fromkeys(("text", "ground_truth_answer"), str)
-        asked: Any = fields({**question, "is_misleading": bool, "distractor": str | None})
-        kinds["questions"] = list[asked]
-    if config == REVISION:
-        kinds |= {"subjects": list[str], "facts": list[_FACT], "questions": list[_ASKED], "statements": list[_SAID]}
-        return fields(kinds)
-    if config == "long_hop":
-        kinds |= {"hop_count": Whole, **dict.fromkeys((*CHOICES, "stem", "ground_truth_answer"), str)}
-    lists = [name for name in ("preferences", "preference_facts", "entity_facts") if name in kinds]
-    return fields({**kinds, **dict.fromkeys(lists, list[str])})
+    return fields({**kinds, **_KINDS.get(config, {"entity_facts": list[str]})})

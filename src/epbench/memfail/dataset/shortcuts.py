@@ -149,7 +149,6 @@ def _facts(config: str, rows: Sequence[Row]) -> list[str]:
 
 
 def _best(scores: Sequence[tuple[float, ...]]) -> list[int]:
-    """Return the numbers of the largest scores."""
     return [i for i, score in enumerate(scores) if score == max(scores)]
 
 

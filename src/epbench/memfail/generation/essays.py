@@ -199,7 +199,6 @@ def _hard_checks(rule: ConditionalSpec, row: Item) -> Iterator[Checks]:
 
 
 def _wrong_length(essay: str, low: int, high: int) -> str | None:
-    """Return what is wrong with the number of sentences of an essay."""
     n = len(sentences(essay))
     return None if low <= n <= high else f"the essay has {n} sentences, expected {low} to {high}"
 
@@ -227,7 +226,6 @@ DATAPOINTS: Step[ConditionalSpec] = Step(
     checks=_datapoint_checks,
     stand_in=lambda spec: {name: stand_in(spec.label, 12) for name in _DATAPOINT},
 )
-"""Invents a rule and its question."""
 ESSAYS: Mapping[str, Step[ConditionalSpec]] = {
     EASY: Step(
         name="Easy essays",
@@ -248,7 +246,6 @@ ESSAYS: Mapping[str, Step[ConditionalSpec]] = {
         stand_in=lambda rule: {"essay": stand_in(rule.label, 140)},
     ),
 }
-"""Write essays with the rule in one sentence, and in three sentences that are apart."""
 
 
 @dataclass(frozen=True)
@@ -385,4 +382,3 @@ PERSONAS: Step[PersonaSpec] = Step(
         "questions": [dict.fromkeys(("text", "answer"), stand_in(spec.label, 14)) for _ in spec.strangers],
     },
 )
-"""Writes an essay and three questions."""

@@ -107,7 +107,6 @@ COEXISTING: Step[CoexistingSpec] = Step(
         "question": stand_in(spec.label, 20),
     },
 )
-"""Writes preferences, their facts and a question."""
 
 
 _UNKNOWN = "I do not know: you asked me to forget that."
@@ -235,4 +234,3 @@ REVISIONS: Step[RevisionSpec] = Step(
         for name, length in _LENGTHS.items()
     },
 )
-"""Writes values, messages and questions."""

@@ -308,7 +308,6 @@ OPTIONS: Step[Chain] = Step(
     checks=_options_checks,
     stand_in=lambda chain: {"options": [*chain.candidates[:N_WRONG]]},
 )
-"""Chooses the wrong options of one chain."""
 
 
 def people_are_disjoint(chains: Sequence[Chain]) -> Iterator[tuple[int, str]]:

@@ -164,7 +164,6 @@ class LexicalJudge:
 
 
 def _storage(check: Check) -> Verdict:
-    """Whether a memory has all texts that identify the fact."""
     stored = bool(_memories_of(check))
     return Verdict(stored, f"{'a' if stored else 'no'} memory holds {', '.join(_gold(check).link)}")
 
@@ -204,7 +203,6 @@ def _value_kept(check: Check) -> Verdict:
 
 
 def _retrieval(check: Check) -> Verdict:
-    """Whether the retrieved memories pass the checks of a store."""
     stored = _storage(check)
     return _summary(check) if stored.verdict else stored
 

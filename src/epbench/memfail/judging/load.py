@@ -184,7 +184,7 @@ class JudgingPrompts:
         name = f"{_TASKS[config]}_{kind}"
         return self.checks.get(f"{config}_{kind}") or self.checks.get(name) or Asking(getattr(self, name))
 
-    def request(self, check: Check, id_: str, *others: Check) -> Request:
+    def request(self, id_: str, check: Check, *others: Check) -> Request:
         """The request by which a model judges a check, and others with it."""
         asking, context = self.asking(check), ""
         text = asking.entry or asking.text
@@ -199,7 +199,6 @@ class JudgingPrompts:
         return Request(id_, system, context, parts[0], SAMPLING, schema=asking.schema)
 
     def _known(self, check: Check, text: str) -> dict[str, str]:
-        """What a check puts into a text."""
         question = check.question
         gold = check.gold or (question.gold[0] if question.gold else None)
         memories = memories_of(check.memories) if "{memories}" in text else ()
@@ -306,7 +305,8 @@ class ModelJudge(BaseModelJudge[Check, Verdict]):
     def requests(self, inputs: Sequence[Check]) -> list[Request]:
         """See `BaseModelJudge.requests`; a check that occurs several times takes one request."""
         judge = PastJudge("", self.prompt_hash)  # without weights
-        return [self._request(batch, batch.key(judge)) for batch in self._batches(inputs, judge)]
+        batches = self._batches(inputs, judge)
+        return [self._prompts.request(batch.key(judge), *batch.checks.values()) for batch in batches]
 
     def judge(self, inputs: Sequence[Check], calls: Path | None = None) -> Generator[Judgement[Verdict]]:
         """See `Judge.judge`; BadInput as by `plan`, since how large a store is shows only after everything was stored."""
@@ -317,14 +317,9 @@ class ModelJudge(BaseModelJudge[Check, Verdict]):
 
     def verdict_on(self, judge_input: Check, id_: str, ask: Ask) -> Calls[Verdict]:
         """See `BaseModelJudge.verdict_on`; the input is a batch of checks, and so is the verdict."""
-        batch = cast(_Batch, cast(Any, judge_input))
-        first, *others = batch.checks.values()
-        read = partial(read_verdicts, n=1 + len(others), asking=self._prompts.asking(first))
-        return cast(Calls[Verdict], ask(self._request(batch, id_), read))
-
-    def _request(self, batch: _Batch, id_: str) -> Request:
-        first, *others = batch.checks.values()
-        return self._prompts.request(first, id_, *others)
+        checks = [*cast(_Batch, cast(Any, judge_input)).checks.values()]
+        read = partial(read_verdicts, n=len(checks), asking=self._prompts.asking(checks[0]))
+        return cast(Calls[Verdict], ask(self._prompts.request(id_, *checks), read))
 
     def _batches(self, inputs: Sequence[Check], judge: JudgeIdentity) -> list[_Batch]:
         """The inputs, each once, one by one or as many together as the wording says; those together share a store."""
@@ -354,7 +349,6 @@ def read_verdicts(reply: str, n: int, asking: Asking) -> tuple[Verdict, ...]:
 
 
 def _entries(reply: str, n: int) -> list[dict[str, Any]]:
-    """The objects of a reply about n checks, in their order."""
     results = last_object_with(reply, "results")["results"]
     entries = results if isinstance(results, list) else []
     by_number = {number_of(each.get("id")): each for each in entries if isinstance(each, dict)}

@@ -162,16 +162,14 @@ def whole_scores(folder: Path) -> dict[str, Any]:
     return with_baseline(scores, about) | {"by_k": by_k} | more
 
 
-_DIFFERENT = "The runs have different judges, and scores from different judges are not comparable."
-
-
 def judge_notes(judges: Iterable[PastJudge | None]) -> list[str]:
     """What is known of some judges, each once: that they differ, and their passports, or that they have none."""
     known, how = dict.fromkeys(judge for judge in judges if judge), "epbench judge-check --benchmark memfail --judge"
     checks = {judge: f"{how} {judge.name.partition('@')[0]} --out runs/judge" for judge in known}
     unchecked = "judge {} has no passport yet; to check it: {}"
     notes = [passport_note(judge) or unchecked.format(judge, check) for judge, check in checks.items()]
-    return [_DIFFERENT, *notes] if len(known) > 1 else notes
+    different = "The runs have different judges, and scores from different judges are not comparable."
+    return [different, *notes] if len(known) > 1 else notes
 
 
 def _judge_of(folder: Path) -> PastJudge:

@@ -31,6 +31,8 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
     reader = name_of(str(identity.get("model", ""))) or "no reader"
     sentence = f"The memory system {scores['system']} was told the facts of {config}; {reader} answered"
     sentence += f" {scores['n_questions']:,} questions with the memories that it retrieved."
+    labels = list(dict.fromkeys(label for at_k in scores["by_k"].values() for label in at_k["facts"]))
+    facts = [[k, *(str(at_k["facts"].get(label, 0)) for label in labels)] for k, at_k in scores["by_k"].items()]
     spent = price_html(title, usage) + _usage({stage: values for stage, values in usage.items() if stage != "price"})
     return page(
         f"MemFail, {config}: {title}",
@@ -39,7 +41,7 @@ def html_report(title: str, run: Mapping[str, Any], scores: Scores, usage: Mappi
 {section_of({title: scores})}
 <details><summary>Needed memories</summary>
 <p>Each needed memory by itself; a question takes the earliest failing stage of all the memories that it needs.</p>
-{_facts(scores)}
+{Table(["k", *(label.replace("_", " ") for label in labels)], facts).html()}
 {_trust(scores)}
 </details>
 {more}
@@ -95,12 +97,6 @@ _REVISION = """<p>Stale: the answer gives what was corrected as if it still held
 Lost with it: the needed fact is gone from the store, though nobody withdrew it. How many untouched facts have a storage error
 says how many are lost anyway. Rows right: rows whose questions all succeed. A pass on a withdrawn fact is vacuous if the question
 about its neighbour got no right answer.</p>"""
-
-
-def _facts(scores: Scores) -> str:
-    labels = list(dict.fromkeys(label for at_k in scores["by_k"].values() for label in at_k["facts"]))
-    body = [[k, *(str(at_k["facts"].get(label, 0)) for label in labels)] for k, at_k in scores["by_k"].items()]
-    return Table(["k", *(label.replace("_", " ") for label in labels)], body).html()
 
 
 def _trust(scores: Scores) -> str:

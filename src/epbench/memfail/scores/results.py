@@ -52,26 +52,25 @@ def score_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         intervals: 95 %, by Wilson;
         by_group: the same for each group, and for persona questions direct and misleading.
     """
-    ks = sorted({outcome.k for outcome in outcomes})
-    return {str(k): _scores_with_groups([outcome for outcome in outcomes if outcome.k == k]) for k in ks}
-
-
-def _scores_with_groups(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    scores = _scores(outcomes)
-    if any(outcome.kind in REVISION_KINDS for outcome in outcomes):
-        rows = defaultdict(list)
-        for outcome in outcomes:
-            rows[outcome.row].append(outcome.label)
-        whole = [set(labels) for labels in rows.values() if len(labels) == N_QUESTIONS]
-        judged = [labels == {"correct"} for labels in whole if "failed" not in labels]
-        scores["rows_right"] = sum(judged) / len(judged) if judged else None
-        scores["intervals"] |= {"rows_right": list(interval)} if (interval := wilson(sum(judged), len(judged))) else {}
-    for kind in ("direct", "misleading"):
-        if of_kind := [outcome for outcome in outcomes if outcome.kind == kind]:
-            scores[kind] = _scores(of_kind)
-    groups = sorted({outcome.group for outcome in outcomes})
-    scores["by_group"] = {name: _scores([o for o in outcomes if o.group == name]) for name in groups if name}
-    return scores
+    by_k = {}
+    for k in sorted({outcome.k for outcome in outcomes}):
+        at_k = [outcome for outcome in outcomes if outcome.k == k]
+        scores = by_k[str(k)] = _scores(at_k)
+        if any(outcome.kind in REVISION_KINDS for outcome in at_k):
+            rows = defaultdict(list)
+            for outcome in at_k:
+                rows[outcome.row].append(outcome.label)
+            whole = [set(labels) for labels in rows.values() if len(labels) == N_QUESTIONS]
+            judged = [labels == {"correct"} for labels in whole if "failed" not in labels]
+            scores["rows_right"] = sum(judged) / len(judged) if judged else None
+            interval = wilson(sum(judged), len(judged))
+            scores["intervals"] |= {"rows_right": list(interval)} if interval else {}
+        for kind in ("direct", "misleading"):
+            if of_kind := [outcome for outcome in at_k if outcome.kind == kind]:
+                scores[kind] = _scores(of_kind)
+        groups = sorted({outcome.group for outcome in at_k})
+        scores["by_group"] = {name: _scores([o for o in at_k if o.group == name]) for name in groups if name}
+    return by_k
 
 
 def _scores(outcomes: Sequence[Outcome]) -> dict[str, Any]:

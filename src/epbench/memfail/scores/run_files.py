@@ -110,27 +110,26 @@ def question_rows(
     system: str | None,
 ) -> list[dict[str, Any]]:
     """The rows of questions.parquet; outcomes and records are in the same order, and the columns are described above."""
-    pairs, held = zip(outcomes, records, strict=True), {name: Memories(store) for name, store in stores.items()}
-    return [_row(outcome, record, held, system or "") for outcome, record in pairs]
-
-
-def _row(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories], system: str) -> dict[str, Any]:
-    result, question = {"correct": "right", "failed": "failed"}.get(outcome.label, "wrong"), record.question
+    held, rows = {name: Memories(store) for name, store in stores.items()}, []
     same = ("k", "row", "kind", "group", "label", "vacuous", "answer_right", "reason", "failure")
-    return {
-        **{name: getattr(outcome, name) for name in same},
-        "id": outcome.question,
-        "success": None if result == "failed" else result == "right",
-        "config": question.config,
-        "system": system,
-        "outcome": result,
-        "needs": _needs(outcome, record, stores),
-        "question": question.text,
-        "reference": question.reference,
-        "answer": None if record.failure is not None else record.answer,
-        "retrieved": list(record.memories),
-        "n_stored": len(stores.get(record.store, ())),
-    }
+    for outcome, record in zip(outcomes, records, strict=True):
+        result, question = {"correct": "right", "failed": "failed"}.get(outcome.label, "wrong"), record.question
+        row = {
+            **{name: getattr(outcome, name) for name in same},
+            "id": outcome.question,
+            "success": None if result == "failed" else result == "right",
+            "config": question.config,
+            "system": system or "",
+            "outcome": result,
+            "needs": _needs(outcome, record, held),
+            "question": question.text,
+            "reference": question.reference,
+            "answer": None if record.failure is not None else record.answer,
+            "retrieved": list(record.memories),
+            "n_stored": len(held.get(record.store, ())),
+        }
+        rows.append(row)
+    return rows
 
 
 def _needs(outcome: Outcome, record: QuestionRecord, stores: Mapping[str, Memories]) -> list[dict[str, str | None]]:

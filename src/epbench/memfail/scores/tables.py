@@ -92,15 +92,9 @@ def note(runs: Runs, scores: Scores, k: str) -> str:
 COUNTED = ("success_rate", *ERRORS)
 """The rates that add up to all questions that did not fail."""
 _VACUOUS = {"success_earned": "earned", "vacuous": "vacuous", "vacuous_wrong": "vacuous, wrong"}
-_REVISED = {**{error: error.replace("_", " ") for error in REVISED}, "rows_right": "rows right"}
-_TITLES = {
-    "success_rate": "success",
-    "success_earned": "earned",
-    "answer_accuracy": "answers right",
-    **{error: error.removesuffix("_error") for error in ERRORS},
-    **_VACUOUS,
-    "failed": "failed",
-}
+_REVISED = {name: name.replace("_", " ") for name in (*REVISED, "rows_right")}
+_TITLES = {"success_rate": "success", "success_earned": "earned", "answer_accuracy": "answers right"}
+_TITLES |= {error: error.removesuffix("_error") for error in ERRORS} | _VACUOUS | {"failed": "failed"}
 
 
 def _main_table(config: str, runs: Runs) -> Table:

@@ -69,6 +69,5 @@ def score(
     with tempfile.TemporaryDirectory(prefix="epbench-score-") as scratch:
         outcomes = diagnose(Path(scratch), records, {"": list(stored)}, chosen, no_progress)
     scores: dict[str, Any] = {"config": config, "by_k": score_outcomes(outcomes), "floor": floor_of(questions)}
-    scores |= {COMMONEST: commonest_answers(records)}
-    scores |= {"n_questions": len(questions), "n_failed": sum(outcome.label == "failed" for outcome in outcomes)}
-    return Scored(outcomes, scores)
+    scores |= {COMMONEST: commonest_answers(records), "n_questions": len(questions)}
+    return Scored(outcomes, scores | {"n_failed": sum(outcome.label == "failed" for outcome in outcomes)})

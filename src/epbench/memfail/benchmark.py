@@ -54,16 +54,11 @@ class _PastModel:
             yield Reply(request.key(self.identity), request.id, failure="the journal has no answer")
 
 
-def _prompts(given: Path | None) -> Prompts:
-    if given is None or not (str(given).startswith("published:") or "reader" in read_pack(given)):
-        return load_prompts(given)
-    prompts: Prompts = read_wording(str(given))["reader"]
-    return prompts
-
-
 def _past(about: Described) -> PastRun:
     identity = about.run["identity"]
-    data, pack = load_memfail(about.dataset, identity["config"]), _prompts(about.prompts)
+    data, given = load_memfail(about.dataset, identity["config"]), about.prompts
+    worded = given is not None and (str(given).startswith("published:") or "reader" in read_pack(given))
+    pack: Prompts = read_wording(str(given))["reader"] if worded else load_prompts(given)
     checks = [check_fingerprint("dataset", data.fingerprint, identity["fingerprint"])]
     if checks[0].held and fingerprint_of(pack) != identity["prompts"]:
         raise BadInput(f"{about.folder / 'run.json'}: the run had other prompts for the reader; give its prompt pack")

@@ -275,7 +275,6 @@ OF_ANSWERS = (NO_FAULT, "answer wrong")
 
 # Those of `revision`: what was corrected or withdrawn is answered all the same, or a neighbour is gone.
 _ALONE = ("told again", "untouched")
-_UNKNOWN = "I have no information about that."
 
 
 def _of_groups(plant: Plant, *groups: str) -> Plant:
@@ -318,7 +317,7 @@ def _filled(frame: str, question: Question) -> str:
 
 def _wrong_revision(world: World, question: Question, gold: GoldMemory) -> Case | None:
     """An answer that knows nothing, or gives a neighbour's value for what was withdrawn."""
-    answer = f"It is {gold.link[-1]}." if question.kind == "forgotten" else _UNKNOWN
+    answer = f"It is {gold.link[-1]}." if question.kind == "forgotten" else "I have no information about that."
     return world.case(question, gold, [gold.text], answer=answer)
 
 

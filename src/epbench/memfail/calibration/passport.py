@@ -82,13 +82,10 @@ def planted_set(configs: Sequence[str], n: int, seed: int, *, dataset: str | Non
     cases = []
     for config in configs:
         check_config(config)
-        if dataset is None:
-            generated = complete(config, make_rows(config, rows, seed))
-            questions, facts = questions_of(config, generated), facts_to_store(config, generated)
-        else:
-            loaded = load_memfail(dataset, config)
-            questions, facts = loaded.questions, loaded.facts
-        cases += planted_cases(config, questions, facts, n, seed)
+        made = (
+            complete(config, make_rows(config, rows, seed)) if dataset is None else load_memfail(dataset, config).rows
+        )
+        cases += planted_cases(config, questions_of(config, made), facts_to_store(config, made), n, seed)
     return cases
 
 
@@ -276,8 +273,7 @@ def passport_screen(passport: Passport) -> Table:
         interval = interval_cell(None if fault["low"] is None else (fault["low"], fault["high"]))
         right, noticed = (f"{fault[name]}/{fault['n']}" for name in ("right", "noticed"))
         rows.append([fault["fault"], right, cell(fault["rate"]), interval, noticed])
-    for share in SHARES:
-        rows.append([share, "", cell(passport[share]), interval_cell(passport[f"{share}_interval"]), ""])
+    rows += [[share, "", cell(passport[share]), interval_cell(passport[f"{share}_interval"]), ""] for share in SHARES]
     return Table(["planted fault", "right", "rate", "95 %", "noticed"], rows, sections=[len(passport["faults"]) - 1])
 
 

@@ -124,7 +124,6 @@ class Setting:
         if self.units_per_conversation < 1:
             raise BadInput(f"units_per_conversation: expected at least 1, got {self.units_per_conversation}")
         check_budget(self.memory_tokens)
-        self.limits.check()
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,7 @@ from epbench.memfail.dataset.word_rules import content_of, stands_in
 
 CONFIGS = ("conditional_facts_easy", "conditional_facts_hard", "coexisting_facts", "persona_retrieval", "long_hop")
 """The configs of the paper, which `all` stands for."""
-KNOWN = (*CONFIGS, REVISION)
-"""All configs: `revision` is ours, and is named by itself."""
+KNOWN = (*CONFIGS, REVISION)  # `revision` is ours, and is named by itself
 
 Kind = Literal["", "direct", "misleading", "now", "first", "forgotten"]
 

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from epbench.errors import BadInput, RunFailed
 from epbench.files.text import parse_json, read_csv, shown
 from epbench.memfail.dataset.schema import CHAIN, CHOICES, FACTS, LETTERS, PUBLISHED_COLUMNS, Row, listed
 
 QUESTIONS_PER_PERSONA = 3
-_QUESTION_FIELDS: dict[str, tuple[type, ...]] = {
-    "text": (str,),
-    "is_misleading": (bool,),
-    "distractor": (str, type(None)),
-    "ground_truth_answer": (str,),
-}
+_FIELDS: dict[str, Any] = {"text": str, "is_misleading": bool, "distractor": str | None, "ground_truth_answer": str}
 
 
 def read_config(path: Path, config: str) -> list[Row]:
@@ -32,52 +28,52 @@ def read_config(path: Path, config: str) -> list[Row]:
     rows: list[Row] = []
     first_at: dict[tuple[str, ...], int] = {}
     for number, found_cells in enumerate(read_csv(path, PUBLISHED_COLUMNS[config])):
-        cells, where = {column: found_cells[column] for column in PUBLISHED_COLUMNS[config]}, _Where(path, number)
-        rows.append(_TYPED.get(config, _conditional)(cells, where))
+        cells, wrong = (
+            {column: found_cells[column] for column in PUBLISHED_COLUMNS[config]},
+            partial(_wrong, path, number),
+        )
+        rows.append(_TYPED.get(config, _conditional)(cells, wrong))
         same = first_at.setdefault((cells["id"],) if "id" in cells else tuple(cells.values()), number)
         if same != number:
             field, content = ("id", shown(cells["id"])) if "id" in cells else ("all", "the cells")
-            raise where.error(field, f"{content} of row {same} again", "distinct rows")
+            raise wrong(field, f"{content} of row {same} again", "distinct rows")
     if not rows:
         raise BadInput(f"{path}: expected rows below the header, got none")
     return rows
 
 
-class _Where(NamedTuple):
-    """The file and row that messages name."""
-
-    path: Path
-    number: int
-
-    def error(self, field: str, found: str, expected: str) -> BadInput:
-        return BadInput(f"{self.path}, row {self.number}, field {field!r}: expected {expected}, got {found}")
+def _wrong(path: Path, number: int, field: str, found: str, expected: str) -> BadInput:
+    return BadInput(f"{path}, row {number}, field {field!r}: expected {expected}, got {found}")
 
 
-def _filled(cells: dict[str, str], where: _Where, *columns: str) -> Row:
+Wrong = Callable[[str, str, str], BadInput]  # takes a field, what was found and what was expected
+
+
+def _filled(cells: dict[str, str], wrong: Wrong, *columns: str) -> Row:
     for column in columns:
         if not cells[column].strip():
-            raise where.error(column, "an empty cell", "text")
+            raise wrong(column, "an empty cell", "text")
     return {column: cells[column] for column in columns}
 
 
-def _list(cells: dict[str, str], where: _Where, column: str, item: str) -> list[Any]:
+def _list(cells: dict[str, str], wrong: Wrong, column: str, item: str) -> list[Any]:
     try:
         value = parse_json(cells[column])
     except ValueError as error:
-        raise where.error(column, f"{_short(cells[column])} ({error})", "a JSON list") from None
+        raise wrong(column, f"{_short(cells[column])} ({error})", "a JSON list") from None
     if not isinstance(value, list):
-        raise where.error(column, _short(cells[column]), f"a JSON list of {item}")
+        raise wrong(column, _short(cells[column]), f"a JSON list of {item}")
     return value
 
 
-def _texts(cells: dict[str, str], where: _Where, column: str, low: int, high: int) -> list[str]:
-    value = _list(cells, where, column, "strings")
+def _texts(cells: dict[str, str], wrong: Wrong, column: str, low: int, high: int) -> list[str]:
+    value = _list(cells, wrong, column, "strings")
     for text in value:
         if not isinstance(text, str) or not text.strip():
-            raise where.error(column, f"the item {shown(text)}", "non-empty strings")
+            raise wrong(column, f"the item {shown(text)}", "non-empty strings")
     if not low <= len(value) <= high:
         expected = f"{low} item{'s' * (low > 1)}" if low == high else f"{low} to {high} items"
-        raise where.error(column, f"{len(value)}", expected)
+        raise wrong(column, f"{len(value)}", expected)
     return value
 
 
@@ -85,78 +81,78 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "…")
 
 
-def _one_of(row: Row, where: _Where, column: str, allowed: tuple[str, ...]) -> None:
+def _one_of(row: Row, wrong: Wrong, column: str, allowed: tuple[str, ...]) -> None:
     if row[column] not in allowed:
-        raise where.error(column, shown(row[column]), f"one of {', '.join(allowed)}")
+        raise wrong(column, shown(row[column]), f"one of {', '.join(allowed)}")
 
 
-def _conditional(cells: dict[str, str], where: _Where) -> Row:
-    essay = _texts(cells, where, "entity_facts", 1, 1)
-    row = _filled(cells, where, *PUBLISHED_COLUMNS["conditional_facts_easy"]) | {"entity_facts": essay}
-    _one_of(row, where, "condition_met", ("yes", "no"))
-    _one_of(row, where, "entity_category", ("person", "pet", "character"))
+def _conditional(cells: dict[str, str], wrong: Wrong) -> Row:
+    essay = _texts(cells, wrong, "entity_facts", 1, 1)
+    row = _filled(cells, wrong, *PUBLISHED_COLUMNS["conditional_facts_easy"]) | {"entity_facts": essay}
+    _one_of(row, wrong, "condition_met", ("yes", "no"))
+    _one_of(row, wrong, "entity_category", ("person", "pet", "character"))
     return row
 
 
-def _coexisting(cells: dict[str, str], where: _Where) -> Row:
-    names = _texts(cells, where, "preferences", 2, 5)
-    facts = _texts(cells, where, "preference_facts", len(names), len(names))
-    row = _filled(cells, where, *PUBLISHED_COLUMNS["coexisting_facts"])
+def _coexisting(cells: dict[str, str], wrong: Wrong) -> Row:
+    names = _texts(cells, wrong, "preferences", 2, 5)
+    facts = _texts(cells, wrong, "preference_facts", len(names), len(names))
+    row = _filled(cells, wrong, *PUBLISHED_COLUMNS["coexisting_facts"])
     if len(set(names)) < len(names):
-        raise where.error("preferences", "a repeated name", "distinct names")
+        raise wrong("preferences", "a repeated name", "distinct names")
     return row | {"preferences": names, "preference_facts": facts}
 
 
-def _persona(cells: dict[str, str], where: _Where) -> Row:
-    essay = _texts(cells, where, "entity_facts", 1, 1)
-    row = _filled(cells, where, "entity") | {"entity_facts": essay}
-    questions = _list(cells, where, "questions", "questions")
+def _persona(cells: dict[str, str], wrong: Wrong) -> Row:
+    essay = _texts(cells, wrong, "entity_facts", 1, 1)
+    row = _filled(cells, wrong, "entity") | {"entity_facts": essay}
+    questions = _list(cells, wrong, "questions", "questions")
     if len(questions) != QUESTIONS_PER_PERSONA:
-        raise where.error("questions", f"{len(questions)}", f"{QUESTIONS_PER_PERSONA} items")
-    return row | {"questions": [_question(question, where) for question in questions]}
+        raise wrong("questions", f"{len(questions)}", f"{QUESTIONS_PER_PERSONA} items")
+    return row | {"questions": [_question(question, wrong) for question in questions]}
 
 
-def _question(question: object, where: _Where) -> Row:
+def _question(question: object, wrong: Wrong) -> Row:
     if not isinstance(question, dict):
-        raise where.error("questions", f"the item {shown(question)}", "objects")
-    for name, kind in _QUESTION_FIELDS.items():
+        raise wrong("questions", f"the item {shown(question)}", "objects")
+    for name, kind in _FIELDS.items():
         field = f"questions.{name}"
         if name not in question:
-            raise where.error(field, "nothing", "a value")
+            raise wrong(field, "nothing", "a value")
         if not isinstance(question[name], kind):
             expected = {"is_misleading": "true or false", "distractor": "a name or null"}.get(name, "a string")
-            raise where.error(field, shown(question[name]), expected)
+            raise wrong(field, shown(question[name]), expected)
         if isinstance(question[name], str) and not question[name].strip():
-            raise where.error(field, "an empty string", "text")
+            raise wrong(field, "an empty string", "text")
     if question["is_misleading"] != (question["distractor"] is not None):
-        raise where.error("questions.distractor", shown(question["distractor"]), "a name in misleading questions only")
-    return {name: question[name] for name in _QUESTION_FIELDS}
+        raise wrong("questions.distractor", shown(question["distractor"]), "a name in misleading questions only")
+    return {name: question[name] for name in _FIELDS}
 
 
-def _long_hop(cells: dict[str, str], where: _Where) -> Row:
+def _long_hop(cells: dict[str, str], wrong: Wrong) -> Row:
     fixed = ("id", "graded_question", "ground_truth_answer", *CHOICES, "correct_choice")
     row: Row = {column: cells[column] or None for column in PUBLISHED_COLUMNS["long_hop"]}
-    row |= _filled(cells, where, *fixed)
+    row |= _filled(cells, wrong, *fixed)
     if cells["hop_count"] not in ("1", "2", "3"):
-        raise where.error("hop_count", shown(cells["hop_count"]), "1, 2 or 3")
+        raise wrong("hop_count", shown(cells["hop_count"]), "1, 2 or 3")
     hops = row["hop_count"] = int(cells["hop_count"])
     for columns, n in ((FACTS, hops + 1), (CHAIN, hops + 2)):
         for i, column in enumerate(columns):
             if (row[column] is not None) != (i < n):
                 content, listed_columns = "text" if row[column] else "an empty cell", ", ".join(columns)
                 expected = f"text in only the first {n} of {listed_columns} with {hops} hops"
-                raise where.error(column, content, expected)
-    _one_of(row, where, "correct_choice", LETTERS)
+                raise wrong(column, content, expected)
+    _one_of(row, wrong, "correct_choice", LETTERS)
     right = row[f"choice_{row['correct_choice'].lower()}"]
     if right != row["ground_truth_answer"]:
-        raise where.error("correct_choice", shown(right), f"the true answer {shown(row['ground_truth_answer'])}")
+        raise wrong("correct_choice", shown(right), f"the true answer {shown(row['ground_truth_answer'])}")
     if not row["graded_question"].endswith(listed([row[choice] for choice in CHOICES])):
         content = _short(row["graded_question"][-40:])
-        raise where.error("graded_question", content, "the stem, an empty line, 'Options:' and the choices by letter")
+        raise wrong("graded_question", content, "the stem, an empty line, 'Options:' and the choices by letter")
     return row
 
 
-_TYPED: dict[str, Callable[[dict[str, str], _Where], Row]] = {
+_TYPED: dict[str, Callable[[dict[str, str], Wrong], Row]] = {
     "coexisting_facts": _coexisting,
     "persona_retrieval": _persona,
     "long_hop": _long_hop,

@@ -26,8 +26,7 @@ Fate = Literal["corrected", "withdrawn", "restated", "told again", "kept", "unto
 Act = Literal["tells", "corrects", "restates", "withdraws", "tells again", "talks"]
 Asked = Literal["now", "first", "forgotten"]
 KINDS: tuple[Asked, ...] = ("now", "first", "forgotten")
-Said = tuple[Act, tuple[int, ...]]
-"""What a message does, and to which facts of its row."""
+Said = tuple[Act, tuple[int, ...]]  # what a message does, and to which facts of its row
 
 N_SUBJECTS, N_TOPICS = 3, 5
 FACTS: tuple[tuple[int, int, Fate], ...] = (
@@ -43,8 +42,7 @@ FACTS: tuple[tuple[int, int, Fate], ...] = (
     (2, 0, "untouched"),
 )
 """Subject, topic and fate of each fact of a row, by number."""
-NEIGHBOUR: Mapping[int, int] = {1: 2, 3: 7, 4: 8, 6: 7}
-"""By number of a withdrawn fact, the fact that must survive it."""
+NEIGHBOUR: Mapping[int, int] = {1: 2, 3: 7, 4: 8, 6: 7}  # by number of a withdrawn fact, the fact that must survive it
 TOLD_TOGETHER: tuple[tuple[int, ...], ...] = ((0, 1), (2, 3), (4,), (5, 6), (7, 8), (9,))
 TALKS = 2
 ACT_OF: Mapping[Fate, Act] = {

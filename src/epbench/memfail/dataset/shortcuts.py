@@ -44,7 +44,8 @@ def shortcuts(config: str, rows: Sequence[Row]) -> dict[str, float]:
     if config == REVISION:
         scores |= _constant(rows)
     if config == "long_hop":
-        scores["option_in_a_fact"] = fmean(_option_in_a_fact(row, _facts(config, rows)) for row in rows)
+        stored = "\n".join(fact.text for fact in facts_to_store(config, rows)).lower()
+        scores["option_in_a_fact"] = fmean(_option_in_a_fact(row, stored) for row in rows)
     return {name: round(score, 4) for name, score in scores.items()}
 
 
@@ -88,7 +89,7 @@ def _persona(config: str, rows: Sequence[Row]) -> float:
 
 def _long_hop(config: str, rows: Sequence[Row]) -> float:
     """Choose the option with the largest share of its words in one fact, and of such facts that with most of the stem's."""
-    facts = [content_of(fact) for fact in _facts(config, rows)]
+    facts = [content_of(fact.text) for fact in facts_to_store(config, rows)]
     right = []
     for row in rows:
         options, stem = [content_of(row[choice]) for choice in CHOICES], content_of(row["stem"])
@@ -125,9 +126,8 @@ def _constant(rows: Sequence[Row]) -> dict[str, float]:
     }
 
 
-def _option_in_a_fact(row: Row, facts: Sequence[str]) -> float:
+def _option_in_a_fact(row: Row, stored: str) -> float:
     """Choose among the options that appear in any stored fact literally, or among all if none does."""
-    stored = "\n".join(facts).lower()
     letters = [letter for letter, choice in zip(LETTERS, CHOICES, strict=True) if row[choice].lower() in stored]
     return (row["correct_choice"] in (letters or LETTERS)) / len(letters or LETTERS)
 
@@ -142,10 +142,6 @@ def _bm25(config: str, rows: Sequence[Row]) -> float:
         for question, hits in zip(questions, hit_lists, strict=True)
     ]
     return fmean(right) if right else 0.0
-
-
-def _facts(config: str, rows: Sequence[Row]) -> list[str]:
-    return [fact.text for fact in facts_to_store(config, rows)]
 
 
 def _best(scores: Sequence[tuple[float, ...]]) -> list[int]:

@@ -287,10 +287,8 @@ def overlaps(texts: Sequence[str]) -> tuple[float, int]:
     return largest, near
 
 
-ENOUGH = 0.75
-"""The share of the words that carry meaning that must come back where a text has to keep another one."""
-HALF = 0.5
-"""The share from which a sentence counts as naming something."""
+ENOUGH = 0.75  # share of the words that carry meaning that must come back where a text has to keep another one
+HALF = 0.5  # the share from which a sentence counts as naming something
 
 _DECISIVE = frozenset(words_of("not no never without before after until unless"))
 

@@ -78,8 +78,7 @@ class Spec:
 
 S = TypeVar("S", bound=Spec)
 Item = dict[str, Any]
-Fault = tuple[str, str]
-"""The name of a check that a row fails, and what is wrong with the row, in words that a model can act on."""
+Fault = tuple[str, str]  # the name of a check, and what is wrong with the row, in words that a model can act on
 
 TEXT: Item = {"type": "string"}
 TEXTS: Item = {"type": "array", "items": TEXT}

@@ -312,13 +312,9 @@ def persona_rows(asker: Asker, n: int, seed: int) -> list[Row]:
 
 
 def _persona_question(stranger: str | None, written: Item) -> Item:
-    abstention: str = bank("persona")["abstention"].format(name=stranger)
-    return {
-        "text": written["text"].strip(),
-        "is_misleading": stranger is not None,
-        "distractor": stranger,
-        "ground_truth_answer": written["answer"].strip() if stranger is None else abstention,
-    }
+    answer = written["answer"].strip() if stranger is None else bank("persona")["abstention"].format(name=stranger)
+    about = {"is_misleading": stranger is not None, "distractor": stranger}
+    return {"text": written["text"].strip(), **about, "ground_truth_answer": answer}
 
 
 def _persona_checks(spec: PersonaSpec, row: Item) -> Iterator[Checks]:

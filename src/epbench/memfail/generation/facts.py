@@ -21,7 +21,6 @@ from epbench.memfail.generation.asking import SEED, TEXT, TEXTS, Asker, Checks, 
 from epbench.memfail.templates.bank import bank, strangers
 
 COEXISTING_BATCH, REVISION_BATCH = 10, 2
-FACT_SENTENCES = (1, 2)
 
 
 @dataclass(frozen=True)
@@ -68,12 +67,12 @@ def _coexisting_checks(spec: CoexistingSpec, row: Item) -> Iterator[Checks]:
         and f"expected {spec.size} different preferences, found {n} in {len(names)}",
         "facts_have_their_number": n_facts != spec.size and f"expected {spec.size} preference_facts, found {n_facts}",
     }
-    (low, high), told = FACT_SENTENCES, list(zip(names, facts, strict=True))
+    told = list(zip(names, facts, strict=True))
     yield {
         "facts_are_short": (
-            f"expected {low} or {high} sentences in each fact, found {n} in {quoted(fact)}"
+            f"expected 1 or 2 sentences in each fact, found {n} in {quoted(fact)}"
             for fact in facts
-            if not low <= (n := len(sentences(fact))) <= high
+            if not 1 <= (n := len(sentences(fact))) <= 2
         ),
         "facts_name_their_preference": (
             f"the fact about {name!r} does not name it: {quoted(fact)}"
@@ -107,9 +106,6 @@ COEXISTING: Step[CoexistingSpec] = Step(
         "question": stand_in(spec.label, 20),
     },
 )
-
-
-_UNKNOWN = "I do not know: you asked me to forget that."
 
 
 @dataclass(frozen=True)
@@ -148,7 +144,7 @@ def _revision_row(spec: RevisionSpec, written: Item) -> Row:
         dict(zip(facts_with("corrected"), texts["new_values"], strict=True)),
         list(zip(spec.messages, texts["messages"], strict=True)),
         texts["questions"],
-        [_UNKNOWN] * len(FACTS),
+        ["I do not know: you asked me to forget that."] * len(FACTS),
     )
 
 

@@ -40,8 +40,7 @@ _NAME = re.compile(r"\b[A-Z][\w'’-]+")  # `I` is none
 _PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|himself|herself)\b", re.IGNORECASE)
 
 HOPS = (1, 2, 3)
-SPARE = 55 / 40
-"""Chains that are asked for over chains that are wanted, because many do not survive the checks; as in the reference."""
+SPARE = 55 / 40  # chains asked for over chains wanted, as many do not survive the checks; as in the reference
 _OPTION_SEED = 0xC401CE  # what the reference mixes into the seed before it shuffles options
 
 
@@ -74,11 +73,9 @@ def targets(n: int) -> dict[int, int]:
 def option_orders(n: int, seed: int = SEED) -> list[list[int]]:
     """Draw the order of the five options of n rows as the reference does; the true one is the last before that."""
     drawn = random.Random(seed ^ _OPTION_SEED)
-    orders = []
-    for _ in range(n):
-        order = [*range(len(LETTERS))]
+    orders = [[*range(len(LETTERS))] for _ in range(n)]
+    for order in orders:
         drawn.shuffle(order)
-        orders.append(order)
     return orders
 
 

@@ -1,13 +1,11 @@
 """Where each question failed: in storing, summarising, retrieving or reasoning (paper: Sections 3.2 and 5.1, phase 3).
 
-The first stage that fails is the question's label; see `STAGES`. A question of `revision` is labelled first by what its wrong
-answer says, and by a needed fact that is gone; see `revision_label`. Every answer is judged, even if an earlier stage has
-failed, so that plain accuracy can be reported beside success. All checks of a stage go to the judge together; a verdict
-is journaled as it arrives, and serves every k and every question that asks for the same.
+The first stage that fails is the question's label; one of `revision` is labelled first by what its wrong answer says, and by a
+needed fact that is gone. Every answer is judged, even if an earlier stage has failed, so that plain accuracy can be reported
+beside success. A verdict is journaled as it arrives, and serves every k and every question that asks for the same.
 
-How far the labels can be trusted says a judge who looks for needed facts that are absent: each is left out of a store that has
-everything else word for word. A judge that still finds it, stored and faithful, would let a memory system pass that has lost it:
-where facts share their names and words, absence goes unnoticed.
+How far the labels can be trusted says a judge who looks for needed facts that are absent. One that still finds a fact in a store
+that has everything else word for word would let a memory system pass that has lost it.
 """
 
 from __future__ import annotations
@@ -223,8 +221,7 @@ _ERROR_AT: Mapping[Kind, Label] = {
     "retrieval": "retrieval_error",
 }
 ERRORS: tuple[Label, ...] = (*_ERROR_AT.values(), "reasoning_error")
-REVISED: tuple[Revised, ...] = get_args(Revised)
-"""The errors that only questions of `revision` can have."""
+REVISED: tuple[Revised, ...] = get_args(Revised)  # the errors that only questions of `revision` can have
 GOES_WITH = ("corrected", "said first", "withdrawn", "restated", "kept")
 """Groups of `revision` whose needed fact can have gone with what was withdrawn; whatever is told again is told last."""
 

@@ -28,8 +28,7 @@ from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of
 from epbench.memfail.judging.memories import Memories, leads_on, lost_numbers, memories_of, numbers_as_words, turned
 from epbench.models.estimate import Estimate
 
-BY_QUESTION = "-by-question"
-"""The end of the prompt hash of a judge that is told the question when it is asked about memories."""
+BY_QUESTION = "-by-question"  # ends the prompt hash of a judge that is told the question about memories
 
 Kind = Literal["storage", "summary", "retrieval", "reasoning", "abstention", "stale", "resurrected"]
 
@@ -91,8 +90,7 @@ def stages_of(question: Question) -> tuple[Stage, ...]:
     return STAGES[:-1] if question.kind == "forgotten" else STAGES
 
 
-Stores = Mapping[str, tuple[str, ...]]
-"""By name of a store, all memories that it held when the questions were asked."""
+Stores = Mapping[str, tuple[str, ...]]  # by name of a store, all memories that it held when the questions were asked
 
 
 def memory_check(stage: Stage, record: QuestionRecord, gold: GoldMemory, stores: Stores) -> Check:

@@ -173,7 +173,6 @@ def judge_notes(judges: Iterable[PastJudge | None]) -> list[str]:
 
 
 def _judge_of(folder: Path) -> PastJudge:
-    run = read_run(folder)
-    if "judge" not in run:
+    if "judge" not in (run := read_run(folder)):
         raise BadInput(f"{folder / 'run.json'}: expected a judge, found none; start the run again")
     return noted_judge(run["judge"])

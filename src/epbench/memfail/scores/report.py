@@ -134,8 +134,7 @@ _REVISED: Mapping[str, tuple[str, str, str]] = {
 }
 MODELS = ("gpt-4.1-mini", "haiku-4.5", "gpt-5.4-mini", "gemini-3.1")
 """The paper's internal models in the order of its tables, of which the first, that of its Figure 1, is the weakest."""
-USUAL_K = 5
-"""The number of memories at which errors are compared, as in the published code."""
+USUAL_K = 5  # the number of memories at which errors are compared, as in the published code
 _WIDTH = 9.0  # inches
 _MODEL = "model inside the memory system"
 

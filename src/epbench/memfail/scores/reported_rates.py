@@ -48,12 +48,10 @@ _USED = {_TOKENS: Annotated[float, Meta(ge=0.0, le=_MOST)] | None}
 _RATE_ROW = fields({**_ANY_ROW, "success_rate": Annotated[float, Meta(ge=0.0, le=1.0)]}, _USED)
 _ERRORS_ROW = fields(_ANY_ROW | dict.fromkeys(_STAGES, _Count), _USED)
 
-PAPER = Path("paper")
-"""Stands for the numbers of the paper on MemFail, which the package holds."""
+PAPER = Path("paper")  # stands for the numbers of the paper on MemFail, which the package holds
 
 Row = Mapping[str, Any]
-Place = tuple[str, str, str, str]
-"""Config, system, internal model and k."""
+Place = tuple[str, str, str, str]  # config, system, internal model and k
 
 
 def read_reported(*paths: Path) -> dict[str, dict[str, Any]]:

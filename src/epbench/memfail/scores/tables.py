@@ -27,8 +27,7 @@ from epbench.statistics.estimate import Value, framed
 if TYPE_CHECKING:
     from rich.console import Group
 
-COMMONEST = "commonest_answer"
-"""The field of scores.json with what a reader answers most often."""
+COMMONEST = "commonest_answer"  # the field of scores.json with what a reader answers most often
 FLOOR = "none"
 CEILINGS = ("full-context", "oracle")
 _PREFERRED, _FEWEST = 0.8, 10  # the share of one answer, and the number of answers, from which a reader prefers it
@@ -89,8 +88,7 @@ def note(runs: Runs, scores: Scores, k: str) -> str:
     return ", ".join(words)
 
 
-COUNTED = ("success_rate", *ERRORS)
-"""The rates that add up to all questions that did not fail."""
+COUNTED = ("success_rate", *ERRORS)  # the rates that add up to all questions that did not fail
 _VACUOUS = {"success_earned": "earned", "vacuous": "vacuous", "vacuous_wrong": "vacuous, wrong"}
 _REVISED = {name: name.replace("_", " ") for name in (*REVISED, "rows_right")}
 _TITLES = {"success_rate": "success", "success_earned": "earned", "answer_accuracy": "answers right"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
+from epbench.files.json_files import read_json
 from epbench.files.packaged import packaged
 from epbench.memfail.dataset.revision import N_SUBJECTS
 
@@ -23,8 +23,7 @@ CATEGORIES = ("person", "pet", "character")
 @cache
 def bank(name: str) -> Mapping[str, Any]:
     """Return the content of a file of `data/`, by its name without `.json`."""
-    content: dict[str, Any] = json.loads(packaged("epbench.memfail", f"{name}.json").read_text("utf-8"))
-    return content
+    return read_json(packaged("epbench.memfail", f"{name}.json"))
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,9 @@
 """The tasks whose rows have essays: Conditional-Facts and Persona-Retrieval from templates.
 
-Paper: Section 4, tasks 1 and 3, and Appendix B.2–B.3.
-
-Conditional-Facts states the same rules in one sentence (Easy) or spread over three (Hard). Row i has the same entity,
-behavior, condition and question in both, and both essays draw on the same unrelated facts, so that Easy and Hard differ only
-in how the rule is stated. In the harder rows whether the condition is met has to be inferred, since condition and situation
-share no word that says so.
+Paper: Section 4, tasks 1 and 3, and Appendix B.2–B.3. Conditional-Facts states the same rules in one sentence (Easy) or spread
+over three (Hard). Row i has the same entity, behavior, condition and question in both, and both essays draw on the same
+unrelated facts, so that Easy and Hard differ only in how the rule is stated. In the harder rows whether the condition is met
+has to be inferred, since condition and situation share no word that says so.
 
 In Persona-Retrieval every entity has exactly one essay, and misleading questions name people without one. In the harder rows,
 `SHARING` essays in a row tell the same aspects with other values, about people with one family name, which the people of
@@ -205,9 +203,8 @@ def _persona_row(
     essay, questions = " ".join([opening, *stream.sample([*facts, *talk], len(facts) + len(talk))]), []
     for whom, (aspect, value) in zip(asked, aspects, strict=False):
         text = fill(stream.pick(aspect["questions"]), {"name": whom.name}, stream)
-        answer, stranger = value, None
-        if whom is not entity:
-            answer, stranger = fill(content["abstention"], {"name": whom.name}, stream), whom.name
-        question = {"text": text, "is_misleading": stranger is not None, "distractor": stranger}
-        questions.append(question | {"ground_truth_answer": answer})
+        stranger = None if whom is entity else whom.name
+        answer = fill(content["abstention"], {"name": stranger}, stream) if stranger else value
+        about = {"is_misleading": stranger is not None, "distractor": stranger}
+        questions.append({"text": text, **about, "ground_truth_answer": answer})
     return {"entity": entity.name, "entity_facts": [essay], "questions": questions}

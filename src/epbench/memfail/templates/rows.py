@@ -21,8 +21,7 @@ from epbench.memfail.templates.bank import Entity, bank, families, fill, pairs, 
 from epbench.memfail.templates.essays import easy_rows, hard_rows, persona_rows
 
 PREFERENCES = (2, 3, 4, 5)
-TALK_SENTENCES = 3
-"""Sentences of a message of `revision` that tells nothing that is asked for."""
+TALK_SENTENCES = 3  # sentences of a message of `revision` that tells nothing that is asked for
 
 
 def coexisting_rows(n: int, seed: int, harder: bool = False) -> list[Row]:

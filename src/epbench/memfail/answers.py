@@ -14,7 +14,7 @@ from epbench.memfail.dataset.load import QuestionRecord, questions_of, row_type
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.lexical import Judge
 from epbench.memfail.judging.load import load_judge
-from epbench.memfail.scores.results import commonest_answers, floor_of, score_outcomes
+from epbench.memfail.scores.scoring import commonest_answers, floor_of, score_outcomes
 from epbench.memfail.scores.tables import COMMONEST
 from epbench.progress import no_progress
 from epbench.runs.benchmark import check_answers

@@ -30,7 +30,7 @@ from epbench.memfail.dataset.load import Fact, Loaded, Question, QuestionRecord,
 from epbench.memfail.judging.diagnosis import Outcome, diagnose, leave_one_out, left_out_checks
 from epbench.memfail.judging.lexical import Check, Judge, every_check
 from epbench.memfail.judging.memories import Memories
-from epbench.memfail.scores.results import finish
+from epbench.memfail.scores.scoring import finish
 from epbench.memfail.scores.tables import markdown_table, with_baseline
 from epbench.memories.between import told_after, told_after_in
 from epbench.memories.load import load_memory

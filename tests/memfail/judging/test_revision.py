@@ -11,7 +11,7 @@ from epbench.memfail.dataset.schema import complete
 from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import ModelJudge, load_judging_prompts
-from epbench.memfail.scores.results import floor_of, score_outcomes
+from epbench.memfail.scores.scoring import floor_of, score_outcomes
 from epbench.memfail.templates.rows import make_rows
 from epbench.models.openai.model import EndpointModel
 from epbench.progress import no_progress

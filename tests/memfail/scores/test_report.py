@@ -13,8 +13,8 @@ from epbench.errors import BadInput
 from epbench.memfail.benchmark import BENCHMARK
 from epbench.memfail.scores.report import comparison_report, html_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
-from epbench.memfail.scores.results import score_outcomes
 from epbench.memfail.scores.run_files import run_folders
+from epbench.memfail.scores.scoring import score_outcomes
 from epbench.memfail.scores.tables import by_config, markdown_table, screen_tables, tables
 from tests.memfail.memfail_samples import outcome
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
 from epbench.memfail.judging.diagnosis import Outcome
-from epbench.memfail.scores.results import cards_of
 from epbench.memfail.scores.run_files import COLUMNS, nearest, question_rows
+from epbench.memfail.scores.scoring import cards_of
 from epbench.runs.benchmark import read_questions
 from epbench.runs.results import QUESTIONS, write_questions
 

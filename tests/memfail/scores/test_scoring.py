@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from epbench.memfail.dataset.load import CONFIGS, Question, QuestionRecord, questions_of
 from epbench.memfail.judging.diagnosis import ERRORS, LeftOut
-from epbench.memfail.scores.results import commonest_answers, finish, floor_of, score_outcomes
+from epbench.memfail.scores.scoring import commonest_answers, finish, floor_of, score_outcomes
 from epbench.metric_folders import formulas
 from epbench.runs.folder import open_run
 from tests.memfail.memfail_samples import outcome

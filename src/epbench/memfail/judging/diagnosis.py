@@ -220,8 +220,8 @@ _ERROR_AT: Mapping[Kind, Label] = {
     "summary": "summary_error",
     "retrieval": "retrieval_error",
 }
-ERRORS: tuple[Label, ...] = (*_ERROR_AT.values(), "reasoning_error")
-REVISED: tuple[Revised, ...] = get_args(Revised)  # the errors that only questions of `revision` can have
+ERRORS: tuple[str, ...] = (*_ERROR_AT.values(), "reasoning_error")
+REVISED: tuple[str, ...] = get_args(Revised)  # the errors that only questions of `revision` can have
 GOES_WITH = ("corrected", "said first", "withdrawn", "restated", "kept")
 """Groups of `revision` whose needed fact can have gone with what was withdrawn; whatever is told again is told last."""
 

@@ -18,8 +18,8 @@ from epbench.judges.protocol import PastJudge, about_judge, noted_judge
 from epbench.memfail.calibration.passport import passport_note
 from epbench.memfail.scores.report import comparison_report
 from epbench.memfail.scores.reported_rates import beside, read_reported
-from epbench.memfail.scores.results import ABOUT, cards_of
 from epbench.memfail.scores.run_files import COLUMNS, read_run, read_scores, run_folders
+from epbench.memfail.scores.scoring import ABOUT, cards_of
 from epbench.memfail.scores.tables import breakdown_tables, cost_tables, markdown_table, spent, usage_of, with_baseline
 from epbench.memories.recall import price_table
 from epbench.models.estimate import read_prices

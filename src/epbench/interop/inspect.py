@@ -48,9 +48,8 @@ from epbench.memfail.context.requests import Setting, conversations_of, gold_of,
 from epbench.memfail.dataset.load import QuestionRecord, load_memfail
 from epbench.memfail.evaluate import remember
 from epbench.memfail.judging import load as memfail_judges
-from epbench.memfail.judging.diagnosis import Outcome, diagnose
+from epbench.memfail.judging.diagnosis import ERRORS, Outcome, diagnose
 from epbench.memfail.judging.lexical import Judge
-from epbench.memfail.scores.scoring import ERRORS
 from epbench.memories.load import load_memory
 from epbench.memories.recall import Recall
 from epbench.models.openai.wire import TOP_LOGPROBS

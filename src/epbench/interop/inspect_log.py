@@ -22,8 +22,8 @@ from epbench.journals.answers import fingerprint_of
 from epbench.memfail.context.requests import load_prompts as memfail_prompts
 from epbench.memfail.context.requests import requests_of as memfail_requests
 from epbench.memfail.dataset.load import QuestionRecord, load_memfail
+from epbench.memfail.judging.diagnosis import ERRORS
 from epbench.memfail.scores import run_files as memfail
-from epbench.memfail.scores.scoring import ERRORS
 from epbench.models.protocol import Request, Sampling
 from epbench.runs.benchmark import read_rows
 from epbench.runs.checksums import change_note

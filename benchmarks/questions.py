@@ -89,7 +89,7 @@ def main() -> None:
         universe = load_universe("default", 100 if n <= 2000 else 1000)
         events = draw_events(universe, n)
         layouts = draw_layouts(n, list(universe.styles))
-        chapters, _ = write_chapters(events, layouts, TemplateWriter(), secondary_names())
+        chapters, _ = write_chapters(events, layouts, TemplateWriter(universe), secondary_names())
         used = [(event.day, event.space, event.entity, event.content) for event in events]
         unused = unused_values(as_texts(universe), used)
         seconds[n], questions = best(lambda c=chapters, u=unused: all_questions(c, u), repeats)  # type: ignore[misc]

@@ -73,7 +73,7 @@ class Stubborn(TemplateWriter):
     name = "stubborn"
 
     def __init__(self, right_at):
-        super().__init__()
+        super().__init__(UNIVERSE)
         self.right_at, self.asked = right_at, []
 
     def write(self, task):
@@ -102,7 +102,7 @@ def test_a_writer_that_never_passes_is_an_error():
 @pytest.mark.parametrize("name", ["default", "news", "scifi"])
 def test_template_chapters_are_exact_at_the_first_attempt(name):
     universe = load_universe(name)
-    writer = TemplateWriter(universe.kind)
+    writer = TemplateWriter(universe)
     layouts = draw_layouts(400, list(universe.styles))
     assert {layout.style for layout in layouts} == set(universe.styles)
     for task in first_tasks(draw_events(universe, 400), layouts):

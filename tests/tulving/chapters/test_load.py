@@ -30,7 +30,7 @@ class OwnWriter(TemplateWriter):
 
 @pytest.fixture(autouse=True)
 def own_writer(monkeypatch):
-    rules = {**load.RULE_WRITERS, "own": lambda universe, seed, level: OwnWriter.of(universe, seed=seed)}
+    rules = {**load.RULE_WRITERS, "own": lambda universe, seed, level: OwnWriter(universe, seed=seed)}
     monkeypatch.setattr(load, "RULE_WRITERS", rules)
 
 

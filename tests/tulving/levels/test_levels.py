@@ -106,7 +106,7 @@ def test_only_from_level_three_on_other_facts_are_mentioned():
         for chapter in book(level).chapters:
             event = chapter.event
             own = {event.space, event.entity, event.content}
-            others = [one for one in vocabulary.mentions(chapter.text) if one.fact != "date" and one.name not in own]
+            others = [one for one in vocabulary.names(chapter.text) if one.name not in own]
             dates = [day for _, day, _ in find_dates(chapter.text) if day != event.time]
             assert fewest <= len(others) + len(dates) <= most
 

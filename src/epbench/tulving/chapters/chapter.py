@@ -9,7 +9,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Protocol
 
 from epbench.errors import BadInput
@@ -88,15 +87,12 @@ class RuleWriter(ABC):
 
     name = "template"
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, universe: Universe, seed: int, styles: Sequence[str], lacking: str) -> None:
+        """Refuse a universe with a style for which the writer has no sentences, by BadInput."""
         self._seed = seed
-
-    @staticmethod
-    def check_styles(universe: Universe, known: Sequence[str], lacking: str) -> None:
-        """Refuse a universe with a style for which the writer has no sentences."""
         for style in universe.styles:
-            if style not in known:
-                raise BadInput(f"universe {universe.name}, style {style!r}: {lacking}; expected {', '.join(known)}")
+            if style not in styles:
+                raise BadInput(f"universe {universe.name}, style {style!r}: {lacking}; expected {', '.join(styles)}")
 
     @abstractmethod
     def write(self, task: Task) -> str:
@@ -149,7 +145,7 @@ def fill_secondary(drafts: list[Candidate], names: Iterable[str]) -> list[Chapte
     The accepted drafts come in the order of the book. Their list is emptied, so that a long book is not held twice. BadInput if
     there are fewer names than side characters.
     """
-    supply = _Supply(names)
+    supply, waiting = iter(names), list[str]()
     number_of = {draft.task.number: number for number, draft in enumerate(drafts, 1)}
     chapters: list[Chapter] = []
     drafts.reverse()
@@ -157,75 +153,62 @@ def fill_secondary(drafts: list[Candidate], names: Iterable[str]) -> list[Chapte
         draft = drafts.pop()
         task, plan = draft.task, draft.task.plan
         numbers = sorted({int(number) for number in PLACEHOLDER.findall(draft.text)})
-        name_of = dict(zip(numbers, supply.take(len(numbers), task.event.first_name), strict=False))
+        name_of = dict(zip(numbers, _fitting(supply, waiting, task.event.first_name), strict=False))
         if len(name_of) < len(numbers):
             where = f"chapter {len(chapters) + 1}"
             raise BadInput(f"{where}: expected {len(numbers)} names for its side characters, found {len(name_of)}")
         text = PLACEHOLDER.sub(lambda match, name_of=name_of: name_of[int(match[1])], draft.text)  # type: ignore[misc]
         paragraphs = [re.sub(r"^\(\d+\)\s*", "", paragraph) for paragraph in split_paragraphs(text)]
-        chapters.append(
-            Chapter(
-                number=len(chapters) + 1,
-                event=task.event,
-                style=task.layout.style,
-                n_paragraphs=len(paragraphs),
-                text="\n\n".join(paragraphs),
-                secondary=tuple(name_of.values()),
-                told=plan.words(task.event) if plan else None,
-                evidence=renumbered(plan.evidence, number_of) if plan else {},
-                outcomes=_moved(plan.outcomes, number_of) if plan else (),
-            )
+        chapter = Chapter(
+            number=task.number,
+            event=task.event,
+            style=task.layout.style,
+            n_paragraphs=len(paragraphs),
+            text="\n\n".join(paragraphs),
+            secondary=tuple(name_of.values()),
+            told=plan.words(task.event) if plan else None,
+            evidence=plan.evidence if plan else {},
+            outcomes=plan.outcomes if plan else (),
         )
+        chapters.append(_renumbered(chapter, number_of))
     return chapters
 
 
-class _Supply:
-    """Names that are used once; one that a chapter cannot use waits for a later chapter, which uses one of these at most."""
+def _fitting(names: Iterator[str], waiting: list[str], first_name: str) -> Iterator[str]:
+    """Names that do not begin like the main character's, or nobody would know who is meant; of those that wait, one at most.
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names, self._waiting = iter(names), list[str]()
-
-    def take(self, n: int, first_name: str) -> list[str]:
-        """Take up to n names with other first names than the main character's, or nobody would know who is meant."""
-        return list(islice(self._fitting(first_name), n))
-
-    def _fitting(self, first_name: str) -> Iterator[str]:
-        for place, name in enumerate(self._waiting):
-            if name.split()[0] != first_name:
-                yield self._waiting.pop(place)
-                break
-        for name in self._names:
-            if name.split()[0] != first_name:
-                yield name
-            else:
-                self._waiting.append(name)
+    A name that a chapter cannot use waits for a later one.
+    """
+    for place, name in enumerate(waiting):
+        if name.split()[0] != first_name:
+            yield waiting.pop(place)
+            break
+    for name in names:
+        if name.split()[0] != first_name:
+            yield name
+        else:
+            waiting.append(name)
 
 
 def in_chronological_order(chapters: Sequence[Chapter]) -> list[Chapter]:
     """Return the chapters by date, with new numbers; those of one day keep their order (paper: Appendix E.6)."""
     ordered = sorted(chapters, key=lambda chapter: chapter.event.time)
     number_of = {chapter.number: number for number, chapter in enumerate(ordered, 1)}
-    return [
-        replace(
-            chapter,
-            number=number,
-            evidence=renumbered(chapter.evidence, number_of),
-            outcomes=_moved(chapter.outcomes, number_of),
-        )
-        for number, chapter in enumerate(ordered, 1)
-    ]
+    return [_renumbered(chapter, number_of) for chapter in ordered]
 
 
-def _moved(outcomes: Sequence[Outcome], number_of: Mapping[int, int]) -> tuple[Outcome, ...]:
-    return tuple(replace(one, spot=Spot(number_of[one.spot.number], one.spot.paragraph)) for one in outcomes)
+def _renumbered(chapter: Chapter, number_of: Mapping[int, int]) -> Chapter:
+    def moved(spot: Spot) -> Spot:
+        return Spot(number_of[spot.number], spot.paragraph)
 
-
-def renumbered(evidence: Mapping[str, Evidence], number_of: Mapping[int, int]) -> dict[str, Evidence]:
-    """Return evidence with other numbers of chapters."""
-    return {
-        fact: Evidence(old.links, frozenset(Spot(number_of[spot.number], spot.paragraph) for spot in old.spots))
-        for fact, old in evidence.items()
-    }
+    return replace(
+        chapter,
+        number=number_of[chapter.number],
+        evidence={
+            fact: Evidence(old.links, frozenset(map(moved, old.spots))) for fact, old in chapter.evidence.items()
+        },
+        outcomes=tuple(replace(one, spot=moved(one.spot)) for one in chapter.outcomes),
+    )
 
 
 def assemble(chapters: Sequence[Chapter]) -> str:

@@ -8,6 +8,7 @@ what its plan says, and nothing that competes.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -148,7 +149,9 @@ def _check_others(paragraphs: list[str], event: Event, plan: ChapterPlan, vocabu
     text = _without_words("\n".join(paragraphs), event, plan)
     for number, deed in enumerate(plan.deeds, 1):
         text = text.replace(f"$entity_{number} {deed}", "—")
-    facts = {mention.fact for mention in vocabulary.mentions(text) if (mention.name != event.content)}
+    facts = {mention.fact for mention in vocabulary.names(text) if mention.name != event.content}
+    if any(find_dates(text)):
+        facts.add("date")
     if plan.hero != event.first_name and re.search(rf"\b{re.escape(event.first_name)}\b", text):
         facts.add("entity")  # the first name would give away who the nickname stands for
     return [f"other_{fact}" for fact in ("date", "location", "entity", "content") if fact in facts]
@@ -185,31 +188,25 @@ _WORD = re.compile(r"\w+")
 class Found(NamedTuple):
     """A mention in a text."""
 
-    fact: str  # `date`, `location`, `entity` or `content`
-    name: str  # the name, or the date as it is written
+    fact: str  # `location`, `entity` or `content`
+    name: str
 
 
 class Vocabulary:
     """The names of the spaces, entities and contents of a universe, by their first words."""
 
     def __init__(self, universe: Universe) -> None:
-        self._by_first_word: dict[str, list[tuple[str, Found]]] = {}
+        self._by_first_word: dict[str, list[tuple[str, Found]]] = defaultdict(list)
         listed = {"location": universe.spaces, "entity": universe.entities, "content": universe.contents}
         for fact, names in listed.items():
             for name in names:
                 lowered = name.lower()
                 first = _WORD.search(lowered)
                 assert first is not None, "names have letters"
-                self._by_first_word.setdefault(first[0], []).append((lowered, Found(fact, name)))
-
-    def mentions(self, text: str) -> Iterator[Found]:
-        """Yield the dates in any format, then the names as whole words in any case, in the order of the text."""
-        for _, _, written in find_dates(text):
-            yield Found("date", written)
-        yield from self.names(text)
+                self._by_first_word[first[0]].append((lowered, Found(fact, name)))
 
     def names(self, text: str) -> Iterator[Found]:
-        """Yield the names alone."""
+        """Yield the names as whole words in any case, in the order of the text."""
         lowered = text.lower()
         found = [
             (at, order, mention)

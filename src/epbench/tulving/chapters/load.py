@@ -20,7 +20,7 @@ from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.plan import FACTS
 
 RULE_WRITERS: Mapping[str, Callable[[Universe, int, int], Writer]] = {
-    TemplateWriter.name: lambda universe, seed, level: (TemplateWriter if level == 1 else SceneWriter).of(
+    TemplateWriter.name: lambda universe, seed, level: (TemplateWriter if level == 1 else SceneWriter)(
         universe, seed=seed
     )
 }

@@ -100,44 +100,31 @@ def write_chapters(
         BadInput: No event got a chapter; the message says which checks failed and shows one candidate.
         RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters.
     """
-    drafts, writing = _accepted_drafts(events, layouts, writer, plans, vocabulary, progress)
+    drafts, writing = _accepted_drafts(first_tasks(events, layouts, plans), writer, vocabulary, progress)
     return fill_secondary(drafts, secondary_names), writing  # which empties the drafts, so nothing else may hold them
 
 
 def _accepted_drafts(
-    events: Sequence[Event],
-    layouts: Sequence[Layout],
-    writer: Writer,
-    plans: Sequence[ChapterPlan],
-    vocabulary: Vocabulary | None,
-    progress: Progress,
+    first: Sequence[Task], writer: Writer, vocabulary: Vocabulary | None, progress: Progress
 ) -> tuple[list[Candidate], Writing]:
-    """All rounds: the drafts in the order of their events, and how they were written."""
+    """All rounds, from the first task of each event: the drafts in the order of their events, and how they were written."""
     accepted: dict[int, Candidate] = {}
     last: dict[int, Candidate] = {}
     failed: dict[int, list[str]] = {}
     iterations: list[Iteration] = []
     while len(iterations) < MOST_ATTEMPTS and not _hopeless(iterations):
-        tasks = [task for task in first_tasks(events, layouts, plans) if task.number not in accepted]
+        tasks = [task for task in first if task.number not in accepted]
         if iterations:  # then the writer is told what was wrong with the previous candidates
+            n = len(iterations)
             tasks = [
-                replace(
-                    task, attempt=len(iterations), failed=tuple(failed[task.number]), previous=last[task.number].text
-                )
+                replace(task, attempt=n, failed=tuple(failed[task.number]), previous=last[task.number].text)
                 for task in tasks
             ]
         if not tasks:
             break
         candidates = writer.candidates(tasks, progress)
         last = {candidate.task.number: candidate for candidate in candidates}
-        failed = {
-            number: check_chapter(
-                candidate.text, candidate.task.event, candidate.task.layout, candidate.task.plan, vocabulary
-            )
-            if candidate.fault is None
-            else [candidate.fault]  # the checks of a broken text would add nothing
-            for number, candidate in last.items()
-        }
+        failed = {number: _failed_checks(candidate, vocabulary) for number, candidate in last.items()}
         exact = [candidate for number, candidate in last.items() if not failed[number]]
         for candidate, doubts in zip(exact, writer.doubts(exact, progress), strict=True):
             failed[candidate.task.number] = doubts
@@ -147,10 +134,17 @@ def _accepted_drafts(
     if not accepted:
         raise BadInput(_no_chapter(writer, iterations, failed, last))
     failed |= {number: ["evidence"] for number in _dangling(accepted)}
-    dropped = {number: (events[number], checks) for number, checks in sorted(failed.items()) if checks}
+    dropped = {number: (first[number].event, checks) for number, checks in sorted(failed.items()) if checks}
     drafts = [accepted[number] for number in sorted(accepted) if number not in dropped]
     ended_early = bool(dropped) and len(iterations) < MOST_ATTEMPTS
     return drafts, Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
+
+
+def _failed_checks(candidate: Candidate, vocabulary: Vocabulary | None) -> list[str]:
+    if candidate.fault is not None:  # the checks of a broken text would add nothing
+        return [candidate.fault]
+    task = candidate.task
+    return check_chapter(candidate.text, task.event, task.layout, task.plan, vocabulary)
 
 
 def _dangling(accepted: Mapping[int, Candidate]) -> set[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Self
 
 from epbench.draws import RandomStream
 from epbench.progress import Progress
@@ -16,7 +15,6 @@ from epbench.tulving.scenes.scene_files import (
     TONES,
     PlaceKind,
     Scene,
-    Scenery,
     Told,
     facts_bank,
     load_scenery,
@@ -47,19 +45,13 @@ class SceneWriter(RuleWriter):
         limits="The prose is composed of sentences with choices. It is plainer and less varied than a model's.",
     )
 
-    def __init__(self, scenery: Scenery, kind: str, *, seed: int = 0) -> None:
-        """Prepare the writer; the kind of the universe sets the tone of the facts."""
-        super().__init__(seed)
-        self._scenery = scenery
-        self._facts = facts_bank(TONES[kind])
-        self._spread = Spread(1)
-
-    @classmethod
-    def of(cls, universe: Universe, *, seed: int = 0) -> Self:
-        """Return the writer for a universe; BadInput if it has no scenes, or if there are no sentences in one of its styles."""
+    def __init__(self, universe: Universe, *, seed: int = 0) -> None:
+        """Prepare the writer for a universe; BadInput if it has no scenes, or if there are no sentences in one of its styles."""
         lacking = "there are no sentences in this style for books of level 2 and higher"
-        cls.check_styles(universe, tale_styles(), lacking)
-        return cls(load_scenery(universe), universe.kind, seed=seed)
+        super().__init__(universe, seed, tale_styles(), lacking)
+        self._scenery = load_scenery(universe)
+        self._facts = facts_bank(TONES[universe.kind])
+        self._spread = Spread(1)
 
     def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
         """See `Writer.candidates`; what later chapters may say depends on what earlier ones have said."""

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Self
 
 from epbench.draws import RandomStream
 from epbench.files.packaged import packaged
@@ -73,17 +72,11 @@ class TemplateWriter(RuleWriter):
         "find than in a novel; a rule-based reader that sees the whole book finds nearly all of them.",
     )
 
-    def __init__(self, kind: str = "novel", *, seed: int = 0) -> None:
-        """Choose the bank for the facts by the tone: `novel`, `news` or `scifi`."""
-        self._facts = _bank("facts_novel" if kind == "novel" else "facts_emergency")
-        super().__init__(seed)
-
-    @classmethod
-    def of(cls, universe: Universe, *, seed: int = 0) -> Self:
-        """Return the writer for the events of a universe; BadInput if there is no bank for one of its styles."""
+    def __init__(self, universe: Universe, *, seed: int = 0) -> None:
+        """Prepare the writer for the events of a universe; BadInput if there is no bank for one of its styles."""
         known = sorted(path.stem for path in _BANKS.glob("*.json") if not path.stem.startswith("facts_"))
-        cls.check_styles(universe, known, "the template writer has no sentences in this style")
-        return cls(universe.kind, seed=seed)
+        super().__init__(universe, seed, known, "the template writer has no sentences in this style")
+        self._facts = _bank("facts_novel" if universe.kind == "novel" else "facts_emergency")
 
     def write(self, task: Task) -> str:
         """Return the text of one candidate."""

@@ -45,7 +45,7 @@ from epbench.tulving.events.universe_files import (
     read_settings,
     universe_names,
 )
-from epbench.tulving.scenes.scene_files import check_phrase, check_unnamed, load_scenery, read_sentence
+from epbench.tulving.scenes.scene_files import check_phrase, check_sentence, check_unnamed, load_scenery
 
 
 class Part(Struct, frozen=True):
@@ -92,7 +92,7 @@ def check(
     check_text(part, text)
     check_names([*known, text, *(beside if task == "contents" else ())], part)
     if part in ("begin", "middle", "end", "air"):
-        read_sentence(part, text)
+        check_sentence(part, text)
     elif task in ("place", "scene"):
         check_phrase(part, text)
     if task == "scene":

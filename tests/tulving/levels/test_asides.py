@@ -5,9 +5,10 @@ import re
 import pytest
 
 from epbench.draws import RandomStream
-from epbench.errors import BadInput
 from epbench.tulving.events.universe import load_universe
-from epbench.tulving.levels.banks import FEWEST, MENTIONS, asides_bank, asides_of
+from epbench.tulving.levels.banks import asides_name, sentences_in
+from epbench.tulving.scenes.patterns import expansions, longest_literal
+from epbench.tulving.scenes.scene_files import MOST_LITERAL_WORDS
 from epbench.tulving.solving.frames import frames_of
 from tests.tulving.levels.books import UNIVERSES
 from tests.tulving.own_universe import write_universe
@@ -24,8 +25,10 @@ VALUES = {
 def test_every_aside_is_one_sentence_that_the_solver_knows(name):
     universe = load_universe(name)
     frames = frames_of(universe)
-    for mention, sentences in asides_of(universe).items():
+    for mention, sentences in sentences_in(asides_name(universe)).items():
         for sentence in sentences:
+            assert sentence.slots == {mention} and expansions(sentence.pattern) >= 8
+            assert longest_literal(sentence.pattern) <= MOST_LITERAL_WORDS
             for seed in range(20):
                 text = sentence.write(RandomStream(seed), {mention: VALUES[mention]}.__getitem__)
                 assert text.count(VALUES[mention]) == 1 and not re.search(r"[.!?]\W? [A-Z\"]", text)
@@ -34,19 +37,12 @@ def test_every_aside_is_one_sentence_that_the_solver_knows(name):
 
 
 def test_asides_are_of_each_kind_and_universes_share_none():
-    banks = [asides_of(load_universe(name)) for name in UNIVERSES]
-    for mention in MENTIONS:
+    banks = [sentences_in(asides_name(load_universe(name))) for name in UNIVERSES]
+    for mention in VALUES:
         texts = [sentence.text for bank in banks for sentence in bank[mention]]
-        assert len(set(texts)) == len(texts) >= FEWEST * len(UNIVERSES)
+        assert len(set(texts)) == len(texts) >= 24 * len(UNIVERSES)
 
 
 def test_a_universe_of_ones_own_has_the_asides_of_the_default_one(tmp_path):
     own = load_universe(str(write_universe(tmp_path / "ward")), 12)
-    assert asides_of(own) is asides_bank("")
-
-
-def test_too_few_asides_are_refused(tmp_path, monkeypatch):
-    (tmp_path / "asides_few.json").write_text('{"date": ["[A|One] [card|slip|note] of [old|dear] {date}."]}')
-    monkeypatch.setattr("epbench.tulving.levels.banks.TALES", tmp_path)
-    with pytest.raises(BadInput, match="expected 24 sentences or more"):
-        asides_bank("few")
+    assert asides_name(own) == asides_name(load_universe())

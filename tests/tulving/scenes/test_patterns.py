@@ -78,7 +78,7 @@ def test_articles(found, right):
 
 
 def test_the_longest_stretch_between_choices():
-    assert longest_literal("one two [three|four five six seven] eight {slot} nine ten eleven") == 3
+    assert longest_literal(parse("one two [three|four five six seven] eight {slot} nine ten eleven")) == 3
 
 
 @given(PATTERNS, st.integers(0, 9))

@@ -10,18 +10,17 @@ import pytest
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.tulving.events.universe import load_universe
-from epbench.tulving.scenes.patterns import Sentence, with_right_articles
+from epbench.tulving.scenes.patterns import Sentence, expansions, longest_literal, with_right_articles
 from epbench.tulving.scenes.scene_files import (
-    FACTS,
-    STYLE_PARTS,
+    MOST_LITERAL_WORDS,
+    SCENE_SLOTS,
     TALES,
-    facts_bank,
     load_scenery,
     read_places,
     read_scenes,
-    read_sentence,
-    style_bank,
+    sentences_of,
     tale_styles,
+    tales,
 )
 from tests.tulving.own_universe import write_universe
 
@@ -54,8 +53,8 @@ def scenes(tmp_path):
 def test_a_scene_is_read(scenes):
     read = scenes(begin=[f"out: {one}" for one in sentences(4)])["Knot Contest"]
     assert read.people == "the guests" and len(read.middle) == 8
-    assert [told.indoors for told in read.begin] == [False] * 4
-    assert read.middle[0].indoors is None
+    assert not sentences_of(read.begin, True) and len(sentences_of(read.begin, False)) == 4
+    assert len(sentences_of(read.middle, True)) == len(sentences_of(read.middle, False)) == 8
 
 
 @pytest.mark.parametrize(
@@ -178,12 +177,31 @@ FILL = {
 }  # fmt: skip
 
 
+FACT_SLOTS = {
+    "time": {"when"}, "space": {"where"}, "name": {"name"}, "detail": {"deed"}, "event": {"event"}, "side": {"other", "deed"},
+    "talk": {"other"},
+}  # fmt: skip
+"""The slots that a sentence on each fact must have."""
+
+
+def assert_varied(texts, slots, fewest, fewest_texts):
+    for told in (Sentence(text.removeprefix("in: ").removeprefix("out: ")) for text in texts):
+        assert told.slots <= slots and expansions(told.pattern) >= fewest_texts
+        assert longest_literal(told.pattern) <= MOST_LITERAL_WORDS
+        assert not re.search(r"entity(?!\})|[$\d]", told.text) and told.text.rstrip(']"”')[-1] in ".!?"
+        assert "who" in told.slots or not told.slots & {"him", "his", "himself"}
+    assert len(set(texts)) >= fewest
+
+
 @pytest.mark.parametrize("tone", sorted(path.stem.removeprefix("facts_") for path in TALES.glob("facts_*.json")))
 def test_sentences_on_facts_are_whole(tone):
-    for what, slot in FACTS.items():
-        for told in facts_bank(tone)[what]:
+    for what, slots in FACT_SLOTS.items():
+        texts, slot = tales(f"facts_{tone}")[what], min(slots - {"deed"} or slots)
+        assert_varied(texts, SCENE_SLOTS.union(*FACT_SLOTS.values()), 24, 6)
+        for sentence in sentences_of(texts, True) + sentences_of(texts, False):
+            assert slots <= sentence.slots
             for seed in range(3):
-                text = told.sentence.write(RandomStream(seed), FILL.__getitem__)
+                text = sentence.write(RandomStream(seed), FILL.__getitem__)
                 assert FILL[slot] in text.replace("On May", "on May").replace("At Rope", "at Rope").replace(
                     "The Knot", "the Knot"
                 )
@@ -192,9 +210,11 @@ def test_sentences_on_facts_are_whole(tone):
 
 @pytest.mark.parametrize("style", tale_styles())
 def test_every_style_has_sentences_that_are_whole(style):
-    for part in STYLE_PARTS:
-        for told in style_bank(style)[part]:
-            text = told.sentence.write(RandomStream(style, part), FILL.__getitem__)
+    for part, fewest in {"hero": 16, "thought": 10, "air": 12, "closing": 8}.items():
+        texts = tales(f"style_{style}")[part]
+        assert_varied(texts, SCENE_SLOTS, fewest, 12)
+        for sentence in sentences_of(texts, True) + sentences_of(texts, False):
+            text = sentence.write(RandomStream(style, part), FILL.__getitem__)
             assert "  " not in text and text[-1] in '.!?"' and not set(text) & set("[]{}|")
 
 
@@ -204,6 +224,5 @@ def test_a_copy_of_our_universe_is_a_universe_of_ones_own(tmp_path):
 
 
 def test_sentences_may_be_bound_to_indoors_or_outdoors():
-    assert read_sentence("x", f"in: {TOLD}").indoors is True
-    assert read_sentence("x", TOLD).fits(True) and not read_sentence("x", f"out: {TOLD}").fits(True)
-    assert isinstance(read_sentence("x", TOLD).sentence, Sentence)
+    told = {where: sentences_of([TOLD, f"in: {TOLD}", f"out: {TOLD}"], where) for where in (True, False)}
+    assert [sentence.text for sentence in told[True] + told[False]] == [TOLD] * 4

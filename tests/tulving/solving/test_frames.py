@@ -10,10 +10,10 @@ from epbench.tulving.levels.banks import (
     CONTRASTS,
     IN_LETTERS,
     NUMBER_IN_LETTERS,
-    asides_of,
-    contrasts_of,
+    asides_name,
     patterns_of,
     references_bank,
+    sentences_in,
 )
 from epbench.tulving.scenes.patterns import Sentence, has_doubled_word, with_right_articles
 from epbench.tulving.scenes.scene_files import TONES, distinct_paraphrases, load_scenery
@@ -56,7 +56,7 @@ def test_references_are_read_back(part):
 @pytest.mark.parametrize("universe", UNIVERSES)
 def test_asides_are_read_back(universe):
     mentioned = {"date": "May 07, 2024", "space": "Essex Market", "entity": "Gautam Yavuz", "content": "Poetry Slam"}
-    for mention, patterns in asides_of(load_universe(universe)).items():
+    for mention, patterns in sentences_in(asides_name(load_universe(universe))).items():
         for pattern in patterns:
             read_back(pattern, {mention: mentioned[mention]})
 
@@ -64,7 +64,7 @@ def test_asides_are_read_back(universe):
 @pytest.mark.parametrize("tone", ["gathering", "emergency"])
 @pytest.mark.parametrize("part", CONTRASTS)
 def test_contrasts_are_read_back_with_what_is_so(tone, part):
-    bank = contrasts_of(tone)[part]
+    bank = sentences_in(f"contrasts_{tone}")[part]
     assert len({pattern.text for pattern in bank}) >= 30
     for pattern in bank:
         assert pattern.slots == {CONTRASTS[part], "instead"}
@@ -78,7 +78,7 @@ def test_contrasts_are_read_back_with_what_is_so(tone, part):
 def test_what_a_kind_of_event_is_called_does_not_hide_where_it_ends(universe):
     drawn = load_universe(universe)
     phrases = [words for listed in distinct_paraphrases(drawn, load_scenery(drawn)).values() for words in listed]
-    for pattern in contrasts_of(TONES[drawn.kind])["event"]:
+    for pattern in sentences_in(f"contrasts_{TONES[drawn.kind]}")["event"]:
         frame = Frame(pattern)
         for at, words in enumerate(phrases):
             written = pattern.write(

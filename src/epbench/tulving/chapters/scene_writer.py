@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from epbench.draws import RandomStream
 from epbench.progress import Progress
 from epbench.tulving.chapters.chapter import Candidate, Description, RuleWriter, Task
 from epbench.tulving.events.universe import Event, Layout, Universe
 from epbench.tulving.levels.plan import ChapterPlan
-from epbench.tulving.scenes.patterns import Pronouns, capitalised, pronouns_of
+from epbench.tulving.scenes.patterns import Pronouns, Sentence, capitalised, pronouns_of
 from epbench.tulving.scenes.scene_files import (
     TONES,
     PlaceKind,
     Scene,
-    Told,
-    facts_bank,
     load_scenery,
-    style_bank,
+    sentences_of,
     tale_styles,
+    tales,
 )
-from epbench.tulving.scenes.spread import Draft, Spread
+from epbench.tulving.scenes.spread import Spread
 
 # The length to reach, in words; a chapter of one paragraph is shorter than one of ten, as at level 1.
 WORDS_PER_CHAPTER = 120
@@ -50,7 +49,7 @@ class SceneWriter(RuleWriter):
         lacking = "there are no sentences in this style for books of level 2 and higher"
         super().__init__(universe, seed, tale_styles(), lacking)
         self._scenery = load_scenery(universe)
-        self._facts = facts_bank(TONES[universe.kind])
+        self._facts = tales(f"facts_{TONES[universe.kind]}")
         self._spread = Spread(1)
 
     def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
@@ -65,7 +64,7 @@ class SceneWriter(RuleWriter):
         assert plan is not None, "books of level 2 and higher have plans"
         draws = RandomStream("scene writer", self._seed, task.number, task.attempt)
         scene, place = self._scenery.scenes[event.content], self._scenery.places[event.space]
-        banks = {**self._facts, **style_bank(layout.style)}
+        banks = {**self._facts, **tales(f"style_{layout.style}")}
         teller = Teller(scene, place, banks, self._spread, draws, detail=event.detail)
         paragraphs = _Paragraphs(event, layout, plan, teller, draws).told()
         words = pronouns_of(event.first_name)
@@ -178,7 +177,7 @@ class Teller:
         self,
         scene: Scene,
         place: PlaceKind,
-        banks: Mapping[str, Sequence[Told]],
+        banks: Mapping[str, Sequence[str]],
         spread: Spread,
         draws: RandomStream,
         *,
@@ -186,20 +185,21 @@ class Teller:
     ) -> None:
         """Prepare the sentences of a scene, of its place, and of banks by what they tell; none of them says the detail."""
         self._detail = detail.lower()
-        self._people, self._spread, self._draws = scene.people, spread, draws
-        parts = {"begin": scene.begin, "middle": scene.middle, "end": scene.end, "place": place.air, **banks}
-        self._all = {part: [entry for entry in entries if entry.fits(place.indoors)] for part, entries in parts.items()}
-        self._pools: dict[str, list[Told]] = {}
-        self._things, self._features = _cycle(scene.things, draws), _cycle(place.features, draws)
+        self._spread, self._draws, self._indoors = spread, draws, place.indoors
+        self._texts = {"begin": scene.begin, "middle": scene.middle, "end": scene.end, "place": place.air, **banks}
+        self._pools: dict[str, list[Sentence]] = {}
+        self._words = {**_MARKS, "people": scene.people}
+        self._next = {"thing": _cycle(scene.things, draws), "feature": _cycle(place.features, draws)}
 
     def tell(self, part: str, known: Mapping[str, str] | None = None) -> str | None:
         """Return the next sentence of a part, with marks for the main character; None if all of them are told.
 
         A sentence whose words are too frequent in the book is written in other words, or passed over.
         """
-        pool = self._pools.setdefault(part, list(self._all[part]))
+        if part not in self._pools:
+            self._pools[part] = sentences_of(self._texts[part], self._indoors)
         unsaid = "" if part == "detail" else self._detail
-        return self._spread.freshest(pool, lambda entry: self._draft(entry, known or {}), self._draws, unsaid=unsaid)
+        return self._spread.freshest(self._pools[part], self._fill(known), self._draws, unsaid=unsaid)
 
     def must(self, part: str, known: Mapping[str, str] | None = None) -> str:
         """Return a sentence of a part that the chapter cannot do without, even if its words are frequent."""
@@ -208,21 +208,14 @@ class Teller:
             del self._pools[part]
             sentence = self.tell(part, known)
         if sentence is None:
-            sentence = self._draft(self._draws.pick(self._all[part]), known or {}).text()
+            drawn = self._draws.pick(sentences_of(self._texts[part], self._indoors))
+            sentence = self._spread.draft(drawn, self._draws, self._fill(known)).text()
             self._spread.add(sentence)
         return sentence
 
-    def _draft(self, entry: Told, known: Mapping[str, str]) -> Draft:
-        def fill(slot: str) -> str:
-            if slot in _MARKS:
-                return _MARKS[slot]
-            if slot == "thing":
-                return next(self._things)
-            if slot == "feature":
-                return next(self._features)
-            return self._people if slot == "people" else known[slot]
-
-        return self._spread.draft(entry.sentence, self._draws, fill)
+    def _fill(self, known: Mapping[str, str] | None) -> Callable[[str], str]:
+        words = {**self._words, **(known or {})}
+        return lambda slot: next(self._next[slot]) if slot in self._next else words[slot]
 
 
 def _cycle(items: Sequence[str], draws: RandomStream) -> Iterator[str]:

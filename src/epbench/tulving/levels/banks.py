@@ -11,11 +11,9 @@ from functools import cache
 from itertools import product
 
 from epbench.draws import RandomStream
-from epbench.errors import BadInput
-from epbench.files.json_files import read_typed
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.scenes.patterns import Sentence, has_doubled_word
-from epbench.tulving.scenes.scene_files import TALES, read_sentence
+from epbench.tulving.scenes.scene_files import tales
 
 CONTRASTS: Mapping[str, str] = {"time": "when", "space": "where", "name": "name", "event": "event"}
 """The parts of `contrasts_<tone>.json`, and the slot for what is so; `instead` is what is not."""
@@ -24,8 +22,7 @@ CONTRASTS: Mapping[str, str] = {"time": "when", "space": "where", "name": "name"
 @cache
 def references_bank() -> Mapping[str, Sequence[str]]:
     """Return the sentences and phrases, and the words that names are made of, by what they are for."""
-    banks = [read_typed(TALES / f"{name}.json", dict[str, list[str]]) for name in ("references", "outcomes")]
-    return banks[0] | banks[1]
+    return {**tales("references"), **tales("outcomes")}
 
 
 @cache
@@ -35,10 +32,14 @@ def patterns_of(part: str) -> Sequence[Sentence]:
 
 
 @cache
-def contrasts_of(tone: str) -> Mapping[str, Sequence[Sentence]]:
-    """Return the sentences of a tone (`gathering` or `emergency`) that tell what is so beside what is not, by their parts."""
-    listed = read_typed(TALES / f"contrasts_{tone}.json", dict[str, list[str]])
-    return {part: [Sentence(text) for text in listed[part]] for part in CONTRASTS}
+def sentences_in(name: str) -> Mapping[str, Sequence[Sentence]]:
+    """Return the sentences of `contrasts_<tone>` or of what `asides_name` returns, by their parts."""
+    return {part: [Sentence(text) for text in texts] for part, texts in tales(name).items()}
+
+
+def asides_name(universe: Universe) -> str:
+    """Return the name of the file of what is mentioned in passing; a universe of the user's own shares that of `default`."""
+    return "asides" if universe.files_hash or universe.name == "default" else f"asides_{universe.name}"
 
 
 def phrase(part: str, known: Mapping[str, str], draws: RandomStream) -> str:
@@ -55,39 +56,6 @@ def combined(form: str, parts: Sequence[str], draws: RandomStream) -> Iterator[s
     words = list(product(*(references_bank()[part] for part in parts)))
     for chosen in draws.one_by_one(words):
         yield form.format(*chosen)
-
-
-MENTIONS = ("date", "space", "entity", "content")
-FEWEST = 24
-
-
-@cache
-def asides_bank(universe: str) -> Mapping[str, Sequence[Sentence]]:
-    """Return the sentences that mention something in passing, by what they mention.
-
-    Universes that have none of their own share those of the default one.
-    """
-    path = TALES / f"asides_{universe}.json"
-    path = path if path.is_file() else TALES / "asides.json"
-    listed = read_typed(path, dict[str, list[str]])
-    bank = {}
-    for mention in MENTIONS:
-        where = f"{path}, {mention}"
-        sentences = [read_sentence(where, text, frozenset([mention])).sentence for text in listed[mention]]
-        if len(sentences) < FEWEST or any(f"{{{mention}}}" not in sentence.text for sentence in sentences):
-            raise BadInput(f"{where}: expected {FEWEST} sentences or more, each with the slot {{{mention}}}")
-        bank[mention] = sentences
-    return bank
-
-
-def asides_of(universe: Universe) -> Mapping[str, Sequence[Sentence]]:
-    """Return the sentences that mention something in passing in the books of a universe."""
-    return asides_bank(asides_name(universe))
-
-
-def asides_name(universe: Universe) -> str:
-    """The name of the sentences that a universe has for what is mentioned in passing; "" for one of the user's own."""
-    return "" if universe.files_hash else universe.name
 
 
 _ONES = """

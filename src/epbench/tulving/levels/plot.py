@@ -16,7 +16,7 @@ from typing import NamedTuple
 from epbench.draws import RandomStream
 from epbench.tulving.events.dates import FORMATS
 from epbench.tulving.events.universe import Event, Layout, Universe
-from epbench.tulving.levels.banks import CONTRASTS, asides_of, contrasts_of, references_bank
+from epbench.tulving.levels.banks import CONTRASTS, asides_name, references_bank, sentences_in
 from epbench.tulving.levels.entangled import (
     Vain,
     add_corrections,
@@ -155,7 +155,7 @@ def add_glosses(book: Book) -> None:
 def add_contrasts(book: Book, tone: str) -> None:
     """Tell most facts in one sentence with a value that is not so, in the words that another chapter has for its own."""
     draws = RandomStream("contrasts", book.seed)
-    bank = contrasts_of(tone)
+    bank = sentences_in(f"contrasts_{tone}")
     taken, most = Counter[str](), max(3, int(MOST_TAKEN * len(book.events)))
     by_day = book.by_day()
     for at, number in enumerate(by_day):
@@ -226,12 +226,12 @@ def add_asides(book: Book, number: int, draws: RandomStream) -> None:
         "entity": (universe.entities, event.entity),
         "content": (universe.contents, event.content),
     }
-    for mention, sentences in asides_of(universe).items():
+    for mention, sentences in sentences_in(asides_name(universe)).items():
         listed, actual = values[mention]
         n, pool = draws.pick(ASIDES), list(sentences)
         for value in [value for value in draws.sample(listed, n + 1) if value != actual][:n]:
             written = draws.pick(FORMATS)(value) if mention == "date" else str(value)  # type: ignore[arg-type]
             known = {mention: written}
-            text = spread.freshest(pool, lambda told, known=known: spread.draft(told, draws, known.__getitem__), draws)  # type: ignore[misc]
+            text = spread.freshest(pool, known.__getitem__, draws)
             assert text is not None, "there are more sentences than asides"
             book.plans[number].fixed.append(Fixed(draws.between(1, book.layouts[number].n_paragraphs), text))

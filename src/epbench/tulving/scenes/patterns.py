@@ -7,7 +7,7 @@ braces is a slot that the writer fills. `a` and `an` are put right afterwards, s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -30,12 +30,12 @@ _SPOKEN_AS_CONSONANTS = re.compile(r"uni(?!n|m)|us[eu]|ut[ei]|ubiq|ukulele|uran|
 class Sentence:
     """A pattern that has been parsed, with the slots that it needs."""
 
-    __slots__ = ("_pattern", "slots", "text")
+    __slots__ = ("pattern", "slots", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._pattern = parse(text)
-        self.slots = frozenset(_slots(self._pattern))
+        self.pattern = parse(text)
+        self.slots = frozenset(re.findall(r"\{(\w+)\}", text))
 
     def write(self, draws: RandomStream, fill: Callable[[str], str]) -> str:
         """Return the text with drawn choices and filled slots, with a capital letter, and `a` or `an` as it must be."""
@@ -44,7 +44,7 @@ class Sentence:
     def write_phrase(self, draws: RandomStream, fill: Callable[[str], str]) -> str:
         """Return the text as a part of a sentence: as `write`, without a capital letter of its own."""
         parts: list[str] = []
-        _write(self._pattern, draws, fill, parts)
+        _write(self.pattern, draws, fill, parts)
         return tidy("".join(parts))
 
 
@@ -81,17 +81,6 @@ def _write(pattern: Pattern, draws: RandomStream, fill: Callable[[str], str], pa
             _write(draws.pick(part), draws, fill, parts)  # type: ignore[arg-type]
 
 
-def _slots(pattern: Pattern) -> Iterator[str]:
-    for part in pattern:
-        if isinstance(part, str):
-            continue
-        if part[0] == "slot":
-            yield part[1]  # type: ignore[misc]
-        else:
-            for choice in part:
-                yield from _slots(choice)  # type: ignore[arg-type]
-
-
 def expansions(pattern: Pattern) -> int:
     """Return how many texts a pattern stands for; a slot counts as one."""
     n = 1
@@ -101,16 +90,9 @@ def expansions(pattern: Pattern) -> int:
     return n
 
 
-def longest_literal(text: str) -> int:
+def longest_literal(pattern: Pattern) -> int:
     """Return the number of words of the longest stretch without a choice or a slot, outside of choices."""
-    outside = re.sub(r"\{\w+\}", "\n", _without_choices(text))
-    return max(len(stretch.split()) for stretch in outside.split("\n"))
-
-
-def _without_choices(text: str) -> str:
-    while (shorter := re.sub(r"\[[^\[\]]*\]", "\n", text)) != text:
-        text = shorter
-    return text
+    return max((len(part.split()) for part in pattern if isinstance(part, str)), default=0)
 
 
 def tidy(text: str) -> str:
@@ -129,7 +111,7 @@ def capitalised(text: str) -> str:
     return text[:at] + text[at : at + 1].upper() + text[at + 1 :]
 
 
-_TWICE = re.compile(r"\b((?i:\w+)) (?=[a-z])(?i:\1)\b")  # `New New York Aquarium` is a name with a qualifier
+_TWICE = re.compile(r"\b(\w++) (?=[a-z])(?i:\1)\b")  # `New New York Aquarium` is a name with a qualifier
 _RIGHTLY_TWICE = frozenset(["had", "that"])
 
 

@@ -26,6 +26,7 @@ from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from epbench.errors import BadInput
 from epbench.files.json_files import read_typed
@@ -33,7 +34,7 @@ from epbench.files.packaged import packaged
 from epbench.files.text import shown
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.events.universe_files import SCENE_FILES, read_universe_files
-from epbench.tulving.scenes.patterns import Sentence, expansions, longest_literal, parse
+from epbench.tulving.scenes.patterns import Sentence, expansions, longest_literal
 
 SCENE_SLOTS = frozenset(["who", "him", "his", "himself", "thing", "feature", "people"])
 FEWEST = {"what": 2, "things": 6, "begin": 4, "middle": 6, "end": 4, "features": 8, "air": 8}
@@ -44,7 +45,9 @@ MOST_LITERAL_WORDS = 6
 _PARTS = ("begin", "middle", "end")
 
 
-class _Scene(Struct, frozen=True):
+class Scene(Struct, frozen=True):
+    """How a kind of event goes; see the module for the fields."""
+
     people: str
     what: list[str]
     things: list[str]
@@ -54,7 +57,9 @@ class _Scene(Struct, frozen=True):
     told_like: str = ""
 
 
-class _Kind(Struct, frozen=True):
+class PlaceKind(Struct, frozen=True):
+    """What spaces of a kind are like."""
+
     indoors: bool
     features: list[str]
     air: list[str]
@@ -62,65 +67,43 @@ class _Kind(Struct, frozen=True):
 
 
 class _Places(Struct, frozen=True):
-    kinds: dict[str, _Kind]
+    kinds: dict[str, PlaceKind]
     kind_of: dict[str, str]
 
 
-@dataclass(frozen=True)
-class Told:
-    """A sentence, and whether it is told indoors, outdoors or (None) anywhere."""
-
-    sentence: Sentence
-    indoors: bool | None
-
-    def fits(self, indoors: bool) -> bool:
-        """Whether it can be told of a space."""
-        return self.indoors is None or self.indoors == indoors
+def sentences_of(texts: Iterable[str], indoors: bool) -> list[Sentence]:
+    """Return the sentences that can be told of a space indoors, or outdoors."""
+    return [_sentence(text) for text in texts if not text.startswith("out: " if indoors else "in: ")]
 
 
-@dataclass(frozen=True)
-class Scene:
-    """How a kind of event goes; see the module for the fields."""
-
-    people: str
-    what: Sequence[str]
-    things: Sequence[str]
-    begin: Sequence[Told]
-    middle: Sequence[Told]
-    end: Sequence[Told]
-
-
-@dataclass(frozen=True)
-class PlaceKind:
-    """What spaces of a kind are like."""
-
-    indoors: bool
-    features: Sequence[str]
-    air: Sequence[Told]
-    preposition: str
+@cache
+def _sentence(text: str) -> Sentence:
+    return Sentence(re.sub("^(in|out): ", "", text))
 
 
 def read_scenes(path: Path, contents: Iterable[str]) -> Mapping[str, Scene]:
     """Read and check `scenes.json`, which must have a scene for each of the contents of the universe."""
-    listed = read_typed(path, dict[str, _Scene])
+    listed = read_typed(path, dict[str, Scene])
     scenes = {}
     for content, scene in listed.items():
         where = f"{path}, key {shown(content)}"
-        parts = _sentences_of(where, scene, listed)
+        parts = _parts_of(where, scene, listed)
         for field, texts in (("what", scene.what), ("things", scene.things), *parts.items()):
             _check_number(where, field, texts)
         phrases = (*scene.what, *scene.things, scene.people)
         for text in phrases:
             check_phrase(where, text)
-        entries = {part: [read_sentence(f"{where}, {part}", text) for text in texts] for part, texts in parts.items()}
+        for part, texts in parts.items():
+            for text in texts:
+                check_sentence(f"{where}, {part}", text)
         everything = "\n".join((*phrases, *(text for texts in parts.values() for text in texts)))
         check_unnamed(where, everything, content)
-        scenes[content] = Scene(scene.people, scene.what, scene.things, **entries)
+        scenes[content] = replace(scene, **parts)
     _check_keys(path, "kind of event", scenes, contents)
     return scenes
 
 
-def _sentences_of(where: str, scene: _Scene, listed: Mapping[str, _Scene]) -> Mapping[str, Sequence[str]]:
+def _parts_of(where: str, scene: Scene, listed: Mapping[str, Scene]) -> Mapping[str, list[str]]:
     """The sentences by part: a scene's own, or those of the kind of event that it is told like."""
     like = scene
     if scene.told_like:
@@ -137,15 +120,15 @@ def _sentences_of(where: str, scene: _Scene, listed: Mapping[str, _Scene]) -> Ma
 def read_places(path: Path, locations: Iterable[str]) -> Mapping[str, PlaceKind]:
     """Read and check `places.json`, and return the kind of each of the locations of the universe, by its name."""
     listed = read_typed(path, _Places)
-    kinds = {}
-    for name, kind in listed.kinds.items():
+    kinds = listed.kinds
+    for name, kind in kinds.items():
         where = f"{path}, kind {shown(name)}"
         _check_number(where, "features", kind.features)
         _check_number(where, "air", kind.air)
         for text in kind.features:
             check_phrase(where, text)
-        air = [read_sentence(f"{where}, air", text) for text in kind.air]
-        kinds[name] = PlaceKind(kind.indoors, kind.features, air, kind.preposition)
+        for text in kind.air:
+            check_sentence(f"{where}, air", text)
     _check_keys(path, "location", listed.kind_of, locations)
     for location, name in listed.kind_of.items():
         if name not in kinds:
@@ -172,32 +155,30 @@ def check_phrase(where: str, text: str) -> None:
         raise BadInput(f"{where}: expected a phrase without marks, found {shown(text)}")
 
 
-def read_sentence(where: str, text: str, slots: frozenset[str] = SCENE_SLOTS, fewest_texts: int = FEWEST_TEXTS) -> Told:
-    """Read a sentence with choices, which may begin with `in: ` or `out: `; BadInput if it is faulty, or not varied enough."""
-    label, _, rest = text.partition(": ") if text.startswith(("in: ", "out: ")) else ("", "", text)
+def check_sentence(where: str, text: str) -> None:
+    """Refuse a sentence with choices, which may begin with `in: ` or `out: `, if it is faulty, or not varied enough."""
     try:
-        return Told(_checked(rest, slots, fewest_texts), {"in": True, "out": False}.get(label))
+        _check_sentence(text)
     except BadInput as error:
         raise BadInput(f"{where}, {shown(text)}: {error}") from None
 
 
 @cache
-def _checked(text: str, slots: frozenset[str], fewest_texts: int) -> Sentence:
-    sentence = Sentence(text)
-    written = re.sub(r"\{\w+\}", "", text)
+def _check_sentence(text: str) -> None:
+    sentence = _sentence(text)
+    written = re.sub(r"\{\w+\}", "", sentence.text)
     if "entity" in written.lower() or "$" in written or any(letter.isdigit() for letter in written):
         raise BadInput("expected a sentence without '$', digits and the letters 'entity'")
-    if not text.rstrip(']"”').endswith((".", "!", "?")):
+    if not sentence.text.rstrip(']"”').endswith((".", "!", "?")):
         raise BadInput("expected a full stop, an exclamation mark or a question mark at the end")
-    if unknown := sentence.slots - slots:
-        raise BadInput(f"unknown slot {min(unknown)!r}; there are {', '.join(sorted(slots))}")
+    if unknown := sentence.slots - SCENE_SLOTS:
+        raise BadInput(f"unknown slot {min(unknown)!r}; there are {', '.join(sorted(SCENE_SLOTS))}")
     if {"him", "his", "himself"} & sentence.slots and "who" not in sentence.slots:
         raise BadInput("expected {who} in a sentence with a pronoun of the main character")
-    if (n := expansions(parse(text))) < fewest_texts:
-        raise BadInput(f"expected choices for at least {fewest_texts} texts, found {n}")
-    if (n := longest_literal(text)) > MOST_LITERAL_WORDS:
+    if (n := expansions(sentence.pattern)) < FEWEST_TEXTS:
+        raise BadInput(f"expected choices for at least {FEWEST_TEXTS} texts, found {n}")
+    if (n := longest_literal(sentence.pattern)) > MOST_LITERAL_WORDS:
         raise BadInput(f"expected at most {MOST_LITERAL_WORDS} words in a row without a choice or a slot, found {n}")
-    return sentence
 
 
 def _check_keys(path: Path, kind: str, content: Mapping[str, object], expected: Iterable[str]) -> None:
@@ -254,55 +235,13 @@ TALES = packaged("epbench.tulving", "tales")
 TONES: Mapping[str, str] = {"novel": "gathering", "news": "emergency", "scifi": "emergency"}
 """How facts are told in each kind of universe."""
 
-FACTS: Mapping[str, str | None] = {
-    "time": "when",
-    "space": "where",
-    "name": "name",
-    "detail": "deed",
-    "event": "event",
-    "side": "other",
-    "talk": "other",
-}
-"""What a sentence of `facts_<tone>.json` may tell, and the slot that it must have for it."""
-FACT_SLOTS = SCENE_SLOTS | {"when", "where", "name", "deed", "event", "other"}
-FEWEST_OF_STYLE = {"hero": 16, "thought": 10, "air": 12, "closing": 8}
-STYLE_PARTS = tuple(FEWEST_OF_STYLE)
-FEWEST_FACTS = 24
-FEWEST_STYLE_TEXTS = 12
-FEWEST_FACT_TEXTS = 6
-"""A sentence on a fact needs fewer choices than others, since each chapter has the words of its own facts."""
-
 
 @cache
-def facts_bank(tone: str) -> Mapping[str, Sequence[Told]]:
-    """Return the sentences that tell the facts in a tone, by what they tell."""
-    path = TALES / f"facts_{tone}.json"
-    bank = _bank(path, dict.fromkeys(FACTS, FEWEST_FACTS), FACT_SLOTS, FEWEST_FACT_TEXTS)
-    for fact, slot in FACTS.items():
-        for entry in bank[fact]:
-            if slot not in entry.sentence.slots or (fact in ("side", "detail") and "deed" not in entry.sentence.slots):
-                raise BadInput(f"{path}, {fact}: expected the slot {{{slot}}} in {entry.sentence.text!r}")
-    return bank
-
-
-@cache
-def style_bank(style: str) -> Mapping[str, Sequence[Told]]:
-    """Return the sentences of a style: `hero`, `thought`, `air` and `closing`."""
-    return _bank(TALES / f"style_{style}.json", FEWEST_OF_STYLE, SCENE_SLOTS, FEWEST_STYLE_TEXTS)
+def tales(name: str) -> Mapping[str, list[str]]:
+    """Return the sentences of `facts_<tone>` or `style_<style>`, by what they tell."""
+    return read_typed(TALES / f"{name}.json", dict[str, list[str]])
 
 
 def tale_styles() -> list[str]:
     """Return the styles for which there are sentences."""
     return sorted(path.stem.removeprefix("style_") for path in TALES.glob("style_*.json"))
-
-
-def _bank(
-    path: Path, fewest: Mapping[str, int], slots: frozenset[str], fewest_texts: int
-) -> Mapping[str, Sequence[Told]]:
-    """The sentences of a file by part, of which each has at least so many."""
-    listed, bank = read_typed(path, dict[str, list[str]]), {}
-    for part, n in fewest.items():
-        bank[part] = [read_sentence(f"{path}, {part}", text, slots, fewest_texts) for text in listed.get(part, [])]
-        if len({entry.sentence.text for entry in bank[part]}) < n:
-            raise BadInput(f"{path}, {part}: expected at least {n} different sentences, found {len(bank[part])}")
-    return bank

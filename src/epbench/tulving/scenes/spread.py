@@ -12,12 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import takewhile
 from operator import itemgetter
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from epbench.draws import RandomStream
-from epbench.tulving.scenes.patterns import Pattern, Sentence, capitalised, has_doubled_word, parse, tidy
-
-T = TypeVar("T")
+from epbench.tulving.scenes.patterns import Pattern, Sentence, capitalised, has_doubled_word, tidy
 
 GRAM, RUN = 4, 8  # words
 _WORD = re.compile(r"[\w'’\x02-\x05]+")  # with the marks that stand for the main character
@@ -55,7 +53,7 @@ _Step = tuple[str, Sequence[int]] | str | list[_Choice]
 
 @cache
 def _steps_of(sentence: Sentence) -> Sequence[_Step]:
-    return _steps(parse(sentence.text))
+    return _steps(sentence.pattern)
 
 
 def _steps(pattern: Pattern) -> list[_Step]:
@@ -75,14 +73,11 @@ def _steps(pattern: Pattern) -> list[_Step]:
 _BEGINNING = re.compile(r"(?<=[.!?] )[a-z]")
 
 
-class Draft:
+class Draft(NamedTuple):
     """A text that is not written out yet: its parts, and the numbers of its words."""
 
-    __slots__ = ("numbers", "parts")
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.numbers: list[int] = []
+    parts: list[str]
+    numbers: list[int]
 
     def text(self) -> str:
         """Return the text, as `Sentence.write`, with a capital letter behind each full stop, too."""
@@ -128,18 +123,18 @@ class Spread:
                 self._frequent.add(run)
 
     def freshest(
-        self, pool: list[T], draft: Callable[[T], Draft], draws: RandomStream, *, unsaid: str = ""
+        self, pool: list[Sentence], fill: Callable[[str], str], draws: RandomStream, *, unsaid: str = ""
     ) -> str | None:
-        """Take a pattern from a pool and return its text, which is counted: of several, the one with the fewest known runs.
+        """Take a sentence from a pool and return its text, which is counted: of several, the one with the fewest known runs.
 
-        Patterns that cannot be used are taken out of the pool, too, such as those that say `unsaid`, in small letters;
+        Sentences that cannot be used are taken out of the pool, too, such as those that say `unsaid`, in small letters;
         None if no other is left.
         """
         while pool:
             drawn = sorted({draws.index(len(pool)) for _ in range(self._candidates)}, reverse=True)
             drafts = []
             for at in drawn:
-                drafted = draft(pool[at])
+                drafted = self.draft(pool[at], draws, fill)
                 runs = _runs(drafted.numbers)
                 known = sum(map(self._seen.__contains__, runs)) / max(1, len(runs)) if len(drawn) > 1 else 0.0
                 drafts.append((known, at, drafted, runs))
@@ -155,8 +150,8 @@ class Spread:
         return None
 
     def draft(self, sentence: Sentence, draws: RandomStream, fill: Callable[[str], str]) -> Draft:
-        """Draft a text of a pattern; each choice is the one whose runs of words the book has had least, with what follows."""
-        draft = Draft()
+        """Draft a text of a sentence; each choice is the one whose runs of words the book has had least, with what follows."""
+        draft = Draft([], [])
         self._write(_steps_of(sentence), draws, fill, draft)
         return draft
 
@@ -205,7 +200,7 @@ def _runs(numbers: Sequence[int]) -> Sequence[int]:
 def write_freshly(patterns: Sequence[Sentence], known: Mapping[str, str], spread: Spread, draws: RandomStream) -> str:
     """Return and count a sentence of a pattern, filled from `known`, whose words are not too frequent yet, if there is one."""
     fill = known.__getitem__
-    fresh = spread.freshest(list(patterns), lambda pattern: spread.draft(pattern, draws, fill), draws)
+    fresh = spread.freshest(list(patterns), fill, draws)
     if fresh is not None:
         return fresh
     for _ in range(_TRIES):

@@ -14,13 +14,12 @@ from epbench.tulving.levels.banks import (
     CONTRASTS,
     NTH,
     NUMBER_IN_LETTERS,
-    asides_bank,
     asides_name,
-    contrasts_of,
     patterns_of,
     references_bank,
+    sentences_in,
 )
-from epbench.tulving.scenes.patterns import Part, Pattern, Sentence, parse
+from epbench.tulving.scenes.patterns import Part, Pattern, Sentence
 from epbench.tulving.scenes.scene_files import TONES
 
 _NAME = r"[A-Z][\w’'-]*"
@@ -79,13 +78,13 @@ class Frame:
 
     def __init__(self, pattern: Sentence) -> None:
         """Parse the pattern; it is compiled once a text may have it."""
-        self._parsed = parse(pattern.text)
-        self.needs = list(_needs(self._parsed))
+        self._pattern = pattern.pattern
+        self.needs = list(_needs(self._pattern))
         """Sets of words in small letters, of each of which a text of the pattern has at least one."""
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:
-        return re.compile(_expression(self._parsed, Counter()))
+        return re.compile(_expression(self._pattern, Counter()))
 
     def whole(self, text: str) -> re.Match[str] | None:
         """Return the match of a text that is the sentence."""
@@ -203,9 +202,9 @@ def frames_of(universe: Universe) -> Frames[tuple[str, str]]:
 
 @cache
 def _frames_of(asides: str, tone: str) -> Frames[tuple[str, str]]:
-    contrasts = contrasts_of(tone)
+    contrasts = sentences_in(f"contrasts_{tone}")
     sentences = [
-        *(("aside", Frame(sentence)) for bank in asides_bank(asides).values() for sentence in bank),
+        *(("aside", Frame(sentence)) for bank in sentences_in(asides).values() for sentence in bank),
         *((part, frame) for part in OF_THEIR_OWN for frame in _of_part(part)),
         *((slot, Frame(sentence)) for part, slot in CONTRASTS.items() for sentence in contrasts[part]),
     ]

@@ -20,7 +20,7 @@ Pattern = tuple[Part, ...]
 """Literal text, slots as `("slot", name)`, and choices as tuples of patterns."""
 
 _TOKEN = re.compile(r"\[|\]|\||\{(\w+)\}|[^\[\]|{}]+|.", re.DOTALL)
-_NEEDLESS_BLANKS = re.compile(r" +(?=[ ,.;:!?])")
+_NEEDLESS_BLANKS = re.compile(r" (?=[ ,.;:!?])")
 _ARTICLE = re.compile(r"\b([Aa])n? (?=[\"“]?(\w[\w'-]*))")
 _VOWELS = re.compile(r"[aeiou]|hour|honest|honou?r|heir")
 _SPELLED = re.compile(r"[A-Z](?:[A-Z]+s?\b|-)")  # MRI, X-ray

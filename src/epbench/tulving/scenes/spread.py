@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import takewhile
@@ -56,7 +57,8 @@ def _steps_of(sentence: Sentence) -> Sequence[_Step]:
     return _steps(sentence.pattern)
 
 
-def _steps(pattern: Pattern) -> list[_Step]:
+def _steps(pattern: Pattern) -> Sequence[_Step]:
+    """The steps of a pattern, the last one first."""
     steps: list[_Step] = []
     for at, part in enumerate(pattern):
         if isinstance(part, str):
@@ -67,10 +69,10 @@ def _steps(pattern: Pattern) -> list[_Step]:
             texts = [takewhile(lambda part: isinstance(part, str), (*choice, *pattern[at + 1 :])) for choice in part]
             openings = [_numbers_of("".join(text)) for text in texts]  # type: ignore[arg-type]
             steps.append([_Choice(_steps(choice), numbers) for choice, numbers in zip(part, openings, strict=True)])  # type: ignore[arg-type]
-    return steps
+    return steps[::-1]
 
 
-_BEGINNING = re.compile(r"(?<=[.!?] )[a-z]")
+_BEGINNING = re.compile(r"[.!?] [a-z]")
 
 
 class Draft(NamedTuple):
@@ -94,7 +96,7 @@ class Spread:
         """Start to count for a book of so many chapters."""
         self._most = max(1, int(MOST_CHAPTERS * n_chapters))
         self._candidates = max(1, min(MOST_CANDIDATES, CANDIDATES // max(1, n_chapters)))
-        self._seen: dict[int, int] = {}
+        self._seen = Counter[int]()
         self._frequent: set[int] = set()
 
     def allows(self, sentence: str) -> bool:
@@ -116,11 +118,8 @@ class Spread:
         self._add(_runs(_numbers_of(sentence)))
 
     def _add(self, runs: Sequence[int]) -> None:
-        seen, most = self._seen, self._most
-        for run in runs:
-            seen[run] = times = seen.get(run, 0) + 1
-            if times == most:
-                self._frequent.add(run)
+        self._seen.update(runs)
+        self._frequent.update(run for run in runs if self._seen[run] >= self._most)
 
     def freshest(
         self, pool: list[Sentence], fill: Callable[[str], str], draws: RandomStream, *, unsaid: str = ""
@@ -151,23 +150,19 @@ class Spread:
 
     def draft(self, sentence: Sentence, draws: RandomStream, fill: Callable[[str], str]) -> Draft:
         """Draft a text of a sentence; each choice is the one whose runs of words the book has had least, with what follows."""
-        draft = Draft([], [])
-        self._write(_steps_of(sentence), draws, fill, draft)
-        return draft
-
-    def _write(self, steps: Sequence[_Step], draws: RandomStream, fill: Callable[[str], str], draft: Draft) -> None:
-        parts, numbers, several = draft.parts, draft.numbers, self._candidates > 1
-        for step in steps:
+        parts, numbers, todo = list[str](), list[int](), [*_steps_of(sentence)]
+        while todo:
+            step = todo.pop()
             if isinstance(step, tuple):
                 parts.append(step[0])
                 numbers += step[1]
             elif isinstance(step, list):
-                chosen = self._freshest(step, draws, numbers) if several else draws.pick(step).steps
-                self._write(chosen, draws, fill, draft)
+                todo += self._freshest(step, draws, numbers) if self._candidates > 1 else draws.pick(step).steps
             else:
                 text = fill(step)
                 parts.append(text)
                 numbers += _numbers_of_slot(text)
+        return Draft(parts, numbers)
 
     def _freshest(self, choices: Sequence[_Choice], draws: RandomStream, numbers: Sequence[int]) -> Sequence[_Step]:
         """The choice behind some words whose runs the book has had least; of several, one that is drawn."""

@@ -18,7 +18,7 @@ from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.banks import IN_LETTERS, NTH
 from epbench.tulving.solving.frames import Frame, frames_of, landmarks, place_of, role, said
 
-_SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”])) (?=[\"“A-Z0-9])")
+_SENTENCE_END = re.compile(r" (?:(?<=[.!?] )|(?<=[.!?][\"”] ))(?=[\"“A-Z0-9])")
 _AFTER_THE = re.compile(r"\b[Tt]he ([\w'-]+)")
 
 Place = tuple[int, int]

@@ -99,7 +99,8 @@ class Oracle:
         day = solver.fact(number, "date")
         facts = {"s": "location", "e": "entity", "c": "content"}
         found = {letter: [str(value)] if (value := solver.fact(number, fact)) else [] for letter, fact in facts.items()}
-        changed = solver.outcomes.get(number, [])
+        said = [one for spot in spots if spot.number == number for one in self.by_place.get(spot, ())]
+        changed = [(one.kind, str(one.value)) for one in said if one.kind in ("lost", "found", "barred")]
         return found | {
             "t": [in_words(day)] if day and not isinstance(day, str) else [],
             "text": ["\n\n".join(shown)],

@@ -6,11 +6,11 @@ The proof of a book: every fact follows from the text, its evidence is enough, a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from epbench.errors import RunFailed
 from epbench.tulving.chapters.chapter import Chapter
@@ -18,76 +18,38 @@ from epbench.tulving.events.universe import Universe
 from epbench.tulving.solving.statements import Anchor, Claim, Described, Place, Relation, Statement, Statements
 
 Known = date | str | None
+T = TypeVar("T")
 
 
 class Solver:
     """Finds facts in a set of statements, which may be those of a whole book or of a few paragraphs."""
 
     def __init__(self, statements: Iterable[Statement]) -> None:
-        """Sort the statements by chapter, and by what they may be looked up for."""
-        self._said: dict[tuple[int, str], list[object]] = defaultdict(list)
-        self._met: dict[str, list[int]] = defaultdict(list)
-        self._began: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        self._titles: dict[str, set[str]] = defaultdict(set)
-        self._offices: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        self._features: dict[str, set[str]] = defaultdict(set)
-        self._glosses: dict[str, set[str]] = defaultdict(set)
-        self._trusted: set[str] = set()
-        self._on_dates: dict[str, list[Any]] = defaultdict(list)
-        self.outcomes: dict[int, list[tuple[str, str]]] = defaultdict(list)
-        """By chapter, what it says that was lost and found, and whether somebody was barred."""
+        """Sort the statements by what they are looked up for."""
+        self._said: dict[tuple[str, Any], list[Any]] = defaultdict(list)
         for statement in statements:
-            self._sort(statement.place[0], statement.kind, statement.value)
+            chapter, kind, value = statement.place[0], statement.kind, statement.value
+            key, known = _SORTED[kind](chapter, value) if kind in _SORTED else (chapter, value)
+            self._said[kind, key].append(known)
+            if kind == "named":
+                self._said["held", value].append(chapter)
         self._known: dict[tuple[int, str], Known] = {}
-
-    def _sort(self, chapter: int, kind: str, value: Any) -> None:
-        if kind == "met":
-            self._met[value].append(chapter)
-        elif kind == "span":
-            self._began[value[0]].append((chapter, value[1]))
-        elif kind == "title":
-            self._titles[value[0]].add(value[1])
-        elif kind == "office":
-            self._offices[value[0]].append((chapter, value[1]))
-        elif kind == "feature":
-            self._features[value[1]].add(value[0])
-        elif kind == "gloss":
-            self._glosses[value[0]].add(value[1])
-        elif kind == "rule":
-            self._trusted.add(value)
-        elif kind in ("retelling", "correction", "withdrawal"):
-            self._on_dates[kind].append(value)
-        elif kind in ("lost", "found", "barred"):
-            self.outcomes[chapter].append((kind, str(value)))
-        else:
-            self._said[chapter, kind].append(value)
 
     def fact(self, chapter: int, fact: str) -> Known:
         """Return a fact of a chapter: a date, or a name; None if the statements say nothing, or say several things."""
         key = (chapter, fact)
         if key not in self._known:
             self._known[key] = None  # a reference that leads back to this chapter says nothing
-            told = self._said.get((chapter, "named" if fact == "content" else fact), [])
+            told = self._said["named" if fact == "content" else fact, chapter]
             if fact == "date":
                 told = [*self._corrected.get(chapter, told), *self._retold.get(chapter, ())]
-            values = {self._value(chapter, value, fact) for value in told} - {None}
-            self._known[key] = values.pop() if len(values) == 1 else None
+            self._known[key] = _only({self._value(chapter, value, fact) for value in told} - {None})
         return self._known[key]
-
-    @cached_property
-    def _held(self) -> Mapping[str, Sequence[int]]:
-        """The chapters by what they call their kind of event."""
-        held: dict[str, list[int]] = defaultdict(list)
-        for (chapter, kind), values in self._said.items():
-            if kind == "named":
-                for value in dict.fromkeys(map(str, values)):
-                    held[value].append(chapter)
-        return held
 
     @cached_property
     def _corrected(self) -> Mapping[int, Sequence[object]]:
         """The dates that other chapters put right, and have not withdrawn, by the chapter that they are about."""
-        withdrawn = {chapter for anchor in self._on_dates["withdrawal"] for chapter in self._chapters(anchor)}
+        withdrawn = {chapter for anchor in self._said["withdrawal", None] for chapter in self._chapters(anchor)}
         dates = self._by_chapter("correction")
         return {chapter: days for chapter, days in dates.items() if chapter not in withdrawn}
 
@@ -98,52 +60,51 @@ class Solver:
 
     def _by_chapter(self, kind: str) -> Mapping[int, Sequence[object]]:
         said: dict[int, list[object]] = defaultdict(list)
-        for anchor, value in self._on_dates[kind]:
-            chapters = set(self._chapters(anchor))
-            if len(chapters) == 1:
-                said[chapters.pop()].append(value)
+        for anchor, value in self._said[kind, None]:
+            if (chapter := _only(self._chapters(anchor))) is not None:
+                said[chapter].append(value)
         return said
 
     def _value(self, chapter: int, value: object, fact: str) -> Known:
         if isinstance(value, Anchor):
             return self._of_anchor(value, fact)
         if isinstance(value, Claim):
-            return value.value if value.witness in self._trusted else None  # type: ignore[return-value]
+            return value.value if self._said["rule", value.witness] else None  # type: ignore[return-value]
         if isinstance(value, Relation):
             return self._day(value)
         if isinstance(value, Described):
-            return _only(self._features[value.first] & self._features[value.second])
-        if fact == "content" and value in self._glosses:
-            return _only(self._glosses[str(value)])
+            return _only({*self._said["feature", value.first]} & {*self._said["feature", value.second]})
+        if fact == "content" and (meant := self._said["gloss", value]):
+            return _only(meant)
         if fact in ("entity", "content") and str(value).startswith("the "):
             return self._holder(chapter, str(value)) if fact == "entity" else None
         return value  # type: ignore[return-value]
 
     def _holder(self, chapter: int, title: str) -> str | None:
         """Who has a title, or holds an office on the day of a chapter; from one takeover alone it cannot be told who."""
-        if title not in self._offices:
-            return _only(self._titles.get(title, set()))
+        if not (takeovers := self._said["office", title]):
+            return _only(self._said["title", title])
         today = self.fact(chapter, "date")
-        taken = [(self.fact(other, "date"), entity) for other, entity in self._offices[title]]
+        taken = [(self.fact(other, "date"), entity) for other, entity in takeovers]
         dated = [(day, entity) for day, entity in taken if isinstance(day, date)]
         before = [(day, entity) for day, entity in dated if isinstance(today, date) and day <= today]
         return max(before)[1] if before and len(dated) > 1 else None
 
     def _of_anchor(self, anchor: Anchor, fact: str) -> Known:
-        numbers = set(self._chapters(anchor))
-        return self.fact(numbers.pop(), fact) if len(numbers) == 1 else None
+        number = _only(self._chapters(anchor))
+        return None if number is None else self.fact(number, fact)
 
     def _chapters(self, anchor: Anchor) -> Iterator[int]:
         if anchor.group is not None:
-            yield from self._met.get(anchor.group, ())
+            yield from self._said["met", anchor.group]
         else:
-            for number in self._held.get(anchor.content or "", ()):
+            for number in self._said["held", anchor.content]:
                 if self.fact(number, "location") == anchor.space:
                     yield number
 
     def _day(self, relation: Relation) -> date | None:
         if relation.anchor.span is not None:
-            began = self._began.get(relation.anchor.span, [])
+            began = self._said["span", relation.anchor.span]
             day = self.fact(began[0][0], "date") if len(began) == 1 else None
             return day + timedelta(days=began[0][1]) if isinstance(day, date) else None
         day = self._of_anchor(relation.anchor, "date")
@@ -162,8 +123,21 @@ class Solver:
         return day
 
 
-def _only(values: set[str]) -> str | None:
-    return next(iter(values)) if len(values) == 1 else None
+_SORTED: Mapping[str, Callable[[int, Any], tuple[Any, Any]]] = {
+    "met": lambda chapter, group: (group, chapter),
+    "span": lambda chapter, value: (value[0], (chapter, value[1])),
+    "office": lambda chapter, value: (value[0], (chapter, value[1])),
+    "feature": lambda chapter, value: (value[1], value[0]),
+    "rule": lambda chapter, witness: (witness, True),
+    **dict.fromkeys(("title", "gloss"), lambda chapter, value: value),
+    **dict.fromkeys(("retelling", "correction", "withdrawal"), lambda chapter, value: (None, value)),
+}
+"""For what a statement of each kind is looked up, and what is then found; the others are looked up for their chapter."""
+
+
+def _only(values: Iterable[T]) -> T | None:
+    found = set(values)
+    return found.pop() if len(found) == 1 else None
 
 
 def at_places(statements: Iterable[Statement]) -> dict[Place, list[Statement]]:

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from epbench.tulving.chapters.checks import Vocabulary
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS, find_dates
@@ -60,24 +60,19 @@ class Described(NamedTuple):
     second: str
 
 
-Kind = Literal[
-    "date", "location", "entity", "content", "named", "gloss", "title", "office", "met", "feature", "span", "rule",
-    "retelling", "correction", "withdrawal", "lost", "found", "barred",
-]  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One thing that a paragraph says.
 
-    Of the kinds, `named` is a kind of event in the words of the chapter, which `gloss` explains; `title` gives a title to a
-    person, `office` an office from this day on, and `feature` something to a location; `met` says whom the main character met,
-    `span` what began that day and how long it lasted; `rule` names the witness to believe; `retelling`, `correction` and
-    `withdrawal` are on another chapter's date; `lost`, `found` and `barred` say what changed.
+    Of the kinds, `date`, `location` and `entity` are facts, and `named` is a kind of event in the words of the chapter, which
+    `gloss` explains; `title` gives a title to a person, `office` an office from this day on, and `feature` something to a
+    location; `met` says whom the main character met, `span` what began that day and how long it lasted; `rule` names the witness
+    to believe; `retelling`, `correction` and `withdrawal` are on another chapter's date; `lost`, `found` and `barred` say what
+    changed.
     """
 
     place: Place
-    kind: Kind
+    kind: str
     value: object  # the date, name, group or thing itself, a claim, a relation, an anchor, a description, or a pair of these
 
 
@@ -136,7 +131,7 @@ class Statements:
                 return
             if kind in self._of_their_own:
                 if (value := self._of_their_own[kind](self, match)) is not None:
-                    yield Statement(place, _KINDS.get(kind, kind), value)  # type: ignore[arg-type]
+                    yield Statement(place, _KINDS.get(kind, kind), value)
                     return
             else:
                 told = said(match, kind)
@@ -219,7 +214,7 @@ class Statements:
             yield Statement(place, "date", day)
         for mention in self._vocabulary.names(text):
             kind = "named" if mention.fact == "content" else mention.fact
-            yield Statement(place, kind, mention.name)  # type: ignore[arg-type]
+            yield Statement(place, kind, mention.name)
         for match in self._titles.finditer(text):
             yield Statement(place, "entity", _lowered(match[0]))
         for match in _AFTER_THE.finditer(text):

@@ -28,8 +28,7 @@ class Task:
     attempt: int  # 0 for the first candidate for this event, then 1, 2, …
     failed: tuple[str, ...] = ()  # the checks that the previous candidate failed; empty for the first one
     previous: str = ""  # the text of the previous candidate; "" for the first one
-    # In which words the chapter tells it, for books of level 2 and higher; None at level 1
-    plan: ChapterPlan | None = None
+    plan: ChapterPlan | None = None  # in which words the chapter tells it; None at level 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +120,9 @@ class Chapter:
     n_paragraphs: int  # the number of its paragraphs
     text: str  # its text without a heading; a blank line separates paragraphs
     secondary: tuple[str, ...]  # the full names of its side characters
-    # The words that tell location, date, person and detail; None at level 1, where these are the names themselves
-    told: Mapping[str, str] | None = None
+    told: Mapping[str, str] | None = (
+        None  # the words that tell each fact; None at level 1, where these are the names themselves
+    )
     # What a reader must have read to know each fact, in chapters and paragraphs from 1; empty at level 1
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     outcomes: Sequence[Outcome] = ()  # what the event changes for its main character, at level 5

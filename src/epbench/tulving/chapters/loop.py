@@ -64,8 +64,7 @@ class Writing:
     iterations: Sequence[Iteration]  # the rounds, in order
     # By the number of an event without a chapter, from 0: the event, and the checks that its last candidate failed
     dropped: Mapping[int, tuple[Event, list[str]]]
-    # Whether the writing ended before the last round, because too many candidates in a row had failed
-    ended_early: bool = False
+    ended_early: bool = False  # whether it ended before the last round, because too many candidates in a row had failed
     about: Mapping[str, Any] = field(default_factory=dict)  # what else the writer reports
     description: Description | None = None  # how a writer that follows rules made the chapters; None for a model
 

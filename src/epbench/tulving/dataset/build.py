@@ -57,19 +57,16 @@ class Recipe:
     """
 
     book: str  # `short`, `long` or `very-long`
-    # One of ours (`events.universe.universe_names`), or the path of a folder with a universe of the user's own
-    universe: str = "default"
+    universe: str = "default"  # one of ours, or the path of a folder with a universe of the user's own
     # What the book takes to be understood: 1 (the template) to 5; see `LEVELS`. The events are those of level 1.
     level: int = 1
     events: int | None = None  # the number of events; by default that of the published book
-    # The number of values per element; 100 in the paper. The geometric parameter is 10 / size.
-    universe_size: int = PUBLISHED_SIZE
+    universe_size: int = PUBLISHED_SIZE  # the number of values per element
     seed: int = 0  # the seed of all draws
     order: Order = "narrative"  # `narrative`, or `chronological` for chapters sorted by date
     selection: Selection = "uniform"  # the rule by which questions are selected
     empty: EmptyRule = "paper"  # the rule by which questions without an answer are made; see `fake_events`
-    # The writer of the chapters: `template`, another writer that follows rules, or the name of a model
-    writer: str = TemplateWriter.name
+    writer: str = TemplateWriter.name  # `template`, or the name of a model
     checker: str | None = None  # the name of the model that checks the chapters of a model; None for the writer itself
     wording: str | None = None  # the name of the file of wording; None for ours
 
@@ -99,8 +96,7 @@ class Outline:
     universe: Universe
     events: list[Event]  # the event of each chapter
     layouts: list[Layout]  # the layout of each chapter
-    # In which words each chapter tells its event, at level 2 and higher; empty at level 1
-    plans: list[ChapterPlan] = field(default_factory=list)
+    plans: list[ChapterPlan] = field(default_factory=list)  # in which words each chapter tells it; empty at level 1
 
 
 @without_collector()

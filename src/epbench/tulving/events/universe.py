@@ -46,14 +46,12 @@ class Universe:
     spaces: tuple[str, ...]  # the names of locations
     entities: tuple[str, ...]  # full names of people: first name, blank, last name
     contents: tuple[str, ...]  # the kinds of event
-    # For each content, what a person may do there, such as `Demonstrated a backflip`
-    details: Mapping[str, tuple[str, ...]]
+    details: Mapping[str, tuple[str, ...]]  # what a person may do, by content, such as `Demonstrated a backflip`
     styles: Mapping[str, tuple[str, ...]]  # three adjectives for each style of a chapter
     coordinates: Mapping[str, tuple[float, float]]  # latitude and longitude of the real locations, in degrees
     files_hash: str | None  # a hash of the files of a user's own universe; None for one of the package
     folder: Path = field(compare=False)  # where its files are
-    # The name in the files of each location and content; another one only if names have qualifiers
-    listed: Mapping[str, str]
+    listed: Mapping[str, str]  # each location and content as its file has it, without a qualifier
 
     @property
     def size(self) -> int:
@@ -103,8 +101,6 @@ def secondary_names(seed: int = 0, also: Sequence[str] = ()) -> Iterator[str]:
     """
     first, last = words_in(NAMES / "secondary_first.txt"), words_in(NAMES / "secondary_last.txt")
     first = (*first, *dict.fromkeys(also))
-    if len(first) * len(last) < N_SECONDARY:
-        raise BadInput(f"{NAMES}: expected {N_SECONDARY} names of side characters, found {len(first)} × {len(last)}")
     numbers = RandomStream("secondary names", seed).one_by_one(range(len(first) * len(last)))
     for n in islice(numbers, N_SECONDARY):
         yield f"{first[n // len(last)]} {last[n % len(last)]}"

@@ -110,8 +110,7 @@ class UniverseFiles:
     styles: Mapping[str, tuple[str, ...]]  # three adjectives by style
     space_qualifiers: Sequence[str]  # words to put before names of locations
     content_qualifiers: Sequence[str]  # words to put before names of contents
-    # Latitude and longitude by name; None for a location without coordinates
-    locations: Mapping[str, tuple[float, float] | None]
+    locations: Mapping[str, tuple[float, float] | None]  # latitude and longitude by name, or None
     details: Mapping[str, tuple[str, ...]]  # what a person may do there, by content
     first_names: Sequence[str]  # first names of main characters
     last_names: Sequence[str]  # their last names

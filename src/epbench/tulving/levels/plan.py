@@ -28,8 +28,7 @@ class Level:
 
     name: str  # one word for it
     adds: str  # what it adds to the level below, as a full sentence
-    # How often a fact (`date`, `location` or `entity`) is told by reference to another chapter where it can be
-    elsewhere: Mapping[str, float] = field(default_factory=dict)
+    elsewhere: Mapping[str, float] = field(default_factory=dict)  # how often another chapter tells a fact, where it can
 
 
 LEVELS: Mapping[int, Level] = {
@@ -69,9 +68,7 @@ class Fixed:
 class Spot(NamedTuple):
     """A paragraph of a book."""
 
-    number: (
-        int  # the number of the event that its chapter tells, from 0; in a written book, that of the chapter, from 1
-    )
+    number: int  # that of the event that its chapter tells, from 0; in a written book, that of the chapter, from 1
     paragraph: int  # from 1
 
 
@@ -100,24 +97,24 @@ class ChapterPlan:
     when: str  # the words that tell the date, such as `on May 07, 2024`
     where: str  # the words that tell the location, such as `at Belvedere Castle`
     name: str  # the words that tell who the main character is: the full name, or a description of one person
-    # What the main character is called elsewhere in the chapter: the first name, `the optimist`, or a part of a title
-    hero: str
+    hero: str  # what the main character is called elsewhere: the first name, `the optimist`, or a part of a title
     what: str  # what the event is called: `the Poetry Slam`, or `the evening of spoken verse` if it is not named
     named: bool  # whether the kind of event is named; if not, only what happens tells it
-    # What the side characters do, that of `$entity_1` first, each as part of a sentence (`recited a sonnet`)
-    deeds: tuple[str, ...]
+    deeds: tuple[str, ...]  # what the side characters do, that of `$entity_1` first, each as part of a sentence
     fixed: list[Fixed] = field(default_factory=list)  # sentences that the chapter has word for word
-    # The facts that a fixed sentence tells, beside a value that is not so; nothing else tells them
-    contrasted: set[str] = field(default_factory=set)
-    # The facts that no such sentence may tell, since another chapter says more on them
-    firm: set[str] = field(default_factory=set)
-    # The chapters that withdraw what another one says on this one's date
-    withdrawn: set[int] = field(default_factory=set)
+    contrasted: set[str] = field(
+        default_factory=set
+    )  # the facts that only a fixed sentence tells, beside what is not so
+    firm: set[str] = field(default_factory=set)  # those that none may tell so, since another chapter says more on them
+    withdrawn: set[int] = field(
+        default_factory=set
+    )  # the chapters that withdraw what another one says on this one's date
     # Whom the main character met for the first time, and where that is told; None if that is of no use elsewhere
     met: tuple[str, Spot] | None = None
     outcomes: list[Outcome] = field(default_factory=list)  # what the event changes for its main character
-    # What tells each fact, by the names of the exact checks (`content` for the kind of event)
-    evidence: dict[str, Evidence] = field(default_factory=dict)
+    evidence: dict[str, Evidence] = field(
+        default_factory=dict
+    )  # what tells each fact, by the names of the exact checks
 
     def needs(self) -> set[int]:
         """Return the chapters without which the book would not tell all facts of this one, or tell them wrong."""
@@ -145,14 +142,14 @@ class Book:
     universe: Universe
     scenery: Scenery
     spread: Spread  # what the book has told so far
-    # The words that refer to other chapters so far, which the sentences around them must keep as they are
-    phrases: Spread
+    phrases: Spread  # the words that refer to other chapters so far, which the sentences around them must keep
     seed: int  # of all draws
     # By chapter, over how many links its date may follow where that is fewer than `MOST_LINKS`. Who holds an office depends
     # on such a date, and would be the same by a wrong one.
     most_links: dict[int, int] = field(default_factory=dict)
-    # The chapters that others name by their kind of event and location, which must therefore tell it themselves
-    named: set[int] = field(default_factory=set)
+    named: set[int] = field(
+        default_factory=set
+    )  # the chapters that others name by what they must therefore tell themselves
 
     @property
     def most_uses(self) -> int:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from epbench.draws import RandomStream
 from epbench.tulving.events.dates import FORMATS
@@ -125,8 +124,13 @@ def _deeds(book: Book, event: Event, draws: RandomStream) -> tuple[str, ...]:
     return tuple(detail[0].lower() + detail[1:] for detail in taken)
 
 
-FACT_OF = {"time": "date", "space": "location", "name": "entity", "event": "content"}
-"""The fact that each part of the bank tells."""
+PARTS = {
+    "time": ("date", "time", "when"),
+    "space": ("location", "space", "where"),
+    "name": ("entity", "entity", "name"),
+    "event": ("content", "content", "what"),
+}
+"""The fact that each part of the bank tells, what it is called in an event, and in a plan the words that tell it."""
 NEAR = 8
 """From among how many chapters before and after it in time the date comes that is not so."""
 MOST_TAKEN = 0.02
@@ -160,8 +164,8 @@ def add_contrasts(book: Book, tone: str) -> None:
     by_day = book.by_day()
     for at, number in enumerate(by_day):
         near = [*by_day[max(0, at - NEAR) : at], *by_day[at + 1 : at + 1 + NEAR]]
-        plan, told = book.plans[number], _told(book, number)
-        for part, fact in FACT_OF.items():
+        plan, paragraphs = book.plans[number], paragraphs_by_fact(book.layouts[number])
+        for part, (fact, _, words_in_plan) in PARTS.items():
             if fact in plan.firm or draws.unit() >= CONTRASTED:
                 continue
             others = _others(book, number, part, near if part == "time" else by_day, draws)
@@ -169,44 +173,25 @@ def add_contrasts(book: Book, tone: str) -> None:
             if instead is not None:
                 taken[instead] += 1
                 book.phrases.add(instead)
-                known = {CONTRASTS[part]: told[part].words, "instead": instead}
+                known = {CONTRASTS[part]: getattr(plan, words_in_plan), "instead": instead}
                 text = write_freshly(bank[part], known, book.spread, draws)
-                plan.fixed.append(Fixed(told[part].paragraph, text))
+                plan.fixed.append(Fixed(paragraphs[fact], text))
                 plan.contrasted.add(fact)
-
-
-class _Told(NamedTuple):
-    """A fact, in which words a chapter tells it, and where."""
-
-    value: object
-    words: str
-    paragraph: int
-
-
-def _told(book: Book, number: int) -> dict[str, _Told]:
-    event, plan, layout = book.events[number], book.plans[number], book.layouts[number]
-    return {
-        "time": _Told(event.time, plan.when, layout.time),
-        "space": _Told(event.space, plan.where, layout.space),
-        "name": _Told(event.entity, plan.name, layout.entity),
-        "event": _Told(event.content, plan.what, layout.content),
-    }
 
 
 def _others(book: Book, number: int, part: str, others: Sequence[int], draws: RandomStream) -> Iterator[str]:
     """What is not so: a person with the same first name if there is one; else the words of other chapters for other values."""
-    event, plan = book.events[number], book.plans[number]
+    event, plan, (fact, value_of, words_of) = book.events[number], book.plans[number], PARTS[part]
     if part == "name" and plan.name == event.entity:
         namesakes = [name for name in book.universe.entities if name.split()[0] == event.first_name]
         yield from draws.sample([name for name in namesakes if name != event.entity], 1)
-    own = _told(book, number)[part]
     for other in islice(draws.one_by_one(others), CANDIDATES):
-        told = _told(book, other)[part]
         if part == "name" and pronouns_of(book.events[other].first_name) is not pronouns_of(event.first_name):
             continue  # `she` or `he` would tell who it is
-        free = FACT_OF[part] not in book.plans[other].firm and book.phrases.allows(told.words)
-        if told.value != own.value and told.words != own.words and free:
-            yield told.words
+        words: str = getattr(book.plans[other], words_of)
+        differs = getattr(book.events[other], value_of) != getattr(event, value_of) and words != getattr(plan, words_of)
+        if differs and fact not in book.plans[other].firm and book.phrases.allows(words):
+            yield words
 
 
 ASIDES = (1, 2)

@@ -227,8 +227,7 @@ class Archive:
 
     files: Files  # access to its files
     books: Sequence[ReleasedBook]  # all its books, sorted by path
-    # By root and folder of a book, the paths of its folders of answers, and whether each is a run
-    answers: Mapping[_Key, Mapping[str, bool]]
+    answers: Mapping[_Key, Mapping[str, bool]]  # the paths of each book's folders of answers, and whether each is a run
 
     def dataset_of(self, book: ReleasedBook) -> str:
         """Return the name of a book's dataset, which no other book of the archive has.

@@ -73,8 +73,7 @@ class Rescored:
     """The scores of the runs of an archive, and what could not be scored."""
 
     scores: dict[str, Scores]  # the scores by the label of the run
-    # What a reader of the scores must know, by the label of the run; only for runs with such notes
-    notes: dict[str, list[str]]
+    notes: dict[str, list[str]]  # what a reader of the scores must know, by the label of the run, if there is anything
     not_scored: dict[str, str]  # why a run is not scored, by its label
     no_runs: dict[str, list[str]]  # folders of answers that are not runs: the names of their files and folders, by path
 

@@ -46,8 +46,9 @@ class PublishedVerdict:
     """What the published judge said about one answer."""
 
     items: list[str]  # the items found in the answer, repeats included
-    # One score per true item of the question, as published. Repeats of an item share its first score.
-    scores: list[float]
+    scores: list[
+        float
+    ]  # one for each true item of the question, as published; repeats of an item share its first score
     order: list[str]  # the true items that were found, as the answer orders them; empty unless get is chronological
     reason: str  # the judge's explanation
     # The judge's numbers for the true items, and for the items found; empty unless get is chronological

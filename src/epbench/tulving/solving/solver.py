@@ -155,8 +155,7 @@ class Flaw:
     chapter: int  # the number of the chapter
     fact: str  # `date`, `location`, `entity`, `content` or `outcomes`
     what: str  # what is wrong, as part of a sentence
-    # The paragraphs of the evidence without which the fact follows as well; empty for other flaws
-    needless: frozenset[Place] = frozenset()
+    needless: frozenset[Place] = frozenset()  # the paragraphs of the evidence without which the fact follows as well
 
 
 def flaws_of(chapters: Sequence[Chapter], universe: Universe) -> list[Flaw]:

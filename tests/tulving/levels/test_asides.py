@@ -32,7 +32,7 @@ def test_every_aside_is_one_sentence_that_the_solver_knows(name):
             for seed in range(20):
                 text = sentence.write(RandomStream(seed), {mention: VALUES[mention]}.__getitem__)
                 assert text.count(VALUES[mention]) == 1 and not re.search(r"[.!?]\W? [A-Z\"]", text)
-                found = (label for (_, label), frame in frames.fitting(text) if frame.whole(text))
+                found = (label for (_, label), frame in frames.fitting(text) if frame.regex.fullmatch(text))
                 assert next(found, None) == "aside", text
 
 

@@ -149,7 +149,7 @@ def test_what_is_so_stands_before_or_behind_what_is_not(level, name):
     for plan in outline(level, name).plans:
         for fixed in plan.fixed:
             for (_, slot), frame in frames.fitting(fixed.text):
-                if slot in n and (match := frame.whole(fixed.text)):
+                if slot in n and (match := frame.regex.fullmatch(fixed.text)):
                     first[slot] += place_of(match, slot) < place_of(match, "instead")
                     n[slot] += 1
                     break

@@ -85,4 +85,4 @@ def test_the_longest_stretch_between_choices():
 def test_the_expression_of_a_pattern_finds_what_is_written(text, seed):
     sentence = Sentence(text)
     written = sentence.write(RandomStream(seed), str)
-    assert Frame(sentence).whole(written)
+    assert Frame(sentence).regex.fullmatch(written)

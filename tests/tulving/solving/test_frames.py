@@ -40,7 +40,7 @@ def read_back(sentence: Sentence, filled):
     for seed in range(20):
         written = sentence.write(RandomStream(seed), filled.__getitem__)
         assert not has_doubled_word(written) and with_right_articles(written) == written
-        match = frame.whole(written)
+        match = frame.regex.fullmatch(written)
         assert all(words & set(re.findall(r"[a-z]+", written.lower())) for words in frame.needs)
         assert match, written
         for slot in sentence.slots:
@@ -84,7 +84,7 @@ def test_what_a_kind_of_event_is_called_does_not_hide_where_it_ends(universe):
             written = pattern.write(
                 RandomStream(at), {"event": words, "instead": phrases[at * 7 % len(phrases)]}.__getitem__
             )
-            match = frame.whole(written)
+            match = frame.regex.fullmatch(written)
             assert match and said(match, "event").lower() == words.lower(), written
 
 

@@ -9,13 +9,16 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from epbench.draws import RandomStream
 from epbench.errors import BadInput
 from epbench.progress import Progress
 from epbench.tulving.chapters.checks import PLACEHOLDER, split_paragraphs
 from epbench.tulving.events.universe import Event, Layout, Universe
 from epbench.tulving.levels.plan import ChapterPlan, Evidence, Outcome, Spot
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,12 @@ class RuleWriter(ABC):
     def about(self) -> Mapping[str, Any]:
         """Return nothing: there are no prompts and no tokens."""
         return {}
+
+
+def shuffled(items: Sequence[T], draws: RandomStream) -> Iterator[T]:
+    """Yield items in random order, again and again: none repeats before the others have been used."""
+    while True:
+        yield from draws.sample(items, len(items))
 
 
 @dataclass(frozen=True, slots=True)

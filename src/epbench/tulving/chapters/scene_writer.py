@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from epbench.draws import RandomStream
 from epbench.progress import Progress
-from epbench.tulving.chapters.chapter import Candidate, Description, RuleWriter, Task
+from epbench.tulving.chapters.chapter import Candidate, Description, RuleWriter, Task, shuffled
 from epbench.tulving.events.universe import Event, Layout, Universe
 from epbench.tulving.levels.plan import ChapterPlan
 from epbench.tulving.scenes.patterns import Pronouns, Sentence, capitalised, pronouns_of
@@ -189,7 +189,7 @@ class Teller:
         self._texts = {"begin": scene.begin, "middle": scene.middle, "end": scene.end, "place": place.air, **banks}
         self._pools: dict[str, list[Sentence]] = {}
         self._words = {**_MARKS, "people": scene.people}
-        self._next = {"thing": _cycle(scene.things, draws), "feature": _cycle(place.features, draws)}
+        self._next = {"thing": shuffled(scene.things, draws), "feature": shuffled(place.features, draws)}
 
     def tell(self, part: str, known: Mapping[str, str] | None = None) -> str | None:
         """Return the next sentence of a part, with marks for the main character; None if all of them are told.
@@ -216,11 +216,6 @@ class Teller:
     def _fill(self, known: Mapping[str, str] | None) -> Callable[[str], str]:
         words = {**self._words, **(known or {})}
         return lambda slot: next(self._next[slot]) if slot in self._next else words[slot]
-
-
-def _cycle(items: Sequence[str], draws: RandomStream) -> Iterator[str]:
-    while True:
-        yield from draws.sample(items, len(items))
 
 
 def resolve(sentences: Sequence[str], first_name: str, words: Pronouns, other: str, draws: RandomStream) -> str:

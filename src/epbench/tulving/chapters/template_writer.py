@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 from epbench.draws import RandomStream
 from epbench.files.packaged import packaged
-from epbench.tulving.chapters.chapter import Description, RuleWriter, Task
+from epbench.tulving.chapters.chapter import Description, RuleWriter, Task, shuffled
 from epbench.tulving.events.universe import Layout, Universe
 from epbench.tulving.levels.plan import SIDE_CHARACTER_WEIGHTS, SIDE_CHARACTERS
 
@@ -40,11 +40,6 @@ class Bank:
             kind: [re.split(r"{(\w+)}", sentence) for sentence in sentences]
             for kind, sentences in content["sentences"].items()
         }
-
-    def shuffled(self, kind: str, draws: RandomStream) -> Iterator[list[str]]:
-        """Yield all frames of a kind in random order, again and again: none repeats before the others have been used."""
-        while True:
-            yield from draws.sample(self.frames[kind], len(self.frames[kind]))
 
     def fill(self, frame: Sequence[str], known: dict[str, str], draws: RandomStream) -> str:
         """Return the sentence with known values in their slots, and a random filler in every other slot."""
@@ -106,8 +101,8 @@ class _Sentences:
 
     def __init__(self, style: Bank, facts: Bank, known: dict[str, str], draws: RandomStream) -> None:
         self._style, self._facts, self._known, self._draws = style, facts, known, draws
-        self._frames = {kind: style.shuffled(kind, draws) for kind in style.frames}
-        self._fact_frames = {kind: facts.shuffled(kind, draws) for kind in facts.frames}
+        self._frames = {kind: shuffled(frames, draws) for kind, frames in style.frames.items()}
+        self._fact_frames = {kind: shuffled(frames, draws) for kind, frames in facts.frames.items()}
         self._n_others = draws.weighted(SIDE_CHARACTERS, SIDE_CHARACTER_WEIGHTS)
 
     def fact(self, kind: str) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from epbench.draws import RandomStream
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS
@@ -164,45 +163,39 @@ class _Meetings:
         return True
 
 
-@dataclass
-class _Known:
-    """The features of a location that chapters tell, each with where."""
-
-    spots: dict[str, Spot] = field(default_factory=dict)
-    pairs: list[tuple[str, str]] = field(default_factory=list)
-
-
 class _Features:
     """Locations by two features, which no other location has together."""
 
     def __init__(self, book: Book, draws: RandomStream) -> None:
         self._book, self._draws = book, draws
-        self._known: dict[str, _Known] = defaultdict(_Known)
+        # By location, where each of its features is told, and which pairs of them describe it.
+        self._spots: dict[str, dict[str, Spot]] = defaultdict(dict)
+        self._pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
 
     def tell(self, number: int) -> bool:
         space = self._book.events[number].space
-        known = self._known[space]
-        pair = self._draws.pick(known.pairs) if known.pairs else self._new_pair(space)
+        pair = self._draws.pick(pairs) if (pairs := self._pairs[space]) else self._new_pair(space)
         if pair is None:
             return False
         plan = self._book.plans[number]
         first, second = self._draws.sample(pair, 2)
         plan.where = self._book.phrase("described", {"first": first, "second": second}, self._draws)
         own_spot = Spot(number, self._book.layouts[number].space)
-        plan.evidence["location"] = Evidence(1, frozenset([own_spot, *(known.spots[feature] for feature in pair)]))
+        plan.evidence["location"] = Evidence(
+            1, frozenset([own_spot, *(self._spots[space][feature] for feature in pair)])
+        )
         return True
 
     def _new_pair(self, space: str) -> tuple[str, str] | None:
         """Give a location two features that no other one has together, and each of them to another location, too."""
-        known = self._known[space]
-        free = [feature for feature in references_bank()["features"] if feature not in known.spots]
+        free = [feature for feature in references_bank()["features"] if feature not in self._spots[space]]
         for first, second in zip(*[iter(self._draws.sample(free, 2 * PAIRS_TRIED))] * 2, strict=False):
-            taken = any({first, second} <= set(one.spots) for name, one in self._known.items() if name != space)
+            taken = any({first, second} <= spots.keys() for name, spots in self._spots.items() if name != space)
             if taken or self._confuses(space, {first, second}):
                 continue
             if not (self._place(space, first) and self._place(space, second)):
                 return None
-            known.pairs.append((first, second))
+            self._pairs[space].append((first, second))
             for feature in (first, second):
                 self._decoy(space, feature)
             return first, second
@@ -210,21 +203,21 @@ class _Features:
 
     def _confuses(self, space: str, features: set[str]) -> bool:
         """Whether a location with these features, too, would fit the description of another one."""
-        all_ = features | set(self._known[space].spots)
-        return any(set(pair) <= all_ for name, one in self._known.items() if name != space for pair in one.pairs)
+        all_ = features | self._spots[space].keys()
+        return any(all_.issuperset(pair) for name, pairs in self._pairs.items() if name != space for pair in pairs)
 
     def _place(self, space: str, feature: str) -> bool:
         """Tell in a chapter that is elsewhere that a location has a feature; False if all chapters are there."""
         if (host := self._book.host(self._draws, lambda number: self._book.events[number].space != space)) is None:
             return False
         known = {"space": space, "feature": feature}
-        self._known[space].spots[feature] = self._book.tell(host, "feature", known, self._draws)
+        self._spots[space][feature] = self._book.tell(host, "feature", known, self._draws)
         return True
 
     def _decoy(self, space: str, feature: str) -> None:
         """Give a feature to another location, too, if no other one has it yet."""
-        others = [name for name in self._book.universe.spaces if name != space]
-        if not any(feature in self._known[name].spots for name in others if name in self._known):
+        if not any(feature in spots for name, spots in self._spots.items() if name != space):
+            others = [name for name in self._book.universe.spaces if name != space]
             for other in self._draws.sample(others, PAIRS_TRIED):
                 if not self._confuses(other, {feature}):
                     self._place(other, feature)

@@ -189,12 +189,10 @@ def _chooser(cue: str) -> Callable[[Values], Values]:
 def _index_by_cue(by_date: Sequence[Chapter]) -> CueIndex:
     """For every cue and its values, the matching chapters as positions in `by_date`."""
     rows = [cue_values(chapter) for chapter in by_date]
-    index: CueIndex = {}
-    for cue in CUES:
-        matches: dict[Values, list[int]] = {}
+    index: CueIndex = {cue: defaultdict(list) for cue in CUES}
+    for cue, matches in index.items():
         for place, values in enumerate(map(_chooser(cue), rows)):
-            matches.setdefault(values, []).append(place)
-        index[cue] = matches
+            matches[values].append(place)
     return index
 
 

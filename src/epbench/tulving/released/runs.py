@@ -152,30 +152,25 @@ def score_published_runs(archive: Archive, out: Path, progress: Progress) -> Res
     result = Rescored({}, {}, {}, {path: sorted(names) for path, names in content_of.items()})
     for run in others:
         _forget_scores(run, out / run.folder)
-    fingerprint = cache(lambda book: book_fingerprint(archive, book))
-    chapters = cache(lambda book: book_chapters(archive, book))
+    of_book = cache(lambda book: _of_book(archive, book))
     for run in progress(runs, "published runs", len(runs)):
         try:
-            content, of_book = read_published_run(archive.files, run), fingerprint(run.book)
+            content, book = read_published_run(archive.files, run), of_book(run.book)
         except BadInput as error:
             result.not_scored[run.label] = str(error)
             _forget_scores(run, out / run.folder)
             continue
-        result.scores[run.label] = score_run(run, content, out / run.folder, of_book, chapters(run.book))
+        result.scores[run.label] = score_run(run, content, out / run.folder, *book)
         if content.notes:
             result.notes[run.label] = content.notes
     return result
 
 
-def book_fingerprint(archive: Archive, book: ReleasedBook) -> str:
-    """The fingerprint of the dataset made from the book; our own runs on that dataset have the same one."""
+def _of_book(archive: Archive, book: ReleasedBook) -> tuple[str, Chapters]:
+    """The fingerprint of the dataset made from a book, as our own runs on it have it, and the book's chapters."""
     data = read_book(archive, book)
-    return fingerprint_of_book([question._asdict() for question in data.selected], data.book())
-
-
-def book_chapters(archive: Archive, book: ReleasedBook) -> Chapters:
-    """The number and the text of each chapter of a published book."""
-    return [(chapter.number, chapter.text) for chapter in read_questions(archive.files, book)[0]]
+    fingerprint = fingerprint_of_book([question._asdict() for question in data.selected], data.book())
+    return fingerprint, [(chapter.number, chapter.text) for chapter in data.chapters]
 
 
 def _identity(run: PublishedRun) -> dict[str, str]:
@@ -191,9 +186,7 @@ def _forget_scores(run: PublishedRun, out: Path) -> None:
             (folder / name).unlink(missing_ok=True)
 
 
-def score_run(
-    run: PublishedRun, content: PublishedAnswers, out: Path, fingerprint: str, chapters: Chapters | None = None
-) -> Scores:
+def score_run(run: PublishedRun, content: PublishedAnswers, out: Path, fingerprint: str, chapters: Chapters) -> Scores:
     book = run.book
     with open_run(out, _identity(run), {"book": book.name}) as folder:
         if len(read_journal(folder / ANSWERS)) > len(content.rows):
@@ -271,7 +264,6 @@ def score_again(archive: Path, folder: Path, scratch: Path) -> list[Check]:
         if (run.book.folder, run.path) == (identity["released"], identity["run"]):
             scratch.mkdir()
             copyfile(folder / "run.json", scratch / "run.json")  # its command is part of the page
-            content, of_book = read_published_run(opened.files, run), book_fingerprint(opened, run.book)
-            score_run(run, content, scratch, of_book, book_chapters(opened, run.book))
+            score_run(run, read_published_run(opened.files, run), scratch, *_of_book(opened, run.book))
             return [check_records(folder, scratch, name, "the archive") for name in (ANSWERS, JUDGEMENTS)]
     raise BadInput(f"{archive}: expected the published run {identity['run']}, found no such run")

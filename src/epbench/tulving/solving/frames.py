@@ -77,22 +77,15 @@ class Frame:
     """A sentence or phrase of a bank, as it is found in a text."""
 
     def __init__(self, pattern: Sentence) -> None:
-        """Parse the pattern; it is compiled once a text may have it."""
+        """Note what the pattern needs; it is compiled once a text may have it."""
         self._pattern = pattern.pattern
         self.needs = list(_needs(self._pattern))
         """Sets of words in small letters, of each of which a text of the pattern has at least one."""
 
     @cached_property
-    def _regex(self) -> re.Pattern[str]:
+    def regex(self) -> re.Pattern[str]:
+        """What a text is, or has in it, that can become of the sentence or phrase."""
         return re.compile(_expression(self._pattern, Counter()))
-
-    def whole(self, text: str) -> re.Match[str] | None:
-        """Return the match of a text that is the sentence."""
-        return self._regex.fullmatch(text)
-
-    def within(self, text: str) -> re.Match[str] | None:
-        """Return the first match in a text that has the phrase."""
-        return self._regex.search(text)
 
 
 def _needs(parsed: Pattern) -> Iterator[frozenset[str]]:

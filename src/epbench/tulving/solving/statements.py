@@ -109,7 +109,7 @@ class Statements:
         for (how, label), frame in self._frames.fitting(sentence):
             if how == "within":
                 phrases.append((label, frame))
-            elif match := frame.whole(sentence):
+            elif match := frame.regex.fullmatch(sentence):
                 matches.append((label, match))
         return matches, phrases
 
@@ -173,8 +173,7 @@ class Statements:
         "gloss": _glossed,
         "meeting": lambda self, match: _lowered(said(match, "group")),
         "span": _lasted,
-        "lost": lambda self, match: _lowered(said(match, "object")),
-        "found": lambda self, match: _lowered(said(match, "object")),
+        **dict.fromkeys(("lost", "found"), lambda self, match: _lowered(said(match, "object"))),
         "barred": lambda self, match: True,
         "rule": lambda self, match: said(match, "trusted"),
         "counterclaim": _counterclaim,
@@ -285,7 +284,7 @@ def _first_within(frames: Sequence[Frame], text: str) -> re.Match[str] | None:
 
 
 def _all_within(frames: Iterable[Frame], text: str) -> Iterator[re.Match[str]]:
-    return (match for frame in frames if (match := frame.within(text)))
+    return (match for frame in frames if (match := frame.regex.search(text)))
 
 
 def _lowered(words: str) -> str:

@@ -150,11 +150,10 @@ def make_book(
             vocabulary=Vocabulary(universe) if outline.plans else None,
             progress=progress,
         )
-    if recipe.level >= 2:
-        with without_collector():
+        if recipe.level >= 2:
             chapters = prove(chapters, universe)
-    unused = unused_values(as_texts(universe), [(one.day, one.space, one.entity, one.content) for one in events])
-    questions = all_questions(chapters, unused, empty=recipe.empty, seed=recipe.seed)
+        unused = unused_values(as_texts(universe), [(one.day, one.space, one.entity, one.content) for one in events])
+        questions = all_questions(chapters, unused, empty=recipe.empty, seed=recipe.seed)
     if recipe.level >= 5:
         questions += outcome_questions(chapters, seed=recipe.seed)
     if texts:

@@ -21,7 +21,7 @@ Pattern = tuple[Part, ...]
 
 _TOKEN = re.compile(r"\[|\]|\||\{(\w+)\}|[^\[\]|{}]+|.", re.DOTALL)
 _NEEDLESS_BLANKS = re.compile(r" (?=[ ,.;:!?])")
-_ARTICLE = re.compile(r"\b([Aa])n? (?=[\"“]?(\w[\w'-]*))")
+_ARTICLE = re.compile(r"([Aa])(?<!\w.)n? (?=[\"“]?(\w[\w'-]*))")  # faster than with `\b` at the beginning
 _VOWELS = re.compile(r"[aeiou]|hour|honest|honou?r|heir")
 _SPELLED = re.compile(r"[A-Z](?:[A-Z]+s?\b|-)")  # MRI, X-ray
 _SPOKEN_AS_CONSONANTS = re.compile(r"uni(?!n|m)|us[eu]|ut[ei]|ubiq|ukulele|uran|eu|ew|one\b|once\b")
@@ -111,13 +111,13 @@ def capitalised(text: str) -> str:
     return text[:at] + text[at : at + 1].upper() + text[at + 1 :]
 
 
-_TWICE = re.compile(r"\b(\w++) (?=[a-z])(?i:\1)\b")  # `New New York Aquarium` is a name with a qualifier
-_RIGHTLY_TWICE = frozenset(["had", "that"])
+# `New New York Aquarium` is a name with a qualifier, and `had had` and `that that` may be right.
+_TWICE = re.compile(r"\b(\w++) (?=[a-z])(?i:\1)\b(?i:(?<!\bhad)(?<!\bthat))")
 
 
 def has_doubled_word(text: str) -> bool:
     """Whether a word stands twice in a row where it should not."""
-    return any(match[1].lower() not in _RIGHTLY_TWICE for match in _TWICE.finditer(text))
+    return _TWICE.search(text) is not None
 
 
 @cache

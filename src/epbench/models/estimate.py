@@ -50,6 +50,9 @@ class Prices(Struct, frozen=True):
         [models."gpt-5-mini"]           # per million tokens
         input = 0.25
         output = 2.0
+
+        [models."text-embedding-3-small"]
+        input = 0.02
     """
 
     currency: str

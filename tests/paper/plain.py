@@ -1,7 +1,7 @@
 """What the plain recomputations of the three papers share: the exhibits by name, and statistics by loops over lists."""
 
+import json
 import math
-from abc import ABC, abstractmethod
 from statistics import fmean, stdev
 
 import pytest
@@ -10,28 +10,26 @@ from scipy.stats import binomtest
 from epbench.reports.exhibit import Missing
 
 Z = 1.959963984540054
+MARKUP = "_{}$x^2$<b>"
+"""What the names of some runs end with, to be shown as text."""
+ENDS = ("mean", "low", "high", "lowest", "highest")
 
 
-class Paper(ABC):
+class Paper:
     """The exhibits of a paper by name. `expected` gives pairs of a record and the numbers that it must hold, by column."""
 
-    NAMING = frozenset()
-    """The columns that say what a row is about; all others must be expected. Empty where some are not recomputed."""
+    # The exhibits that are recomputed, those that are made and tested elsewhere, and those that cannot be made of these runs.
+    EXPECTED = ALONE = MISSING = ()
+    NAMING = ()  # the columns that say what a row is about; all others must be expected, if any is named
 
     def __init__(self, found):
         self.exhibits = {one.name: one for one in found}
+        self.made = {name: one for name, one in self.exhibits.items() if not isinstance(one, Missing)}
         assert len(self.exhibits) == len(found)
-
-    @property
-    def made(self):
-        return {name: one for name, one in self.exhibits.items() if not isinstance(one, Missing)}
 
     def named(self, name):
         """The exhibits of a name, for each book or run."""
         return [self.exhibits[name]]
-
-    @abstractmethod
-    def expected(self, name, exhibit): ...
 
     def families(self, name, rows):
         """The p-values of tests that are corrected together, each with the corrected one; by default all of them."""
@@ -40,6 +38,11 @@ class Paper(ABC):
     def asked_in(self, name, row):
         """How many questions all rows of a run must have together; None for a table that need not have all of them."""
         return None
+
+
+def lines_of(path):
+    """The records of a journal."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def estimate(values):
@@ -57,7 +60,7 @@ def share(right, n, failed=0, prefix=""):
     found = estimate([1] * right + [0] * (n - right) + [None] * (failed if n else 0))
     if found["mean"] is not None:
         found["low"], found["high"] = wilson(right, n)
-    return {f"{prefix}{name}": found[name] for name in ("mean", "low", "high", "lowest", "highest")}
+    return {f"{prefix}{name}": found[name] for name in ENDS}
 
 
 def wilson(right, n):

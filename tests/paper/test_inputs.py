@@ -17,8 +17,8 @@ from epbench.reports.exhibit import slug
 from epbench.reports.reported import ReportedRow, read_reported
 from epbench.tulving.paper.inputs import Inputs, by_book, lines_of, parts_of, read_runs, runs_among
 from epbench.tulving.paper.recall import CUE, cue_text
-from tests.paper.sort_runs import make_run, mostly_right
-from tests.paper.tulving_runs import CLAUDE_BOOK, GPT_BOOK
+from tests.paper.sort_runs import make_run, make_training, mostly_right
+from tests.paper.tulving_runs import CLAUDE_BOOK, GPT_BOOK, LOSSY
 
 
 def changed(folder, **more):
@@ -33,36 +33,27 @@ def changed(folder, **more):
 
 
 @pytest.mark.slow
-def test_runs_are_known_by_their_run_json_and_released_ones_by_their_names(lines):
+def test_runs_are_known_by_their_run_json_and_released_ones_by_their_names(lines, given, tmp_path):
     released, own = ([line for line in lines if line.source == source] for source in ("released", "own"))
     gpt, haiku, mini = "gpt-4o-2024-08-06", "claude-3-haiku-20240307", "gpt-4o-mini-2024-07-18"
-    passages = {("rag-paragraph", gpt), ("rag-chapter", gpt)}
-    whole = {("in-context", gpt), ("in-context", haiku)}
-    assert {(line.memory, line.model) for line in released} == whole | passages | {("fine-tuned", mini)}
-    assert {line.text for line in released} == {GPT_BOOK, CLAUDE_BOOK}
-    writers = "gpt-4o-2024-05-13", "claude-3-5-sonnet-20240620"
-    assert {line.judge for line in released} == {f"{writer} (as released)" for writer in writers}
-    memories = {"whole": "in-context", "chapters": "rag-chapter", "lossy": "rag-paragraph"}
+    read = {("in-context", gpt), ("in-context", haiku), ("rag-paragraph", gpt), ("rag-chapter", gpt)}
+    assert {(line.memory, line.model) for line in released} == read | {("fine-tuned", mini)}
+    judges = {(line.text, line.judge) for line in released}
+    assert judges == {(text, f"{text.removeprefix('short by ')} (as released)") for text in (GPT_BOOK, CLAUDE_BOOK)}
+    memories = {"whole": "in-context", "chapters": "rag-chapter", LOSSY: "rag-paragraph"}
     assert {line.label: line.memory for line in own} == memories
-    assert {(line.model, line.judge, line.writer, line.text) for line in own} == {
-        ("made", "lexical", "template", "short (ffffffff)")
-    }
+    about = {(line.model, line.judge, line.writer, line.text) for line in own}
+    assert about == {("made", "lexical", "template", "short (ffffffff)")}
     order = [line.memory for line in lines]  # own ones come first
     assert order == sorted(order, key=["in-context", "rag-paragraph", "rag-chapter", "fine-tuned"].index)
     assert lines[0].source == "own" and len({slug(line.label) for line in lines}) == len(lines)
-
-
-@pytest.mark.slow
-def test_a_model_that_openai_has_tuned_is_fine_tuned_memory(given, tmp_path):
-    tuned, plain = "openai:ft:gpt-4o-mini-2024-07-18:me::a1b2", "openai:gpt-4o-mini-2024-07-18"
+    # A model that OpenAI has tuned is fine-tuned memory
     folder = Path(shutil.copytree(given.inputs.runs[0].folder, tmp_path / "run"))
-    for model, memory, expected in (
-        (tuned, "none", "fine-tuned"),
-        (plain, "none", "none"),
-        (tuned, "in-context", "in-context"),
-    ):
-        (line,) = read_runs([changed(folder, identity={"model": model, "memory": memory})])
-        assert line.memory == expected
+    tuned, plain = "openai:ft:gpt-4o-mini-2024-07-18:me::a1b2", "openai:gpt-4o-mini-2024-07-18"
+    found = []
+    for model, memory in ((tuned, "none"), (plain, "none"), (tuned, "in-context")):
+        found += read_runs([changed(folder, identity={"model": model, "memory": memory})])
+    assert [line.memory for line in found] == ["fine-tuned", "none", "in-context"]
 
 
 @pytest.mark.slow
@@ -79,18 +70,12 @@ def test_labels_writers_and_reported_rows(given):
     own = replace(run, fingerprint=published.fingerprint, folder=published.folder)  # it knows its writer
     found = lines_of(Inputs([own, *given.inputs.runs]))
     (line,) = [line for line in found if line.source == "own" and line.fingerprint == own.fingerprint]
-    assert line.writer == "gpt-4o-2024-05-13" and line.text == GPT_BOOK
+    assert (line.writer, line.text) == ("gpt-4o-2024-05-13", GPT_BOOK)
 
 
 def test_names_of_books_and_cues():
-    names = {
-        "very-long": ("very-long", "default", ""),
-        "news-short": ("short", "news", ""),
-        "news-very-long": ("very-long", "news", ""),
-        "my-town-long-ordered": ("long", "my-town", "-ordered"),
-        "long-l3": ("long", "default", "-l3"),
-        "own": ("", "default", "own"),
-    }
+    names = {"very-long": ("very-long", "default", ""), "my-town-long-ordered": ("long", "my-town", "-ordered")}
+    names |= {"long-l3": ("long", "default", "-l3"), "own": ("", "default", "own")}
     assert {book: parts_of(book) for book in names} == names
     assert [cue_text(cue) for cue in ("t", "te", "tsec")] == ["(t, *, *, *)", "(t, *, ent, *)", "(t, s, ent, c)"]
     assert " ".join(CUE.texts) == "t s e c ts te tc se sc ec tse tsc tec sec tsec"
@@ -99,39 +84,25 @@ def test_names_of_books_and_cues():
 # Book-SORT
 
 
-def training_of(folder, dataset, method="sort_lm", control=None):
-    """A training whose epochs were asked, but not measured otherwise."""
-    for epoch in (0, 1, 10, 2):
-        for kind, memory in (("sort", "none"), ("sort-in-context", "in-context")):
-            make_run(folder / f"measures/epoch-{epoch}/{kind}", dataset, mostly_right(0.5), memory=memory)
-    identity = {"benchmark": "finetuning", "method": method, "model": "tiny", "control": control}
-    (folder / "run.json").write_text(json.dumps({"identity": identity, "dataset": str(dataset)}))
-    return folder
-
-
 @pytest.mark.slow
-def test_runs_on_several_configs_in_one_folder_are_one(tmp_path, small_set):
+def test_runs_on_several_configs_in_one_folder_are_one_and_others_stay_apart(tmp_path, small_set):
+    half = mostly_right(0.5)
     for config in ("e120_s20", "e250_s20"):
-        make_run(tmp_path / "m" / config, small_set, mostly_right(0.5), model="someone/m", configs=[config])
-    (run,) = read_inputs([tmp_path / "m"], reported=()).runs
-    assert (run.label, run.folder, run.configs) == ("m", tmp_path / "m", ("e120_s20", "e250_s20"))
-    parts = [read_inputs([tmp_path / "m" / config], reported=()).runs[0] for config in run.configs]
+        make_run(tmp_path / "one" / config, small_set, half, model="someone/m", configs=[config])
+    (run,) = read_inputs([tmp_path / "one"], reported=()).runs
+    assert (run.label, run.folder, run.configs) == ("one", tmp_path / "one", ("e120_s20", "e250_s20"))
+    parts = [read_inputs([tmp_path / "one" / config], reported=()).runs[0] for config in run.configs]
     assert run.fingerprint == "+".join(part.fingerprint for part in parts)
     assert list(run.questions["id"]) == [id_ for part in parts for id_ in part.questions["id"]]
-    (one,) = parts[1:]  # a run by itself is read with its questions
-    assert (one.label, one.memory, one.model, one.dataset) == ("e250_s20", "none", "someone/m", "booksort")
-    assert one.configs == ("e250_s20",) and (one.training, one.epoch) == (None, None)
-    assert len(one.questions) == len((one.folder / "answers.jsonl").read_text().splitlines())
-
-
-@pytest.mark.slow
-def test_runs_that_differ_otherwise_stay_apart_and_so_do_trainings(tmp_path, small_set):
-    make_run(tmp_path / "m/a", small_set, mostly_right(0.5), configs=["e120_s20"])
+    part = parts[1]
+    assert (part.label, part.memory, part.model, part.dataset) == ("e250_s20", "none", "someone/m", "booksort")
+    make_run(tmp_path / "m/a", small_set, half, configs=["e120_s20"])
     make_run(tmp_path / "m/b", small_set, mostly_right(0.9), configs=["e120_s20"])  # the same config again
-    make_run(tmp_path / "m/c", small_set, mostly_right(0.5), configs=["e250_s20"], memory="in-context")
+    make_run(tmp_path / "m/c", small_set, half, configs=["e250_s20"], memory="in-context")
     assert [run.label for run in read_inputs([tmp_path / "m"], reported=()).runs] == ["m/a", "m/b", "m/c"]
-    training_of(tmp_path / "all/books", small_set)
-    training_of(tmp_path / "all/control", small_set, control="summaries")
+    plans = dict.fromkeys((0, 1, 10, 2), half)
+    for label, control in (("books", None), ("control", "summaries")):
+        make_training(tmp_path / "all" / label, small_set, plans, control=control)
     inputs = read_inputs([tmp_path / "m/a", tmp_path / "all/books"])
     assert isinstance(inputs, SortInputs) and [run.label for run in inputs.runs] == ["a"]
     (found,) = inputs.trainings
@@ -141,6 +112,8 @@ def test_runs_that_differ_otherwise_stay_apart_and_so_do_trainings(tmp_path, sma
     assert {run.training for run in found.runs} == {"books"} and found.runs[2].label == "books, epoch 1"
     together = read_inputs([tmp_path / "all"]).trainings  # from the folder that they lie in
     assert [(one.label, one.trained) for one in together] == [("all/books", "books"), ("all/control", "summaries")]
+    with pytest.raises(BadInput, match="expected 'sort_lm'"):
+        read_inputs([changed(tmp_path / "all/books", identity={"method": "tulving_qa"})])
 
 
 @pytest.mark.slow
@@ -155,14 +128,13 @@ def test_other_runs_are_refused_and_those_of_an_earlier_version_are_read_from_th
         read_inputs([old])
     with pytest.raises(BadInput, match="'memfail'; expected a run of Book-SORT"):
         read_inputs([changed(old, identity={"benchmark": "memfail"})])
-    with pytest.raises(BadInput, match="expected 'sort_lm'"):
-        read_inputs([training_of(tmp_path / "t", small_set, method="tulving_qa")])
 
 
 # Trials of people
 
 
 def people(folder, *rows, head="participant,segment_length,distance,correct"):
+    """What is read of a file with these rows."""
     (folder / "t.csv").write_text("".join(f"{row}\n" for row in (head, *rows)), "utf-8")
     return people_of(folder / "t.csv")
 
@@ -179,19 +151,10 @@ def test_trials_of_people_have_a_test_for_every_distance_and_make_a_row_of_repor
     (tmp_path / "reported.json").write_text(json.dumps(reported_of(run)), "utf-8")
     (row,) = read_reported(tmp_path / "reported.json", "booksort")
     assert row.scores == {"accuracy": 0.75, "accuracy_s20": 0.5, "accuracy_s50": 1.0} and row.counts["accuracy"] == 4
-
-
-BAD_TRIALS = {
-    ("a,20,300,1", "a,20,far,1"): r"t.csv, row 1: .*distance",
-    ("a,20,300,1", "a,20,300,maybe"): r"t.csv, row 1: .*correct",
-    ("a,20,300,1", "a,20,300"): r"t.csv, row 1",
-    (): "expected a row",
-}
-
-
-def test_bad_trials_are_refused_by_row_and_column(tmp_path):
-    for rows, message in BAD_TRIALS.items():
-        with pytest.raises(BadInput, match=message):
-            people(tmp_path, *rows)
+    for row, message in {"a,20,far,1": ".*distance", "a,20,300,maybe": ".*correct", "a,20,300": ""}.items():
+        with pytest.raises(BadInput, match=rf"t.csv, row 1: {message}"):
+            people(tmp_path, "a,20,300,1", row)
+    with pytest.raises(BadInput, match="expected a row"):
+        people(tmp_path)
     with pytest.raises(BadInput, match="segment_length"):
         people(tmp_path, "a,1", head="participant,correct")

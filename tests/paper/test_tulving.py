@@ -2,33 +2,25 @@
 
 import csv
 import math
-import statistics
 from collections import Counter
 from dataclasses import replace
+from statistics import fmean, variance
 
 import pandas as pd
 import pytest
 
 from epbench.errors import BadInput
-from epbench.files.packaged import packaged
 from epbench.progress import no_progress
 from epbench.reports.exhibit import Missing, slug, write_exhibits
-from epbench.reports.figures import drawing, svg
-from epbench.reports.reported import ReportedRow, read_reported
-from epbench.statistics.estimate import Estimate
-from epbench.tulving.paper import contrasts, recall
-from epbench.tulving.paper.contrasts import books_by_order
-from epbench.tulving.paper.groups import GROUPABLE, grouped
-from epbench.tulving.paper.groups import all_books as row_of_all_books
-from epbench.tulving.paper.groups import seeds as compared
+from epbench.reports.reported import ReportedRow
+from epbench.tulving.paper import contrasts, groups, inventions, recall
 from epbench.tulving.paper.inputs import Inputs, lines_of, read_runs
-from epbench.tulving.paper.inventions import GROUPS, dialogues, hallucinations, partial_verdicts, sources
 from epbench.tulving.paper.make import exhibits
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import published_runs, score_published_runs
 from epbench.tulving.scores.inventions import SOURCES
-from tests.paper.tulving_runs import CLAUDE_BOOK, FINGERPRINT, GPT_BOOK
+from tests.paper.tulving_runs import CLAUDE_BOOK, FINGERPRINT, GPT_BOOK, LOSSY
 from tests.published_data import BOOKS
 
 pytestmark = pytest.mark.slow
@@ -43,69 +35,55 @@ def made(make, runs, reported=(), *more):
     return {one.name: one for one in (found if isinstance(found, list) else [found])}
 
 
-def test_reported_rows_stand_with_the_others_once_and_are_marked(given):
+def test_reported_rows_stand_with_the_others_once_and_models_beside_one_another(lines, given):
     other = replace(REPORTED, table="Table 14", scores={"f1_by_bin.0": 0.0})
     rows = [REPORTED, replace(REPORTED, table="Table 14"), replace(REPORTED, source="Another paper"), other]
     table = made(recall.by_bin, given.inputs.runs, [*rows, replace(REPORTED, dataset="long")])["Table 13"].table
-    assert table.head[:4] == ["memory", "model", "run", "book"]
-    about = ["in-context", "gpt (reported)", "", "short"]
-    half, none = [*about, "0.50 ± 0.12", "0.25", "–", "–"], [*about, "0.00 ± 0.12", "–", "–", "–"]
-    assert [list(row) for row in table.rows if "(reported)" in row[1]] == [half, half, none]
+    found = [tuple(row[1:6]) for row in table.rows if "(reported)" in row[1]]
+    cells = [("0.50 ± 0.12", "0.25")] * 2 + [("0.00 ± 0.12", "–")]
+    assert found == [("gpt (reported)", "", "short", *of) for of in cells]
     assert "A paper: Table 13" in " ".join(table.notes) and "They stopped early." in " ".join(table.notes)
-    shares = {"hallucinations": 0.16, "hallucinations.inner": 0.2}
-    row = replace(REPORTED, table="E.8", scores=shares, deviations={}, counts={"hallucinations": 150})
-    both, inner = made(hallucinations, given.inputs.runs[:1], [row])["E.8"].table.rows[-2:]
-    assert list(both) == [
-        "gpt in-context (reported)",
-        *("in-context", "both", "0.160", "0.110–0.227", "–", "–", "150", "0"),
-    ]
-    assert inner[3:5] == ["0.200", "–"]
+    row = replace(REPORTED, table="E.8", scores={"hallucinations": 0.16}, deviations={}, counts={"hallucinations": 150})
+    share = made(inventions.hallucinations, given.inputs.runs[:1], [row])["E.8"].records[-1]
+    assert [round(share[f"share_{of}"], 3) for of in ("mean", "low", "high")] == [0.16, 0.11, 0.227]
+    *_, memories, chunks = recall.by_bin(lines)
+    three, gpt = ["in-context", "rag-paragraph", "rag-chapter"], "gpt-4o-2024-08-06"
+    readers = ("made", "short (ffffffff)", 3), (f"{gpt} (released)", CLAUDE_BOOK, 2), (f"{gpt} (released)", GPT_BOOK, 3)
+    expected = [(model, book, memory) for model, book, n in readers for memory in three[:n]]
+    assert [(row[1], row[3], row[0]) for row in memories.table.rows] == expected
+    assert [row[0] for row in chunks.table.rows] == ["rag-paragraph"] * 3 + ["rag-chapter"] * 2
 
 
 # Which books, runs and questions
 
 
-def test_who_stands_in_the_parts_of_table_14_and_in_which_order(lines, tulving):
-    *_, memories, chunks = recall.by_bin(lines)
-    assert (memories.name, chunks.name) == ("Table 14, memories", "Table 14, chunks")
-    three, gpt = ["in-context", "rag-paragraph", "rag-chapter"], "gpt-4o-2024-08-06 (released)"
-    assert [(row[1], row[3], row[0]) for row in memories.table.rows] == [
-        *(("made", "short (ffffffff)", memory) for memory in three),
-        *((gpt, CLAUDE_BOOK, memory) for memory in three[:2]),
-        *((gpt, GPT_BOOK, memory) for memory in three),
-    ]
-    assert [row[0] for row in chunks.table.rows] == ["rag-paragraph"] * 3 + ["rag-chapter"] * 2
-    rows = tulving.exhibits["Table 4, short"].table.rows  # the best order comes first, and ranges last
-    values = [row[-1] for row in rows if "reported" not in row[1]]
-    numbers = [float(value.split(" ")[0]) for value in values if "–" not in value]
-    assert numbers == sorted(numbers, reverse=True) and "–" in values[-1] and len(numbers) == len(values) - 1
-
-
 def test_what_cannot_be_made(given):
-    def missing(make, runs, *more):
-        return {name for name, one in made(make, runs, (), *more).items() if isinstance(one, Missing)}
-
-    own = given.inputs.runs[:3]
-    assert missing(contrasts.ranks, own) == {"Figure 3"} and missing(recall.by_bin, own) == {"Table 3"}
-    assert missing(recall.by_kind, own) == {"Table 16"} and missing(recall.diverse_books, own) == {"Table 27"}
-    assert missing(books_by_order, own) == {"Table 22", "Table 23"}
-    assert missing(contrasts.ranks, own[:1]) == {"Figure 3", "Figure 7"}
-    assert missing(contrasts.estimation_plots, own[:1]) == {"Figure 8"}
-    assert missing(recall.by_bin, own[:1]) == {"Table 3", "Table 14, memories", "Table 14, chunks"}
+    runs = given.inputs.runs
+    gpts = [run for run in runs if run.source == "released" and "prompting_model_gpt" in run.folder.name]
     alike = dict.fromkeys(range(1, 21), "Realistic")
-    both = {"another": alike}, {"Table 24", "Table 25"}
-    for ratings, names in (both, ({own[0].fingerprint: alike}, {"Table 25"})):
-        assert missing(contrasts.by_realism, own, ratings) == names
-    gpts = [run for run in given.inputs.runs if run.source == "released" and "prompting_model_gpt" in run.folder.name]
-    assert missing(contrasts.books_by_writer, gpts) == {"Table 21"}
-    assert missing(contrasts.books_by_writer, own) == {"Table 20", "Table 21"}
+    for make, of, names, *more in (
+        (contrasts.ranks, runs[:3], {"Figure 3"}),
+        (contrasts.ranks, runs[:1], {"Figure 3", "Figure 7"}),
+        (contrasts.estimation_plots, runs[:1], {"Figure 8"}),
+        (contrasts.books_by_order, runs[:3], {"Table 22", "Table 23"}),
+        (contrasts.books_by_writer, runs[:3], {"Table 20", "Table 21"}),
+        (contrasts.books_by_writer, gpts, {"Table 21"}),
+        (contrasts.by_realism, runs[:3], {"Table 24", "Table 25"}, {"another": alike}),
+        (contrasts.by_realism, runs[:3], {"Table 25"}, {runs[0].fingerprint: alike}),
+        (recall.by_bin, runs[:3], {"Table 3"}),
+        (recall.by_bin, runs[:1], {"Table 3", "Table 14, memories", "Table 14, chunks"}),
+        (recall.by_bin, [replace(runs[0], book="long")], {"Table 13", "Table 14, memories", "Table 14, chunks"}),
+        (recall.by_kind, runs[:3], {"Table 16"}),
+        (recall.diverse_books, runs[:3], {"Table 27"}),
+        (groups.seeds, runs[:1], {"Books of several seeds"}),
+    ):
+        found = made(make, of, (), *more).items()
+        assert {name for name, one in found if isinstance(one, Missing)} == names, make
 
 
 def test_every_book_has_a_table_and_files_of_its_own(given):
     runs = [*given.inputs.runs, replace(given.inputs.runs[0], book="news-short", fingerprint="e" * 16, label="news")]
     assert {"Table 13, short", "Table 13, news-short"} <= set(made(recall.by_bin, runs))
-    longer = made(recall.by_bin, [replace(run, book="long") for run in runs[:1]])
-    assert isinstance(longer["Table 13"], Missing) and not isinstance(longer["Table 3"], Missing)
     reported = [replace(REPORTED, table="Table 27", dataset=name) for name in ("short", "news-short", "scifi-short")]
     diverse = made(recall.diverse_books, runs, [*reported, replace(REPORTED, model="other")])["Table 27"]
     books = [row["book"] for row in diverse.records if row["bin"] == "0"]
@@ -117,24 +95,12 @@ def test_every_book_has_a_table_and_files_of_its_own(given):
 def test_answers_to_a_repeated_question_are_counted_each(given):
     run = given.inputs.runs[0]
     twice = replace(run, questions=pd.concat([run.questions, run.questions.assign(repeat=1)], ignore_index=True))
-    found = made(recall.by_bin, [twice]) | made(grouped, [twice], [], ["repeat"])
+    found = made(recall.by_bin, [twice]) | made(groups.grouped, [twice], [], ["repeat"])
     assert any("once for each answer" in note for note in found["Table 13"].table.notes)
     assert [row["n"] for row in found["F1 by repeat"].records] == [len(run.questions)] * 2
-    both, once = (made(hallucinations, [one])["E.8"].records for one in (twice, run))
+    both, once = (made(inventions.hallucinations, [one])["E.8"].records for one in (twice, run))
     for row, single in zip(both, once, strict=True):
         assert (row["n"], row["share_mean"], row["share_low"]) == (2 * single["n"], single["share_mean"], None)
-
-
-def test_an_ordered_book_stands_before_the_same_book_as_it_was(given):
-    whole, _, lossy = given.inputs.runs[:3]
-    other = {"book": "short-ordered", "fingerprint": "e" * 16}
-    ordered = [replace(run, label=f"{run.label} ordered", **other) for run in (whole, lossy)]
-    rows = [replace(REPORTED, table="Table 22", dataset=book) for book in ("short", "short-ordered")]
-    found = made(books_by_order, [*given.inputs.runs, *ordered], rows)
-    own, paper = ("made", "made"), ("gpt (reported)",)
-    expected = [(model, book) for of in (own, paper) for book in ("short-ordered", "short") for model in of]
-    assert [(row[1], row[3].split(" ")[0]) for row in found["Table 22"].table.rows] == expected
-    assert any("left out of the tests" in note for note in found["Table 23"].table.notes)
 
 
 @pytest.mark.parametrize("archive", [book[0] for book in BOOKS], ids=[book[0].stem for book in BOOKS])
@@ -157,149 +123,87 @@ def test_a_missing_answer_names_nothing_and_hides_nothing(given):
     gone = (questions["bin"] == "0") & (questions["get"] == "all") & (questions["trace"] == "times")
     questions.loc[gone, ["outcome", "f1", "answer"]] = ["wrong", 0.0, None]
     questions["items"] = [[] if lost else list(items) for lost, items in zip(gone, questions["items"], strict=True)]
-    row = made(hallucinations, [replace(given.inputs.runs[0], questions=questions)])["E.8"].records[0]
+    row = made(inventions.hallucinations, [replace(given.inputs.runs[0], questions=questions)])["E.8"].records[0]
     n = int(gone.sum())
     assert row["n_failed"] == n and row["share_mean"] is None
     assert row["share_highest"] - row["share_lowest"] == pytest.approx(n / (row["n"] + n))
 
 
-def test_it_says_which_difference_two_runs_can_show(given):
-    lossy, first, second = given.inputs.runs[2:5]
-    exhibit = made(hallucinations, [first, second])["E.8"]
-    both = [row for row in exhibit.records if row["origin"] == "both"]
-    n, rate = both[0]["n"], statistics.fmean(row["share_mean"] for row in both)
-    (note,) = [note for note in exhibit.table.notes if "power 0.8" in note]
-    assert f"the same {n} questions about short, with shares around {rate:.3f}" in note
-    difference = float(note.split("differ by ")[1].split(" ")[0])
-    assert difference == pytest.approx((1.96 + 0.8416) * (2 * rate * (1 - rate) / n) ** 0.5, rel=0.05)
-    assert not any("power" in note for note in made(hallucinations, [first, lossy])["E.8"].table.notes)
-
-
 def test_invented_items_are_counted_by_their_source(given, all_books, tmp_path):
     """Where an item comes from is tested with the scores; the readers deny or add `Nobody Else`, which is nowhere."""
     book, run = replace(all_books[0], fingerprint=FINGERPRINT), given.inputs.runs[0]
-    questions = run.questions.copy()
-    others = sorted({chapter.event.entity for chapter in book.chapters})
-    questions["items"] = [[others[at % len(others)], "Nobody Else"] for at in range(len(questions))]
+    questions, people = run.questions.copy(), sorted({chapter.event.entity for chapter in book.chapters})
+    questions["items"] = [[people[at % len(people)], "Nobody Else"] for at in range(len(questions))]
     questions["scores"] = [[0.0] * len(true) for true in questions["reference"]]
     questions["answer"], questions["outcome"] = "It says so.", "wrong"
-    exhibit = sources(lines_of(Inputs([replace(run, questions=questions), given.inputs.runs[3]])), [book])
+    lines = lines_of(Inputs([replace(run, questions=questions), given.inputs.runs[3]]))
+    exhibit = inventions.sources(lines, [book])
     write_exhibits(tmp_path, "made", [exhibit])
-    with (tmp_path / "invented-items.csv").open(encoding="utf-8") as file:
-        written = list(csv.DictReader(file))
+    written = list(csv.DictReader((tmp_path / "invented-items.csv").read_text("utf-8").splitlines()))
     counts = Counter((row["bin"] == "0", row["item_from"]) for row in written)
     kept = questions[(questions["trace"] != "full_details") | (questions["bin"] == "0")]
     assert {kind for _, kind in counts} == {*SOURCES} and counts.total() > 1.5 * len(kept)
     for row in exhibit.frame.to_dict("records"):
-        is_empty = GROUPS[row["questions"]]
-        n, of = (
-            counts[is_empty, row["source_of_items"]],
-            sum(n for (group, _), n in counts.items() if group == is_empty),
-        )
-        answers = int(((kept["bin"] == "0") == is_empty).sum())
+        is_empty = inventions.GROUPS[row["questions"]]
+        n, answers = counts[is_empty, row["source_of_items"]], int(((kept["bin"] == "0") == is_empty).sum())
+        of = sum(counts[is_empty, source] for source in SOURCES)
         assert (row["found"], row["mean"], row["items"], row["answers"]) == (n, pytest.approx(n / of), of, answers)
     assert {row["distance"] for row in written if row["item_from"] == "matching"} == {"0"}
     assert any("Not traced, without their books" in note for note in exhibit.notes)
-    assert isinstance(sources(lines_of(given.inputs), []), Missing)
+    # The readers add `Nobody Else` to every answer but abstentions; lost questions and missing answers add nothing.
+    lossy = given.inputs.runs[2]
+    rows = inventions.sources(lines_of(Inputs([lossy])), [book]).frame.to_dict("records")
+    asked = [q for _, q in given.plain(lossy) if q and (q["trace"] != "full_details" or q["bin"] == "0")]
+    for row in (row for row in rows if row["source_of_items"] == "nowhere"):
+        known = [q["items"] for q in asked if (q["bin"] == "0") == inventions.GROUPS[row["questions"]]]
+        named = sum(any("nobody else" in item.lower() for item in items) for items in known)
+        assert row["answers"] == len(known) and row["inventing"] >= named
+        assert named or row["questions"] == "nothing matches"  # where the word `nobody` makes an abstention of it
 
 
-def test_what_the_judge_did_not_see_is_not_traced(given, all_books):
-    """The readers add `Nobody Else` to every answer but abstentions; lost questions and missing answers add nothing."""
-    exhibit = sources(lines_of(Inputs(given.inputs.runs[2:3])), [replace(all_books[0], fingerprint=FINGERPRINT)])
-    of = {row["questions"]: row for row in exhibit.frame.to_dict("records") if row["source_of_items"] == "nowhere"}
-    asked = [q for _, q in given.plain(given.inputs.runs[2]) if q and (q["trace"] != "full_details" or q["bin"] == "0")]
-    for group, is_empty in GROUPS.items():
-        known = [q for q in asked if (q["bin"] == "0") == is_empty]
-        named = [q for q in known if any("nobody else" in item.lower() for item in q["items"])]
-        assert of[group]["answers"] == len(known) and of[group]["inventing"] >= len(named)
-        assert is_empty or named  # where nothing matches, the word `nobody` makes an abstention of it
+# Groups, and books of several seeds
 
 
-def test_dialogue_is_counted_and_papers_stand_beside(given):
-    run, turn = given.inputs.runs[0], "\n\nHuman: Really?\n\nAssistant: Yes."
-    questions = run.questions.copy()
-    has = [i % 3 == 0 and answer is not None for i, answer in enumerate(questions["answer"])]
-    said = enumerate(zip(questions["answer"], has, strict=True))
-    questions["answer"] = [f"{answer}{turn * (i % 2 + 1)}" if talks else answer for i, (answer, talks) in said]
-    reported = read_reported(packaged("epbench.tulving", "reported.json"), "tulving")
-    lines = lines_of(Inputs([replace(run, questions=questions)], reported))
-    own, paper = dialogues(lines).records
-    assert own["n"] == len(has) and own["mean"] == pytest.approx(sum(has) / len(has)) and own["most"] == 4
-    for name, flag in (("f1_with", True), ("f1_without", False)):
-        f1 = [value for value, talks in zip(questions["f1"], has, strict=True) if talks == flag]
-        assert own[name] == pytest.approx(statistics.fmean(f1))
-    assert (paper["n"], round(paper["mean"] * 685), paper["model"]) == (685, 342, "claude-3-5-sonnet")
-    assert {row["model"]: row["mean"] for row in partial_verdicts(lines).records[1:]} == {
-        "gpt-4o": 0.04,
-        "gpt-4o-mini": 0.08,
-    }
-
-
-# Groups
-
-
-def test_groups_stand_in_the_order_of_the_benchmark(lines, drawn_pictures):
+def test_groups_stand_in_the_order_of_the_benchmark_and_others_are_refused(lines):
     runs = [line for line in lines if line.source == "own"]
-    table = grouped(runs, ["bin"]).table
+    table = groups.grouped(runs, ["bin"]).table
     assert [row[0] for row in table.rows] == [bin_ for bin_ in BINS if bin_ != "6+" for _ in runs]
-    assert table.sections == [2, 5, 8]
-    numbers = [int(row[0]) for row in grouped(runs[:1], ["template"]).table.rows]
-    assert numbers == sorted(numbers) and numbers[-1] == 35
-    assert grouped(runs[:1], ["entity"]).table.rows[-1][0] == "not given"
-    (lossy,) = [line for line in runs if line.label == "lossy"]
-    by_outcome = {row["outcome"]: row["n_failed"] > 0 for row in grouped([lossy], ["outcome"]).records}
+    assert groups.grouped(runs[:1], ["entity"]).table.rows[-1][0] == "not given"
+    numbers = [int(row[0]) for row in groups.grouped(runs[:1], ["template"]).table.rows]
+    assert numbers == sorted(numbers) and groups.grouped(runs[:1], ["id"]).plot is None
+    (lossy,) = [line for line in runs if line.label == LOSSY]
+    by_outcome = {row["outcome"]: row["n_failed"] > 0 for row in groups.grouped([lossy], ["outcome"]).records}
     assert list(by_outcome.items()) == [("right", False), ("wrong", False), ("failed", True)]
-    with drawing():
-        assert "times, all" in svg(grouped(runs[:1], ["trace", "get"]).plot())
-    assert grouped(runs[:1], ["id"]).plot is None
-
-
-def test_other_columns_are_refused_with_those_there_are(lines):
-    for column, said in {"reference": "a list", "chapters": "a list", "f1": "averaged", "bins": "", "": ""}.items():
-        with pytest.raises(BadInput, match=f"{column!r}.*{said}.*{', '.join(GROUPABLE)}"):
-            grouped(lines, ["cue", column])
+    for column, said in {"reference": "a list", "f1": "averaged", "bins": ""}.items():
+        with pytest.raises(BadInput, match=f"{column!r}.*{said}.*{', '.join(groups.GROUPABLE)}"):
+            groups.grouped(lines, ["cue", column])
     with pytest.raises(BadInput, match="grouped by"):
-        grouped(lines, ["cue", "cue"])
+        groups.grouped(lines, ["cue", "cue"])
 
 
-# Books of several seeds
-
-
-def test_books_of_several_seeds(given, drawn_pictures):
+def test_books_of_several_seeds(given):
     """The complete runs with the whole book in mind, as if one reader and one judge had read three books."""
     whole = [run for run in given.inputs.runs if run.memory == "in-context" and "claude-3" not in run.model]
-    about = {"model": "m", "source": "own"}
-    runs = [
-        replace(run, label=f"seed {n}", scores=run.scores | {"judge": None}, **about) for n, run in enumerate(whole)
-    ]
-    again = replace(runs[0], label="again")
-    (exhibit,) = made(compared, [*runs[:2], again]).values()
-    notes = exhibit.table.notes
-    assert all(words in " ".join(notes) for words in ("Within a book:", "differ in more than the book"))
-    with drawing():
-        assert "mean ± deviation between books" in svg(exhibit.plot())
-    assert "again is left out: it is on the same book as seed 0." in notes
-    (alone,) = made(compared, [runs[0], again]).values()
-    assert isinstance(alone, Missing)
+    about = [{"label": f"seed {n}", "scores": run.scores | {"judge": None}} for n, run in enumerate(whole)]
+    runs = [replace(run, model="m", source="own", **of) for run, of in zip(whole, about, strict=True)]
+    (exhibit,) = made(groups.seeds, [*runs[:2], replace(runs[0], label="again")]).values()
+    said = " ".join(exhibit.table.notes)
+    assert "differ in more than the book" in said and "again is left out: it is on the same book as seed 0." in said
     lost = runs[0].scores | {"latest": None, "incomplete": {"latest": [0.1, 0.4]}, "intervals": {}}
-    (found,) = made(compared, [replace(runs[0], scores=lost), *runs[1:]]).values()
-    row = next(row for row in found.records if row["score"] == "latest" and row["lowest"] is not None)
-    assert (row["mean"], row["within"], row["lowest"], row["highest"]) == (None, None, 0.1, 0.4)
-    assert any("is not in the row of all books" in note for note in found.table.notes)
-
-
-def test_books_without_a_score_or_an_interval_are_not_in_the_mean(lines):
-    def score(value, half=0.0392, n=10):
-        return Estimate(n, 0, value) if half is None else Estimate(n, 0, value, None, value - half, value + half)
-
-    def whole(**found):
-        return row_of_all_books(lines[0], "latest", found)
-
-    row = whole(a=score(0.4), b=score(0.8), c=Estimate(5, 5, lowest=0.1, highest=0.6), d=score(0.9, None))
-    assert (row["n_books"], row["n"], row["low"], row["high"]) == (2, 20, 0.0, 1.0)
-    assert row["mean"] == pytest.approx(0.6) and row["within"] == pytest.approx(0.02, rel=1e-4)
-    assert row["between"] == pytest.approx(math.sqrt(0.08 - 0.0004), rel=1e-4) and row["between_high"] == 0.5
-    alone = whole(a=score(0.4), b=Estimate(5, 5))
-    assert (alone["n_books"], alone["mean"], alone["within"], alone["between"]) == (1, None, None, None)
-    same = whole(a=score(1.0, 0.0), b=score(1.0, 0.0))
-    assert (same["between"], same["between_low"], same["low"]) == (0, None, None)
+    for n in (1, 2):  # books beside it, without which there is no mean of them
+        (found,) = made(groups.seeds, [replace(runs[0], scores=lost), *runs[1 : 1 + n]]).values()
+        (row, *_, whole) = [row for row in found.records if row["score"] == "latest"]
+        assert (row["mean"], row["within"], row["lowest"], row["highest"]) == (None, None, 0.1, 0.4)
+        assert (whole["label"], whole["n_books"], whole["mean"] is None) == ("all books", n, n == 1)
+        assert any("is not in the row of all books" in note for note in found.table.notes)
+    values = (0.50, 0.52, 0.55)
+    of = [{"latest": value, "intervals": {"latest": [value - 0.0392, value + 0.0392]}} for value in values]
+    known = [replace(run, scores=run.scores | more) for run, more in zip(runs, of, strict=True)]
+    (found,) = made(groups.seeds, known).values()
+    (*_, whole) = [row for row in found.records if row["score"] == "latest"]
+    mean, half = (
+        fmean(values),
+        4.302653 * math.sqrt(variance(values) * 4 / 3),
+    )  # Student's t with two degrees of freedom
+    expected = mean, 0.02, math.sqrt(variance(values) - 0.0004), mean - half, mean + half
+    assert [whole[name] for name in ("mean", "within", "between", "low", "high")] == pytest.approx(expected, rel=1e-4)

@@ -13,16 +13,12 @@ from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.paper.inputs import Inputs, read_runs
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import published_runs, read_published_run, score_published_runs
+from tests.paper.plain import MARKUP
 from tests.published_archive import write_book, write_run
 from tests.tulving.plain_questions import plain_questions
 
 FINGERPRINT = "f" * 16
 GPT_BOOK, CLAUDE_BOOK = "short by gpt-4o-2024-05-13", "short by claude-3-5-sonnet-20240620"
-RATINGS = {
-    number: ("Realistic", "Somewhat realistic", "Impossible", "Moderately realistic")[number % 4]
-    for number in range(1, 20)
-}
-"""How realistic chapters of the short book are; the last one has no rating."""
 RELEASED_RUNS = (
     "answered_by_kind_prompting_model_gpt-4o-2024-08-06",
     "answered_by_kind_prompting_model_claude-3-haiku-20240307",
@@ -30,10 +26,12 @@ RELEASED_RUNS = (
     "answered_by_kind_rag_model_gpt-4o-2024-08-06_chunk_chapter_top3",
     "answered_by_kind_ftuning_model_ft:gpt-4o-mini-2024-07-18:org::abc_fpolicy_single",
 )
+LOSSY = f"lossy{MARKUP}"
+TURNS = "\n\nHuman: Really?\n\nAssistant: Yes."
 
 
 class Reader:
-    """Names the true items and one more, in reverse; denies the questions whose id has an odd digit at a place, and fails."""
+    """Names the true items and one more, in reverse; denies some questions, talks to itself about others, and fails."""
 
     name = identity = "made"
 
@@ -46,7 +44,7 @@ class Reader:
             if request.id in self.fails:
                 yield Reply(key, request.id, failure="429 too many requests")
                 continue
-            told = ", ".join([*self.rows[request.id]["answer"][::-1], "Nobody Else"])
+            told = ", ".join([*self.rows[request.id]["answer"][::-1], "Nobody Else"]) + TURNS * (request.id[-1] in "27")
             yield Reply(key, request.id, "I do not know." if request.id[-1] in self.denies else told)
 
 
@@ -84,13 +82,12 @@ def given(root, short_book):
     own = [
         asked(root / "whole", rows, short_book, "in-context"),
         asked(root / "chapters", rows, short_book, "rag-chapter", denies="0369"),
-        asked(root / "lossy", rows, short_book, "rag-paragraph", fails=lost),
+        asked(root / LOSSY, rows, short_book, "rag-paragraph", fails=lost),
     ]
     for seed, writer in enumerate(("gpt-4o-2024-05-13", "claude-3-5-sonnet-20240620")):
         whole = make_book(Recipe("short", seed=seed))
-        book = replace(
-            whole, selected=[q for i, q in enumerate(whole.selected) if i % 6 == 0 or q.get != "all" or q.bin == "3-5"]
-        )
+        kept = [q for i, q in enumerate(whole.selected) if i % 6 == 0 or q.get != "all" or q.bin == "3-5"]
+        book = replace(whole, selected=kept)
         answers = write_book(root / "archive", book, seed=seed, generator=writer)
         for number, name in enumerate(RELEASED_RUNS if seed == 0 else RELEASED_RUNS[:3]):
             write_run(answers / name, book.selected, seed=10 * seed + number)

@@ -9,25 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from epbench.memfail.paper.claims import (
-    Case,
-    by_place,
-    claims,
-    claims_of,
-    comparable,
-    decide,
-    duels,
-    holds_of,
-    weigh,
-    with_errors,
-)
+from epbench.memfail.paper import claims
 from epbench.memfail.paper.inputs import Inputs, PaperRun, cells_of
 from epbench.memfail.scores.reported_rates import read_reported
 from tests.conftest import SHARED
 
 EASY, HARD, COEXISTING = "conditional_facts_easy", "conditional_facts_hard", "coexisting_facts"
 PERSONA, LONG_HOP = "persona_retrieval", "long_hop"
-CLAIM = {claim.name: claim for claim in claims()}
+RATES = ("success_rate", "storage_error", "summary_error", "retrieval_error", "reasoning_error")
+CLAIM = {claim.name: claim for claim in claims.claims()}
 
 
 def cell(config, system, right, *, model="gpt-4.1-mini", k=5, n=100, tokens=None, **errors):
@@ -84,7 +74,7 @@ a-mem-summarises-best | hard A-MEM 80 summary=5; hard B 30 summary=60 | hard A-M
 
 def test_made_results_support_a_claim_and_others_deny_it():
     cases = {name: sides for name, *sides in (line.split(" | ") for line in CASES.strip().splitlines())}
-    assert cases.keys() == CLAIM.keys() and len(CLAIM) == len(claims())
+    assert cases.keys() == CLAIM.keys() and len(CLAIM) == len(claims.claims())
     for name, sides in cases.items():
         assert [evidence(name, side).decision for side in sides] == ["supported", "denied"], name
         claim = CLAIM[name]
@@ -102,34 +92,33 @@ def test_what_is_compared_and_counted():
     ):
         assert evidence(name, texts).missing, why
     cells = [cell(EASY, "A", 1, k=10, storage=1), cell(EASY, "A", 2, k=3, storage=1), cell(EASY, "A", 3, storage=1)]
-    assert [c["k"] for c in by_place(cells)[EASY, "A", "gpt-4.1-mini"]] == [3, 5, 10]
-    assert [c["passed"] for c in with_errors(cells)] == [(3, 100)]  # at k = 5
-    assert [c["passed"] for c in with_errors(cells[:2], EASY)] == [(2, 100)]  # else at the smallest
-    assert with_errors(cells, HARD) == with_errors([cell(EASY, "A", 1)]) == with_errors(cells, but="A") == []
-    assert [(a["k"], b["k"]) for a, b in duels([*cells, cell(EASY, "B", 1, k=3)])] == [(3, 3), (3, 3)]
+    assert [c["passed"] for c in claims.with_errors(cells)] == [(3, 100)]  # at k = 5
+    assert [c["passed"] for c in claims.with_errors(cells[:2], EASY)] == [(2, 100)]  # else at the smallest
+    assert [(a["k"], b["k"]) for a, b in claims.duels([*cells, cell(EASY, "B", 1, k=3)])] == [(3, 3), (3, 3)]
     # Summary errors among what was stored: B loses 8 of 10 it kept
     (case,) = evidence("a-mem-summarises-best", "hard A-MEM 30 summary=50; hard B 2 storage=90 summary=8").cases
     assert case.counts == ((50, 100), (8, 10)) and case.value == pytest.approx(-0.3)
 
 
-STAGES = ("storage_error", "summary_error", "retrieval_error", "reasoning_error")
-RATES = {"success_rate": 0.5, **dict(zip(STAGES, (0.3, 0.1, 0.1, 0.0), strict=True))}
-DIRECT = {"success_rate": 0.2, **dict(zip(STAGES, (0.5, 0.3, 0.0, 0.0), strict=True))}
+def scores_of(system, model="", **more):
+    """Scores in which 100 questions were judged, and half of them passed."""
+    rates = dict(zip(RATES, (0.5, 0.3, 0.1, 0.1, 0.0), strict=True))
+    rates |= {"n": 104, "failed": 4, "tokens_per_memory": 12.5}
+    by_k = {"5": rates, "7": {"success_rate": None, "n": 3, "failed": 3}}
+    return {"config": PERSONA, "system": system, "system_model": model, "by_k": by_k, **more}
 
 
-def paper_run(system, model="", **more):
+def run_of(system, model="", **more):
     """A run of which only the scores matter here."""
-    judged = {**RATES, "n": 104, "failed": 4, "tokens_per_memory": 12.5}
-    by_k = {"5": judged, "7": {"success_rate": None, "n": 3, "failed": 3}}
-    scores = {"config": PERSONA, "system": system, "system_model": model, "by_k": by_k, **more}
-    return PaperRun(system, Path(), PERSONA, system, model, "", None, "", scores, {})
+    return PaperRun(system, Path(), PERSONA, system, model, "", None, "", scores_of(system, model, **more), {})
 
 
 def test_runs_become_cells_under_the_names_of_the_paper():
     systems = (("mem0-1", "openai:gpt-4.1-mini"), ("mem0", "claude-haiku-4-5"), ("oracle",), ("my.py:Memory",))
-    runs = [*starmap(paper_run, systems), paper_run("mine", baseline=True)]
-    runs[0].scores["by_k"]["5"] |= {"direct": {**DIRECT, "n": 50, "failed": 0}}
-    first, second, own = comparable(cells_of(Inputs(runs)))
+    runs = [*starmap(run_of, systems), run_of("mine", baseline=True)]
+    direct = dict(zip(RATES, (0.2, 0.5, 0.3, 0.0, 0.0), strict=True))
+    runs[0].scores["by_k"]["5"] |= {"direct": direct | {"n": 50, "failed": 0}}
+    first, second, own = claims.comparable(cells_of(Inputs(runs)))
     assert (first["who"], first["passed"], first["k"], first["tokens"]) == ("Mem0 (gpt-4.1-mini)", (50, 100), 5, 12.5)
     assert first["lost"] == {"storage": (25, 50), "summary": (15, 50), "retrieval": (0, 50), "reasoning": (0, 50)}
     assert second["who"] == "mem0 (haiku-4.5)"  # another algorithm than the paper's
@@ -137,13 +126,13 @@ def test_runs_become_cells_under_the_names_of_the_paper():
 
 
 def test_the_table_and_the_file_tell_runs_and_reported_numbers_apart():
-    own = {"a": paper_run("mem0-1", "gpt-4.1-mini").scores}
-    table, _ = claims_of(own, {})
+    own = {"a": scores_of("mem0-1", "gpt-4.1-mini")}
+    table, _ = claims.claims_of(own, {})
     assert table.head == ["claim of the paper", "section", "your runs"] and len(table.rows) == len(CLAIM)
-    table, written = claims_of(own, {"b": {**own["a"], "system": "Mem0", "reported": True}})
-    assert table.head[-1] == "reported"
+    table, written = claims.claims_of(own, {"b": {**own["a"], "system": "Mem0", "reported": True}})
     row = next(row for row in table.rows if "most errors of Mem0 are of storage" in row[0])
-    assert row[2] == row[3] and row[2].startswith("not decided: 0 for, 0 against, 1 neither; storage among")
+    assert table.head[-1] == "reported" and row[2] == row[3]
+    assert row[2].startswith("not decided: 0 for, 0 against, 1 neither; storage among")
     found = {claim["name"]: claim["your runs"] for claim in json.loads(json.dumps(written, allow_nan=False))["claims"]}
     (case,) = found["mem0-loses-personas-in-storage"]["cases"]
     assert case["counts"] == [[30, 50]] and case["value"] == 0.6 and next(iter(case)) == "case"
@@ -151,18 +140,17 @@ def test_the_table_and_the_file_tell_runs_and_reported_numbers_apart():
     assert "missing" in found["long-hop-induces-retrieval-errors"]
 
 
-SUPPORTED = "coexisting-induces-retrieval-errors mem0-best-on-coexisting coexisting-grows-with-k".split()
-DENIED = "persona-induces-summary-errors reasoning-errors-are-infrequent structmem-collapses-on-coexisting".split()
+SUPPORTED = {"coexisting-induces-retrieval-errors", "mem0-best-on-coexisting", "coexisting-grows-with-k"}
+DENIED = {"persona-induces-summary-errors", "reasoning-errors-are-infrequent", "structmem-collapses-on-coexisting"}
 
 
 def test_every_claim_has_cases_in_the_form_of_the_published_numbers(results):
     rates = read_reported(results / "paper_results.json", results / "paper_error_breakdown.json")
-    cells = comparable(cells_of(Inputs(reported=rates)))
+    cells = claims.comparable(cells_of(Inputs(reported=rates)))
     found = {name: claim.of(cells) for name, claim in CLAIM.items()}
     for name, of in found.items():
         without_tokens = "tokens" in CLAIM[name].needs and all(cell["tokens"] is None for cell in cells)
-        assert of.cases or without_tokens, name
-        assert sum(of.numbers.values()) == len(of.cases)
+        assert (of.cases or without_tokens) and sum(of.numbers.values()) == len(of.cases), name
     if results == SHARED / "memfail":  # they contradict some claims of the paper's text, and leave others open
         for names, decision in ((SUPPORTED, "supported"), (DENIED, "denied")):
             assert {found[name].decision for name in names} == {decision}
@@ -173,39 +161,18 @@ def test_every_claim_has_cases_in_the_form_of_the_published_numbers(results):
 counts = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
-@given(counts, counts)
-def test_intervals_are_those_of_statsmodels(one, other):
-    (share,) = weigh([("share", one)], holds_of("above 0.5"), "most").cases
-    assert (share.low, share.high) == pytest.approx(proportion_confint(*one, method="wilson"), abs=1e-6)
-    (difference,) = weigh([("difference", one, other)], holds_of("above 0"), "most").cases
+@given(counts, counts, st.sampled_from(["most", "all"]))
+def test_intervals_are_those_of_statsmodels(one, other, rule):
+    """For a claim about all cases they are for all of these together."""
+    share, *_ = claims.weigh([("share", one)] * 10, claims.holds_of("above 0.5"), rule).cases
+    expected = proportion_confint(*one, alpha=0.05 if rule == "most" else 0.005, method="wilson")
+    assert (share.low, share.high) == pytest.approx(expected, abs=1e-6)
+    measures = ("", one, other), ("", (1, 2), (0, 0))  # of which one has no questions
+    (difference,) = claims.weigh(measures, claims.holds_of("above 0"), rule).cases
     expected = confint_proportions_2indep(*one, *other, method="newcomb", compare="diff")
     assert (difference.low, difference.high) == pytest.approx(expected, abs=1e-6)
     assert difference.value == pytest.approx(one[0] / one[1] - other[0] / other[1])
     assert difference.counts == (one, other)
-
-
-def test_a_claim_about_all_cases_has_intervals_for_all_of_them_together():
-    for_all, for_most = (
-        weigh([("", (30, 100))] * 10, holds_of("above 0.5"), rule).cases[0] for rule in ("all", "most")
-    )
-    assert for_all.low < for_most.low < 0.3 < for_most.high < for_all.high
-    together = proportion_confint(30, 100, alpha=0.005, method="wilson")
-    assert (for_all.low, for_all.high) == pytest.approx(together, abs=1e-6)
-    without_questions = [("none", (0, 0)), ("none", (1, 2), (0, 0))]
-    assert weigh(without_questions, holds_of("above 0"), "all").cases == ()
-
-
-def test_what_an_interval_says():
-    ends = [(0.6, 1), (0, 0.4), (0.4, 0.6)]
-    assert [holds_of("above 0.5")(0, low, high) for low, high in ends] == ["for", "against", "neither"]
-    assert [holds_of("below 0.5")(0, low, high) for low, high in ends] == ["against", "for", "neither"]
-    gains = [
-        (-0.2, -0.4, 0.05),
-        (0.3, 0.1, 0.5),
-        (0.05, 0.01, 0.12),
-        (0.3, -0.1, 0.5),
-    ]  # the third is certain, and small
-    assert list(starmap(holds_of("gain little"), gains)) == ["for", "against", "neither", "neither"]
 
 
 RULES = {
@@ -216,8 +183,10 @@ RULES = {
 """By rule and the numbers of cases for a claim, against it and neither, the decision."""
 
 
-def test_rules():
+def test_rules_and_small_gains():
     for rule, numbers, decision in ((rule, *one) for rule, of in RULES.items() for one in of.items()):
         of_side = dict(zip(("for", "against", "neither"), numbers, strict=True))
-        found = decide([Case("", 0, 0, 0, side) for side, n in of_side.items() for _ in range(n)], rule)
+        found = claims.decide([claims.Case("", 0, 0, 0, side) for side, n in of_side.items() for _ in range(n)], rule)
         assert (found.decision, found.numbers) == (decision, of_side), (rule, numbers)
+    cases = (-0.2, -0.4, 0.05), (0.3, 0.1, 0.5), (0.05, 0.01, 0.12), (0.3, -0.1, 0.5)  # the third is certain, and small
+    assert list(starmap(claims.holds_of("gain little"), cases)) == ["for", "against", "neither", "neither"]

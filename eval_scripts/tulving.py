@@ -4,47 +4,40 @@
     python eval_scripts/tulving.py --dataset epbench/long --memory in-context --model hf:meta-llama/Llama-3.1-8B-Instruct --out runs/llama
     python eval_scripts/tulving.py --dataset epbench/long --memory rag-chapter --model openai:gpt-4o-mini --judge openai:gpt-4o --plan --out runs/mini
     python eval_scripts/tulving.py --dataset epbench/long --memory in-context --model vllm:Qwen/Qwen3-8B --shard 1/4 --out runs/part1
-    python eval_scripts/tulving.py --dataset epbench/short --memory verbatim-bm25 --out runs/bm25
     python eval_scripts/tulving.py --dataset epbench/short epbench/long --memory rag-chapter --model hf:Qwen/Qwen3-8B --out runs/books
     python eval_scripts/tulving.py --dataset epbench/short --answers my_answers.jsonl --out runs/mine
     python eval_scripts/tulving.py --dataset epbench/short --rejudge --judge openai:gpt-4o --out runs/mine
     python eval_scripts/tulving.py --released episodic-memory-benchmark.zip --out runs/published
-    python eval_scripts/tulving.py --dataset epbench/short --memory in-context --model openai:gpt-4o --judge openai:gpt-4o --wording mine.toml --out runs/worded
-    python eval_scripts/tulving.py --config eval_scripts/configs/tulving.yaml
 
-Memories. in-context shows the reader the whole book; rag-paragraph and rag-chapter show it passages; none shows it
-nothing. everything asks no reader: it names every item of the book that was asked for in answer to each question, which
-is a floor. A memory system reads the book chapter by chapter and is then asked what it remembers: mem0, a-mem, simplemem and
-the others that are installed when they are first used, the built-in baselines full-context, verbatim-bm25,
-verbatim-dense, verbatim-dense:PATH_OR_ID and oracle, a class of your own, as module:Class or path/to/file.py:Class,
-or a server, as http://HOST:PORT, mcp:COMMAND or mcp:URL.
-Your class runs in a process of its own, within --timeout and --memory-limit and without your keys; see
-eval_scripts/memfail.py --help for --isolation, --system-env, --system-model and the like.
---between N puts N tokens of unrelated text between the book and the question: in the context, or as the last that is stored.
+Memories. in-context shows the reader the whole book; rag-paragraph and rag-chapter show it passages; none shows it nothing.
+everything asks no reader: it names every item of the book that was asked for in answer to each question, which is a floor. A
+memory system reads the book chapter by chapter and is then asked what it remembers: mem0, a-mem, simplemem and the others
+that are installed when they are first used, the built-in baselines full-context, verbatim-bm25, verbatim-dense,
+verbatim-dense:PATH_OR_ID and oracle, a class of your own, as module:Class or path/to/file.py:Class, or a server, as
+http://HOST:PORT, mcp:COMMAND or mcp:URL. Your class runs in a process of its own; eval_scripts/memfail.py --help tells of
+--timeout, --isolation, --system-model and the like. --between N puts N tokens of unrelated text between the book and the
+question: in the context, or as the last that is stored.
 
 Models. lexical is rule-based and works offline. hf:PATH_OR_ID runs with transformers, vllm:PATH_OR_ID with vLLM, and
-openai:NAME asks an OpenAI-compatible endpoint, which --base-url names (the key comes from OPENAI_API_KEY). All questions
-about one book share one reading of it. A prompt that exceeds the model's window is refused before any weights are loaded;
-nothing is ever cut off. --plan prints what a run will cost, and stops.
+openai:NAME asks an endpoint, which --base-url names (the key comes from OPENAI_API_KEY). A prompt that exceeds the model's
+window is refused before any weights are loaded; nothing is ever cut off. --plan prints what a run will cost, and stops.
 
-The judge reads each answer and says which true items it contains: lexical compares words; minilm also finds places and
-kinds of event in other words, by the similarity of sentence embeddings; a language model compares meanings. If one
-machine cannot hold both the reader and the judge, run with --judge lexical first and judge again later: --rejudge sends
-the answers in OUT to another judge and asks the reader nothing. The run's scores are then those of the last judge that
-has judged every answer; the verdicts of all judges are kept, and eval_scripts/compare.py OUT shows how far they agree.
---rejudge with --limit or --shard is a trial: it prints a table and leaves the scores of the run as they are.
+The judge reads each answer and says which true items it contains: lexical compares words; minilm also finds places and kinds
+of event in other words, by the similarity of sentence embeddings; a language model compares meanings. If one machine cannot
+hold both the reader and the judge, run with --judge lexical first and judge again later: --rejudge sends the answers in OUT
+to another judge and asks the reader nothing. The scores are then those of the last judge that has judged every answer;
+eval_scripts/compare.py OUT shows how far all judges agree. --rejudge with --limit or --shard is a trial: it prints a table
+and leaves the scores of the run as they are.
 
 A question whose request has failed, or that has no verdict, is neither right nor wrong. A score with such questions is
 incomplete: it is shown as a range, from all of them wrong to all of them right, and is not ranked. In a file of your own
 (--answers) a missing answer is wrong, and an empty one ("", "-") is missing; to answer that nothing happened, say so in
-words. What failed in your system is {"id", "failure": "why"} there; an answer that refuses has failed, as a reader's has. How many questions are answered, and the lowest and the highest
-score that the others leave possible, stand beside the scores.
+words. What failed in your system is {"id", "failure": "why"} there; an answer that refuses has failed, as a reader's has.
 
-With several datasets the weights are loaded once, and OUT holds a run for each, named after it, and table.md.
-
-OUT becomes the run's folder: run.json, answers.jsonl, judgements.jsonl, scores.json, usage.json, table.md and
-report.html. To resume a run that was stopped, even by kill -9, give the same command again: nothing is paid for twice,
-and failed requests are sent again. eval_scripts/merge.py joins the folders of --shard 1/n … n/n into one run.
+OUT becomes the run's folder: run.json, answers.jsonl, judgements.jsonl, scores.json, usage.json, table.md and report.html.
+With several datasets the weights are loaded once, and OUT holds a run for each, named after it, and table.md. To resume a run
+that was stopped, even by kill -9, give the same command again: nothing is paid for twice, and failed requests are sent again.
+eval_scripts/merge.py joins the folders of --shard 1/n … n/n into one run.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -83,16 +76,9 @@ class Arguments:
         'score these answers instead of asking a reader: JSONL of {"id", "answer"}', metavar="FILE"
     )
     passages: options.Retriever = included()
-    memory_tokens: int | None = argument(
-        "most tokens of memories of a system, whole memories, best first (any number)", metavar="N"
-    )
-    prompts: Path | None = argument("another prompt pack, TOML or JSON, like tulving/data/prompts.toml", metavar="FILE")
-    wording: str | None = argument(
-        "other words for reader and judge: a file like that of eval_scripts/wording.py, or published:FOLDER",
-        metavar="FILE",
-    )
+    words: options.Words = included()
     systems: options.System = included()
-    delay: options.Delay = included()
+    recalled: options.Recalled = included()
 
     model: str = argument(
         f"lexical (rules, offline), {options.MODELS} (lexical)", default="lexical", group="who answers, and how"
@@ -151,33 +137,20 @@ def _evaluate(args: Arguments, given: Mapping[str, Any]) -> None:
     folders, say = folders_of_datasets(args.out, args.datasets), command.console().say
     backend, judging, part = args.backend, args.judging, args.part
     model = None if args.answers or args.rejudge else load_reader(args.model, LexicalReader(), backend.options)
-    words = read_wording(args.wording)
+    words = read_wording(args.words.wording)
     reading = None if args.memory is None or args.rejudge else _reading(args, args.memory, words.get("reader"))
-    judge = load_judge(  # the reader itself if both have one name and one address, so that weights are loaded once
-        judging.judge,
-        judging.options(backend),
-        prompts=judging.judge_prompts or words.get("judge"),
-        max_tokens=args.judge_max_tokens,
-        reader=model if judging.may_be_reader(backend) else None,
+    # The judge is the reader itself if both have one name and one address, so that weights are loaded once.
+    reader, prompts = model if judging.may_be_reader(backend) else None, judging.judge_prompts or words.get("judge")
+    judge = load_judge(
+        judging.judge, judging.options(backend), prompts=prompts, max_tokens=args.judge_max_tokens, reader=reader
     )
 
     def checked(dataset: str) -> evaluate.Prepared | rejudge.Prepared:
+        about: Any = {"dataset": dataset, "judge": judge, "limit": part.limit, "shard": part.shard}
         if args.rejudge:
-            again = rejudge.Rejudging(
-                folder=args.out, dataset=dataset, judge=judge, said=given, limit=part.limit, shard=part.shard
-            )
-            return rejudge.prepare(again)
-        wanted = evaluate.Evaluation(
-            dataset=dataset,
-            judge=judge,
-            reading=reading,
-            model=model,
-            base_url=backend.base_url,
-            answers=args.answers,
-            limit=part.limit,
-            shard=part.shard,
-        )
-        return evaluate.prepare(wanted)
+            return rejudge.prepare(rejudge.Rejudging(folder=args.out, said=given, **about))
+        about |= {"reading": reading, "model": model, "base_url": backend.base_url, "answers": args.answers}
+        return evaluate.prepare(evaluate.Evaluation(**about))
 
     def ran(ready: evaluate.Prepared | rejudge.Prepared, out: Path) -> evaluate.Evaluated:
         if isinstance(ready, rejudge.Prepared):
@@ -194,18 +167,15 @@ def _reading(args: Arguments, memory: str, prompts: Prompts | None) -> Reading:
 
     backend, passages = args.backend, args.passages
     return Reading(
+        **vars(passages) | {"retriever_url": passages.retriever_url or backend.base_url},
         memory=memory,
-        top_k=passages.top_k,
-        keep_order=passages.keep_order,
-        retriever=passages.retriever,
-        retriever_url=passages.retriever_url or backend.base_url,
         request_timeout=backend.request_timeout,
-        prompts=load_prompts(args.prompts) if args.prompts or prompts is None else prompts,
+        prompts=load_prompts(args.words.prompts) if args.words.prompts or prompts is None else prompts,
         repeats=args.repeats,
         limits=args.systems.limits,
-        memory_tokens=args.memory_tokens,
+        memory_tokens=args.recalled.memory_tokens,
         sampling=Sampling(args.max_tokens, args.temperature, args.seed),
-        between=args.delay.between,
+        between=args.recalled.between,
         installed=args.systems.installed(memory, backend.base_url, backend.request_timeout),
     )
 

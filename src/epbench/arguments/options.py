@@ -211,9 +211,25 @@ class System:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Delay:
-    """What comes between what is remembered and the question."""
+class Words:
+    """Other words than ours for what models are told."""
 
+    prompts: Path | None = argument(
+        "other prompts of the reader: a pack in TOML or JSON, like the one in the benchmark's data/", metavar="FILE"
+    )
+    wording: str | None = argument(
+        "other words for reader and judge: a file like that of eval_scripts/wording.py, or published:FOLDER",
+        metavar="FILE",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recalled:
+    """What of the memories is shown, and what comes between what is remembered and the question."""
+
+    memory_tokens: int | None = argument(
+        "most tokens of memories of a system, whole memories, best first (any number)", metavar="N"
+    )
     between: int = argument(
         "tokens of unrelated text between what is remembered and the question: in the context, or stored last (0)",
         default=0,

@@ -8,7 +8,6 @@ import pytest
 from epbench.booksort.paper.inputs import read_inputs
 from epbench.booksort.paper.make import exhibits as sort_exhibits
 from epbench.files.packaged import packaged
-from epbench.memfail.dataset.load import load_memfail
 from epbench.memfail.paper import inputs as memfail_inputs
 from epbench.memfail.paper import make as memfail
 from epbench.memfail.scores.reported_rates import read_reported as read_rates
@@ -29,6 +28,9 @@ REPORTED, REPORTED_BOOKS = (
 PAPERS = {"tulving": plain_answers.Tulving, "booksort": plain_sort.Sort, "memfail_paper": plain_memfail.MemFail}
 
 
+session = pytest.fixture(scope="session")
+
+
 @pytest.fixture
 def paper(request):
     """The exhibits of one of `PAPERS`, with the plain numbers."""
@@ -46,28 +48,14 @@ def words():
         yield
 
 
-@pytest.fixture(scope="session")
-def given(tmp_path_factory, short_book):
-    return tulving_runs.given(tmp_path_factory.mktemp("given"), short_book)
+given = session(tulving_runs.given)
+lines = session(lambda given: lines_of(given.inputs))
+folders = session(plain_books.folders_of)
+all_books = session(lambda folders, words: books.read_books(list(map(str, folders)), OURS))
+"""The books of these datasets, and that of the archive."""
 
 
-@pytest.fixture(scope="session")
-def lines(given):
-    return lines_of(given.inputs)
-
-
-@pytest.fixture(scope="session")
-def folders(once, short_book):
-    return plain_books.folders_of(once, short_book)
-
-
-@pytest.fixture(scope="session")
-def all_books(folders, words):
-    """The books of these datasets, and that of the archive."""
-    return books.read_books(list(map(str, folders)), OURS)
-
-
-@pytest.fixture(scope="session")
+@session
 def tulving(all_books, given, folders):
     """All exhibits of these books and runs, as if these were on other books too, with all numbers of the paper beside them."""
     runs = list(given.inputs.runs)
@@ -106,43 +94,37 @@ whole-failed full-book small failed
 """Label, memory and model of each run, and the share of right answers; in one that failed some questions are lost."""
 
 
-def some_failed(pair):
-    lost = pair.distance_bin == 200 and pair.segment_length == 20
-    return {"failure": "timeout"} if lost else mostly_right(0.8, "f")(pair)
-
-
-def half_failed(pair):
-    return {"answer": "", "failure": "no answer"} if pair.book_idx == 101 else mostly_right(0.8)(pair)
-
-
-@pytest.fixture(scope="session")
+@session
 def small_set(tmp_path_factory):
     return sort_set.write_set(tmp_path_factory.mktemp("small") / "booksort")
 
 
-@pytest.fixture(scope="session")
+@session
 def sort_runs(tmp_path_factory):
     """The folders of runs by label, on a set with two lengths of segments and with long excerpts."""
     root, text, found = tmp_path_factory.mktemp("runs"), sort_set.book_text, {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sort_set, "book_text", lambda book: text(book, 9000))
         rows = {(f"e{excerpt}_s{words}", "test"): sort_set.pair_rows(excerpt, words) for excerpt, words in CONFIGS}
-        wide_set = sort_set.write_tables(tmp_path_factory.mktemp("wide") / "booksort", rows)
-    rag = {"more": {"retriever": "bm25", "query": 8}}
-    rag["retrieved"] = lambda pair: (pair.distance_bin > 100, pair.distance_bin > 200)
+        wide_set = sort_set.write_tables(root / "booksort", rows)
     for name, memory, model, share in map(str.split, RUNS.strip().splitlines()):
+        some_failed = mostly_right(0.8, "f", lambda pair: pair.distance_bin == 200 and pair.segment_length == 20)
         plan = some_failed if share == "failed" else mostly_right(float(share), name)
-        more = {"both_orders": name == "both"} | (rag if memory == "rag" else {})
-        found[name] = make_run(root / name, wide_set, plan, memory=memory, model=model, **more)
+        retrieved = (lambda pair: (pair.distance_bin > 100, pair.distance_bin > 200)) if memory == "rag" else None
+        more = {"memory": memory, "model": model, "both_orders": name == "both", "retrieved": retrieved}
+        found[name] = make_run(root / name, wide_set, plan, **more)
     return found
 
 
-@pytest.fixture(scope="session")
+@session
 def trainings(tmp_path_factory, small_set):
     """The folders of a training on the books and of a control."""
     root, before = tmp_path_factory.mktemp("trainings"), mostly_right(0.4, "e0")
-    plans = {0: before, 1: mostly_right(0.9, "e1"), 2: half_failed}
-    readout = {1: READOUT, 2: READOUT | {"accuracy": 0.75}}
+    half_failed = mostly_right(0.8, lost=lambda pair: pair.book_idx == 101)
+    plans, readout = (
+        {0: before, 1: mostly_right(0.9, "e1"), 2: half_failed},
+        {1: READOUT, 2: READOUT | {"accuracy": 0.75}},
+    )
     control, name = {"control": "instructions", "kinds": ["sort"]}, f"control{MARKUP}"
     return {
         "books": make_training(root / "books", small_set, plans, readout=readout),
@@ -150,7 +132,7 @@ def trainings(tmp_path_factory, small_set):
     }
 
 
-@pytest.fixture(scope="session")
+@session
 def chosen(tmp_path_factory, small_set):
     """By what is chosen, the folder of a run that has tried five."""
     root, found = tmp_path_factory.mktemp("chosen"), {}
@@ -161,13 +143,13 @@ def chosen(tmp_path_factory, small_set):
     return found
 
 
-@pytest.fixture(scope="session")
+@session
 def sort_inputs(sort_runs, trainings, chosen):
     """All runs and trainings, with the numbers that the package carries."""
     return read_inputs([*sort_runs.values(), *trainings.values(), *chosen.values()])
 
 
-@pytest.fixture(scope="session")
+@session
 def booksort(sort_inputs, sort_runs, trainings, chosen):
     return plain_sort.Sort(sort_exhibits(sort_inputs), sort_runs | chosen, trainings)
 
@@ -175,7 +157,7 @@ def booksort(sort_inputs, sort_runs, trainings, chosen):
 # MemFail
 
 
-@pytest.fixture(scope="session")
+@session
 def memfail_folder(script, once):
     """Holds `<name of a system>/<config>` for each run, and the dataset in `d/memfail`."""
 
@@ -193,21 +175,17 @@ def memfail_folder(script, once):
     return once("memfail-paper", run)
 
 
-@pytest.fixture(scope="session")
+@session
 def memfail_given(memfail_folder):
-    return memfail_inputs.Inputs(
-        memfail_inputs.read_runs([memfail_folder / name for name in plain_memfail.SYSTEMS]),
-        read_rates(memfail_folder / "paper_results.json", memfail_folder / "paper_error_breakdown.json"),
-        memfail_inputs.read_datasets([str(memfail_folder / "d/memfail")]),
-    )
+    runs = memfail_inputs.read_runs([memfail_folder / name for name in plain_memfail.SYSTEMS])
+    rates = read_rates(memfail_folder / "paper_results.json", memfail_folder / "paper_error_breakdown.json")
+    return memfail_inputs.Inputs(runs, rates, memfail_inputs.read_datasets([str(memfail_folder / "d/memfail")]))
 
 
-@pytest.fixture(scope="session")
+@session
 def memfail_paper(memfail_folder, memfail_given):
     """Tokens are words, so that nobody needs a vocabulary."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memfail, "cl100k_tokens", lambda: lambda text: len(text.split()))
         found = [*memfail.exhibits(memfail_given), *memfail.leaderboards(memfail_given)]
-    data = str(memfail_folder / "d/memfail")
-    rows = {config: load_memfail(data, config).rows for config in plain_memfail.CONFIGS}
-    return plain_memfail.MemFail(found, memfail_folder, rows)
+    return plain_memfail.MemFail(found, memfail_folder)

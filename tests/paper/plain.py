@@ -2,24 +2,23 @@
 
 import json
 import math
+from operator import eq, gt, lt
 from statistics import fmean, stdev
 
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 from epbench.reports.exhibit import Missing
 
-Z = 1.959963984540054
 MARKUP = "_{}$x^2$<b>"
 """What the names of some runs end with, to be shown as text."""
-ENDS = ("mean", "low", "high", "lowest", "highest")
 
 
 class Paper:
-    """The exhibits of a paper by name. `expected` gives pairs of a record and the numbers that it must hold, by column."""
+    """The exhibits of a paper by name; `EXPECTED` has for each a method from a row to the numbers that it must hold, by column."""
 
-    # The exhibits that are recomputed, those that are made and tested elsewhere, and those that cannot be made of these runs.
-    EXPECTED = ALONE = MISSING = ()
+    # The exhibits that are made and tested elsewhere, and those that cannot be made of these runs
+    ALONE = MISSING = ()
     NAMING = ()  # the columns that say what a row is about; all others must be expected, if any is named
 
     def __init__(self, found):
@@ -31,9 +30,22 @@ class Paper:
         """The exhibits of a name, for each book or run."""
         return [self.exhibits[name]]
 
+    def expected(self, name, exhibit):
+        """Pairs of a row that is not a paper's, and the numbers that it must hold."""
+        own = [row for row in exhibit.records if not row.get("paper") and row.get("source") != "reported"]
+        return [(row, self.EXPECTED[name](self, row)) for row in own]
+
+    def family(self, name, p, row):
+        """What the tests that are corrected together have in common; None for a test that stands twice."""
+        return p
+
     def families(self, name, rows):
-        """The p-values of tests that are corrected together, each with the corrected one; by default all of them."""
-        return [[(row["p"], row["p_holm"]) for row in rows if "p_holm" in row]]
+        """The p-values of tests that are corrected together, each with the corrected one."""
+        tests = [
+            (self.family(name, p, row), row[p], row[f"{p}_holm"]) for row in rows for p in row if f"{p}_holm" in row
+        ]
+        found = group([test for test in tests if test[0] and test[1] is not None], lambda test: test[0])
+        return [list(zip(*family, strict=True))[1:] for family in found.values()]
 
     def asked_in(self, name, row):
         """How many questions all rows of a run must have together; None for a table that need not have all of them."""
@@ -45,45 +57,46 @@ def lines_of(path):
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def estimate(values):
-    """What an estimate of some values must be, without an interval; None stands for a question that failed."""
+def group(rows, key):
+    """The rows by what they have in common."""
+    found = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
+
+
+def estimate(values, prefix="", interval=None):
+    """The columns of an estimate of some values, of which None stands for a question that failed.
+
+    `interval` finds both ends for all known values; without it, the columns have none.
+    """
     known = [float(value) for value in values if value is not None]
-    n, lost = len(known), len(values) - len(known)
-    found = dict.fromkeys(("mean", "sd", "low", "high", "lowest", "highest")) | {"n": n, "n_failed": lost}
+    n, lost, ends = len(known), len(values) - len(known), ("low", "high") if interval else ()
+    found = dict.fromkeys(("mean", "sd", *ends, "lowest", "highest"))
     if lost:
-        return found | {"lowest": sum(known) / len(values), "highest": (sum(known) + lost) / len(values)}
-    return found | ({"mean": fmean(known), "sd": stdev(known) if n > 1 else None} if known else {})
+        found |= {"lowest": sum(known) / len(values), "highest": (sum(known) + lost) / len(values)}
+    elif known:
+        found |= {"mean": fmean(known), "sd": stdev(known) if n > 1 else None}
+        found |= zip(ends, interval(known) if interval else (), strict=True)
+    return {f"{prefix}{name}": value for name, value in found.items()} | {"n": n, "n_failed": lost}
 
 
-def share(right, n, failed=0, prefix=""):
-    """The columns of a share: with Wilson's interval, or without a mean, but with its range, where questions failed."""
-    found = estimate([1] * right + [0] * (n - right) + [None] * (failed if n else 0))
-    if found["mean"] is not None:
-        found["low"], found["high"] = wilson(right, n)
-    return {f"{prefix}{name}": found[name] for name in ENDS}
+def wilson(known):
+    """Wilson's 95 % interval of a share."""
+    return binomtest(int(sum(known)), len(known)).proportion_ci(method="wilson")
 
 
-def wilson(right, n):
-    """Wilson's 95 % interval, written out."""
-    middle, half = right + Z * Z / 2, Z * math.sqrt(right * (n - right) / n + Z * Z / 4)
-    return (middle - half) / (n + Z * Z), (middle + half) / (n + Z * Z)
-
-
-def holm(p_values):
-    """P-values corrected by Holm, written out: the smallest is taken as often as there are, the next once less, …"""
-    corrected, highest = list(p_values), 0.0
-    for rank, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[i]))
-        corrected[i] = highest
-    return corrected
+def smallest(sd, n, alpha=0.05, errors=norm):
+    """The smallest difference from 0 that n values show, two-sided and with a power of 0.8."""
+    return (errors.ppf(1 - alpha / 2) + errors.ppf(0.8)) * sd / math.sqrt(n)
 
 
 def mcnemar(pairs):
-    """Outcomes of the same questions, two by two: the exact test, who was right alone, and both means."""
-    wins, losses = sum(one > other for one, other in pairs), sum(one < other for one, other in pairs)
-    first, second = map(fmean, zip(*pairs, strict=True))
-    p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
-    return {"n": len(pairs), "wins": wins, "losses": losses, "ties": len(pairs) - wins - losses, "p": p}, first, second
+    """The exact test of outcomes of the same questions, two by two, with who was right alone, and both means."""
+    wins, losses, ties = (sum(way(*pair) for pair in pairs) for way in (gt, lt, eq))
+    counts = {"n": len(pairs), "wins": wins, "losses": losses, "ties": ties}
+    means = dict(zip(("first_mean", "second_mean"), map(fmean, zip(*pairs, strict=True)), strict=True))
+    return counts | means | {"p": binomtest(wins, wins + losses).pvalue if wins + losses else 1.0}
 
 
 def about(value):

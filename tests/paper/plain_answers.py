@@ -1,39 +1,39 @@
 """Every number about answers to questions on Tulving books, counted again from the journals by plain loops."""
 
 import math
+from functools import partial
+from operator import itemgetter
 from statistics import fmean, variance
 from typing import ClassVar
 
 import pytest
 from scipy import stats
-from statsmodels.stats.power import tt_ind_solve_power
 
 from tests.paper import plain_books
-from tests.paper.plain import Paper, Z, estimate, lines_of, wilson
+from tests.paper.plain import Paper, estimate, group, lines_of, smallest, wilson
 from tests.paper.plain_books import RATINGS
 
-KINDS = ("bin", "cue", "trace", "elements", "realism")
-SIDES = ("first", "second")
+KINDS = ("bin", "cue", "trace", "elements", "realism", "get", "origin")
+WHO = itemgetter("source", "memory", "model", "fingerprint")
+"""What tells runs apart; the label of a row may say something else."""
 
 
-def kind_of(question, name):
-    """The value of a kind of questions."""
-    if name == "elements":
-        return str(len(question["cue"]))
-    if name != "realism":
-        return question[name]
-    known = [RATINGS[chapter] for chapter in question["chapters"] if RATINGS[chapter]]
+def measured(row, found):
+    """A row of the dataset, with its kinds and measures; the latter are None if the question failed."""
+    known = [RATINGS[chapter] for chapter in row["chapters"] if RATINGS[chapter]]
     kinds = {rating in ("Realistic", "Moderately realistic") for rating in known}
-    if len(known) < len(question["chapters"]) and len(kinds) < 2:
-        return "not rated"
-    return "empty" if not kinds else "mixed" if len(kinds) > 1 else "realistic" if kinds == {True} else "non-realistic"
+    realism = "empty" if not kinds else "mixed" if len(kinds) > 1 else "realistic" if True in kinds else "non-realistic"
+    if len(known) < len(row["chapters"]) and len(kinds) < 2:
+        realism = "not rated"
+    measures = dict.fromkeys(("f1", "harsh_f1", "loss", "share", "items", "scores", "tau"))
+    if found:
+        n = len({*found["items"]})
+        measures = found | {"items": n, "share": n > 0, "loss": found["f1"] - found["harsh_f1"]}
+    return row | {"reference": row["answer"], "elements": str(len(row["cue"])), "realism": realism} | measures
 
 
-def f1_of(questions, column="f1", prefix=""):
-    """What an estimate of F1 must be; its interval is drawn elsewhere."""
-    found = estimate([question and question[column] for question in questions])
-    names = ("mean", "sd", "lowest", "highest")
-    return {f"{prefix}{name}": found[name] for name in names} | {name: found[name] for name in ("n", "n_failed")}
+def f1_of(questions, column="f1"):
+    return estimate([q[column] for q in questions])
 
 
 class Tulving(Paper):
@@ -41,10 +41,13 @@ class Tulving(Paper):
 
     ALONE = ("Figure 6, short by openai:tiny", "Figure 6, short (released)")  # paths like that of the first book
     MISSING = ("Figure 6, scifi-short", "Invented items")  # the latter are in test_tulving.py
+    WHOLE = ("Table 3", *(f"Table {n}" for n in (13, 15, 17, 18)), "F1 by trace")
 
     def __init__(self, found, given, lines, told):
         super().__init__(found)
-        self.given, self.lines, self.told = given, lines, told
+        self.lines, self.told = lines, told
+        self.runs = {WHO(line.columns()): line for line in lines if not line.reported}
+        self.asked = {who: [measured(*pair) for pair in given.plain(line)] for who, line in self.runs.items()}
 
     def named(self, name):
         """Tests of ranks have a name of their own."""
@@ -52,199 +55,160 @@ class Tulving(Paper):
         return [self.exhibits[one] for one in (name, *parts) if one in self.exhibits]
 
     def expected(self, name, exhibit):
-        if name in plain_books.EXPECTED:
-            yield from plain_books.expected(exhibit, name, self.told)
-        elif name == "Books of several seeds":
-            yield from self.spread(exhibit)
-        else:
-            own = [row for row in exhibit.records if not row.get("paper") and row.get("source") != "reported"]
-            yield from ((row, self.CHECKS[name](self, row)) for row in own)
+        is_book = name in plain_books.EXPECTED
+        return plain_books.expected(exhibit, name, self.told) if is_book else super().expected(name, exhibit)
 
     def asked_in(self, name, row):
-        whole = ("Table 3", *(f"Table {n}" for n in (13, 15, 17, 18)), "F1 by trace")
-        return len(self.asked(row, **({} if "F1" in name else {"get": "all"}))) if name in whole else None
-
-    def line_of(self, row):
-        """The line of a run that a row is about; its label may say something else."""
-        names = ("source", "memory", "model", "fingerprint")
-        runs = [line for line in self.lines if not line.reported]
-        (found,) = [line for line in runs if all(line.columns()[name] == row[name] for name in names)]
-        return found
-
-    def asked(self, row, **where):
-        """Pairs of a row of the dataset, and its measures or None."""
-        found = self.given.plain(self.line_of(row))
-        return [(of, q) for of, q in found if all(kind_of(of, name) == value for name, value in where.items())]
+        return len(self.questions(row, **({} if "F1" in name else {"get": "all"}))) if name in self.WHOLE else None
 
     def questions(self, row, **where):
-        return [question for _, question in self.asked(row, **where)]
+        """The questions of the run of a row, of some kinds."""
+        return [q for q in self.asked[WHO(row)] if all(q[name] == value for name, value in where.items())]
 
-    def f1(self, row):
-        return f1_of(self.questions(row, get="all", **{name: row[name] for name in KINDS if name in row}))
+    def estimates(self, row, columns=("f1",), **where):
+        """What estimates of some measures must be, over the questions of a row; an interval of F1 is drawn elsewhere."""
+        kinds = {kind: row[kind] for kind in KINDS if row.get(kind, "both") != "both"}
+        asked, found = self.questions(row, **kinds | where), {}
+        for column in columns:
+            prefix = f"{column}_" if len(columns) > 1 else ""
+            found |= estimate([q[column] for q in asked], prefix, wilson if column == "share" else None)
+        if "smallest" in row and row["f1_sd"] and len(asked) > 8:
+            errors = stats.t(2 * len(asked) - 2)
+            least = smallest(math.sqrt(2) * row["f1_sd"], len(asked), errors=errors)
+            found["smallest"] = pytest.approx(least, rel=0.02)
+        return found
 
     def order(self, row):
-        latest = [q for of, q in self.asked(row, get="latest") if of["n_chapters"] > 1]
-        ordered = [q for of, q in self.asked(row, get="chronological") if len(set(of["answer"])) > 1]
-        taus = [q["tau"] for q in ordered if q and q["tau"] is not None]
-        matched = estimate([q and q["tau"] is not None for q in ordered]) | {"sd": None}
-        tau, lost, failed = estimate(taus), latest.count(None), ordered.count(None)
-        if row["score"] in ("latest", "all_matched"):
-            return f1_of(latest) if row["score"] == "latest" else matched
-        if row["score"] == "kendall_tau":
-            return {"mean": None, "n": len(taus), "n_failed": failed} if failed else tau
-        counts = {"n": len(latest + ordered) - lost - failed, "n_failed": lost + failed}
-        if lost + failed:
+        latest = [q for q in self.questions(row, get="latest") if q["n_chapters"] > 1]
+        ordered = [q for q in self.questions(row, get="chronological") if len({*q["reference"]}) > 1]
+        matched = estimate([None if q["f1"] is None else q["tau"] is not None for q in ordered])
+        tau = estimate([q["tau"] for q in ordered if q["tau"] is not None])
+        if matched["n_failed"]:
+            tau = {"mean": None, "n": tau["n"], "n_failed": matched["n_failed"]}
+        parts = {"latest": f1_of(latest), "all_matched": matched | {"sd": None}, "kendall_tau": tau}
+        if row["score"] in parts:
+            return parts[row["score"]]
+        found = {name: parts["latest"][name] + matched[name] for name in ("n", "n_failed")}
+        if found["n_failed"]:
             assert row["lowest"] < row["highest"]
-            return counts
-        return counts | {"mean": (f1_of(latest)["mean"] + max(0, matched["mean"] * (tau["mean"] or 0))) / 2}
+            return found
+        return found | {"mean": (f1_of(latest)["mean"] + max(0, matched["mean"] * (tau["mean"] or 0))) / 2}
 
-    def tests(self, row):
-        """One-sided tests, whose samples the names of the row tell."""
-        if "reader" in row:
-            by_name = {f"{line.who} on {line.text}": line.columns() for line in self.lines}
-            samples = [self.questions(by_name[row[side]], get="all") for side in SIDES]
-        elif "run" in row:
-            (line,) = [line.columns() for line in self.lines if line.who == row["run"]]
-            samples = [self.questions(line, realism=row[side]) for side in SIDES]
-        else:
-            of_book = {line.who: line.columns() for line in self.lines if line.text == row["book"]}
-            samples = [self.questions(of_book[row[side]]) for side in SIDES]
-            assert "gpt" in row["first"] and "claude" in row["second"]
-        first, second = ([q["f1"] for q in sample if q] for sample in samples)
+    def tests(self, row, who, **where):
+        """One-sided tests; the names of the row tell whose answers are compared, and to which questions."""
+        samples = []
+        for side in ("first", "second"):
+            names, kinds = row | {"name": row[side]}, where.items()
+            told = [line for line in self.lines if who.format(**names) in (line.who, f"{line.who} on {line.text}")]
+            asked = self.questions(told[0].columns(), **{kind: text.format(**names) for kind, text in kinds})
+            samples.append([q["f1"] for q in asked])
+            assert len(told) == 1
+        first, second = ([f1 for f1 in sample if f1 is not None] for sample in samples)
         found = stats.mannwhitneyu(first, second, alternative="greater", method="asymptotic")
-        effect = sum((one > other) + (one == other) / 2 for one in first for other in second) / len(first) / len(second)
         counts = {"first_n": len(first), "second_n": len(second), "n_failed": sum(of.count(None) for of in samples)}
         means = {"first_mean": fmean(first), "second_mean": fmean(second)}
+        effect = found.statistic / len(first) / len(second)
         return means | counts | {"u": found.statistic, "p": found.pvalue, "effect": effect}
 
-    def named_items(self, row):
-        """What answers to questions about nothing name."""
-        where = {name: row[name] for name in ("trace", "cue") if name in row}
-        asked = self.asked(row, get="all", bin="0", **where)
-        found = [q for of, q in asked if row["origin"] in ("both", of["origin"])]
-        named = [q and {"some": float(bool(q["items"])), "n": len(set(q["items"]))} for q in found]
-        expected = f1_of(named, "some", "share_") | f1_of(found, prefix="f1_")
-        if expected["share_mean"] is not None:
-            known = [one["some"] for one in named]
-            expected["share_low"], expected["share_high"] = wilson(sum(known), len(known))
-        return expected | {"items_mean": f1_of(named, "n")["mean"]}
-
-    def partial(self, row):
+    def true_items(self, row):
         """The judge's scores of true items, each once."""
-        of = [q for q in self.questions(row) if q]
+        of = [q for q in self.questions(row) if q["scores"] is not None]
         scores = [q["scores"][q["reference"].index(item)] for q in of for item in dict.fromkeys(q["reference"])]
-        expected = {"none": scores.count(0), "whole": scores.count(1), "n": len(scores)}
-        return expected | {"mean": sum(0 < score < 1 for score in scores) / len(scores)}
+        mean = fmean(0 < score < 1 for score in scores)
+        return {"none": scores.count(0), "whole": scores.count(1), "n": len(scores), "mean": mean}
 
     def dialogue(self, row):
         """The numbers of turns in the answers; those without a verdict have no F1."""
-        answers = lines_of(self.line_of(row).folder / "answers.jsonl")
-        turns = {
-            of["id"]: of["answer"].count("\nHuman:") + of["answer"].count("\nAssistant:")
-            for of in answers
-            if "answer" in of
-        }
-        expected = {"mean": fmean(n > 0 for n in turns.values()), "most": max(turns.values()), "n": len(turns)}
-        for name, has in (("with", True), ("without", False)):
-            f1 = [q["f1"] for q in self.questions(row) if q and (turns[q["id"]] > 0) == has]
-            expected[f"f1_{name}"] = fmean(f1) if f1 else None
-        return expected
+        records = [of for of in lines_of(self.runs[WHO(row)].folder / "answers.jsonl") if "answer" in of]
+        turns = {of["id"]: of["answer"].count("\nHuman:") + of["answer"].count("\nAssistant:") for of in records}
+        known = [q for q in self.questions(row) if q["f1"] is not None]
+        f1 = group(known, lambda q: f"f1_with{'' if turns[q['id']] else 'out'}")
+        means = {name: f1_of(f1.get(name, []))["mean"] for name in ("f1_with", "f1_without")}
+        return means | {"mean": fmean(map(bool, turns.values())), "most": max(turns.values()), "n": len(turns)}
 
     def harsh(self, row):
-        of_bins = {}
-        for of, q in self.asked(row, get="all"):
-            if row["bin"] in ("all bins", of["bin"]):
-                of_bins.setdefault(of["bin"], []).append(q and {**q, "loss": q["f1"] - q["harsh_f1"]})
-        lost = sum(q.count(None) for q in of_bins.values())
-        expected = {"n": sum(map(len, of_bins.values())) - lost, "n_failed": lost}
-        for column in ("f1", "harsh_f1", "loss"):
-            found = [f1_of(questions, column) for questions in of_bins.values()]
-            expected[f"{column}_sd"] = None if row["bin"] == "all bins" else found[0]["sd"]
-            expected[f"{column}_mean"] = None if lost else fmean(one["mean"] for one in found)
-            for end in ("lowest", "highest") if lost and column != "loss" else ():
-                ends = [one["mean"] if one[end] is None else one[end] for one in found]
-                expected[f"{column}_{end}"] = fmean(ends)
+        """All bins count the same; the interval of F1 is that of the run."""
+        columns, names = ("f1", "harsh_f1", "loss"), {row["bin"]}
+        if every := row["bin"] == "all bins":
+            names = {q["bin"] for q in self.questions(row, get="all")}
+        bins = [self.estimates(row | {"bin": name}, columns, get="all") for name in names]
+        n, lost = (sum(of[name] for of in bins) for name in ("n", "n_failed"))
+        expected = bins[0] | {"n": n, "n_failed": lost}
+        for column in columns if every else ():
+            mean, *ends = (f"{column}_{of}" for of in ("mean", "lowest", "highest"))
+            expected |= {f"{column}_sd": None, mean: None if lost else fmean(of[mean] for of in bins)}
+            for end in ends if lost else ():
+                expected[end] = fmean(of[mean] if of[end] is None else of[end] for of in bins)
         if not lost:
-            score = "simple_recall_score" if row["bin"] == "all bins" else f"f1_by_bin.{row['bin']}"
-            expected["f1_low"], expected["f1_high"] = self.line_of(row).scores["intervals"][score]
-        return expected
-
-    def grouped(self, row):
-        found = self.questions(row, trace=row["trace"], get=row["get"])
-        expected = f1_of(found, prefix="f1_") | f1_of(found, "harsh_f1", "harsh_f1_")
-        if len(found) > 8 and row["f1_sd"]:
-            effect = tt_ind_solve_power(nobs1=len(found), alpha=0.05, power=0.8)
-            expected["smallest"] = pytest.approx(effect * row["f1_sd"], rel=0.02)
+            score = "simple_recall_score" if every else f"f1_by_bin.{row['bin']}"
+            expected["f1_low"], expected["f1_high"] = self.runs[WHO(row)].scores["intervals"][score]
         return expected
 
     def matched(self, row):
         """By line, F1 of the questions that all runs on the text of a row have answered."""
         (text,) = {line.text for line in self.lines if line.fingerprint == row["fingerprint"]}
-        runs = {line.label: self.questions(line.columns()) for line in self.lines if line.text == text}
-        complete = [i for i, questions in enumerate(zip(*runs.values(), strict=True)) if None not in questions]
-        return {label: [questions[i]["f1"] for i in complete] for label, questions in runs.items()}
+        lines = [line for line in self.lines if line.text == text]
+        f1 = zip(*[[q["f1"] for q in self.questions(line.columns())] for line in lines], strict=True)
+        complete = zip(*[values for values in f1 if None not in values], strict=True)
+        return {line.label: values for line, values in zip(lines, complete, strict=True)}
 
-    def ranks(self, row):
-        f1 = self.matched(row)
+    def compared(self, row):
+        """The rank and F1 of a run among all on the text, or beside another run."""
+        f1, one = self.matched(row), self.matched(row)[row["label"]]
         ranks = stats.rankdata([[-round(value, 9) for value in values] for values in f1.values()], axis=0).mean(axis=1)
-        values = f1[row["label"]]
-        return {"rank": ranks[list(f1).index(row["label"])], "mean": fmean(values), "n": len(values)}
+        found = {"rank": ranks[list(f1).index(row["label"])], "mean": fmean(one), "n": len(one)}
+        if "second" in row:
+            differences = [round(a - b, 9) for a, b in zip(one, f1[row["second"]], strict=True)]
+            test = partial(stats.wilcoxon, zero_method="pratt", method="asymptotic")
+            found["p"] = test(differences).pvalue if any(differences) else 1.0
+            assert (row["different"] == "yes") <= (row["p_holm"] < 0.05)
+        if "before" in row:
+            before = fmean(f1[row["before"]])
+            found |= {"before_mean": before, "difference_mean": found["mean"] - before}
+            assert row["difference_low"] - 1e-9 <= found["difference_mean"] <= min(0, row["difference_high"]) + 1e-9
+        return found
 
-    def pairs(self, row):
-        one, other = (self.matched(row)[row[name]] for name in ("label", "second"))
-        differences = [round(a - b, 9) for a, b in zip(one, other, strict=True)]
-        p = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic").pvalue if any(differences) else 1.0
-        assert (row["different"] == "yes") <= (row["p_holm"] < 0.05)
-        return {"p": p}
+    def seeds(self, row):
+        """The scores of a book, or from the rows of such books that of all of them, by the method of moments."""
+        if row["label"] != "all books":
+            scores, (kind, _, bin_) = self.runs[WHO(row)].scores, row["score"].partition(".")
+            low, high = scores["intervals"].get(row["score"]) or (None, None)
+            within = None if low is None else pytest.approx((high - low) / 2 / stats.norm.ppf(0.975))
+            return {"mean": scores[kind][bin_] if bin_ else scores[kind], "low": low, "high": high, "within": within}
+        rows = self.exhibits["Books of several seeds"].records
+        alike = [one for one in rows if all(one[of] == row[of] for of in ("source", "memory", "model", "score"))]
+        known = [one for one in alike if one["label"] != "all books" and None not in (one["mean"], one["within"])]
+        expected = dict.fromkeys(("mean", "low", "high", "within", "between", "between_low", "between_high"))
+        expected |= {"n_books": (n := len(known)), "n": sum(book["n"] for book in known)}
+        if n > 1:
+            values, errors = [book["mean"] for book in known], fmean(book["within"] ** 2 for book in known)
+            mean, observed = fmean(values), variance(values)
+            ends = [observed * (n - 1) / stats.chi2.ppf(share, n - 1) - errors for share in (0.975, 0.025)]
+            between, low, high = (math.sqrt(max(0.0, of)) for of in (observed - errors, *ends))
+            half = stats.t.ppf(0.975, n - 1) * math.sqrt(observed * (1 + 1 / n))
+            expected |= {"mean": mean, "within": math.sqrt(errors), "between": between}
+            if errors or observed:
+                expected |= {"between_low": min(0.5, low), "between_high": min(0.5, high)}
+            if len({*values}) > 1:
+                expected |= {"low": max(0.0, mean - half), "high": min(1.0, mean + half)}
+        return expected
 
-    def differences(self, row):
-        after, before = (fmean(self.matched(row)[row[name]]) for name in ("label", "before"))
-        assert after <= before + 1e-12
-        assert row["difference_low"] - 1e-9 <= after - before <= row["difference_high"] + 1e-9
-        return {"mean": after, "before_mean": before, "difference_mean": after - before}
-
-    def spread(self, exhibit):
-        """Books of several seeds: the scores of each book, and the rows of all books from those of the books."""
-        groups = {}
-        for row in exhibit.records:
-            groups.setdefault((row["source"], row["memory"], row["model"], row["score"]), []).append(row)
-        for (*_, score), (*books, row) in groups.items():
-            for book in books:
-                scores, bin_ = self.line_of(book).scores, score.removeprefix("f1_by_bin.")
-                low, high = scores["intervals"].get(score) or (None, None)
-                within = None if low is None else pytest.approx((high - low) / 2 / Z)
-                value = scores[score] if bin_ == score else scores["f1_by_bin"][bin_]
-                yield book, {"mean": value, "low": low, "high": high, "within": within}
-            known = [book for book in books if book["mean"] is not None and book["within"] is not None]
-            expected = dict.fromkeys(("mean", "low", "high", "within", "between", "between_low", "between_high"))
-            expected |= {"label": "all books", "n_books": (n := len(known)), "n": sum(book["n"] for book in known)}
-            if n > 1:  # by the method of moments
-                values, errors = [book["mean"] for book in known], fmean(book["within"] ** 2 for book in known)
-                mean, observed = fmean(values), variance(values)
-                expected |= {"mean": mean, "within": pytest.approx(math.sqrt(errors))}
-                expected["between"] = pytest.approx(math.sqrt(max(0.0, observed - errors)))
-                ends = (observed * (n - 1) / stats.chi2.ppf(share, n - 1) - errors for share in (0.975, 0.025))
-                low, high = (pytest.approx(min(0.5, math.sqrt(max(0.0, end)))) for end in ends)
-                half = stats.t.ppf(0.975, n - 1) * math.sqrt(observed * (1 + 1 / n))
-                if errors or observed:
-                    expected |= {"between_low": low, "between_high": high}
-                if len({*values}) > 1:
-                    expected |= {"low": max(0.0, mean - half), "high": min(1.0, mean + half)}
-            yield row, expected
-
-    CHECKS: ClassVar = {
-        **dict.fromkeys(["Figure 4", *(f"Table {number}" for number in (3, *range(13, 21), 22, 24, 27))], f1),
-        **dict.fromkeys(("Table 21", "Table 23", "Table 25"), tests),
-        **dict.fromkeys(("Figure 3", "Figure 7"), ranks),
-        **dict.fromkeys(("Figure 3, tests", "Figure 7, tests"), pairs),
+    EXPECTED: ClassVar = {
+        **dict.fromkeys(
+            ("Figure 4", *(f"Table {n}" for n in (3, *range(13, 21), 22, 24, 27))), partial(estimates, get="all")
+        ),
+        **dict.fromkeys(("Figure 3", "Figure 3, tests", "Figure 7", "Figure 7, tests", "Figure 8"), compared),
+        "E.8": partial(estimates, columns=("f1", "share", "items"), get="all", bin="0"),
+        "F1 by trace": partial(estimates, columns=("f1", "harsh_f1")),
+        "Table 21": partial(tests, who="{name} on {book}"),
+        "Table 23": partial(tests, who="{name}", get="all"),
+        "Table 25": partial(tests, who="{run}", realism="{name}"),
         "Table 4": order,
         "Table 6": lambda _, row: plain_books.expectation(row),
-        "Figure 8": differences,
-        "E.8": named_items,
-        "B.4": partial,
+        "B.4": true_items,
         "Appendix F": dialogue,
         "Harsh F1": harsh,
-        "F1 by trace": grouped,
+        "Books of several seeds": seeds,
+        **plain_books.EXPECTED,
     }
     """How the rows of the exhibits of a name are checked."""
-    EXPECTED = (*CHECKS, *plain_books.EXPECTED, "Books of several seeds")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import zipfile
 from collections import Counter
 from datetime import date
@@ -14,12 +15,14 @@ from scipy.stats import binom
 from epbench.tulving.dataset.build import Recipe, draw_outline
 from epbench.tulving.events.universe_files import read_universe_files
 from epbench.tulving.judging.realism import RATINGS as RATED
+from tests.paper.plain import group
 from tests.published_data import OURS
 from tests.scripts import in_process
 from tests.tulving.scripted_writer import ScriptedWriter
 
-BINS = ("0", "1", "2", "3-5", "6+")
-ELEMENTS, COLUMNS = ("time", "space", "entity", "content"), ("date", "location", "entity", "content")
+BINS = {"0": (0, 0), "1": (1, 1), "2": (2, 2), "3-5": (3, 5), "6+": (6, math.inf)}
+ELEMENTS = {"time": "date", "space": "location", "entity": "entity", "content": "content"}
+"""The columns of chapters that hold them."""
 OUTLINE = draw_outline(Recipe("short"))
 _SEVERAL = [number for number, layout in enumerate(OUTLINE.layouts) if layout.n_paragraphs >= 3]
 MISTAKES = {
@@ -44,17 +47,14 @@ def built(once, name, *args):
     return folder
 
 
-def written(once):
-    """The short book written by a model behind an endpoint, with mistakes."""
-    with ScriptedWriter(OUTLINE.universe, OUTLINE.events, MISTAKES).endpoint() as endpoint:
-        return built(once, "written", "--writer", "openai:tiny", "--base-url", endpoint.url, "--window", 32768)
-
-
 def folders_of(once, short_book):
-    """Four datasets: by templates, by a model, reordered by date, and from another universe."""
+    """Four datasets: by templates, by a model with mistakes, reordered by date, and from another universe."""
+    with ScriptedWriter(OUTLINE.universe, OUTLINE.events, MISTAKES).endpoint() as endpoint:
+        model = ("--writer", "openai:tiny", "--base-url", endpoint.url, "--window", 32768)
+        by_model = built(once, "written", *model)
+    ordered = built(once, "ordered", "--order", "chronological")
     scifi = ("--universe", "scifi", "--events", 8, "--universe-size", 30)
-    others = built(once, "ordered", "--order", "chronological"), built(once, "scifi", *scifi)
-    return [short_book, written(once), *others]
+    return [short_book, by_model, ordered, built(once, "scifi", *scifi)]
 
 
 def rows(folder, config):
@@ -79,42 +79,42 @@ def archived_rounds():
 # What the files hold, read plainly
 
 
-def plain_book(folder, label, n_events, writer="template"):
-    found = SimpleNamespace(about={"label": label, "writer": writer}, n_events=n_events, rounds=[])
-    if writer != "template":
+BOOKS = {
+    "short by template": ("template", 20, "default", "narrative", "main", "Tables 13 and 17, Figure 7"),
+    "short by openai:tiny": ("openai:tiny", 20, "default", "narrative", "ablation: writer", "Tables 20 and 21"),
+    "short-ordered": ("template", 20, "default", "chronological", "ablation: order", "Tables 22 and 23"),
+    "scifi-short": ("template", 8, "scifi", "narrative", "ablation: universe", "Table 27"),
+}
+"""By label the writer, the number of events, the universe, the order, and the use of the books of the folders."""
+
+
+def plain_book(folder, label):
+    found, columns = SimpleNamespace(rounds=[]), ("writer", "n_events", "universe", "order", "use", "used_in")
+    found.about = {"label": label} | dict(zip(columns, BOOKS[label], strict=True))
+    if (folder / "writing.json").exists():
         names = ("candidates", "failed_exact", "failed_llm", "failed_checks")
         report = json.loads((folder / "writing.json").read_text("utf-8"))
         found.rounds = [[one[name] for name in names] for one in report["iterations"]]
     found.chapters, found.text = rows(folder, "chapters"), rows(folder, "book")[0]["text"]
     found.asked = [(row["cue"], row["bin"], row["template"]) for row in rows(folder, "qa")]
     found.answerable = sum(bool(row["n_chapters"]) for row in rows(folder, "all_questions"))
-    found.length = {"length": len(found.text.split()), "length_unit": "words"}
+    found.sizes = {"n_chapters": len(found.chapters), "length": len(found.text.split()), "length_unit": "words"}
     return found
 
 
 def plain_books(folders):
     """By label the books of the folders that the tests share, and that of the archive."""
-    found = [
-        plain_book(folders[0], "short by template", 20),
-        plain_book(folders[1], "short by openai:tiny", 20, "openai:tiny"),
-        plain_book(folders[2], "short-ordered", 20),
-        plain_book(folders[3], "scifi-short", 8),
-        SimpleNamespace(about={"label": "short", "writer": "made"}, rounds=archived_rounds()),
-    ]
-    return {of.about["label"]: of for of in found}
-
-
-def by_bins(numbers):
-    return Counter(str(n) if n < 3 else "3-5" if n < 6 else "6+" for n in numbers)
+    found = {label: plain_book(folder, label) for label, folder in zip(BOOKS, folders, strict=True)}
+    archived = SimpleNamespace(about={"label": "short", "writer": "made", "n_events": 20}, rounds=archived_rounds())
+    return found | {"short": archived}
 
 
 def characteristics(of):
-    days, asked = sorted(row["date"] for row in of.chapters), Counter(bin_ for _, bin_, _ in of.asked)
-    columns = zip(("n_times", "n_spaces", "n_entities", "n_contents"), COLUMNS, strict=True)
-    different = {name: len({row[column] for row in of.chapters}) for name, column in columns}
-    sizes = {"n_events": of.n_events, "n_chapters": len(days), "n_answerable": of.answerable, **of.length}
-    selected = {"n_selected": len(of.asked), **{f"selected_{bin_}": asked[bin_] for bin_ in BINS}}
-    yield sizes | different | selected | {"first_day": days[0], "last_day": days[-1]}
+    days, asked = sorted(row["date"] for row in of.chapters), [bin_ for _, bin_, _ in of.asked]
+    different = [len({row[column] for row in of.chapters}) for column in ELEMENTS.values()]
+    counts = dict(zip(("n_times", "n_spaces", "n_entities", "n_contents"), different, strict=True))
+    selected = {"n_selected": len(asked), **{f"selected_{bin_}": asked.count(bin_) for bin_ in BINS}}
+    yield of.sizes | counts | selected | {"n_answerable": of.answerable, "first_day": days[0], "last_day": days[-1]}
 
 
 def rounds(of):
@@ -123,7 +123,7 @@ def rounds(of):
         so_far += candidates - exact - by_model
         counts = {"candidates": candidates, "failed_exact": exact, "failed_model": by_model}
         counts |= {"accepted": candidates - exact - by_model, "accepted_so_far": so_far}
-        yield {"round": number, "n_events": 20} | counts | {f"check_{check}": n for check, n in checks.items()}
+        yield {"round": number} | counts | {f"check_{check}": n for check, n in checks.items()}
 
 
 def composition(of):
@@ -138,19 +138,18 @@ def composition(of):
 
 
 def repetitions(of):
-    for column, element in zip(COLUMNS, ELEMENTS, strict=True):
-        often = by_bins(Counter(row[column] for row in of.chapters).values())
-        for bin_ in BINS[1:]:
-            yield {"feature": element, "times": bin_, "items": often[bin_], "expected_n": 10_000}
+    for element, column in ELEMENTS.items():
+        times = Counter(row[column] for row in of.chapters).values()
+        for bin_, (least, most) in list(BINS.items())[1:]:
+            items = sum(least <= n <= most for n in times)
+            yield {"feature": element, "times": bin_, "items": items, "expected_n": 10_000}
 
 
 def spread(of):
-    counts, templates = Counter(of.asked), {}
-    for cue, _, template in of.asked:
-        templates.setdefault(cue, set()).add(template)
-    for cue, known in templates.items():
+    for cue, asked in group(of.asked, lambda one: one[0]).items():
+        templates = {template for _, _, template in asked}
         for bin_ in BINS:
-            n = [counts[cue, bin_, template] for template in known]
+            n = [asked.count((cue, bin_, template)) for template in templates]
             ends = {"least_of_a_template": min(n), "most_of_a_template": max(n)}
             yield {"cue": cue, "bin": bin_, "questions": sum(n), "templates": len(n)} | ends
 
@@ -159,47 +158,37 @@ def positions(of):
     """The middle of the first place at which a chapter tells a fact, as a share of the book, the chapter and the paragraph."""
     book, begin = of.text.lower(), 0
     for row in of.chapters:
-        text = row["text"].lower()
-        begin = book.index(f"chapter {row['chapter']}\n\n{text}", begin) + len(f"chapter {row['chapter']}\n\n")
+        text, heading = row["text"].lower(), f"chapter {row['chapter']}\n\n"
+        begin = book.index(f"{heading}{text}", begin) + len(heading)
         day = f"{date.fromisoformat(row['date']):%B %d, %Y}"
         facts = {"space": row["location"], "time": day, "entity": row["entity"], "detail": row["detail"]}
         for fact, told in facts.items():
             told = told.lower()
-            at = text.index(told) + len(told) / 2
-            paragraph = next(part for part in text.split("\n\n") if told in part)
-            within = (paragraph.index(told) + len(told) / 2) / len(paragraph)
-            for span, place in (("book", (begin + at) / len(book)), ("chapter", at / len(text)), ("paragraph", within)):
-                yield {"span": span, "fact": fact, "chapter": row["chapter"], "position": pytest.approx(place)}
+            at, paragraph = text.index(told), next(part for part in text.split("\n\n") if told in part)
+            places = {
+                "book": (begin + at, book),
+                "chapter": (at, text),
+                "paragraph": (paragraph.index(told), paragraph),
+            }
+            for span, (start, whole) in places.items():
+                place = pytest.approx((start + len(told) / 2) / len(whole))
+                yield {"span": span, "fact": fact, "chapter": row["chapter"], "position": place}
 
 
 def path(of):
-    names = [row["entity"] for row in of.chapters]
-    person = max(names, key=lambda name: (names.count(name), -names.index(name)))
+    ((person, _),) = Counter(row["entity"] for row in of.chapters).most_common(1)
     with (read_universe_files("default").folder / "locations.csv").open(encoding="utf-8", newline="") as file:
         at = {row["name"]: (float(row["latitude"]), float(row["longitude"])) for row in csv.DictReader(file)}
     told = sorted((row for row in of.chapters if row["entity"] == person), key=lambda row: row["date"])
     for number, row in enumerate(told, 1):
-        place = dict(zip(("space", "latitude", "longitude"), (row["location"], *at[row["location"]]), strict=True))
+        place, (latitude, longitude) = row["location"], at[row["location"]]
         words = {name: row[name] for name in ("entity", "chapter", "date", "content", "detail")}
-        yield words | {"stop": number} | place
+        yield words | {"stop": number, "space": place, "latitude": latitude, "longitude": longitude}
 
 
 def realism(of):
-    counts = Counter(RATINGS[row["chapter"]] for row in of.chapters)
-    yield {rating: counts[rating] for rating in RATED} | {"unrated": counts[None]}
-
-
-USES = {
-    "short by template": ("default", "narrative", "main", "Tables 13 and 17, Figure 7"),
-    "short by openai:tiny": ("default", "narrative", "ablation: writer", "Tables 20 and 21"),
-    "short-ordered": ("default", "chronological", "ablation: order", "Tables 22 and 23"),
-    "scifi-short": ("scifi", "narrative", "ablation: universe", "Table 27"),
-}
-
-
-def uses(of):
-    about = dict(zip(("universe", "order", "use", "used_in"), USES[of.about["label"]], strict=True))
-    yield about | {"size": "short", "n_chapters": len(of.chapters), **of.length}
+    ratings = [RATINGS[row["chapter"]] for row in of.chapters]
+    yield {rating: ratings.count(rating) for rating in RATED} | {"unrated": ratings.count(None)}
 
 
 def expectation(row):
@@ -207,13 +196,13 @@ def expectation(row):
     n, size = row["n_events"], row["universe_size"]
     ratio = 1.0 if row["distribution"] == "uniform" else 1 - min(0.5, 10 / size)
     weights = [ratio**i for i in range(size)]
-    few, many = {"1": (0, 1), "2": (1, 2), "3-5": (2, 5), "6+": (5, n)}[row["times"]]
+    least, most = BINS[row["times"]]
     shares = [weight / sum(weights) for weight in weights]
-    exact = sum(binom.cdf(many, n, p) - binom.cdf(few, n, p) for p in shares)
+    exact = sum(binom.cdf(most, n, p) - binom.cdf(least - 1, n, p) for p in shares)
     return {"mean": pytest.approx(exact, abs=5 * max(row["sd"], 0.01) / row["n"] ** 0.5)}
 
 
-MAIN, BY_MODEL, _, SCIFI = USES
+MAIN, BY_MODEL, _, SCIFI = BOOKS
 EXPECTED = {
     "Table 2": (characteristics, (MAIN, BY_MODEL)),
     "Table 26": (characteristics, (SCIFI,)),
@@ -221,7 +210,7 @@ EXPECTED = {
     "Table 8": (composition, (MAIN, BY_MODEL, SCIFI)),
     "Table 9": (repetitions, (MAIN, BY_MODEL, SCIFI)),
     "Table 12": (spread, (MAIN, BY_MODEL, SCIFI)),
-    "Table 28": (uses, tuple(USES)),
+    "Table 28": (lambda of: [of.sizes | {"size": "short"}], tuple(BOOKS)),
     "Figure 5": (positions, (MAIN, BY_MODEL, SCIFI)),
     "Figure 6, short by template": (path, (MAIN,)),
     "E.7": (realism, (MAIN,)),

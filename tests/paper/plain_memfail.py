@@ -2,12 +2,14 @@
 
 import json
 import math
-from collections import Counter
+from statistics import fmean
+from typing import ClassVar
 
 import pyarrow.parquet as pq
 from scipy.stats import t
 
-from tests.paper.plain import ENDS, MARKUP, Paper, lines_of, mcnemar, share
+from epbench.memfail.dataset.load import load_memfail
+from tests.paper.plain import MARKUP, Paper, estimate, lines_of, mcnemar, smallest, wilson
 
 K = 4
 CONFIGS = ("coexisting_facts", "long_hop", "persona_retrieval")
@@ -28,6 +30,8 @@ class Flaky(KeywordMemory):
             raise RuntimeError("lost")
         return super().retrieve_memories(query, conversation, k)
 """
+ANSWERS = {"right": True, "wrong": False, "unknown": None}
+ENDS = ("mean", "low", "high", "lowest", "highest")
 STAGES = ("storage", "summary", "retrieval")
 
 
@@ -40,47 +44,41 @@ def labels(folder, rows):
             assert verdicts.setdefault((record["kind"], record["id"]), record["verdict"]) is record["verdict"]
     found = {}
     for row in rows:
-        answer, number = answers.get(row["id"], {}).get("answer"), len(row.get("preferences", ()))
-        facts = [f"{row['id']}/{i}" for i in range(number or row["hop_count"] + 1)]
-        # Of each fact the first stage that failed; of the question the first among these
-        lost = [next((stage for stage in STAGES if not verdicts.get((stage, fact), False)), "") for fact in facts]
-        first = next((stage for stage in STAGES if stage in lost), None)
+        answer, n = answers.get(row["id"], {}).get("answer"), len(row.get("preferences", ())) or row["hop_count"] + 1
+        # A stage has failed if it is the first that failed of any fact; of these the first is that of the question
+        facts = [[verdicts.get((stage, f"{row['id']}/{i}"), False) for stage in STAGES] for i in range(n)]
+        lost = [fact.index(False) for fact in facts if False in fact]
         right = verdicts.get(("reasoning", row["id"]))
         if "correct_choice" in row and answer is not None:
             right = json.loads(answer)["choice"] == row["correct_choice"]
-        label = f"{first}_error" if first else "correct" if right else "reasoning_error"
+        label = f"{STAGES[min(lost)]}_error" if lost else "correct" if right else "reasoning_error"
         found[row["id"]] = "failed" if answer is None else label
     return found
 
 
 def numbers_of(questions):
     """All numbers of a run at one k, or of a part of its questions; the lexical reader counts words as tokens."""
-    counts, answers = Counter(q["label"] for q in questions), Counter(q["answer_right"] for q in questions)
-    failed, right, vacuous = counts["failed"], counts["correct"], sum(q["vacuous"] for q in questions)
-    n_right, n_wrong, unknown = (answers[of] for of in (True, False, None))
-    n, memories = len(questions) - failed, [memory for q in questions for memory in q["retrieved"]]
-    words = sum(len(memory.split()) for memory in memories) / len(memories) if memories else None
-    earned, of = right - vacuous, n - vacuous
-    found = {"k": K, "n": n, "n_failed": failed, "n_right": right, "n_success": right, "success_rate": right / n}
+    labels, answers = [q["label"] for q in questions], [q["answer_right"] for q in questions]
+    right = [None if label == "failed" else label == "correct" for label in labels]
+    earned = [is_right for is_right, q in zip(right, questions, strict=True) if not q["vacuous"]]
+    found = estimate(answers, "answers_", wilson) | estimate(earned, "earned_", wilson) | estimate(right, "", wilson)
+    known, judged, n = ([one for one in of if one is not None] for of in (earned, answers, right))
     for error in (f"{stage}_error" for stage in (*STAGES, "reasoning")):
-        found |= {error: counts[error] / n, f"n_{error}": counts[error]}
-    found |= {"success_earned": earned / of if of else None, "n_earned": earned, "n_not_vacuous": of}
-    made_up = sum(q["vacuous"] and q["answer_right"] is False for q in questions)
-    found |= {"vacuous": vacuous, "vacuous_wrong": made_up}
-    found |= {"n_answers_right": n_right, "n_answers_wrong": n_wrong, "n_answers_unknown": unknown}
-    found |= {"answer_accuracy": n_right / (n_right + n_wrong), "memories": len(memories) / len(questions)}
-    found |= {"words_per_memory": words, "tokens_per_memory": words, "tokens_per_question": None}
-    found |= share(right, n, failed) | share(earned, of, failed, "earned_")
-    return found | share(n_right, n_right + n_wrong, unknown, "answers_")
+        found |= {error: labels.count(error) / len(n), f"n_{error}": labels.count(error)}
+    found |= {"k": K, "n_right": sum(n), "n_success": sum(n), "success_rate": fmean(n)}
+    found |= {"n_earned": sum(known), "n_not_vacuous": len(known), "success_earned": fmean(known) if known else None}
+    found |= {"vacuous": len(right) - len(earned)}
+    found |= {"vacuous_wrong": sum(q["vacuous"] and q["answer_right"] is False for q in questions)}
+    found |= {f"n_answers_{of}": answers.count(is_right) for of, is_right in ANSWERS.items()}
+    memories = [len(memory.split()) for q in questions for memory in q["retrieved"]]
+    found |= dict.fromkeys(("words_per_memory", "tokens_per_memory"), fmean(memories) if memories else None)
+    rest = {"memories": len(memories) / len(questions), "tokens_per_question": None}
+    return found | rest | {"answer_accuracy": fmean(judged)}
 
 
 class MemFail(Paper):
-    """The runs in a folder, the rows of their dataset by config, and the files of a paper."""
+    """The runs in a folder, and the rows of their dataset by config."""
 
-    EXPECTED = (
-        *("Table 2", "Figure 1", "Figure 1, beside success", "Figure 3", "Figure 4", "Figure 9, no model inside"),
-        *("Differences", "Scaling in N", "Scaling in K", "Tokens and cost", "Leaderboard, MemFail"),
-    )
     ALONE = tuple(f"Figure {number}" for number in (2, 5, 6, 7, 8, 9))  # no system of these runs has a model inside
     MISSING = ("Figure 3, tokens per question",)
     NAMING = (
@@ -88,84 +86,87 @@ class MemFail(Paper):
         *("label_first", "label_second", "origin", "memory", "about"),
     )
 
-    def __init__(self, found, folder, rows):
+    def __init__(self, found, folder):
         super().__init__(found)
-        self.folder, self.rows = folder, rows
+        self.folder = folder
+        self.rows = {config: load_memfail(str(folder / "d/memfail"), config).rows for config in CONFIGS}
 
     def of_run(self, label, config):
         """The questions, from the table of a run, which is compared with the journals."""
         return pq.read_table(self.folder / FOLDERS[label] / config / "questions.parquet").to_pylist()
 
-    def expected(self, name, exhibit):
-        """Of one's own rows; `test_memfail` has numbers of the paper."""
-        others = {"Table 2": self.of_rows, "Tokens and cost": self.of_stage, "Leaderboard, MemFail": self.of_standing}
-        make = others.get(name, self.of_pair if name == "Differences" else self.of_questions)
-        least = len(exhibit.records)
-        yield from ((row, make(row, least)) for row in exhibit.records if row["source"] == "own")
+    def questions(self, row):
+        questions, (column, size_of) = self.of_run(row["label"], row["config"]), SIZES.get(row["config"], ("", None))
+        if column in row:
+            sizes = {one["id"]: size_of(one) for one in self.rows[row["config"]]}
+            questions = [q for q in questions if sizes[q["id"]] == row[column]]
+        kind = row.get("questions", "all")
+        if kind != "all":
+            questions = [q for q in questions if q["kind"] == kind]
+        # Tokens are counted for all questions alone
+        part = {"tokens_per_memory": None} if column in row or kind != "all" else {}
+        return numbers_of(questions) | {column: row.get(column)} | part
 
-    def of_questions(self, record, _):
-        kind, questions = record.get("questions", "all"), self.of_run(record["label"], record["config"])
-        column, size_of = SIZES.get(record["config"], ("", None))
-        if column in record:
-            ids = {row["id"] for row in self.rows[record["config"]] if size_of(row) == record[column]}
-            questions = [q for q in questions if q["id"] in ids]
-        found = numbers_of([q for q in questions if kind in ("all", q["kind"])])
-        whole = kind == "all" and column not in record  # for all questions alone tokens are counted
-        return found | {column: record.get(column)} | ({} if whole else {"tokens_per_memory": None})
-
-    def of_rows(self, record, _):
+    def sizes(self, row):
         """The rest is counted in tests of datasets."""
-        rows, config = self.rows[record["config"]], record["config"]
-        if record["size"]:
-            rows = [row for row in rows if SIZES[config][1](row) == int(record["size"].split(" = ")[1])]
+        rows, config = self.rows[row["config"]], row["config"]
+        if row["size"]:
+            rows = [one for one in rows if SIZES[config][1](one) == int(row["size"].split(" = ")[1])]
         if config == "persona_retrieval":
-            asked = [question["is_misleading"] for row in rows for question in row["questions"]]
-            return record | {"misleading": sum(asked) / len(asked), "questions": len(asked)}
-        found = record | {"rows": len(rows), "questions": len(rows)}
+            asked = [question["is_misleading"] for one in rows for question in one["questions"]]
+            return row | {"misleading": fmean(asked), "questions": len(asked)}
+        found = row | {"rows": len(rows), "questions": len(rows)}
         if config == "coexisting_facts":
-            words = sum(len(text.split()) for row in rows for text in [*row["preference_facts"], row["question"]])
-            found |= {"tokens": words / len(rows), "facts": sum(len(row["preferences"]) for row in rows)}
+            words = [len(text.split()) for one in rows for text in (*one["preference_facts"], one["question"])]
+            found |= {"tokens": sum(words) / len(rows), "facts": sum(len(one["preferences"]) for one in rows)}
         return found
 
-    def of_pair(self, record, comparisons):
+    def differences(self, row):
         """McNemar's exact test and the smallest difference, by hand; the bootstrap is tested elsewhere."""
-        sides, ends = ("first", "second"), {name: record[name] for name in ("low", "high")}
-        runs = [self.of_run(record[f"label_{side}"], record["config"]) for side in sides]
+        runs = [self.of_run(row[name], row["config"]) for name in ("label_first", "label_second")]
         one, other = ({q["id"]: q["success"] for q in questions} for questions in runs)
-        test, *rates = mcnemar([(one[id_], other[id_]) for id_ in one if None not in (one[id_], other[id_])])
-        n, difference = test["n"], rates[0] - rates[1]
-        rate = min(max(sum(rates) / 2, 0.5 / n), 1 - 0.5 / n)
-        assert record["low"] <= difference <= record["high"]
-        found = {"k": K, "n": n, "p": test["p"], "better": test["wins"], "worse": test["losses"], "equal": test["ties"]}
-        for side, of, success in zip(sides, (one, other), rates, strict=True):
-            found |= {f"n_failed_{side}": list(of.values()).count(None), f"success_{side}": success}
-        for name, alpha in (("smallest_difference", 0.05), ("smallest_difference_corrected", 0.05 / comparisons)):
-            errors = t.ppf(1 - alpha / 2, n - 1) + t.ppf(0.8, n - 1)
-            found[name] = min(1.0, errors * math.sqrt(2 * rate * (1 - rate) / n))
-        return found | ends | {"difference": difference}
+        test = mcnemar([(one[id_], other[id_]) for id_ in one if None not in (one[id_], other[id_])])
+        n, first, second = (test[name] for name in ("n", "first_mean", "second_mean"))
+        rate = min(max((first + second) / 2, 0.5 / n), 1 - 0.5 / n)
+        sd, comparisons = math.sqrt(2 * rate * (1 - rate)), len(self.exhibits["Differences"].records)
+        assert row["low"] <= first - second <= row["high"]
+        found = {"k": K, "n": n, "p": test["p"], "low": row["low"], "high": row["high"]}
+        found |= {"better": test["wins"], "worse": test["losses"], "equal": test["ties"], "difference": first - second}
+        for side, success, of in (("first", first, one), ("second", second, other)):
+            found |= {f"success_{side}": success, f"n_failed_{side}": list(of.values()).count(None)}
+        for name, alpha in (("", 0.05), ("_corrected", 0.05 / comparisons)):
+            found[f"smallest_difference{name}"] = min(1.0, smallest(sd, n, alpha, t(n - 1)))
+        return found
 
-    def of_stage(self, record, _):
-        folder = self.folder / FOLDERS[record["label"]] / record["config"]
-        usage = json.loads((folder / "usage.json").read_text("utf-8"))[record["stage"]]
-        journal = {"answering": "answers.jsonl", "judging": "judgements.jsonl"}.get(record["stage"])
-        none = 0 if record["label"].endswith("(baseline)") or journal else None  # a baseline asks no model
+    def stage(self, row):
+        folder = self.folder / FOLDERS[row["label"]] / row["config"]
+        usage = json.loads((folder / "usage.json").read_text("utf-8"))[row["stage"]]
+        journal = {"answering": "answers.jsonl", "judging": "judgements.jsonl"}.get(row["stage"])
+        none = 0 if row["label"].endswith("(baseline)") or journal else None  # a baseline asks no model
         found = {name: usage.get(name, none) for name in ("calls", "tokens_in", "tokens_out", "retries")}
         if journal:
             found |= {"calls": len(lines_of(folder / journal)), "retries": None}
         return found | {"embedding": 0, "seconds": usage["seconds"], "cost": None, "cost_of_run": None}
 
-    def of_standing(self, record, _):
+    def standing(self, row):
         """A score for each config, with the floor of the run without memory and the ceiling of the oracle on the same rows."""
-        expected, asked = {}, 0
+        expected = row | {"n_asked": 0, "mean_mean": None}  # two configs have no run here
         for config in self.rows:
-            questions = self.of_run(record["label"], config)
-            found, asked = numbers_of(questions), asked + len(questions)
-            misleading = sum(q["kind"] == "misleading" for q in questions) / len(questions)
-            floor, ceiling = (numbers_of(self.of_run(LABELS[name], config))["mean"] for name in ("floor", "all"))
-            values = {name: found[name] for name in ENDS} | {"floor": max(misleading, floor)}
-            values["ceiling"] = 1.0 if record["label"] == LABELS["all"] else ceiling
-            highest = found["mean"] if found["highest"] is None else found["highest"]
-            values["below_floor"] = int(highest < values["floor"])
+            runs = [self.of_run(label, config) for label in (row["label"], LABELS["floor"], LABELS["all"])]
+            found, floor, ceiling = map(numbers_of, runs)
+            kinds, values = [q["kind"] for q in runs[0]], {name: found[name] for name in ENDS}
+            values["ceiling"] = 1.0 if row["label"] == LABELS["all"] else ceiling["mean"]
+            values["floor"] = max(kinds.count("misleading") / len(kinds), floor["mean"])
+            values["below_floor"] = int((found["highest"] or found["mean"]) < values["floor"])
             expected |= {f"{config}_{name}": value for name, value in values.items()}
-        assert record["n_asked"] == asked and record["mean_mean"] is None  # two configs have no run here
-        return record | expected
+            expected["n_asked"] += len(kinds)
+        return expected
+
+    EXPECTED: ClassVar = {
+        **dict.fromkeys(("Figure 1", "Figure 1, beside success", "Figure 3", "Figure 4"), questions),
+        **dict.fromkeys(("Figure 9, no model inside", "Scaling in N", "Scaling in K"), questions),
+        "Table 2": sizes,
+        "Differences": differences,
+        "Tokens and cost": stage,
+        "Leaderboard, MemFail": standing,
+    }

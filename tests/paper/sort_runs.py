@@ -1,6 +1,7 @@
 """Runs and trainings with planned answers, written as journals and finished by the package, to make exhibits from."""
 
 import json
+from contextlib import closing
 
 from epbench.booksort.dataset.load import both_orders as in_both_orders
 from epbench.booksort.dataset.load import fingerprint, load_pairs
@@ -18,10 +19,12 @@ TRAINING = {"benchmark": "finetuning", "method": "sort_lm", "pairs": "p", "promp
 TRAINING |= {"measured_texts": {"books": "b"}}
 
 
-def mostly_right(share, stream="answers"):
-    """A plan: what answers.jsonl says about a pair. About this share is right; the same pair gets the same answer each time."""
+def mostly_right(share, stream="answers", lost=lambda pair: False):
+    """A plan: what answers.jsonl says about a pair, of which about this share is right; the same pair gets the same each time."""
 
     def plan(pair):
+        if lost(pair):
+            return {"answer": "", "failure": "timeout"}
         draws = RandomStream(stream, pair.id)
         said = pair.answer if draws.unit() < share else OTHER[pair.answer]
         sure = 0.5 + draws.unit() / 2.5
@@ -30,29 +33,32 @@ def mostly_right(share, stream="answers"):
     return plan
 
 
-def make_run(
-    folder, dataset, plan, *, memory="none", model="m", configs=("all",), both_orders=False, more=None, retrieved=None
-):
+def journaled(path, records):
+    """Write a journal whose records have an id each."""
+    with closing(Journal(path)) as journal:
+        for record in records:
+            journal.add(f"key {record['id']}", **record)
+
+
+def make_run(folder, dataset, plan, *, memory="none", model="m", configs=("all",), both_orders=False, retrieved=None):
     """Write a finished run.
 
-    `more` are further fields of the identity; `retrieved` says of a pair, for memory `rag`, whether both segments were found,
-    and whether in order.
+    `retrieved` says of a pair, for memory `rag`, whether both segments were found, and whether in order.
     """
     pairs = load_pairs(str(dataset), list(configs))
     identity = {"benchmark": "booksort", "fingerprint": fingerprint(pairs), "memory": memory, "model": model}
     identity |= {"config": list(configs), "split": "test", "books": None, "both_orders": both_orders or None}
+    identity |= {"prompt": 3} | ({"retriever": "bm25", "query": 8} if retrieved else {})
     asked = in_both_orders(pairs) if both_orders else pairs
-    about = {"dataset": str(dataset), "label": f"{memory}, {model}", "limit": None}
-    with open_run(folder, identity | {"prompt": 3, **(more or {})}, about):
-        journals = {name: Journal(folder / name) for name in (ANSWERS, *(["retrieved.jsonl"] if retrieved else []))}
-        for pair in asked:
-            journals[ANSWERS].add(f"key {pair.id}", id=pair.id, repeat=0, **plan(pair))
-            if retrieved:
-                both, in_order = retrieved(pair)
-                found = {"query": "q", "passages": [], "ranks": [0, 1 if both else None], "both": both}
-                journals["retrieved.jsonl"].add(f"found {pair.id}", id=pair.id, in_order=in_order, **found)
-        for journal in journals.values():
-            journal.close()
+    with open_run(folder, identity, {"dataset": str(dataset), "label": f"{memory}, {model}", "limit": None}):
+        journaled(folder / ANSWERS, [{"id": pair.id, "repeat": 0, **plan(pair)} for pair in asked])
+        if retrieved:
+            found = {pair.id: dict(zip(("both", "in_order"), retrieved(pair), strict=True)) for pair in asked}
+            records = [
+                {"id": id_, "query": "q", "passages": [], "ranks": [0, 1 if of["both"] else None], **of}
+                for id_, of in found.items()
+            ]
+            journaled(folder / "retrieved.jsonl", records)
         finish(folder, asked, {pair.id: f"key {pair.id}" for pair in asked}, f"{memory}, {model}")
     return folder
 
@@ -72,15 +78,15 @@ def make_training(
     folder.mkdir(parents=True)
     identity = TRAINING | {"model": model, "weights": model, "control": control}
     (folder / "run.json").write_text(json.dumps({"identity": identity, "dataset": str(dataset), "label": folder.name}))
-    journal = Journal(folder / "measures.jsonl")
+    measures = []
     for epoch, plan in plans.items():
-        record = {"sort_in_context": None, "readout": (readout or {}).get(epoch)}
+        texts = {"segments": 100 / (1 + epoch), "books": 90 / (1 + epoch), "held_out": 80.0}
+        record = {"id": epoch, "epoch": epoch, "sort_in_context": None, "readout": (readout or {}).get(epoch)}
+        record |= {"perplexity": (perplexity or {}).get(epoch, texts), "pearson": None, "seconds": {}}
         for kind in kinds:
             run = folder / f"measures/epoch-{epoch}/{kind}"
             make_run(run, dataset, plan, memory=KINDS[kind], model=model, configs=["e120_s20"])
             record[kind.replace("-", "_")] = summary_of(run, json.loads((run / "scores.json").read_text()))
-        usual = {"segments": 100 / (1 + epoch), "books": 90 / (1 + epoch), "held_out": 80.0}
-        record["perplexity"] = usual if perplexity is None else perplexity[epoch]
-        journal.add(str(epoch), epoch=epoch, pearson=None, seconds={}, **record)
-    journal.close()
+        measures.append(record)
+    journaled(folder / "measures.jsonl", measures)
     return folder

@@ -1,9 +1,8 @@
 """Runs on short books, own and released, of which some questions failed."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from epbench.journals.answers import ANSWERS, ask
-from epbench.models.protocol import Reply, Request
+from epbench.journals.answers import ANSWERS
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run
 from epbench.tulving.dataset.build import Recipe, make_book
@@ -14,6 +13,7 @@ from epbench.tulving.paper.inputs import Inputs, read_runs
 from epbench.tulving.released.archive import open_archive
 from epbench.tulving.released.runs import published_runs, read_published_run, score_published_runs
 from tests.paper.plain import MARKUP
+from tests.paper.sort_runs import journaled
 from tests.published_archive import write_book, write_run
 from tests.tulving.plain_questions import plain_questions
 
@@ -30,71 +30,58 @@ LOSSY = f"lossy{MARKUP}"
 TURNS = "\n\nHuman: Really?\n\nAssistant: Yes."
 
 
-class Reader:
-    """Names the true items and one more, in reverse; denies some questions, talks to itself about others, and fails."""
+@dataclass(frozen=True)
+class Given:
+    """Inputs, and by the folder of a run the rows that it asked, each with what the journals hold; None for a lost question."""
 
-    name = identity = "made"
+    inputs: Inputs
+    asked: dict
 
-    def __init__(self, rows, fails=(), denies="05"):
-        self.rows, self.fails, self.denies = {row["id"]: row for row in rows}, set(fails), denies
-
-    def answer(self, requests):
-        for request in requests:
-            key = request.key(self.identity)
-            if request.id in self.fails:
-                yield Reply(key, request.id, failure="429 too many requests")
-                continue
-            told = ", ".join([*self.rows[request.id]["answer"][::-1], "Nobody Else"]) + TURNS * (request.id[-1] in "27")
-            yield Reply(key, request.id, "I do not know." if request.id[-1] in self.denies else told)
+    def plain(self, line):
+        """The rows of a line with what they hold."""
+        return self.asked[line.folder]
 
 
-def asked(folder, rows, dataset, memory, fails=(), denies="05"):
-    """An own run, judged and scored."""
-    requests = [Request(row["id"], "s", "c", row["question"]) for row in rows]
+def answered(folder, rows, dataset, memory, fails=(), denies="05"):
+    """An own run, judged and scored.
+
+    It names the true items and one more, in reverse; denies some questions, talks to itself about others, and fails.
+    """
+    answers = []
+    for row in rows:
+        told = ", ".join([*row["answer"][::-1], "Nobody Else"]) + TURNS * (row["id"][-1] in "27")
+        said = {"answer": "I do not know." if row["id"][-1] in denies else told}
+        answers.append({"id": row["id"], "repeat": 0} | ({"failure": "429"} if row["id"] in fails else said))
     identity = {"benchmark": "tulving", "fingerprint": FINGERPRINT, "model": "made", "memory": memory}
     with open_run(folder, identity, {"book": "short", "dataset": str(dataset), "label": memory}):
-        ask(folder / ANSWERS, requests, Reader(rows, fails, denies), no_progress)
+        journaled(folder / ANSWERS, answers)
         judge_and_score(folder, rows, LexicalJudge(), "made")
     return folder
 
 
-@dataclass(frozen=True)
-class Given:
-    """Inputs, and the rows that each run asked, by the run's folder."""
-
-    inputs: Inputs
-    rows: dict
-    seen: dict = field(default_factory=dict)
-
-    def plain(self, line):
-        """The rows of a line with what they hold by the journals; None in place of a question that was lost."""
-        folder = line.folder
-        if folder not in self.seen:
-            found = plain_questions(folder, self.rows[folder])
-            self.seen[folder] = [(row, found[row["id"], 0]) for row in self.rows[folder]]
-        return self.seen[folder]
-
-
-def given(root, short_book):
+def given(tmp_path_factory, short_book):
     """Three own runs, one with failed questions, and released runs on the same book by two writers: five, and three."""
+    root = tmp_path_factory.mktemp("given")
     rows = [row for i, row in enumerate(load_book(str(short_book)).rows) if i % 4 == 0 or row["get"] != "all"]
     lost = {row["id"] for i, row in enumerate(rows) if i % 17 == 0}
     own = [
-        asked(root / "whole", rows, short_book, "in-context"),
-        asked(root / "chapters", rows, short_book, "rag-chapter", denies="0369"),
-        asked(root / LOSSY, rows, short_book, "rag-paragraph", fails=lost),
+        answered(root / "whole", rows, short_book, "in-context"),
+        answered(root / "chapters", rows, short_book, "rag-chapter", denies="0369"),
+        answered(root / LOSSY, rows, short_book, "rag-paragraph", fails=lost),
     ]
     for seed, writer in enumerate(("gpt-4o-2024-05-13", "claude-3-5-sonnet-20240620")):
         whole = make_book(Recipe("short", seed=seed))
         kept = [q for i, q in enumerate(whole.selected) if i % 6 == 0 or q.get != "all" or q.bin == "3-5"]
-        book = replace(whole, selected=kept)
-        answers = write_book(root / "archive", book, seed=seed, generator=writer)
+        folder = write_book(root / "archive", replace(whole, selected=kept), seed=seed, generator=writer)
         for number, name in enumerate(RELEASED_RUNS if seed == 0 else RELEASED_RUNS[:3]):
-            write_run(answers / name, book.selected, seed=10 * seed + number)
+            write_run(folder / name, kept, seed=10 * seed + number)
     archive = open_archive(root / "archive")
     score_published_runs(archive, root / "released", no_progress)
-    published = published_runs(archive)
-    folders = {root / "released" / run.folder: run for run in published}
-    asked_rows = dict.fromkeys(own, rows)
-    asked_rows |= {folder: read_published_run(archive.files, run).rows for folder, run in folders.items()}
-    return Given(Inputs([*read_runs(own), *read_runs(list(folders), "released")]), asked_rows)
+    released = {
+        root / "released" / run.folder: read_published_run(archive.files, run).rows for run in published_runs(archive)
+    }
+    asked = {}
+    for folder, of in (dict.fromkeys(own, rows) | released).items():
+        found = plain_questions(folder, of)
+        asked[folder] = [(row, found[row["id"], 0]) for row in of]
+    return Given(Inputs([*read_runs(own), *read_runs(list(released), "released")]), asked)

@@ -94,15 +94,17 @@ whole-failed full-book small failed
 """Label, memory and model of each run, and the share of right answers; in one that failed some questions are lost."""
 
 
-@session
-def small_set(tmp_path_factory):
-    return sort_set.write_set(tmp_path_factory.mktemp("small") / "booksort")
+small_set = session(lambda tmp_path_factory: sort_set.write_set(tmp_path_factory.mktemp("small") / "booksort"))
 
 
 @session
-def sort_runs(tmp_path_factory):
-    """The folders of runs by label, on a set with two lengths of segments and with long excerpts."""
-    root, text, found = tmp_path_factory.mktemp("runs"), sort_set.book_text, {}
+def sort_folders(tmp_path_factory, small_set):
+    """The folders of runs and of trainings, by label.
+
+    `RUNS` are on a set with two lengths of segments and with long excerpts; two more have tried five prompts, or readings. The
+    trainings are on the books, and a control.
+    """
+    root, text, runs = tmp_path_factory.mktemp("sort"), sort_set.book_text, {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sort_set, "book_text", lambda book: text(book, 9000))
         rows = {(f"e{excerpt}_s{words}", "test"): sort_set.pair_rows(excerpt, words) for excerpt, words in CONFIGS}
@@ -112,46 +114,25 @@ def sort_runs(tmp_path_factory):
         plan = some_failed if share == "failed" else mostly_right(float(share), name)
         retrieved = (lambda pair: (pair.distance_bin > 100, pair.distance_bin > 200)) if memory == "rag" else None
         more = {"memory": memory, "model": model, "both_orders": name == "both", "retrieved": retrieved}
-        found[name] = make_run(root / name, wide_set, plan, **more)
-    return found
-
-
-@session
-def trainings(tmp_path_factory, small_set):
-    """The folders of a training on the books and of a control."""
-    root, before = tmp_path_factory.mktemp("trainings"), mostly_right(0.4, "e0")
-    half_failed = mostly_right(0.8, lost=lambda pair: pair.book_idx == 101)
-    plans, readout = (
-        {0: before, 1: mostly_right(0.9, "e1"), 2: half_failed},
-        {1: READOUT, 2: READOUT | {"accuracy": 0.75}},
-    )
-    control, name = {"control": "instructions", "kinds": ["sort"]}, f"control{MARKUP}"
-    return {
-        "books": make_training(root / "books", small_set, plans, readout=readout),
-        name: make_training(root / name, small_set, {0: before, 1: mostly_right(0.5, "c1")}, **control),
-    }
-
-
-@session
-def chosen(tmp_path_factory, small_set):
-    """By what is chosen, the folder of a run that has tried five."""
-    root, found = tmp_path_factory.mktemp("chosen"), {}
+        runs[name] = make_run(root / name, wide_set, plan, **more)
     for what in ("prompt", "reading"):
-        found[what] = make_run(root / what, small_set, mostly_right(0.6), **CHOOSES)
+        runs[what] = make_run(root / what, small_set, mostly_right(0.6), **CHOOSES)
         choice = {what: 4, "reason": "best", "tied": [3, 4], f"{what}s": TRIED}
-        (found[what] / "prompt_selection.json").write_text(json.dumps(choice))
-    return found
+        (runs[what] / "prompt_selection.json").write_text(json.dumps(choice))
+    before, half_failed = mostly_right(0.4, "e0"), mostly_right(0.8, lost=lambda pair: pair.book_idx == 101)
+    plans, control = {0: before, 1: mostly_right(0.9, "e1"), 2: half_failed}, f"control{MARKUP}"
+    more = {"control": "instructions", "kinds": ["sort"]}
+    readout = {1: READOUT, 2: READOUT | {"accuracy": 0.75}}
+    trainings = {
+        "books": make_training(root / "books", small_set, plans, readout=readout),
+        control: make_training(root / control, small_set, {0: before, 1: mostly_right(0.5, "c1")}, **more),
+    }
+    return runs, trainings
 
 
-@session
-def sort_inputs(sort_runs, trainings, chosen):
-    """All runs and trainings, with the numbers that the package carries."""
-    return read_inputs([*sort_runs.values(), *trainings.values(), *chosen.values()])
-
-
-@session
-def booksort(sort_inputs, sort_runs, trainings, chosen):
-    return plain_sort.Sort(sort_exhibits(sort_inputs), sort_runs | chosen, trainings)
+chosen = session(lambda sort_folders: sort_folders[0])
+sort_inputs = session(lambda sort_folders: read_inputs([path for of in sort_folders for path in of.values()]))
+booksort = session(lambda sort_inputs, sort_folders: plain_sort.Sort(sort_exhibits(sort_inputs), *sort_folders))
 
 
 # MemFail

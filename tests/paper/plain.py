@@ -12,6 +12,12 @@ from epbench.reports.exhibit import Missing
 
 MARKUP = "_{}$x^2$<b>"
 """What the names of some runs end with, to be shown as text."""
+ABOUT = """
+    source origin config label group shown about model system system_model memory judge generator search tried pairs questions
+    first second label_first label_second training trained epoch book text term stage size over up_to
+    segment_length excerpt_length distance_bin book_idx part position
+""".split()
+"""The columns that say what a row is about; all others must be expected, except where a paper has none."""
 
 
 class Paper:
@@ -19,7 +25,8 @@ class Paper:
 
     # The exhibits that are made and tested elsewhere, and those that cannot be made of these runs
     ALONE = MISSING = ()
-    NAMING = ()  # the columns that say what a row is about; all others must be expected, if any is named
+    WHOLE = ()  # those whose rows on a run have, together, as many questions as `asked_in` says
+    ABOUT = ABOUT
 
     def __init__(self, found):
         self.exhibits = {one.name: one for one in found}
@@ -41,28 +48,26 @@ class Paper:
 
     def families(self, name, rows):
         """The p-values of tests that are corrected together, each with the corrected one."""
-        tests = [
-            (self.family(name, p, row), row[p], row[f"{p}_holm"]) for row in rows for p in row if f"{p}_holm" in row
-        ]
+        corrected = [column.removesuffix("_holm") for column in rows[0] if column.endswith("_holm")]
+        tests = [(self.family(name, p, row), row[p], row[f"{p}_holm"]) for row in rows for p in corrected]
         found = group([test for test in tests if test[0] and test[1] is not None], lambda test: test[0])
         return [list(zip(*family, strict=True))[1:] for family in found.values()]
 
-    def asked_in(self, name, row):
-        """How many questions all rows of a run must have together; None for a table that need not have all of them."""
-        return None
-
 
 def lines_of(path):
-    """The records of a journal."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def group(rows, key):
-    """The rows by what they have in common."""
     found = {}
     for row in rows:
         found.setdefault(key(row), []).append(row)
     return found
+
+
+def agrees(row, question, columns):
+    """Whether a row of a frame is about a question; columns that it lacks, or that name all, do not matter."""
+    return all(row.get(name) in (None, "both", "all bins", question.get(name)) for name in columns)
 
 
 def estimate(values, prefix="", interval=None):
@@ -82,7 +87,6 @@ def estimate(values, prefix="", interval=None):
 
 
 def wilson(known):
-    """Wilson's 95 % interval of a share."""
     return binomtest(int(sum(known)), len(known)).proportion_ci(method="wilson")
 
 

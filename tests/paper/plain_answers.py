@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tests.paper import plain_books
-from tests.paper.plain import Paper, estimate, group, lines_of, smallest, wilson
+from tests.paper.plain import Paper, agrees, estimate, group, lines_of, smallest, wilson
 from tests.paper.plain_books import RATINGS
 
 KINDS = ("bin", "cue", "trace", "elements", "realism", "get", "origin")
@@ -32,15 +32,12 @@ def measured(row, found):
     return row | {"reference": row["answer"], "elements": str(len(row["cue"])), "realism": realism} | measures
 
 
-def f1_of(questions, column="f1"):
-    return estimate([q[column] for q in questions])
-
-
 class Tulving(Paper):
     """The questions of the lines, as the journals have them, and the books, as their files tell them."""
 
     ALONE = ("Figure 6, short by openai:tiny", "Figure 6, short (released)")  # paths like that of the first book
     MISSING = ("Figure 6, scifi-short", "Invented items")  # the latter are in test_tulving.py
+    ABOUT = ()
     WHOLE = ("Table 3", *(f"Table {n}" for n in (13, 15, 17, 18)), "F1 by trace")
 
     def __init__(self, found, given, lines, told):
@@ -59,63 +56,60 @@ class Tulving(Paper):
         return plain_books.expected(exhibit, name, self.told) if is_book else super().expected(name, exhibit)
 
     def asked_in(self, name, row):
-        return len(self.questions(row, **({} if "F1" in name else {"get": "all"}))) if name in self.WHOLE else None
+        return sum(name == "F1 by trace" or q["get"] == "all" for q in self.asked[WHO(row)])
 
     def questions(self, row, **where):
-        """The questions of the run of a row, of some kinds."""
-        return [q for q in self.asked[WHO(row)] if all(q[name] == value for name, value in where.items())]
+        """The questions that a row is about, or those of them that are of some kinds."""
+        return [q for q in self.asked[WHO(row)] if agrees(row | where, q, KINDS)]
 
     def estimates(self, row, columns=("f1",), **where):
         """What estimates of some measures must be, over the questions of a row; an interval of F1 is drawn elsewhere."""
-        kinds = {kind: row[kind] for kind in KINDS if row.get(kind, "both") != "both"}
-        asked, found = self.questions(row, **kinds | where), {}
+        asked, found = self.questions(row, **where), {}
         for column in columns:
             prefix = f"{column}_" if len(columns) > 1 else ""
             found |= estimate([q[column] for q in asked], prefix, wilson if column == "share" else None)
         if "smallest" in row and row["f1_sd"] and len(asked) > 8:
-            errors = stats.t(2 * len(asked) - 2)
-            least = smallest(math.sqrt(2) * row["f1_sd"], len(asked), errors=errors)
+            least = smallest(math.sqrt(2) * row["f1_sd"], len(asked), errors=stats.t(2 * len(asked) - 2))
             found["smallest"] = pytest.approx(least, rel=0.02)
         return found
 
     def order(self, row):
-        latest = [q for q in self.questions(row, get="latest") if q["n_chapters"] > 1]
+        latest = estimate([q["f1"] for q in self.questions(row, get="latest") if q["n_chapters"] > 1])
         ordered = [q for q in self.questions(row, get="chronological") if len({*q["reference"]}) > 1]
         matched = estimate([None if q["f1"] is None else q["tau"] is not None for q in ordered])
         tau = estimate([q["tau"] for q in ordered if q["tau"] is not None])
         if matched["n_failed"]:
             tau = {"mean": None, "n": tau["n"], "n_failed": matched["n_failed"]}
-        parts = {"latest": f1_of(latest), "all_matched": matched | {"sd": None}, "kendall_tau": tau}
+        parts = {"latest": latest, "all_matched": matched | {"sd": None}, "kendall_tau": tau}
         if row["score"] in parts:
             return parts[row["score"]]
-        found = {name: parts["latest"][name] + matched[name] for name in ("n", "n_failed")}
+        found = {name: latest[name] + matched[name] for name in ("n", "n_failed")}
         if found["n_failed"]:
             assert row["lowest"] < row["highest"]
             return found
-        return found | {"mean": (f1_of(latest)["mean"] + max(0, matched["mean"] * (tau["mean"] or 0))) / 2}
+        return found | {"mean": (latest["mean"] + max(0, matched["mean"] * (tau["mean"] or 0))) / 2}
 
     def tests(self, row, who, **where):
         """One-sided tests; the names of the row tell whose answers are compared, and to which questions."""
+        assert "book" not in row or ("gpt" in row["first"] and "claude" in row["second"])
         samples = []
-        for side in ("first", "second"):
-            names, kinds = row | {"name": row[side]}, where.items()
-            told = [line for line in self.lines if who.format(**names) in (line.who, f"{line.who} on {line.text}")]
-            asked = self.questions(told[0].columns(), **{kind: text.format(**names) for kind, text in kinds})
-            samples.append([q["f1"] for q in asked])
-            assert len(told) == 1
+        for names in (row | {"name": row[side]} for side in ("first", "second")):
+            (line,) = [line for line in self.lines if who.format(**names) in (line.who, f"{line.who} on {line.text}")]
+            kinds = {kind: text.format(**names) for kind, text in where.items()}
+            samples.append([q["f1"] for q in self.questions(line.columns(), **kinds)])
         first, second = ([f1 for f1 in sample if f1 is not None] for sample in samples)
         found = stats.mannwhitneyu(first, second, alternative="greater", method="asymptotic")
         counts = {"first_n": len(first), "second_n": len(second), "n_failed": sum(of.count(None) for of in samples)}
-        means = {"first_mean": fmean(first), "second_mean": fmean(second)}
         effect = found.statistic / len(first) / len(second)
-        return means | counts | {"u": found.statistic, "p": found.pvalue, "effect": effect}
+        tested = {"u": found.statistic, "p": found.pvalue, "effect": effect}
+        return counts | tested | {"first_mean": fmean(first), "second_mean": fmean(second)}
 
     def true_items(self, row):
         """The judge's scores of true items, each once."""
         of = [q for q in self.questions(row) if q["scores"] is not None]
         scores = [q["scores"][q["reference"].index(item)] for q in of for item in dict.fromkeys(q["reference"])]
-        mean = fmean(0 < score < 1 for score in scores)
-        return {"none": scores.count(0), "whole": scores.count(1), "n": len(scores), "mean": mean}
+        share = estimate([0 < score < 1 for score in scores])
+        return share | {"none": scores.count(0), "whole": scores.count(1)}
 
     def dialogue(self, row):
         """The numbers of turns in the answers; those without a verdict have no F1."""
@@ -123,7 +117,7 @@ class Tulving(Paper):
         turns = {of["id"]: of["answer"].count("\nHuman:") + of["answer"].count("\nAssistant:") for of in records}
         known = [q for q in self.questions(row) if q["f1"] is not None]
         f1 = group(known, lambda q: f"f1_with{'' if turns[q['id']] else 'out'}")
-        means = {name: f1_of(f1.get(name, []))["mean"] for name in ("f1_with", "f1_without")}
+        means = {name: estimate([q["f1"] for q in f1.get(name, ())])["mean"] for name in ("f1_with", "f1_without")}
         return means | {"mean": fmean(map(bool, turns.values())), "most": max(turns.values()), "n": len(turns)}
 
     def harsh(self, row):
@@ -193,10 +187,9 @@ class Tulving(Paper):
                 expected |= {"low": max(0.0, mean - half), "high": min(1.0, mean + half)}
         return expected
 
+    f1 = partial(estimates, get="all")
     EXPECTED: ClassVar = {
-        **dict.fromkeys(
-            ("Figure 4", *(f"Table {n}" for n in (3, *range(13, 21), 22, 24, 27))), partial(estimates, get="all")
-        ),
+        **dict.fromkeys(("Figure 4", *(f"Table {n}" for n in (3, *range(13, 21), 22, 24, 27))), f1),
         **dict.fromkeys(("Figure 3", "Figure 3, tests", "Figure 7", "Figure 7, tests", "Figure 8"), compared),
         "E.8": partial(estimates, columns=("f1", "share", "items"), get="all", bin="0"),
         "F1 by trace": partial(estimates, columns=("f1", "harsh_f1")),

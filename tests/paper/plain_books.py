@@ -1,6 +1,5 @@
 """Books that tests read, and every number about them, counted again from their files by plain loops."""
 
-import csv
 import json
 import math
 import zipfile
@@ -8,6 +7,8 @@ from collections import Counter
 from datetime import date
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from scipy.stats import binom
@@ -58,7 +59,6 @@ def folders_of(once, short_book):
 
 
 def rows(folder, config):
-    """The rows of a config."""
     return [row for path in sorted((folder / config).glob("*.parquet")) for row in pq.read_table(path).to_pylist()]
 
 
@@ -74,9 +74,6 @@ def archived_rounds():
         failed = Counter(check for name in bad for check in exact[name][1])
         failed.update(f"llm_{fact}" for name in doubted for fact in model[name][1])
         yield len(exact), len(bad), len(doubted), failed
-
-
-# What the files hold, read plainly
 
 
 BOOKS = {
@@ -127,14 +124,11 @@ def rounds(of):
 
 
 def composition(of):
-    properties = {
-        "paragraphs": [row["text"].count("\n\n") + 1 for row in of.chapters],
-        "style": [row["style"] for row in of.chapters],
-        "secondary entities": [len(row["secondary_entities"]) for row in of.chapters],
-    }
-    for what, values in properties.items():
-        for value, n in Counter(map(str, values)).items():
-            yield {"property": what, "value": value, "chapters": n}
+    values = [("paragraphs", row["text"].count("\n\n") + 1) for row in of.chapters]
+    values += [("style", row["style"]) for row in of.chapters]
+    values += [("secondary entities", len(row["secondary_entities"])) for row in of.chapters]
+    for (what, value), n in Counter(values).items():
+        yield {"property": what, "value": str(value), "chapters": n}
 
 
 def repetitions(of):
@@ -165,11 +159,8 @@ def positions(of):
         for fact, told in facts.items():
             told = told.lower()
             at, paragraph = text.index(told), next(part for part in text.split("\n\n") if told in part)
-            places = {
-                "book": (begin + at, book),
-                "chapter": (at, text),
-                "paragraph": (paragraph.index(told), paragraph),
-            }
+            places = {"book": (begin + at, book), "chapter": (at, text)}
+            places |= {"paragraph": (paragraph.index(told), paragraph)}
             for span, (start, whole) in places.items():
                 place = pytest.approx((start + len(told) / 2) / len(whole))
                 yield {"span": span, "fact": fact, "chapter": row["chapter"], "position": place}
@@ -177,13 +168,12 @@ def positions(of):
 
 def path(of):
     ((person, _),) = Counter(row["entity"] for row in of.chapters).most_common(1)
-    with (read_universe_files("default").folder / "locations.csv").open(encoding="utf-8", newline="") as file:
-        at = {row["name"]: (float(row["latitude"]), float(row["longitude"])) for row in csv.DictReader(file)}
+    places = pd.read_csv(read_universe_files("default").folder / "locations.csv", index_col="name")
     told = sorted((row for row in of.chapters if row["entity"] == person), key=lambda row: row["date"])
     for number, row in enumerate(told, 1):
-        place, (latitude, longitude) = row["location"], at[row["location"]]
         words = {name: row[name] for name in ("entity", "chapter", "date", "content", "detail")}
-        yield words | {"stop": number, "space": place, "latitude": latitude, "longitude": longitude}
+        at = places.loc[row["location"], ["latitude", "longitude"]].to_dict()
+        yield words | at | {"stop": number, "space": row["location"]}
 
 
 def realism(of):
@@ -195,10 +185,9 @@ def expectation(row):
     """Table 6 against the exact expectations, within five standard errors of 10,000 repetitions."""
     n, size = row["n_events"], row["universe_size"]
     ratio = 1.0 if row["distribution"] == "uniform" else 1 - min(0.5, 10 / size)
-    weights = [ratio**i for i in range(size)]
     least, most = BINS[row["times"]]
-    shares = [weight / sum(weights) for weight in weights]
-    exact = sum(binom.cdf(most, n, p) - binom.cdf(least - 1, n, p) for p in shares)
+    shares = ratio ** np.arange(size) / sum(ratio ** np.arange(size))
+    exact = sum(binom.cdf(most, n, shares) - binom.cdf(least - 1, n, shares))
     return {"mean": pytest.approx(exact, abs=5 * max(row["sd"], 0.01) / row["n"] ** 0.5)}
 
 

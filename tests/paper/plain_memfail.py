@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import product
 from statistics import fmean
 from typing import ClassVar
 
@@ -9,18 +10,15 @@ import pyarrow.parquet as pq
 from scipy.stats import t
 
 from epbench.memfail.dataset.load import load_memfail
-from tests.paper.plain import MARKUP, Paper, estimate, lines_of, mcnemar, smallest, wilson
+from tests.paper.plain import MARKUP, Paper, agrees, estimate, lines_of, mcnemar, smallest, wilson
 
 K = 4
 CONFIGS = ("coexisting_facts", "long_hop", "persona_retrieval")
 SYSTEMS = {"floor": "none", "bm25": "verbatim-bm25", "all": "oracle", "flaky": f"flaky{MARKUP}.py:Flaky"}
 """Runs without memory, with a searching one, with all, and with one that fails at times."""
 LABELS = {name: system if name == "flaky" else f"{system} (baseline)" for name, system in SYSTEMS.items()}
-FOLDERS = {label: name for name, label in LABELS.items()}
-SIZES = {
-    "coexisting_facts": ("n_facts", lambda row: len(row["preferences"])),
-    "long_hop": ("hops", lambda row: row["hop_count"]),
-}
+SIZES = ("n_facts", "hops")
+"""How large a row of a config is; of persona_retrieval it does not vary."""
 FLAKY = """
 from epbench.memories.example import KeywordMemory
 
@@ -30,9 +28,11 @@ class Flaky(KeywordMemory):
             raise RuntimeError("lost")
         return super().retrieve_memories(query, conversation, k)
 """
-ANSWERS = {"right": True, "wrong": False, "unknown": None}
-ENDS = ("mean", "low", "high", "lowest", "highest")
 STAGES = ("storage", "summary", "retrieval")
+
+
+def sizes_of(row):
+    return {"n_facts": len(row.get("preferences", ())), "hops": row.get("hop_count", 0)}
 
 
 def labels(folder, rows):
@@ -44,7 +44,8 @@ def labels(folder, rows):
             assert verdicts.setdefault((record["kind"], record["id"]), record["verdict"]) is record["verdict"]
     found = {}
     for row in rows:
-        answer, n = answers.get(row["id"], {}).get("answer"), len(row.get("preferences", ())) or row["hop_count"] + 1
+        answer, sizes = answers.get(row["id"], {}).get("answer"), sizes_of(row)
+        n = sizes["n_facts"] or sizes["hops"] + 1
         # A stage has failed if it is the first that failed of any fact; of these the first is that of the question
         facts = [[verdicts.get((stage, f"{row['id']}/{i}"), False) for stage in STAGES] for i in range(n)]
         lost = [fact.index(False) for fact in facts if False in fact]
@@ -62,18 +63,19 @@ def numbers_of(questions):
     right = [None if label == "failed" else label == "correct" for label in labels]
     earned = [is_right for is_right, q in zip(right, questions, strict=True) if not q["vacuous"]]
     found = estimate(answers, "answers_", wilson) | estimate(earned, "earned_", wilson) | estimate(right, "", wilson)
-    known, judged, n = ([one for one in of if one is not None] for of in (earned, answers, right))
+    of_earned, judged, asked = ([one for one in of if one is not None] for of in (earned, answers, right))
     for error in (f"{stage}_error" for stage in (*STAGES, "reasoning")):
-        found |= {error: labels.count(error) / len(n), f"n_{error}": labels.count(error)}
-    found |= {"k": K, "n_right": sum(n), "n_success": sum(n), "success_rate": fmean(n)}
-    found |= {"n_earned": sum(known), "n_not_vacuous": len(known), "success_earned": fmean(known) if known else None}
-    found |= {"vacuous": len(right) - len(earned)}
-    found |= {"vacuous_wrong": sum(q["vacuous"] and q["answer_right"] is False for q in questions)}
-    found |= {f"n_answers_{of}": answers.count(is_right) for of, is_right in ANSWERS.items()}
+        found |= {error: labels.count(error) / len(asked), f"n_{error}": labels.count(error)}
+    found |= {"k": K, "n_right": sum(asked), "n_success": sum(asked), "success_rate": fmean(asked)}
+    found |= {"n_earned": sum(of_earned), "n_not_vacuous": len(of_earned)}
+    found |= {"success_earned": fmean(of_earned) if of_earned else None}
+    made_up = sum(q["vacuous"] and q["answer_right"] is False for q in questions)
+    found |= {"vacuous": len(right) - len(earned), "vacuous_wrong": made_up}
+    found |= {"n_answers_right": sum(judged), "n_answers_wrong": judged.count(False)}
+    found |= {"n_answers_unknown": answers.count(None), "answer_accuracy": fmean(judged)}
     memories = [len(memory.split()) for q in questions for memory in q["retrieved"]]
     found |= dict.fromkeys(("words_per_memory", "tokens_per_memory"), fmean(memories) if memories else None)
-    rest = {"memories": len(memories) / len(questions), "tokens_per_question": None}
-    return found | rest | {"answer_accuracy": fmean(judged)}
+    return found | {"memories": len(memories) / len(questions), "tokens_per_question": None}
 
 
 class MemFail(Paper):
@@ -81,41 +83,34 @@ class MemFail(Paper):
 
     ALONE = tuple(f"Figure {number}" for number in (2, 5, 6, 7, 8, 9))  # no system of these runs has a model inside
     MISSING = ("Figure 3, tokens per question",)
-    NAMING = (
-        *"config label source system system_model model judge shown questions stage size generator".split(),
-        *("label_first", "label_second", "origin", "memory", "about"),
-    )
 
     def __init__(self, found, folder):
         super().__init__(found)
         self.folder = folder
         self.rows = {config: load_memfail(str(folder / "d/memfail"), config).rows for config in CONFIGS}
-
-    def of_run(self, label, config):
-        """The questions, from the table of a run, which is compared with the journals."""
-        return pq.read_table(self.folder / FOLDERS[label] / config / "questions.parquet").to_pylist()
+        # The table of a run, which is compared with its journals
+        self.asked = {}
+        for (name, label), config in product(LABELS.items(), CONFIGS):
+            sizes = {row["id"]: sizes_of(row) for row in self.rows[config]}
+            questions = pq.read_table(folder / name / config / "questions.parquet").to_pylist()
+            self.asked[label, config] = [q | sizes.get(q["id"], {}) for q in questions]
 
     def questions(self, row):
-        questions, (column, size_of) = self.of_run(row["label"], row["config"]), SIZES.get(row["config"], ("", None))
-        if column in row:
-            sizes = {one["id"]: size_of(one) for one in self.rows[row["config"]]}
-            questions = [q for q in questions if sizes[q["id"]] == row[column]]
-        kind = row.get("questions", "all")
-        if kind != "all":
-            questions = [q for q in questions if q["kind"] == kind]
-        # Tokens are counted for all questions alone
-        part = {"tokens_per_memory": None} if column in row or kind != "all" else {}
-        return numbers_of(questions) | {column: row.get(column)} | part
+        kind, questions = row.get("questions", "all"), self.asked[row["label"], row["config"]]
+        asked = [q for q in questions if agrees(row, q, SIZES) and kind in ("all", q["kind"])]
+        found = numbers_of(asked) | {name: row.get(name) for name in SIZES}
+        is_whole = row.keys().isdisjoint(SIZES) and kind == "all"
+        return found if is_whole else found | {"tokens_per_memory": None}  # counted for all questions alone
 
     def sizes(self, row):
         """The rest is counted in tests of datasets."""
         rows, config = self.rows[row["config"]], row["config"]
         if row["size"]:
-            rows = [one for one in rows if SIZES[config][1](one) == int(row["size"].split(" = ")[1])]
+            rows = [one for one in rows if int(row["size"].split(" = ")[1]) in sizes_of(one).values()]
+        questions = [question for one in rows for question in one.get("questions", [one])]
+        found = row | {"rows": len(rows), "questions": len(questions)}
         if config == "persona_retrieval":
-            asked = [question["is_misleading"] for one in rows for question in one["questions"]]
-            return row | {"misleading": fmean(asked), "questions": len(asked)}
-        found = row | {"rows": len(rows), "questions": len(rows)}
+            found |= {"misleading": fmean(question["is_misleading"] for question in questions)}
         if config == "coexisting_facts":
             words = [len(text.split()) for one in rows for text in (*one["preference_facts"], one["question"])]
             found |= {"tokens": sum(words) / len(rows), "facts": sum(len(one["preferences"]) for one in rows)}
@@ -123,9 +118,9 @@ class MemFail(Paper):
 
     def differences(self, row):
         """McNemar's exact test and the smallest difference, by hand; the bootstrap is tested elsewhere."""
-        runs = [self.of_run(row[name], row["config"]) for name in ("label_first", "label_second")]
-        one, other = ({q["id"]: q["success"] for q in questions} for questions in runs)
-        test = mcnemar([(one[id_], other[id_]) for id_ in one if None not in (one[id_], other[id_])])
+        runs = [self.asked[row[f"label_{side}"], row["config"]] for side in ("first", "second")]
+        one, other = ([q["success"] for q in questions] for questions in runs)
+        test = mcnemar([pair for pair in zip(one, other, strict=True) if None not in pair])
         n, first, second = (test[name] for name in ("n", "first_mean", "second_mean"))
         rate = min(max((first + second) / 2, 0.5 / n), 1 - 0.5 / n)
         sd, comparisons = math.sqrt(2 * rate * (1 - rate)), len(self.exhibits["Differences"].records)
@@ -133,13 +128,14 @@ class MemFail(Paper):
         found = {"k": K, "n": n, "p": test["p"], "low": row["low"], "high": row["high"]}
         found |= {"better": test["wins"], "worse": test["losses"], "equal": test["ties"], "difference": first - second}
         for side, success, of in (("first", first, one), ("second", second, other)):
-            found |= {f"success_{side}": success, f"n_failed_{side}": list(of.values()).count(None)}
+            found |= {f"success_{side}": success, f"n_failed_{side}": of.count(None)}
         for name, alpha in (("", 0.05), ("_corrected", 0.05 / comparisons)):
             found[f"smallest_difference{name}"] = min(1.0, smallest(sd, n, alpha, t(n - 1)))
         return found
 
     def stage(self, row):
-        folder = self.folder / FOLDERS[row["label"]] / row["config"]
+        (name,) = [name for name, label in LABELS.items() if label == row["label"]]
+        folder = self.folder / name / row["config"]
         usage = json.loads((folder / "usage.json").read_text("utf-8"))[row["stage"]]
         journal = {"answering": "answers.jsonl", "judging": "judgements.jsonl"}.get(row["stage"])
         none = 0 if row["label"].endswith("(baseline)") or journal else None  # a baseline asks no model
@@ -152,9 +148,10 @@ class MemFail(Paper):
         """A score for each config, with the floor of the run without memory and the ceiling of the oracle on the same rows."""
         expected = row | {"n_asked": 0, "mean_mean": None}  # two configs have no run here
         for config in self.rows:
-            runs = [self.of_run(label, config) for label in (row["label"], LABELS["floor"], LABELS["all"])]
+            runs = [self.asked[label, config] for label in (row["label"], LABELS["floor"], LABELS["all"])]
             found, floor, ceiling = map(numbers_of, runs)
-            kinds, values = [q["kind"] for q in runs[0]], {name: found[name] for name in ENDS}
+            kinds = [q["kind"] for q in runs[0]]
+            values = {of: found[of] for of in ("mean", "low", "high", "lowest", "highest")}
             values["ceiling"] = 1.0 if row["label"] == LABELS["all"] else ceiling["mean"]
             values["floor"] = max(kinds.count("misleading") / len(kinds), floor["mean"])
             values["below_floor"] = int((found["highest"] or found["mean"]) < values["floor"])

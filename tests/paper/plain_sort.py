@@ -17,13 +17,12 @@ from statsmodels.formula.api import logit
 
 from epbench.booksort.dataset.load import both_orders, load_pairs
 from tests.paper import plain
-from tests.paper.plain import group, lines_of, mcnemar, smallest
+from tests.paper.plain import agrees, group, lines_of, mcnemar, smallest
 from tests.paper.sort_runs import answers_of
 
 GROUPS = ("segment_length", "excerpt_length", "distance_bin", "book_idx", "part", "position")
 """The columns that say which questions a row is about."""
 GAIN = ("mean", "low", "high", "n", "p", "smallest")
-CHECKPOINTS = ("Figure 18", "Appendix F.5, differences", "Figure 19")
 BASELINES = {"shown": "base", "shown-small": "base-small"}
 
 
@@ -68,10 +67,6 @@ def interval(values, rows, exact=False):
     return [pytest.approx(end, abs=0.3 / len(values) ** 0.5) for end in np.quantile(sums / counts, (0.025, 0.975))]
 
 
-def ends(interval):
-    return dict(zip(("low", "high"), interval, strict=True))
-
-
 def estimate(values, rows):
     """The mean with its interval, or the range in which it lies if values are lost."""
     return plain.estimate(values, interval=partial(interval, rows=rows, exact=True))
@@ -91,7 +86,8 @@ def compared(one, other, what):
     values, found = [first - second for first, second in both], {"n": len(both), "smallest": None}
     if len(values) > 2 and (sd := tstd(values)):
         found["smallest"] = pytest.approx(smallest(sd, len(values)), rel=0.3 if len(values) < 20 else 0.1)
-    return both, found | {"mean": fmean(values)} | ends(interval(values, rows))
+    found["low"], found["high"] = interval(values, rows)
+    return both, found | {"mean": fmean(values)}
 
 
 def differences(one, other):
@@ -104,27 +100,24 @@ def differences(one, other):
 
 def inside(row, rows, least_bin=0):
     """The questions that a row of a frame is about."""
-    asked = [of for of in rows if all(row.get(key) in (None, getattr(of, key)) for key in GROUPS)]
-    low, high = row.get("over") or 0, row.get("up_to") or math.inf
-    return [of for of in asked if of.distance_bin >= least_bin and low < of.distance <= high]
+    least, most = row.get("over") or 0, row.get("up_to") or math.inf
+    asked = [of for of in rows if agrees(row, vars(of), GROUPS)]
+    return [of for of in asked if of.distance_bin >= least_bin and least < of.distance <= most]
 
 
 class Sort(plain.Paper):
     """Folders of runs, and of trainings, by label."""
 
-    NAMING = (
-        *"source label group over up_to model memory pairs training trained epoch book text term".split(),
-        *("first", "second", "search", "tried", *GROUPS),
-    )
-    TOGETHER = ("Figure 10", "Figure 12", "Figure 14", *CHECKPOINTS, "Share of A")
+    TOGETHER = ("Appendix F.5, differences", "Share of A", *(f"Figure {n}" for n in (10, 12, 14, 18, 19)))
     """Those whose correction is for all rows, and not for those of a run."""
-    RATES = ("Table 1", "Table 2", *(f"Figure {number}" for number in (2, "3a", "3b", "4a", "4b", *range(5, 15))))
+    WHOLE = ("Table 1", "Table 2", "Table 11", *(f"Figure {n}" for n in (2, "3a", "3b", "4a", "4b", *range(5, 15))))
 
     def __init__(self, found, runs, trainings):
         super().__init__(found)
         self.runs, self.trainings = runs, trainings
         self.rows = {label: rows_of(folder) for label, folder in runs.items()}
         self.identities = {of: json.loads((folder / "run.json").read_text())["identity"] for of, folder in runs.items()}
+        self.readers = {label: {of: one[of] for of in ("model", "memory")} for label, one in self.identities.items()}
         journals = {label: lines_of(folder / "measures.jsonl") for label, folder in trainings.items()}
         self.measures = {(label, one["epoch"]): one for label, lines in journals.items() for one in lines}
 
@@ -135,7 +128,7 @@ class Sort(plain.Paper):
             kind = {"Appendix F.5": "sort_in_context", "Figure 15": "readout"}.get(name, "sort")
             known = {place for place, one in self.measures.items() if one[kind]}
             assert {(row["training"], row["epoch"]) for row, _ in found} == known
-        return found
+        return [(row, self.readers.get(row.get("label"), {}) | numbers) for row, numbers in found]
 
     def family(self, name, p, row):
         if (name, p) == ("Segment lengths", "gain_p"):  # a gain stands beside both lengths
@@ -144,17 +137,9 @@ class Sort(plain.Paper):
 
     def asked_in(self, name, row):
         """In Table 2 twice: in all, and by the length of segments."""
-        if name not in (*self.RATES, "Table 11") or row["label"] not in self.rows:
-            return None
+        rows = self.rows.get(row["label"]) or self.pooled(row["memory"])
         words, least_bin = {"Figure 8": 20, "Figure 9": 50}.get(name), 300 if name == "Figure 4b" else 0
-        n = len(inside({"segment_length": words}, self.rows[row["label"]], least_bin))
-        return 2 * n if name == "Table 2" else n
-
-    def reader(self, label):
-        return {name: self.identities[label][name] for name in ("model", "memory")}
-
-    def measured(self, row):
-        return self.measures[row["training"], row["epoch"]]
+        return len(inside({"segment_length": words}, rows, least_bin)) * (2 if name == "Table 2" else 1)
 
     def asked(self, row, kind="sort"):
         return rows_of(self.trainings[row["training"]] / f"measures/epoch-{row['epoch']}/{kind}")
@@ -164,8 +149,6 @@ class Sort(plain.Paper):
         names = [row[side].partition(", epoch ") for side in ("first", "second")]
         places = [{"training": of if epoch else "books", "epoch": epoch or 0} for of, _, epoch in names]
         return [self.asked(place, kind) for place in places]
-
-    # What a row of a frame should say
 
     def rate(self, row, least_bin=0, memory=""):
         """Tested by units: pairs, which are right or wrong both times if they were asked twice, or excerpts of several runs."""
@@ -183,8 +166,7 @@ class Sort(plain.Paper):
             limit = 0.5 + smallest(0.5, len(units))
             tested = {"p": p, "units": len(units), "smallest": limit if limit < 1 else None}
         n_runs = [identity["memory"] for identity in self.identities.values()].count(memory)
-        about = {"model": f"{n_runs} runs", "memory": memory} if is_mean else self.reader(row["label"])
-        return found | tested | about
+        return found | tested | ({"model": f"{n_runs} runs", "memory": memory} if is_mean else {})
 
     def pooled(self, memory):
         """The mean over runs, question by question."""
@@ -217,7 +199,7 @@ class Sort(plain.Paper):
         named = [of for of in rows if of.said in ("A", "B")]
         said, n, failed = [of.said == "A" for of in named], len(named), sum(of.said is None for of in rows)
         found = estimate(said, named) | {"n_failed": failed, "n_neither": len(rows) - n - failed, "units": n}
-        found |= {"p": binomtest(sum(said), n).pvalue, "smallest": smallest(0.5, n)} | self.reader(row["label"])
+        found |= {"p": binomtest(sum(said), n).pvalue, "smallest": smallest(0.5, n)}
         return found | {"share_a_right": fmean(of.answer == "A" for of in named)}
 
     def odds(self, row):
@@ -230,23 +212,22 @@ class Sort(plain.Paper):
         middle, rest = (list(known["right"][known["middle"] == is_in]) for is_in in (1, 0))
         found = {"n": len(known), "n_failed": len(rows) - len(known), "n_in_middle": len(middle)}
         found |= {"accuracy_in_middle": fmean(middle), "accuracy_elsewhere": fmean(rest)}
-        found |= dict.fromkeys(("coefficient", "low", "high", "odds_ratio", "p"))
         terms = "middle * length" if known["length"].any() else "middle"
         least = min(of.count(right) for of in (middle, rest) for right in (True, False))
         if least < 5 or ("length" in term and "length" not in terms):
-            return found
+            return found | dict.fromkeys(("coefficient", "low", "high", "odds_ratio", "p"))
         clusters = {"groups": pd.factorize(known["unit"])[0]}
         fit = logit(f"right ~ {terms} + distance", known).fit(disp=0, cov_type="cluster", cov_kwds=clusters)
         (low, high), coefficient = fit.conf_int().loc[term], fit.params[term]
         numbers = {"coefficient": coefficient, "low": low, "high": high, "p": fit.pvalues[term]}
-        numbers |= {"odds_ratio": math.exp(coefficient)}
+        numbers["odds_ratio"] = math.exp(coefficient)
         return found | {name: pytest.approx(value, rel=1e-3, abs=1e-5) for name, value in numbers.items()}
 
     def models(self, row):
         identities = [of for of in self.identities.values() if of["model"] == row["model"]]
         shown, memories = row["model"].partition(":")[2], sorted({of["memory"] for of in identities})
         found = {"name": shown or row["model"], "memories": ", ".join(memories), "n_runs": len(identities)}
-        return found | {"weights": None, "mmlu": None}
+        return found | dict.fromkeys(("weights", "mmlu"))
 
     def choice(self, row):
         """Of prompts or readings."""
@@ -266,11 +247,14 @@ class Sort(plain.Paper):
         return found | {"query": 8, "retriever": "bm25", "n": 2 * len(rows)}
 
     def readout(self, row):
-        found, read = {"n_failed": 0, "lowest": None, "highest": None}, self.measured(row)["readout"]
-        if row["book"] is None:
-            return found | {"mean": read["accuracy"], "n": read["n"]} | ends(read["interval"])
-        n = sum(str(of.book_idx) == row["book"] for of in self.asked(row))
-        return found | {"mean": read["by_group"][row["book"]], "n": n} | ends([None, None])
+        read = self.measures[row["training"], row["epoch"]]["readout"]
+        of_book = [of for of in self.asked(row) if str(of.book_idx) == row["book"]]
+        low, high = (None, None) if of_book else read["interval"]
+        found = {"mean": read["by_group"].get(row["book"], read["accuracy"]), "n": len(of_book) or read["n"]}
+        return found | {"low": low, "high": high, "lowest": None, "highest": None, "n_failed": 0}
+
+    def perplexity(self, row):
+        return {"mean": self.measures[row["training"], row["epoch"]]["perplexity"][row["text"]]}
 
     def log_ratio(self, row):
         rows = self.asked(row)
@@ -284,7 +268,7 @@ class Sort(plain.Paper):
         return found | {name: ttest_rel(first, second, alternative=way).pvalue for name, way in tests.items()}
 
     EXPECTED: ClassVar = {
-        **dict.fromkeys(RATES, rate),
+        **dict.fromkeys(WHOLE, rate),
         "Figure 3b": partial(rate, memory="in-context"),
         "Figure 4b": partial(rate, least_bin=300),  # as it was retrieved
         "Figure 5": partial(rate, memory="none"),
@@ -295,7 +279,7 @@ class Sort(plain.Paper):
         "Table 5": models,
         "Table 8": recall,
         "Figure 15": readout,
-        "Figure 16": lambda self, row: {"mean": self.measured(row)["perplexity"][row["text"]]},
+        "Figure 16": perplexity,
         "Figure 17": lambda self, row: accuracy(self.asked(row)),
         "Appendix F.5": lambda self, row: accuracy(self.asked(row, "sort-in-context")),
         "Figure 18": lambda self, row: differences(*self.checkpoints(row)),

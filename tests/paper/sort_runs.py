@@ -16,7 +16,6 @@ from tests.paper.plain import lines_of
 OTHER = {"A": "B", "B": "A"}
 KINDS = {"sort": "none", "sort-in-context": "in-context"}
 TRAINING = {"benchmark": "finetuning", "method": "sort_lm", "pairs": "p", "prompts": "q", "prompt": 3}
-TRAINING |= {"measured_texts": {"books": "b"}}
 
 
 def mostly_right(share, stream="answers", lost=lambda pair: False):
@@ -28,7 +27,7 @@ def mostly_right(share, stream="answers", lost=lambda pair: False):
         draws = RandomStream(stream, pair.id)
         said = pair.answer if draws.unit() < share else OTHER[pair.answer]
         sure = 0.5 + draws.unit() / 2.5
-        return {"answer": said, "probabilities": {said: sure, OTHER[said]: 0.95 - sure}}
+        return {"answer": said, "probabilities": {said: sure, OTHER[said]: 0.95 - sure - draws.unit() / 25}}
 
     return plan
 
@@ -53,11 +52,9 @@ def make_run(folder, dataset, plan, *, memory="none", model="m", configs=("all",
     with open_run(folder, identity, {"dataset": str(dataset), "label": f"{memory}, {model}", "limit": None}):
         journaled(folder / ANSWERS, [{"id": pair.id, "repeat": 0, **plan(pair)} for pair in asked])
         if retrieved:
-            found = {pair.id: dict(zip(("both", "in_order"), retrieved(pair), strict=True)) for pair in asked}
-            records = [
-                {"id": id_, "query": "q", "passages": [], "ranks": [0, 1 if of["both"] else None], **of}
-                for id_, of in found.items()
-            ]
+            found = [{"id": pair.id, **dict(zip(("both", "in_order"), retrieved(pair), strict=True))} for pair in asked]
+            more = {"query": "q", "passages": []}
+            records = [more | of | {"ranks": [0, 1 if of["both"] else None]} for of in found]
             journaled(folder / "retrieved.jsonl", records)
         finish(folder, asked, {pair.id: f"key {pair.id}" for pair in asked}, f"{memory}, {model}")
     return folder
@@ -77,6 +74,7 @@ def make_training(
     """
     folder.mkdir(parents=True)
     identity = TRAINING | {"model": model, "weights": model, "control": control}
+    identity |= {"measured_texts": {"books": "b"}}
     (folder / "run.json").write_text(json.dumps({"identity": identity, "dataset": str(dataset), "label": folder.name}))
     measures = []
     for epoch, plan in plans.items():

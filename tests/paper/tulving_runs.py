@@ -1,6 +1,7 @@
 """Runs on short books, own and released, of which some questions failed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from types import SimpleNamespace
 
 from epbench.journals.answers import ANSWERS
 from epbench.progress import no_progress
@@ -30,18 +31,6 @@ LOSSY = f"lossy{MARKUP}"
 TURNS = "\n\nHuman: Really?\n\nAssistant: Yes."
 
 
-@dataclass(frozen=True)
-class Given:
-    """Inputs, and by the folder of a run the rows that it asked, each with what the journals hold; None for a lost question."""
-
-    inputs: Inputs
-    asked: dict
-
-    def plain(self, line):
-        """The rows of a line with what they hold."""
-        return self.asked[line.folder]
-
-
 def answered(folder, rows, dataset, memory, fails=(), denies="05"):
     """An own run, judged and scored.
 
@@ -60,7 +49,10 @@ def answered(folder, rows, dataset, memory, fails=(), denies="05"):
 
 
 def given(tmp_path_factory, short_book):
-    """Three own runs, one with failed questions, and released runs on the same book by two writers: five, and three."""
+    """Three own runs, one with failed questions, and released runs on the same book by two writers: five, and three.
+
+    `plain` has the rows that the run of a line asked, each with what the journals hold; None for a lost question.
+    """
     root = tmp_path_factory.mktemp("given")
     rows = [row for i, row in enumerate(load_book(str(short_book)).rows) if i % 4 == 0 or row["get"] != "all"]
     lost = {row["id"] for i, row in enumerate(rows) if i % 17 == 0}
@@ -77,11 +69,11 @@ def given(tmp_path_factory, short_book):
             write_run(folder / name, kept, seed=10 * seed + number)
     archive = open_archive(root / "archive")
     score_published_runs(archive, root / "released", no_progress)
-    released = {
-        root / "released" / run.folder: read_published_run(archive.files, run).rows for run in published_runs(archive)
-    }
+    runs = {root / "released" / run.folder: run for run in published_runs(archive)}
+    released = {folder: read_published_run(archive.files, run).rows for folder, run in runs.items()}
     asked = {}
     for folder, of in (dict.fromkeys(own, rows) | released).items():
         found = plain_questions(folder, of)
         asked[folder] = [(row, found[row["id"], 0]) for row in of]
-    return Given(Inputs([*read_runs(own), *read_runs(list(released), "released")]), asked)
+    inputs = Inputs([*read_runs(own), *read_runs(list(released), "released")])
+    return SimpleNamespace(inputs=inputs, plain=lambda line: asked[line.folder])

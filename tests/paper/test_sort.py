@@ -8,10 +8,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from epbench.booksort.paper.inputs import Inputs, read_inputs
-from epbench.booksort.paper.make import exhibits
+from epbench.booksort.paper.inputs import Inputs, read_inputs, reported_numbers
+from epbench.booksort.paper.make import exhibits, leaderboards
 from epbench.booksort.paper.results import is_base
-from epbench.booksort.paper.training import by_base
 from epbench.errors import BadInput
 from epbench.reports.exhibit import Missing
 from epbench.reports.figures import drawing, svg
@@ -37,9 +36,6 @@ def run_of(sort_inputs):
     return {run.label: run for run in sort_inputs.runs}
 
 
-# Inputs
-
-
 def test_runs_on_several_configs_in_one_folder_are_one_and_others_stay_apart(tmp_path, small_set, chosen):
     half, one, more = mostly_right(0.5), tmp_path / "one", {"memory": "in-context", "model": "m/x"}
     shutil.copytree(chosen["prompt"], one / "e120_s20")
@@ -57,26 +53,23 @@ def test_runs_on_several_configs_in_one_folder_are_one_and_others_stay_apart(tmp
     assert [run.label for run in read_inputs([tmp_path / "m"], reported=()).runs] == ["m/a", "m/b", "m/c"]
 
 
-def test_a_training_is_read_with_its_measures_in_order_and_alone_or_beside_others(tmp_path, small_set):
-    folder, half = tmp_path / "all/books", mostly_right(0.5)
-    make_training(folder, small_set, dict.fromkeys((0, 10, 2), half))
-    make_training(tmp_path / "all/control", small_set, {0: half}, control="summaries")
-    (found,) = read_inputs([folder]).trainings
-    assert (found.label, found.model, found.trained) == ("books", "tiny", "books")
-    measures = [(epoch, memory) for epoch in (0, 2, 10) for memory in ("none", "in-context")]
-    assert [(run.epoch, run.memory) for run in found.runs] == measures
-    assert {run.training for run in found.runs} == {"books"} and found.runs[2].label == "books, epoch 2"
-    together = read_inputs([tmp_path / "all"]).trainings  # from the folder that they lie in
-    assert [(one.label, one.trained) for one in together] == [("all/books", "books"), ("all/control", "summaries")]
-    with pytest.raises(BadInput, match="expected 'sort_lm'"):
-        read_inputs([changed(folder, {"method": "tulving_qa"})])
-
-
 def changed(folder, identity, **more):
     """A folder of which run.json, and its identity, says something else."""
     run = json.loads((folder / "run.json").read_text("utf-8")) | more
     (folder / "run.json").write_text(json.dumps(run | {"identity": run["identity"] | identity}))
     return folder
+
+
+def test_trainings_are_read_alone_or_from_the_folder_that_they_lie_in(trainings, sort_inputs, tmp_path):
+    root, found = trainings["books"].parent, sort_inputs.trainings[0]
+    together = {one.label: (one.model, one.trained) for one in read_inputs([root]).trainings}
+    controls = ("tiny", "instructions")
+    assert together == {f"{root.name}/books": ("tiny", "books"), f"{root.name}/control{MARKUP}": controls}
+    measures = [(epoch, memory) for epoch in (0, 1, 2) for memory in ("none", "in-context")]
+    assert found.label == "books" and [(run.epoch, run.memory) for run in found.runs] == measures
+    assert {run.training for run in found.runs} == {"books"} and found.runs[2].label == "books, epoch 1"
+    with pytest.raises(BadInput, match="expected 'sort_lm'"):
+        read_inputs([changed(shutil.copytree(root / "books", tmp_path / "t"), {"method": "tulving_qa"})])
 
 
 def test_other_runs_are_refused_and_those_of_an_earlier_version_are_read_from_their_journals(tmp_path, small_set):
@@ -91,15 +84,10 @@ def test_other_runs_are_refused_and_those_of_an_earlier_version_are_read_from_th
         read_inputs([changed(old, {"benchmark": "memfail"})])
 
 
-# Runs
-
-
 def test_numbers_of_the_paper_are_shown_only_if_they_are_given(sort_inputs, run_of):
     shown = [run_of[label] for label in ("base", f"llama{MARKUP}", "searched", "whole")]
     for one in made_of(shown, sort_inputs.trainings).values():
         assert isinstance(one, Missing) or "reported" not in set(one.frame["source"]), one.name
-    row = ReportedRow("Mine", "T", "MMLU", "mine", "none", {"mmlu": 50.0})
-    assert [record["model"] for record in made_of((), reported=[row])["Table 5"].records] == ["mine"]
     scores = {"accuracy_s50": 0.64, "accuracy_s50.over_25000": 0.76}
     people = ReportedRow("Paper", "Figure 2", "book 102", "people", "read-once", scores)
     made = made_of([run_of["whole"]], reported=[people, replace(people, memory="in-context")])
@@ -107,22 +95,19 @@ def test_numbers_of_the_paper_are_shown_only_if_they_are_given(sort_inputs, run_
     assert last == [(102, None, 0.64), (102, 25000, 0.76)]  # in the panel of their book
 
 
-def test_runs_on_other_pairs_are_not_averaged_and_one_run_is_its_own_mean(run_of):
+def test_runs_on_other_pairs_are_not_averaged(run_of):
     runs = [run_of["base"], run_of["base-small"]]
     moved = runs[0].questions.assign(seg1_pos=runs[0].questions["seg1_pos"] + 1)
     figure = made_of([replace(runs[0], label="other", fingerprint="other", questions=moved), *runs])["Figure 5"]
     assert figure.records == made_of(runs)["Figure 5"].records
     assert "Left out of the mean, as they are about other pairs: other." in figure.notes
-    alone = made_of(runs[:1])
-    assert alone["Figure 5"].records == alone["Figure 13"].records
 
 
 def test_a_single_excerpt_alike_ones_and_failed_questions_are_no_error(run_of):
     gone = dict.fromkeys(("predicted", "written", "p_a", "p_b", "label_mass"))
     gone |= {"outcome": "failed", "failure": "gone", "right": math.nan, "log_ratio": math.nan}
     for run in (run_of["base"], run_of["shown"], run_of["whole"]):
-        one_excerpt = (run.questions["excerpt_idx"] == 0) & (run.questions["book_idx"] == 101)
-        single = run.questions[one_excerpt].reset_index(drop=True)
+        single = run.questions.query("excerpt_idx == 0 and book_idx == 101").reset_index(drop=True)
         for questions in (single, single.assign(**gone)):
             made = pictures(made_of([replace(run, questions=questions)]))
             assert made and not any("nan" in picture.lower().replace("dominant", "") for picture in made.values())
@@ -136,24 +121,29 @@ def test_base_models_are_known_by_their_names():
     assert [model for model in (*base, *tuned.split(), "hf:RWKV/rwkv-raven-7b") if is_base(model)] == base
 
 
-# Trainings
+def test_reported_rows_alone_make_a_leaderboard_and_own_rows_are_ranked_apart(sort_inputs, booksort):
+    (board,) = leaderboards(Inputs([], reported=reported_numbers()))
+    assert {record["source"] for record in board.records} == {"reported"}
+    assert {record["accuracy_floor"] for record in board.records} <= {0.5, None}
+    own = {r["label"]: r for board in leaderboards(sort_inputs) for r in board.records if r["source"] == "own"}
+    assert len(own) >= len(sort_inputs.runs)
+    for label, rows in booksort.rows.items():
+        record, right = own[label], [row.right for row in rows]
+        assert record["accuracy_mean"] == (None if None in right else sum(right) / len(right))
+        assert (record["accuracy_lowest"] is not None) == (None in right)
+        assert record["accuracy_floor"] >= 0.5 and record["about"] == "these pairs"
 
 
-def test_trainings_of_two_models_are_shown_apart(tmp_path, small_set):
-    plans, more = {0: mostly_right(0.5), 1: mostly_right(0.6)}, {"kinds": ["sort"]}
-    folders = [make_training(tmp_path / of, small_set, plans, model=f"hf:{of}/one", **more) for of in ("a", "b")]
-    trainings = read_inputs(folders, reported=()).trainings
-    named = {name: [one.label for one in of] for name, of in by_base(trainings).items()}
-    assert named == {"one": ["a"], "one (2)": ["b"]}
-    assert {"Figure 18, one", "Figure 18, one (2)", "Figure 19, one"} <= set(made_of((), trainings))
+def test_trainings_of_two_models_are_shown_apart(sort_inputs):
+    one = sort_inputs.trainings[0]
+    made = made_of((), [one, replace(one, label="b", same="another")])
+    assert {"Figure 18, tiny", "Figure 18, tiny (2)", "Figure 19, tiny"} <= made.keys()
 
 
-def test_what_a_training_lacks_is_said(tmp_path, small_set, booksort):
-    def unlabelled(pair):
-        return {"answer": f"Segment {pair.answer} is first"}
-
+def test_what_a_training_lacks_is_said(tmp_path, small_set):
+    plans = dict.fromkeys((0, 1), lambda pair: {"answer": f"Segment {pair.answer} is first"})
     values = {0: {"segments": 5.0, "books": None}, 1: {"segments": 4.0, "books": None}}
-    folder = make_training(tmp_path / "t", small_set, {0: unlabelled, 1: unlabelled}, kinds=["sort"], perplexity=values)
+    folder = make_training(tmp_path / "t", small_set, plans, kinds=["sort"], perplexity=values)
     (training,) = read_inputs([folder], reported=()).trainings
     made = made_of((), [training])
     assert [row[4:] for row in made["Figure 16"].table.rows] == [["5.00", "–"], ["4.00", "–"]]
@@ -164,6 +154,3 @@ def test_what_a_training_lacks_is_said(tmp_path, small_set, booksort):
     alone = made_of((), [replace(training, runs=training.runs[:1])])
     assert alone["Figure 18"].needs == "at least two measured checkpoints of tiny"
     assert isinstance(made_of((), [replace(training, epochs=())])["Figure 17"], Missing)
-    matrix = booksort.exhibits["Figure 18"]  # cells are marked by the corrected p
-    below = sum(record["p_holm"] < 0.05 for record in matrix.records)
-    assert pictures({"it": matrix})["it"].count("*</text>") == 2 * below and 0 < below < len(matrix.records)

@@ -11,18 +11,14 @@ import pandas as pd
 import pytest
 
 from epbench.errors import BadInput
-from epbench.progress import no_progress
 from epbench.reports.exhibit import Missing, slug, write_exhibits
 from epbench.reports.reported import ReportedRow
 from epbench.tulving.paper import groups, inventions, recall
 from epbench.tulving.paper.inputs import Inputs, lines_of, parts_of, read_runs
 from epbench.tulving.paper.make import exhibits
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.released.archive import open_archive
-from epbench.tulving.released.runs import published_runs, score_published_runs
 from epbench.tulving.scores.inventions import SOURCES
 from tests.paper.tulving_runs import CLAUDE_BOOK, FINGERPRINT, GPT_BOOK, LOSSY
-from tests.published_data import BOOKS
 
 pytestmark = pytest.mark.slow
 
@@ -36,20 +32,17 @@ def made(make, runs, reported=(), *more):
     return {one.name: one for one in (found if isinstance(found, list) else [found])}
 
 
-# Runs
-
-
 def test_runs_are_known_by_their_run_json_and_released_ones_by_their_names(lines, given, tmp_path):
     released, own = ([line for line in lines if line.source == source] for source in ("released", "own"))
     gpt, haiku, mini = "gpt-4o-2024-08-06", "claude-3-haiku-20240307", "gpt-4o-mini-2024-07-18"
     read = {("in-context", gpt), ("in-context", haiku), ("rag-paragraph", gpt), ("rag-chapter", gpt)}
     assert {(line.memory, line.model) for line in released} == read | {("fine-tuned", mini)}
     judges = {(text, f"{text.removeprefix('short by ')} (as released)") for text in (GPT_BOOK, CLAUDE_BOOK)}
-    assert {(line.text, line.judge) for line in released} == judges
-    memories = {"whole": "in-context", "chapters": "rag-chapter", LOSSY: "rag-paragraph"}
-    assert {line.label: line.memory for line in own} == memories
-    about = {(line.model, line.judge, line.writer, line.text) for line in own}
-    assert about == {("made", "lexical", "template", "short (ffffffff)")} and lines[0] == own[0]
+    assert {(line.text, line.judge) for line in released} == judges and lines[0] == own[0]
+    about = [("whole", "in-context"), (LOSSY, "rag-paragraph"), ("chapters", "rag-chapter")]
+    who = ("made", "lexical", "template", "short (ffffffff)")
+    told = [(line.label, line.memory, line.model, line.judge, line.writer, line.text) for line in own]
+    assert told == [(*of, *who) for of in about]
     order = [line.memory for line in lines]
     assert order == sorted(order, key=["in-context", "rag-paragraph", "rag-chapter", "fine-tuned"].index)
     folder, plain = Path(shutil.copytree(own[0].folder, tmp_path / "run")), "gpt-4o-mini-2024-07-18"
@@ -74,7 +67,6 @@ def test_labels_and_writers_tell_lines_apart(lines, given):
     (line,) = [line for line in found if line.source == "own" and line.fingerprint == own.fingerprint]
     assert (line.writer, line.text) == ("gpt-4o-2024-05-13", GPT_BOOK)
     names = {"very-long": ("very-long", "default", ""), "my-town-long-ordered": ("long", "my-town", "-ordered")}
-    names |= {"long-l3": ("long", "default", "-l3"), "own": ("", "default", "own")}
     assert {book: parts_of(book) for book in names} == names
 
 
@@ -89,9 +81,6 @@ def test_reported_rows_stand_with_the_others_once(given):
     row = replace(REPORTED, table="E.8", scores={"hallucinations": 0.16}, deviations={}, counts={"hallucinations": 150})
     share = made(inventions.hallucinations, given.inputs.runs[:1], [row])["E.8"].records[-1]
     assert [round(share[f"share_{of}"], 3) for of in ("mean", "low", "high")] == [0.16, 0.11, 0.227]
-
-
-# Which books, runs and questions
 
 
 def test_what_cannot_be_made(given):
@@ -111,11 +100,7 @@ def test_what_cannot_be_made(given):
 
 def test_every_book_has_a_table_and_files_of_its_own(given):
     runs = [*given.inputs.runs, replace(given.inputs.runs[0], book="news-short", fingerprint="e" * 16, label="news")]
-    assert {"Table 13, short", "Table 13, news-short"} <= set(made(recall.by_bin, runs))
-    reported = [replace(REPORTED, table="Table 27", dataset=name) for name in ("short", "news-short", "scifi-short")]
-    diverse = made(recall.diverse_books, runs, [*reported, replace(REPORTED, model="other")])["Table 27"]
-    books = [row["book"] for row in diverse.records if row["bin"] == "0"]
-    assert books == ["short", "news-short", "short", "news-short", "scifi-short"]
+    assert {"Table 13, short", "Table 13, news-short"} <= made(recall.by_bin, runs).keys()
     found = exhibits(Inputs([replace(runs[0], book=book, label=book) for book in ("long x", "long-x")]), [])
     assert len({slug(one.name) for one in found}) == len(found)
 
@@ -131,20 +116,6 @@ def test_answers_to_a_repeated_question_are_counted_each(given):
         assert (row["n"], row["share_mean"], row["share_low"]) == (2 * single["n"], single["share_mean"], None)
 
 
-@pytest.mark.parametrize("archive", [book[0] for book in BOOKS], ids=[book[0].stem for book in BOOKS])
-def test_a_published_archive(archive, tmp_path):
-    opened = open_archive(archive)
-    score_published_runs(opened, tmp_path / "runs", no_progress)
-    runs = read_runs([tmp_path / "runs" / run.folder for run in published_runs(opened)], "released")
-    found = [one for one in exhibits(Inputs(runs), []) if not isinstance(one, Missing)]
-    names = {one.name.partition(",")[0] for one in found}
-    assert names >= {"Figure 4", "Table 4", "Table 15", "Table 18", "Table 19", "Figure 8", "E.8"}
-    assert all(one.table.rows and one.table.html() for one in found)
-
-
-# Answers that name something
-
-
 def test_a_missing_answer_names_nothing_and_hides_nothing(given):
     """Whoever leaves out what never happened has invented nothing, and has not shown that they would not."""
     questions = given.inputs.runs[0].questions.copy()
@@ -152,8 +123,7 @@ def test_a_missing_answer_names_nothing_and_hides_nothing(given):
     questions.loc[gone, ["outcome", "f1", "answer"]] = ["wrong", 0.0, None]
     questions["items"] = [[] if lost else list(items) for lost, items in zip(gone, questions["items"], strict=True)]
     row = made(inventions.hallucinations, [replace(given.inputs.runs[0], questions=questions)])["E.8"].records[0]
-    n = int(gone.sum())
-    assert row["n_failed"] == n and row["share_mean"] is None
+    assert row["n_failed"] == (n := int(gone.sum())) and row["share_mean"] is None
     assert row["share_highest"] - row["share_lowest"] == pytest.approx(n / (row["n"] + n))
 
 
@@ -184,9 +154,6 @@ def test_invented_items_are_counted_by_their_source(given, all_books, tmp_path):
         assert row["answers"] == sum((q["bin"] == "0") == inventions.GROUPS[row["questions"]] for q in asked)
 
 
-# Groups, and books of several seeds
-
-
 def test_groups_stand_in_the_order_of_the_benchmark_and_others_are_refused(lines):
     runs = [line for line in lines if line.source == "own"]
     table = groups.grouped(runs, ["bin"]).table
@@ -194,8 +161,8 @@ def test_groups_stand_in_the_order_of_the_benchmark_and_others_are_refused(lines
     assert groups.grouped(runs[:1], ["entity"]).table.rows[-1][0] == "not given"
     numbers = [int(row[0]) for row in groups.grouped(runs[:1], ["template"]).table.rows]
     assert numbers == sorted(numbers) and groups.grouped(runs[:1], ["id"]).plot is None
-    (lossy,) = [line for line in runs if line.label == LOSSY]
-    by_outcome = {row["outcome"]: row["n_failed"] > 0 for row in groups.grouped([lossy], ["outcome"]).records}
+    lossy = [line for line in runs if line.label == LOSSY]
+    by_outcome = {row["outcome"]: row["n_failed"] > 0 for row in groups.grouped(lossy, ["outcome"]).records}
     assert list(by_outcome.items()) == [("right", False), ("wrong", False), ("failed", True)]
     for column, said in {"reference": "a list", "f1": "averaged", "bins": ""}.items():
         with pytest.raises(BadInput, match=f"{column!r}.*{said}.*{', '.join(groups.GROUPABLE)}"):

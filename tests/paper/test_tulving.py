@@ -11,14 +11,18 @@ import pandas as pd
 import pytest
 
 from epbench.errors import BadInput
+from epbench.progress import no_progress
 from epbench.reports.exhibit import Missing, slug, write_exhibits
 from epbench.reports.reported import ReportedRow
 from epbench.tulving.paper import groups, inventions, recall
 from epbench.tulving.paper.inputs import Inputs, lines_of, parts_of, read_runs
 from epbench.tulving.paper.make import exhibits
 from epbench.tulving.questions.generate import BINS
+from epbench.tulving.released.archive import open_archive
+from epbench.tulving.released.runs import published_runs, score_published_runs
 from epbench.tulving.scores.inventions import SOURCES
 from tests.paper.tulving_runs import CLAUDE_BOOK, FINGERPRINT, GPT_BOOK, LOSSY
+from tests.published_data import BOOKS
 
 pytestmark = pytest.mark.slow
 
@@ -51,6 +55,17 @@ def test_runs_are_known_by_their_run_json_and_released_ones_by_their_names(lines
         run["identity"] |= {"model": f"openai:{model}", "memory": memory}
         (folder / "run.json").write_text(json.dumps(run))
         assert read_runs([folder])[0].memory == (found or memory)
+
+
+@pytest.mark.parametrize("archive", [book[0] for book in BOOKS], ids=[book[0].stem for book in BOOKS])
+def test_a_published_archive(archive, tmp_path):
+    opened = open_archive(archive)
+    score_published_runs(opened, tmp_path / "runs", no_progress)
+    runs = read_runs([tmp_path / "runs" / run.folder for run in published_runs(opened)], "released")
+    found = [one for one in exhibits(Inputs(runs), []) if not isinstance(one, Missing)]
+    names = {one.name.partition(",")[0] for one in found}
+    assert names >= {"Figure 4", "Table 4", "Table 15", "Table 18", "Table 19", "Figure 8", "E.8"}
+    assert all(one.table.rows and one.table.html() for one in found)
 
 
 def test_labels_and_writers_tell_lines_apart(lines, given):

@@ -288,7 +288,7 @@ class Stores:
             self._hosting.relay.begin(operation)  # under which the requests to its models are noted
         try:
             returned = scrubbed(call(*args))
-            if self._hosting.relay and (unanswered := self._hosting.relay.unanswered()):
+            if self._hosting.relay and (unanswered := self._hosting.relay.unanswered()) is not None:
                 raise CallFailed(unanswered)
         except CallFailed as error:
             relay = self._hosting.relay

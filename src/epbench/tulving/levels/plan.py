@@ -102,19 +102,16 @@ class ChapterPlan:
     named: bool  # whether the kind of event is named; if not, only what happens tells it
     deeds: tuple[str, ...]  # what the side characters do, that of `$entity_1` first, each as part of a sentence
     fixed: list[Fixed] = field(default_factory=list)  # sentences that the chapter has word for word
-    contrasted: set[str] = field(
-        default_factory=set
-    )  # the facts that only a fixed sentence tells, beside what is not so
-    firm: set[str] = field(default_factory=set)  # those that none may tell so, since another chapter says more on them
-    withdrawn: set[int] = field(
-        default_factory=set
-    )  # the chapters that withdraw what another one says on this one's date
+    # The facts that a fixed sentence tells, beside a value that is not so; nothing else tells them
+    contrasted: set[str] = field(default_factory=set)
+    firm: set[str] = field(default_factory=set)  # no such sentence may tell these: another chapter says more
+    # The chapters that withdraw what another one says on this one's date
+    withdrawn: set[int] = field(default_factory=set)
     # Whom the main character met for the first time, and where that is told; None if that is of no use elsewhere
     met: tuple[str, Spot] | None = None
     outcomes: list[Outcome] = field(default_factory=list)  # what the event changes for its main character
-    evidence: dict[str, Evidence] = field(
-        default_factory=dict
-    )  # what tells each fact, by the names of the exact checks
+    # What tells each fact, by the names of the exact checks
+    evidence: dict[str, Evidence] = field(default_factory=dict)
 
     def needs(self) -> set[int]:
         """Return the chapters without which the book would not tell all facts of this one, or tell them wrong."""
@@ -147,9 +144,8 @@ class Book:
     # By chapter, over how many links its date may follow where that is fewer than `MOST_LINKS`. Who holds an office depends
     # on such a date, and would be the same by a wrong one.
     most_links: dict[int, int] = field(default_factory=dict)
-    named: set[int] = field(
-        default_factory=set
-    )  # the chapters that others name by what they must therefore tell themselves
+    # The chapters that others name by their kind of event and location, which must therefore tell it themselves
+    named: set[int] = field(default_factory=set)
 
     @property
     def most_uses(self) -> int:

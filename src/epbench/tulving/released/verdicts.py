@@ -46,9 +46,8 @@ class PublishedVerdict:
     """What the published judge said about one answer."""
 
     items: list[str]  # the items found in the answer, repeats included
-    scores: list[
-        float
-    ]  # one for each true item of the question, as published; repeats of an item share its first score
+    # One for each true item of the question, as published; repeats of an item share its first score
+    scores: list[float]
     order: list[str]  # the true items that were found, as the answer orders them; empty unless get is chronological
     reason: str  # the judge's explanation
     # The judge's numbers for the true items, and for the items found; empty unless get is chronological

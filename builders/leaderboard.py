@@ -99,8 +99,8 @@ def _tulving(results: Sequence[Result]) -> Iterator[Exhibit]:
 
 
 def _booksort(results: Sequence[Result]) -> Iterator[Exhibit]:
+    from epbench.booksort.leaderboard import board
     from epbench.booksort.paper.inputs import reported_numbers
-    from epbench.booksort.paper.make import board
     from epbench.reports.leaderboard import rows_of
 
     for name, of in _by_dataset(results).items():

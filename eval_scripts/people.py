@@ -201,8 +201,8 @@ def _into_passport(out: Path, study: Study, sessions: Sequence[Session]) -> None
 
 def _published(path: Path, out: Path) -> None:
     """Write the paper's Figure 2 from published trials, and a row of reported numbers."""
+    from epbench.booksort.leaderboard import reported_of
     from epbench.booksort.paper.inputs import Inputs, people_of
-    from epbench.booksort.paper.rates import reported_of
     from epbench.booksort.paper.results import DECLARED
     from epbench.files.json_files import write_json
     from epbench.reports.exhibit import write_exhibits

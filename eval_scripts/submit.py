@@ -115,8 +115,8 @@ def _tulving(folder: Path, parts: Mapping[str, Path]) -> Found:
 
 
 def _booksort(folder: Path, parts: Mapping[str, Path]) -> Found:
+    from epbench.booksort.leaderboard import standing
     from epbench.booksort.paper.inputs import read_inputs
-    from epbench.booksort.paper.make import standing
 
     runs = read_inputs([folder], []).runs
     if len(runs) > 1:

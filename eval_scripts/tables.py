@@ -222,8 +222,9 @@ def _booksort(
     args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path
 ) -> tuple[Sequence[Exhibit], Exhibits]:
     """The tables and figures of the paper about Book-SORT."""
+    from epbench.booksort.leaderboard import leaderboards
     from epbench.booksort.paper.inputs import read_inputs
-    from epbench.booksort.paper.make import exhibits, leaderboards
+    from epbench.booksort.paper.make import exhibits
     from epbench.reports.reported import read_reported
 
     reported = [row for path in _reported_files(args, "booksort") for row in read_reported(path, "booksort")]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from epbench.booksort.leaderboard import reported_of
 from epbench.booksort.paper.inputs import Inputs as SortInputs
 from epbench.booksort.paper.inputs import people_of, reported_numbers
 from epbench.booksort.paper.make import exhibits as sort_exhibits
-from epbench.booksort.paper.rates import reported_of
 from epbench.booksort.paper.results import DECLARED
 from epbench.booksort.scores.report import HUMANS
 from epbench.errors import BadInput

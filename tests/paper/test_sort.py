@@ -8,8 +8,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from epbench.booksort.leaderboard import leaderboards
 from epbench.booksort.paper.inputs import Inputs, read_inputs, reported_numbers
-from epbench.booksort.paper.make import exhibits, leaderboards
+from epbench.booksort.paper.make import exhibits
 from epbench.booksort.paper.results import is_base
 from epbench.errors import BadInput
 from epbench.reports.exhibit import Missing

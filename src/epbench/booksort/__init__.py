@@ -3,7 +3,8 @@
 Begin with `evaluate`, which is the method from top to bottom. Its parts, in their order: `texts` (books, cleaned and split into
 sentences), `pairs` (excerpts and their segments), `dataset` (the pairs as Parquet), `context` (what a model is shown and asked,
 and who answers), `judging` (what it said), `evaluation` (what a user can choose, and choosing a prompt on held-out pairs),
-`scores`. Each imports only what comes before it. `paper` makes the tables and figures of the paper from runs.
+`scores`. Each imports only what comes before it. `paper` makes the tables and figures of the paper from runs, and
+`leaderboard` ranks them.
 Paper: Pink et al., 2024.
 """
 

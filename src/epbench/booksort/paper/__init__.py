@@ -2,6 +2,5 @@
 
 Read `inputs` first: what is given, as runs, trainings and reported numbers. `rates` says how a table or figure of accuracies
 is declared, and `results` declares them. `effects` shows what was chosen for each model and what changes its answers, and
-`training` what a training does by epoch, and whether it matters. `make` puts all of them in the order of the paper, and ranks
-the runs.
+`training` what a training does by epoch, and whether it matters. `make` puts all of them in the order of the paper.
 """

@@ -76,12 +76,6 @@ def of_excerpts(questions: pd.DataFrame, column: str, **more: Any) -> Estimate:
     return estimate(questions, column, cluster="excerpt", interval=drawn, **more)
 
 
-def by_segments(run: PaperRun) -> dict[str, Estimate]:
-    """The accuracy of a run as `accuracy`, and with segments of 20 words as `accuracy_s20` and so on."""
-    parts = {f"accuracy_s{words}": part for words, part in run.questions.groupby("segment_length")}
-    return {name: of_excerpts(part, "right") for name, part in {"accuracy": run.questions, **parts}.items()}
-
-
 def accuracy_of(questions: pd.DataFrame, *, pooled: bool = False) -> Estimate:
     """The accuracy of some questions, with its test against chance; with `pooled`, `right` is a mean over models, 0 to 1."""
     test = _test_of_means if pooled else against_guessing
@@ -258,15 +252,3 @@ def _what_is_shown(rows: Sequence[Row]) -> list[str]:
         )
     alike = "± 0.000: all excerpts are alike, so that drawing them shows no spread; it does not mean that there is no error."
     return [power, *([alike] if any(row["low"] is not None and row["low"] == row["high"] for row in rows) else [])]
-
-
-def reported_of(run: PaperRun) -> dict[str, Any]:
-    """Return its accuracies as a file of reported numbers; see `epbench.reports.reported`."""
-    found = by_segments(run)
-    row = {"dataset": "book-sort", "model": run.model, "memory": run.memory} | {
-        "scores": {name: of.mean for name, of in found.items()},
-        "counts": {name: of.n for name, of in found.items()},
-        "intervals": {name: [of.low, of.high] for name, of in found.items() if of.low is not None},
-    }
-    table = {"source": run.folder.name, "table": "trials of people", "rows": [row]}
-    return {"benchmark": "booksort", "tables": [table]}

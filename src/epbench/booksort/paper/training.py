@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -14,24 +13,11 @@ from epbench.booksort.paper.rates import CHANCE, UNTESTED, Group, Made, accuracy
 from epbench.booksort.scores.comparison import compare_runs, pair_differences
 from epbench.booksort.scores.scoring import LOW_MASS
 from epbench.reports.comparison import p_matrix_figure, square
-from epbench.reports.exhibit import (
-    Exhibit,
-    Missing,
-    Row,
-    Shown,
-    columns_of,
-    difference,
-    exhibit,
-    fixed,
-    interval,
-    mean_interval,
-    p_value,
-    slug,
-)
+from epbench.reports.exhibit import Row, columns_of, difference, exhibit, fixed, interval, mean_interval, p_value, slug
 from epbench.reports.figures import plain_numbers
 from epbench.reports.plots import bars, grouped_by, legend, line_panels, lines, panels, rates
 from epbench.reports.reported import ReportedRow, sources
-from epbench.statistics.estimate import Estimate, framed
+from epbench.statistics.estimate import Estimate
 from epbench.statistics.paired import Comparison, notes_on
 from epbench.statistics.smallest_difference import smallest_difference_of_means
 
@@ -42,7 +28,6 @@ _TRAINING = "a training of a model on the books"
 _CONTROL = ", and beside it of a control without the books"
 _EPOCH = "epoch (0: before training)"
 _MEASURED = f"{_TRAINING}, with measures of its epochs{_CONTROL}"
-_NAMES = ("source", "model", "training", "trained", "epoch")
 _ABOUT = [*named("of_model"), *columns_of({"training": "training", "trained": "trained", "epoch": "epoch"}, 2)]
 _by_epoch = partial(line_panels, "epoch", "{training}", _EPOCH, scale="epochs")
 
@@ -57,25 +42,26 @@ def exhibits(inputs: Inputs) -> list[Made]:
     return [
         _figure_15(trainings),
         _figure_16(trainings, of_f),
-        _accuracies(("Figure 17", without, _MEASURED), trainings, "none", ()),
+        _accuracies("Figure 17", without, _MEASURED, trainings, "none", ()),
         _figure_20(trainings),
-        _accuracies(("Appendix F.5", inside, asked), trainings, "in-context", of_f5),
+        _accuracies("Appendix F.5", inside, asked, trainings, "in-context", of_f5),
         *_differences(trainings),
     ]
 
 
-def _of_epoch(training: Training, epoch: int | None) -> Group:
-    return dict(zip(_NAMES, ("own", training.model, training.label, training.trained, epoch), strict=True))
+def _of_epoch(one: Training, epoch: int | None) -> Group:
+    return {"source": "own", "model": one.model, "training": one.label, "trained": one.trained, "epoch": epoch}
 
 
-def _of_reported(row: ReportedRow, trained: str, epoch: int | None) -> Group:
-    return dict(zip(_NAMES, ("reported", row.model, row.source, trained, epoch), strict=True))
+def _of_reported(row: ReportedRow) -> Group:
+    trained, _, epoch = row.memory.partition(", epoch ")
+    about = {"source": "reported", "model": row.model, "training": row.source, "trained": trained}
+    return {**about, "epoch": int(epoch) if epoch else None}
 
 
 def _figure_15(trainings: Sequence[Training]) -> Made:
     """Whether a layer can read the right answers out of hidden states, by epoch and by the book that it was tested on."""
-    measured = [(one, record) for one in trainings for record in one.epochs if record.get("readout")]
-    rows = [row for training, record in measured for row in _readout(training, record)]
+    rows = [row for one in trainings for record in one.epochs if record.get("readout") for row in _readout(one, record)]
     notes = [
         "A logistic regression on the last hidden state before the answer, trained on the pairs of all books but one and "
         "tested on that one. In brackets Wilson's 95 % interval, which takes predictions for independent; n is in the data.",
@@ -115,19 +101,16 @@ def _readout(training: Training, record: Any) -> Iterator[Row]:
 
 def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -> Made:
     """How surprising texts are to a model after each epoch: the segments, the books, and what was never trained."""
-    texts = list(dict.fromkeys(text for one in trainings for record in one.epochs for text in record["perplexity"]))
     rows: list[Row] = [
-        {**_of_epoch(training, record["epoch"]), "text": text, "mean": record["perplexity"][text]}
+        {**_of_epoch(training, record["epoch"]), "text": text, "mean": perplexity}
         for training in trainings
         for record in training.epochs
-        for text in texts
-        if text in record["perplexity"]
+        for text, perplexity in record["perplexity"].items()
     ]
-    theirs = [
-        {**_of_reported(row, row.memory, None), "text": f"book {row.dataset}", "mean": row.scores["perplexity"]}
-        for row in reported
-        if trainings
-    ]
+    if trainings:
+        rows += [
+            {**_of_reported(row), "text": f"book {row.dataset}", "mean": row.scores["perplexity"]} for row in reported
+        ]
     notes = [
         "segments: all tokens of both segments of all pairs, in prompts without context. The other texts are measured on "
         "chunks as they are trained. A control never sees segments and books.",
@@ -136,20 +119,21 @@ def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -
 
     def plot() -> Figure:
         draw = _by_epoch(panel="{text}", y_label="perplexity", guess=None)
-        figure = draw([{**row, "low": None, "high": None} for row in rows if row["text"] in ("segments", "books")])
+        figure = draw([row for row in rows if row["text"] in ("segments", "books")])
         for axes in figure.axes:
             axes.set_yscale("log")
             plain_numbers(axes.yaxis)
         return figure
 
-    columns, names = [*_ABOUT, *columns_of({"{}": fixed("mean", 2)})], {text: text.replace("_", " ") for text in texts}
+    columns = [*_ABOUT, *columns_of({"{}": fixed("mean", 2)})]
+    names = {row["text"]: row["text"].replace("_", " ") for row in rows}
     title = "Perplexity of the segments in their prompts without context, and of other texts, by epoch"
     more: dict[str, Any] = {"across": "text", "names": names, "sections": "source"}
-    return exhibit("Figure 16", title, [*rows, *theirs], columns, notes, plot, needs=_MEASURED, **more)
+    return exhibit("Figure 16", title, rows, columns, notes, plot, needs=_MEASURED, **more)
 
 
 def _accuracies(
-    about: tuple[str, str, str], trainings: Sequence[Training], memory: str, reported: Sequence[ReportedRow]
+    name: str, title: str, needs: str, trainings: Sequence[Training], memory: str, reported: Sequence[ReportedRow]
 ) -> Made:
     """Accuracy by epoch of the runs with one memory: `none` for what the weights remember, `in-context` for what it costs."""
     rows: list[Row] = [
@@ -158,10 +142,8 @@ def _accuracies(
         for run in training.runs
         if run.memory == memory
     ]
-    empty, theirs = dict.fromkeys((*UNTESTED, "greedy_accuracy", "label_mass")), list[Row]()
-    for row in reported:
-        trained, epoch = row.memory.split(", epoch ")
-        theirs.append({**_of_reported(row, trained, int(epoch)), **empty, "mean": row.scores["accuracy"]})
+    empty = dict.fromkeys((*UNTESTED, "greedy_accuracy", "label_mass"))
+    theirs = [{**_of_reported(row), **empty, "mean": row.scores["accuracy"]} for row in reported]
     notes = [
         "± is how far the 95 % interval, which draws excerpts, reaches. Epoch 0 is the model before training. Where the books "
         "are trained, only epoch 1 is episodic, as each text was seen once. Figure 18 tests whether epochs differ without "
@@ -173,7 +155,7 @@ def _accuracies(
             "Where the label mass is below a half, the accuracy says which label a model holds for the more probable one, and "
             "not what it would answer."
         )
-    (name, title, needs), greedy = about, columns_of({"greedy accuracy": "greedy_accuracy"})
+    greedy = columns_of({"greedy accuracy": "greedy_accuracy"})
     columns = [*_ABOUT, *named("accuracy"), *greedy, *named("label_mass n failed")]
     plot = partial(_by_epoch(), rows) if rows else None
     return exhibit(name, title, [*rows, *theirs], columns, notes, plot, needs=needs, sections="source")
@@ -184,8 +166,9 @@ def _figure_20(trainings: Sequence[Training]) -> Made:
     rows: list[Row] = []
     for training in trainings:
         measured = {record["epoch"]: record["sort"] for record in training.epochs}
-        known = any(sort.get("log_ratio") is not None for sort in measured.values())
-        for run in (run for run in training.runs if known and run.memory == "none" and run.epoch in measured):
+        if all(sort.get("log_ratio") is None for sort in measured.values()):
+            continue
+        for run in (run for run in training.runs if run.memory == "none" and run.epoch in measured):
             sort, ratios = measured[run.epoch], run.questions["log_ratio"]
             low, high = sort.get("log_ratio_interval") or (None, None)
             numbers = {"mean": sort.get("log_ratio"), "low": low, "high": high}
@@ -206,36 +189,30 @@ def _figure_20(trainings: Sequence[Training]) -> Made:
 # Do checkpoints differ?
 
 _Pairs = Sequence[Mapping[str, Any]]
-_SMALLEST = (
+_ACCURACY, _LOG_RATIO = "Do checkpoints differ in accuracy?", "Do checkpoints differ in their log ratios?"
+_TWO = "at least two measured checkpoints of {}"
+_PAIR = {"checkpoint": "first", "other": "second", "n": "n"}
+_SHOWS = (
     "smallest: the smallest mean difference, two-sided at 0.05 without correction, that so many questions show in 80 % of "
     "cases, if they vary as these do. Intervals draw excerpts, tests take pairs for independent."
 )
-_TITLES = {"Figure 18": "Do checkpoints differ in accuracy?", "Figure 19": "Do checkpoints differ in their log ratios?"}
 
 
-def _differences(trainings: Sequence[Training]) -> list[Made]:
+def _differences(trainings: Sequence[Training]) -> Iterator[Made]:
     """Figures 18 and 19, once for each model, and of Appendix F.5 whether a training costs accuracy in-context."""
     asked = [one for one in trainings if any(run.memory == "in-context" for run in one.runs)]
-    found = {base: _compared(group, "none") for base, group in by_base(trainings).items()}
-    inside = {base: _compared(group, "in-context") for base, group in by_base(asked).items()}
-    if not found:
+    if not trainings:
         needs = f"{_TRAINING}, with at least two measured checkpoints{_CONTROL}"
-        return [Missing(name, title, needs) for name, title in _TITLES.items()]
-    declared: list[tuple[str, Mapping[str, _Pairs], Callable[[str, _Pairs], Exhibit | None]]] = [
-        ("Figure 18", found, _by_accuracy),
-        ("Figure 19", found, _by_log_ratio),
-        ("Appendix F.5, differences", inside, partial(_by_accuracy, context="in-context")),
-    ]
-    made: list[Made] = []
-    for figure, groups, make in declared:
-        for base, pairs in groups.items():
-            name = figure + (f", {base}" if len(groups) > 1 else "")
-            if one := make(base, pairs):
-                made.append(replace(one, name=name))
-            elif title := _TITLES.get(figure):
-                needs = f"a training of {base} whose answers have probabilities"
-                made.append(Missing(name, title, needs if pairs else f"at least two measured checkpoints of {base}"))
-    return made
+        unmade = {"Figure 18": _ACCURACY, "Figure 19": _LOG_RATIO}
+        yield from (exhibit(name, title, (), (), needs=needs) for name, title in unmade.items())
+    for memory, groups in (("none", by_base(trainings)), ("in-context", by_base(asked))):
+        for base, group in groups.items():
+            found, of_model = _compared(group, memory), f", {base}" if len(groups) > 1 else ""
+            if memory == "none":
+                yield _by_accuracy(f"Figure 18{of_model}", base, found, "without context")
+                yield _by_log_ratio(f"Figure 19{of_model}", base, found)
+            elif found:
+                yield _by_accuracy(f"Appendix F.5, differences{of_model}", base, found, memory)
 
 
 def by_base(trainings: Iterable[Training]) -> dict[str, list[Training]]:
@@ -264,30 +241,31 @@ def _compared(group: Sequence[Training], memory: str) -> list[dict[str, Any]]:
     return found
 
 
-def _by_accuracy(base: str, found: _Pairs, context: str = "without context") -> Exhibit | None:
-    """McNemar's tests of all checkpoints of one model; None without any."""
-    kept = ("wins", "ties", "losses", "p", "p_holm")
+def _by_accuracy(name: str, base: str, found: _Pairs, context: str) -> Made:
+    """McNemar's tests of all checkpoints of one model."""
     rows = [
         _pair(base, pair["runs"], pair)
         | {"first_mean": pair["means"][0], "second_mean": pair["means"][1]}
-        | {**{key: pair[key] for key in kept}, "p_chi_square": pair["p_corrected"]}
+        | {**{key: pair[key] for key in ("wins", "ties", "losses", "p", "p_holm")}, "p_chi_square": pair["p_corrected"]}
         for pair in found
     ]
-    shown: Shown = {"accuracy": "first_mean", "of the other": "second_mean", "difference, 95 %": difference("")}
-    shown |= {"better": "wins", "equal": "ties", "worse": "losses", "p": p_value("p"), "p (Holm)": p_value()}
-    shown |= {"p (chi-square)": p_value("p_chi_square")}
+    columns = columns_of({**_PAIR, "accuracy": "first_mean", "of the other": "second_mean"}, 2)
+    columns += columns_of({"difference, 95 %": difference(""), "better": "wins", "equal": "ties", "worse": "losses"})
+    columns += columns_of({"p": p_value("p"), "p (Holm)": p_value(), "p (chi-square)": p_value("p_chi_square")})
+    columns += columns_of({"smallest": "smallest"})
     test = (
         "Test: McNemar's exact test, two-sided, in which the two askings of a pair count once. Bold with an asterisk in the "
         "figure: p < 0.05 after Holm's correction for the number of comparisons; the numbers there are without it. p "
         "(chi-square): the test with continuity correction, as in the paper."
     )
-    notes = [test, _SMALLEST, *notes_on(Comparison("accuracy", [dict(pair) for pair in found]))]
+    notes = [test, _SHOWS, *notes_on(Comparison("accuracy", [dict(pair) for pair in found]))]
     title = f"Do the checkpoints of {base} differ in accuracy {context}? p-values of any two"
-    return _made(title, rows, shown, notes, ("p", "p"))
+    plot, needs = partial(_matrix, rows, ("p", "p")), _TWO.format(base)
+    return exhibit(name, title if rows else _ACCURACY, rows, columns, notes, plot, needs=needs)
 
 
-def _by_log_ratio(base: str, found: _Pairs) -> Exhibit | None:
-    """Paired t-tests of the log ratios of all checkpoints of one model; None if no probabilities are known."""
+def _by_log_ratio(name: str, base: str, found: _Pairs) -> Made:
+    """Paired t-tests of the log ratios of all checkpoints of one model, if probabilities are known."""
     keys = {"p_higher": "p", "p_lower": "p_less", "p_higher_holm": "p_holm", "p_lower_holm": "p_less_holm"}
     rows = [
         _pair(base, pair["runs"], ratio) | {column: ratio[key] for column, key in keys.items()}
@@ -299,21 +277,19 @@ def _by_log_ratio(base: str, found: _Pairs) -> Exhibit | None:
         "second, one-sided, in both directions. Bold with an asterisk in the figure: p < 0.05 after Holm's correction for all "
         "cells; the numbers there are without it."
     )
-    shown: Shown = {"difference in nats, 95 %": difference("", starred=False)}
-    shown |= {column.replace("_holm", ", Holm").replace("p_", "p: "): p_value(column) for column in keys}
+    tests = {column.replace("_holm", ", Holm").replace("p_", "p: "): p_value(column) for column in keys}
+    shown = {**_PAIR, "difference in nats, 95 %": difference("", starred=False), **tests, "smallest": "smallest"}
+    columns = columns_of(shown, 2)
     title = f"Do the checkpoints of {base} give the right segment a larger share of p(A) + p(B)? p-values of any two"
-    return _made(title, rows, shown, [test, _SMALLEST], ("p_higher", "p_lower"))
+    needs = f"a training of {base} whose answers have probabilities" if found else _TWO.format(base)
+    plot = partial(_matrix, rows, ("p_higher", "p_lower"))
+    return exhibit(name, title if rows else _LOG_RATIO, rows, columns, [test, _SHOWS], plot, needs=needs)
 
 
 def _pair(base: str, runs: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:
     low, high = found["interval"] or (None, None)
     names = {"source": "own", "model": base, "first": runs[0], "second": runs[1], "n": found["n"]}
     return {**names, "mean": found["difference"], "low": low, "high": high, "smallest": found["smallest"]}
-
-
-def _made(title: str, rows: Sequence[Row], shown: Shown, notes: Sequence[str], p: tuple[str, str]) -> Exhibit | None:
-    columns = columns_of({"checkpoint": "first", "other": "second", "n": "n", **shown, "smallest": "smallest"}, 2)
-    return Exhibit("", title, framed(rows), columns, notes, partial(_matrix, rows, p)) if rows else None
 
 
 def _matrix(rows: Sequence[Row], p: tuple[str, str]) -> Figure:

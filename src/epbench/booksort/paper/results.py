@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -39,11 +39,6 @@ def is_base(model: str) -> bool:
 
     Nothing else says so: the files of most base models have a chat template, too. The name says it (`Qwen3-0.6B-Base`), or is
     one of a family whose tuned models have another name (`Llama-3.2-1B` beside `Llama-3.2-1B-Instruct`).
-
-    >>> is_base("hf:meta-llama/Llama-3.2-1B"), is_base("hf:meta-llama/Llama-3.2-1B-Instruct")
-    (True, False)
-    >>> is_base("hf:Qwen/Qwen3-0.6B-Base"), is_base("hf:Qwen/Qwen3-0.6B"), is_base("openai:gpt-4o")
-    (True, False, False)
     """
     kind, _, path = model.partition(":")
     name = path.rstrip("/").rsplit("/", 1)[-1]
@@ -73,21 +68,23 @@ def _thirds(questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:
     return groups(questions.assign(position=position))
 
 
+def _told(note: str, of: Callable[[PaperRun], str]) -> Callable[[Sequence[PaperRun]], list[str]]:
+    """A note that says something of each run."""
+    return lambda runs: [note.format("; ".join(f"{run.label}: {of(run)}" for run in runs))]
+
+
 def _configs(runs: Sequence[PaperRun]) -> list[str]:
     asked = grouped_by(runs, lambda run: ", ".join(run.configs))
     named = [f"{configs} ({', '.join(run.label for run in of)})" for configs, of in asked.items()]
     return [f"All configs count: {'; '.join(named)}."]
 
 
-def _passages(runs: Sequence[PaperRun]) -> list[str]:
-    orders = {True: "the order of the book", False: "similarity"}
-    shown = [f"{run.label}: {orders[bool(run.identity.get('keep_order'))]}" for run in runs]
-    return [f"Passages are shown by {'; '.join(shown)}."]
+def _order(run: PaperRun) -> str:
+    return "the order of the book" if run.identity.get("keep_order") else "similarity"
 
 
-def _share_in_order(runs: Sequence[PaperRun]) -> list[str]:
-    shares = [f"{run.label}: {run.questions['retrieved_order'].eq(True).mean():.3f}" for run in runs]
-    return [f"Share of the questions that this is about: {'; '.join(shares)}."]
+def _share_in_order(run: PaperRun) -> str:
+    return f"{run.questions['retrieved_order'].eq(True).mean():.3f}"
 
 
 _SIDE_BY_SIDE = Column("{}", counted(mean_margin()))
@@ -98,37 +95,41 @@ _OF_PEOPLE: dict[str, Group] = {f"accuracy_s{words}": {"label": f"people, {words
 _FAR, _OVER = "accuracy_s50.over_25000", {"over": 25000}
 _IN_DATA = "p, n and failed questions of all groups are in the data."
 _by_distance, _WORDS = partial(line_panels, "mean_distance"), "distance in words"
-_BY_WORDS: dict[str, Any] = {
-    "split": by("segment_length", edges=EDGES),
-    "columns": named(f"run model segments distance {SCORED}"),
-    "notes": (
+_by_words = partial(
+    Rates,
+    split=by("segment_length", edges=EDGES),
+    columns=named(f"run model segments distance {SCORED}"),
+    notes=(
         "Distance: words from the start of the earlier segment to the start of the later one. A bin that lost questions is a "
         "range.",
     ),
-    "plot": _by_distance("{label}", _WORDS, panel=_SEGMENTS, beside="segment_length"),
-}
+    plot=_by_distance("{label}", _WORDS, panel=_SEGMENTS, beside="segment_length"),
+)
 _BINS = "Bins of distance are those that the pairs were drawn from, named by their right edges in words."
-_BY_BINS: dict[str, Any] = {
-    "split": by("segment_length", "excerpt_length", "distance_bin"),
-    "columns": [*named("run model segments excerpt"), Column("distance up to", "distance_bin"), *named(SCORED)],
-}
+_by_bins = partial(
+    Rates,
+    split=by("segment_length", "excerpt_length", "distance_bin"),
+    columns=[*named("run model segments excerpt"), Column("distance up to", "distance_bin"), *named(SCORED)],
+)
 _BOOKS = "book (number at Project Gutenberg, or of the set)"
-_BY_BOOK: dict[str, Any] = {
-    "split": by("book_idx"),
-    "columns": named(f"run model book {SCORED}"),
-    "notes": ("All lengths of excerpts and segments together. The paper shows standard deviations instead.",),
-    "plot": line_panels("book_idx", "{label}", _BOOKS, scale="names", joined=False, starred=False),
-}
+_by_book = partial(
+    Rates,
+    split=by("book_idx"),
+    columns=named(f"run model book {SCORED}"),
+    notes=("All lengths of excerpts and segments together. The paper shows standard deviations instead.",),
+    plot=line_panels("book_idx", "{label}", _BOOKS, scale="names", joined=False, starred=False),
+)
 _GREEDY = (
     "greedy: the accuracy of what the model would have written; label mass: the probability that its first token is A or B. "
     "Where both are low, the accuracy says which label is the more probable one, and not what the model answers."
 )
-_BY_LENGTH: dict[str, Any] = {
-    "split": by("excerpt_length", "segment_length", more=labels),
-    "columns": named("run model excerpt segment accuracy p greedy label_mass n failed"),
-    "plot": line_panels("excerpt_length", "{label}, {segment_length} words", "length of the excerpt (words)"),
-    "together": True,
-}
+_by_length = partial(
+    Rates,
+    split=by("excerpt_length", "segment_length", more=labels),
+    columns=named("run model excerpt segment accuracy p greedy label_mass n failed"),
+    plot=line_panels("excerpt_length", "{label}, {segment_length} words", "length of the excerpt (words)"),
+    together=True,
+)
 _by_bin = partial(line_panels, "distance_bin", "excerpts of {excerpt_length:,} words", "distance up to, in words")
 
 _TABLE_11 = Rates(
@@ -157,13 +158,13 @@ DECLARED = (
         across="segment_length",
         scores=_OF_SEGMENTS,
     ),
-    Rates(
+    _by_words(
         "Figure 2",
         "Accuracy by distance beside that of people who had read the book",
         memories=("none", "rag", "full-book", READ_ONCE),
         needs="at least one run with memory none, rag or full-book, or of answers of people",
         scores={**_OF_SEGMENTS, _FAR: {"segment_length": 50, **_OVER}},
-        **_BY_WORDS | {"columns": named(f"run model memory segments distance {SCORED}")},
+        columns=named(f"run model memory segments distance {SCORED}"),
     ),
     Rates(
         "Table 2",
@@ -185,42 +186,43 @@ DECLARED = (
         notes=("Both lengths of segments together, as far as they were asked.",),
         plot=line_panels("excerpt_length", "{label}", "length of the excerpt in words", starred=False),
     ),
-    Rates(
+    _by_bins(
         "Figure 3b",
         "In-context accuracy by distance for each length of excerpts, mean over the runs",
         pooled=True,
         notes=(_BINS,),
         plot=_by_bin(panel=_SEGMENTS),
-        **_BY_BINS,
     ),
-    Rates("Figure 4a", "Accuracy with retrieved passages by distance", memories=_RAG, told=_passages, **_BY_WORDS),
-    Rates(
+    _by_words(
+        "Figure 4a",
+        "Accuracy with retrieved passages by distance",
+        memories=_RAG,
+        told=_told("Passages are shown by {}.", _order),
+    ),
+    _by_words(
         "Figure 4b",
         "Accuracy with retrieved passages by distance, where both segments were shown in the book's order",
         memories=_RAG,
         needs="a run with memory rag that found both segments in order",
         where={"retrieved_order": True},
-        told=_share_in_order,
-        **_BY_WORDS,
+        told=_told("Share of the questions that this is about: {}.", _share_in_order),
     ),
-    Rates(
+    _by_words(
         "Figure 5",
         "Baseline: accuracy without memory by the distance of the segments, mean over the runs",
         memories=_NONE,
         pooled=True,
-        **_BY_WORDS,
     ),
-    Rates("Figure 6", "Accuracy without memory by book", memories=_NONE, **_BY_BOOK),
-    Rates("Figure 7", "In-context accuracy by book", **_BY_BOOK),
+    _by_book("Figure 6", "Accuracy without memory by book", memories=_NONE),
+    _by_book("Figure 7", "In-context accuracy by book"),
     *(
-        Rates(
+        _by_bins(
             name,
             f"In-context accuracy by distance for all lengths of excerpts, segments of {words} words",
             needs=f"at least one run with memory in-context on a config of segments of {words} words",
             where={"segment_length": words},
             notes=(_BINS, "The paper's Figures 8 and 9 divide the models; here they divide the lengths of segments."),
             plot=_by_bin(panel="{label}", columns=3),
-            **_BY_BINS,
         )
         for name, words in (("Figure 8", 20), ("Figure 9", 50))
     ),
@@ -253,7 +255,7 @@ DECLARED = (
         ),
         plot=line_panels("position", "{excerpt_length:,} words", "third of the excerpt", panel="{label}", **_OF_THIRDS),
     ),
-    Rates(
+    _by_length(
         "Figure 12",
         "Accuracy in-context by the length of the excerpt, of models that were asked about long ones",
         needs="in-context runs on excerpts of 10,000 words or more, by a model whose window was extended",
@@ -263,15 +265,11 @@ DECLARED = (
             "was 8k tokens, and its extended one 80k.",
             _GREEDY,
         ),
-        **_BY_LENGTH,
     ),
-    Rates(
-        "Figure 13",
-        "Baseline: accuracy of each run without memory by the distance of the segments",
-        memories=_NONE,
-        **_BY_WORDS,
+    _by_words(
+        "Figure 13", "Baseline: accuracy of each run without memory by the distance of the segments", memories=_NONE
     ),
-    Rates(
+    _by_length(
         "Figure 14",
         "Accuracy in-context of models that were not trained to follow instructions",
         needs="in-context runs of a model that was not trained to follow instructions, such as Llama-3-8B or Mistral-7B",
@@ -279,7 +277,6 @@ DECLARED = (
         notes=("That a model was not trained to follow instructions is concluded from its name.", _GREEDY),
         reported=lambda row: row.table == "Appendix E.2",
         scores={"accuracy": {}},
-        **_BY_LENGTH,
     ),
 )
 """The tables and figures that are nothing but accuracies."""
@@ -292,7 +289,13 @@ def table_11(inputs: Inputs) -> Made:
         return made
     gains: dict[tuple[Value, ...], Group] = {}
     for run in _TABLE_11.shown(inputs):
-        gains |= _gains(run, [one for one in inputs.runs if (one.memory, one.model) == ("none", run.model)])
+        baselines = [one for one in inputs.runs if (one.memory, one.model) == ("none", run.model)]
+        paired = ((one.label, paired_with([run.questions, one.questions])) for one in baselines)
+        label, both = next((of for of in paired if len(of[1]) == len(run.questions)), ("", None))
+        if both is not None:
+            groups, parts = zip(*_TABLE_11.split(both), strict=True)
+            for group, gain in zip(groups, corrected(list(map(_gain, parts))), strict=True):
+                gains[run.label, group["book_idx"], group["group"]] = {"baseline": label, **gained(gain)}
     none = {"baseline": None, **gained(Estimate(None))}
     rows = [{**row, **gains.get((row["label"], row["book_idx"], row["group"]), none)} for row in made.records]
     notes = [*made.notes]
@@ -312,18 +315,6 @@ def table_11(inputs: Inputs) -> Made:
         notes.append(least.format(*min(shown)))
     columns = [*made.columns, *columns_of({"gain: {}": difference("gain_", 2)} if gains else {})]
     return replace(made, frame=framed(rows), columns=columns, notes=notes)
-
-
-def _gains(run: PaperRun, baselines: Sequence[PaperRun]) -> dict[tuple[Value, ...], Group]:
-    """The gain of a run over the first of some runs without memory that has its questions, by label, book and group."""
-    for baseline in baselines:
-        both = paired_with([run.questions, baseline.questions])
-        if len(both) == len(run.questions):
-            groups, parts = zip(*_TABLE_11.split(both), strict=True)
-            keys = [(run.label, group["book_idx"], group["group"]) for group in groups]
-            tested = corrected(list(map(_gain, parts)))
-            return {key: {"baseline": baseline.label, **gained(gain)} for key, gain in zip(keys, tested, strict=True)}
-    return {}
 
 
 def _gain(questions: pd.DataFrame) -> Estimate:

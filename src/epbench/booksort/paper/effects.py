@@ -1,7 +1,7 @@
 """The exhibits that ask for more than accuracies: what was chosen for a model, and what changes its answers.
 
-Chosen are models, prompts, queries and readings (Tables 5, 7, 8 and 10). Answers change with longer segments (Appendix D.2), a
-label (C.3) and the middle of an excerpt (D.6).
+Chosen are models, prompts, queries and readings (Tables 5, 7, 8 and 10, Appendix C.1 to C.4). Answers change with longer
+segments (Appendix D.2), a label (C.3) and the middle of an excerpt (D.6).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from epbench.booksort.paper import rates
 from epbench.booksort.paper.inputs import Inputs, PaperRun
 from epbench.booksort.paper.rates import CHANCE, Group, Made, about, gained, named, tested
 from epbench.booksort.scores.middle_effect import middle_effect
+from epbench.booksort.scores.scoring import against_guessing
 from epbench.files.json_files import read_json
 from epbench.files.text import one_line
 from epbench.journals.journal import read_journal
@@ -29,7 +30,7 @@ from epbench.reports.plots import grouped, grouped_by, points
 from epbench.reports.reported import sources
 from epbench.runs.folder import read_run
 from epbench.runs.several import runs_in
-from epbench.statistics.estimate import Estimate, corrected, drawing_clusters, estimate, framed, range_of
+from epbench.statistics.estimate import Estimate, Value, corrected, drawing_clusters, estimate, framed, range_of
 from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
 from epbench.statistics.paired import holm
 from epbench.statistics.smallest_difference import smallest_difference_of_rates
@@ -41,52 +42,49 @@ if TYPE_CHECKING:
 def exhibits(inputs: Inputs) -> list[Made]:
     """All of them."""
     single = (_share_of_a, _segment_lengths, regression, _table_5, _table_8)
-    return [*(make(inputs) for make in single), *_chosen(inputs, "prompt"), *_chosen(inputs, "reading")]
+    prompts = _chosen(inputs, "prompt", "Table 7", "runs in which the prompt")
+    readings = _chosen(inputs, "reading", "Table 10", "runs with retrieval in which the reading of passages")
+    return [*(make(inputs) for make in single), *prompts, *readings]
 
 
 def _table_5(inputs: Inputs) -> Made:
-    """The models of the paper, and those of the runs (Appendix C.1)."""
     reported = [row for row in inputs.reported if "mmlu" in row.scores]
-    theirs = [("reported", row.model, row.note, None, None, None, row.scores["mmlu"]) for row in reported]
-    of_model = grouped_by(inputs.runs, lambda run: (run.model, run.identity.get("weights")))
-    memories = {key: ", ".join(sorted({run.memory for run in of})) for key, of in of_model.items()}
-    own = [
-        ("own", model, model.partition(":")[2] or model, weights, memories[model, weights], len(of), None)
-        for (model, weights), of in of_model.items()
+    rows: list[tuple[Value, ...]] = [
+        ("reported", row.model, row.note, None, None, None, row.scores["mmlu"]) for row in reported
     ]
+    for (model, weights), of in grouped_by(inputs.runs, lambda run: (run.model, run.identity.get("weights"))).items():
+        memories = ", ".join(sorted({run.memory for run in of}))
+        rows.append(("own", model, model.partition(":")[2] or model, weights, memories, len(of), None))
     notes = [
         "MMLU: percent, as it is reported; it is not measured here. weights: the fingerprint of the files, for models on this "
         "machine.",
         *sources(reported),
     ]
-    shown = columns_of({"name": "name", "weights": "weights", "memories": "memories"}, 3)
-    columns = [*named("of_model"), *shown, Column("runs", "n_runs"), Column("MMLU", fixed("mmlu", 2))]
+    columns = [*named("of_model name weights memories n_runs"), Column("MMLU", fixed("mmlu", 2))]
     names = ("source", "model", "name", "weights", "memories", "n_runs", "mmlu")
-    records = (dict(zip(names, row, strict=True)) for row in (*theirs, *own))
+    records = (dict(zip(names, row, strict=True)) for row in rows)
     return exhibit("Table 5", "The models", records, columns, notes, needs="at least one run", sections="source")
 
 
-def _chosen(inputs: Inputs, what: str) -> list[Made]:
+def _chosen(inputs: Inputs, what: str, name: str, kind: str) -> list[Made]:
     """The prompt, or the reading of passages, that was chosen for each model, and how well each did that was tried."""
-    name = {"prompt": "Table 7", "reading": "Table 10"}[what]
-    kind = "runs in which the prompt" if what == "prompt" else "runs with retrieval in which the reading of passages"
     reported = [row for row in inputs.reported if what in row.scores]
     empty = dict.fromkeys(("tied", "n_tied", *rates.UNTESTED, "share_a"))
-    theirs: list[Row] = [
+    rows: list[Row] = [
         {"source": "reported", "label": row.source, "model": row.model, "memory": row.memory, "pairs": row.dataset}
         | {what: int(row.scores[what]), "chosen": 1, **empty}
         for row in reported
     ]
     tried = [row for run in inputs.runs for row in _tried(run, what)]
-    rows, needs = [*theirs, *(row for row in tried if row["chosen"])], f"{kind} was chosen on held-out pairs"
+    rows += [row for row in tried if row["chosen"]]
+    needs = f"{kind} was chosen on held-out pairs"
     notes = [
         "The numbers are the paper's; the texts are those of this package, in its own words. The choice is made on the "
         "validation split: of those within one standard error of the best accuracy, the one whose share of A is nearest to one "
         "half. tied: how many were within it.",
         *sources(reported),
     ]
-    asked = [*columns_of({"pairs": "pairs", what: what}, 1), *named("accuracy"), Column("share of A", "share_a")]
-    columns = [*named("of_model memory"), *asked, *named("n failed"), Column("tied", "n_tied")]
+    columns = named(f"of_model memory pairs {what} accuracy share_a n failed n_tied")
     title = f"The {what} that was chosen for each model on held-out pairs"
     chosen = exhibit(name, title, rows, columns, notes, needs=needs, sections="source")
     if not rows:
@@ -105,36 +103,33 @@ def _chosen(inputs: Inputs, what: str) -> list[Made]:
 
 def _tried(run: PaperRun, what: str) -> Iterator[Row]:
     """Every text that a run tried; without an accuracy if questions failed."""
-    for part in runs_in(run.folder):
+    for part in runs_in(run.folder) if run.identity else ():
         choice = read_json(part / CHOICE, CHOSEN) if (part / CHOICE).is_file() else {}
         pairs = " ".join(read_run(part)["identity"].get("config") or ())
         for one in choice[f"{what}s"] if what in choice else ():
-            number, tied, n, failed = one["number"], choice["tied"], one["n"], one["failed"]
-            found = Estimate(n, 0, one["accuracy"] if n else None)
-            if failed:
-                found = range_of(round(one["accuracy"] * n), n, failed)
-            names = {**about(run), "pairs": pairs, what: number, "chosen": int(number == choice[what])}
-            names |= {"tied": int(number in tied), "n_tied": len(tied)}
+            n, failed, accuracy, tied = one["n"], one["failed"], one["accuracy"], choice["tied"]
+            found = range_of(round(accuracy * n), n, failed) if failed else Estimate(n, 0, accuracy if n else None)
+            names = {**about(run), "pairs": pairs, what: one["number"], "chosen": int(one["number"] == choice[what])}
+            names |= {"tied": int(one["number"] in tied), "n_tied": len(tied)}
             yield {**names, **found.columns(*rates.UNTESTED), "share_a": one["share_a"]}
 
 
 def _table_8(inputs: Inputs) -> Made:
-    """The queries, with the recall of the paper and of the runs that searched with them (Appendix C.4.1)."""
     queries, recall_of = load_prompts().queries, "recall_at_10."  # the number of the query follows
     reported = [row for row in inputs.reported if any(score.startswith(recall_of) for score in row.scores)]
-    found: list[tuple[tuple[str, ...], int, Estimate]] = []
-    for row in reported:
-        about = ("reported", row.source, row.model, row.dataset, f"{row.model} (reported)")
-        found += [(about, int(name.removeprefix(recall_of)), Estimate(None, 0, of)) for name, of in row.scores.items()]
+    numbers = ("mean", "low", "high", "n")
+    rows: list[dict[str, Any]] = [
+        {"source": "reported", "label": row.source, "retriever": row.model, "pairs": row.dataset}
+        | {"search": f"{row.model} (reported)", "query": int(name.removeprefix(recall_of))}
+        | Estimate(None, 0, mean).columns(*numbers)
+        for row in reported
+        for name, mean in row.scores.items()
+    ]
     for run in (run for run in inputs.runs if run.memory == "rag"):
         retriever, pairs = str(run.identity.get("retriever")), f"{' '.join(run.configs)}, {run.identity.get('split')}"
-        about = ("own", run.label, retriever, pairs, f"{run.label}: {retriever}, {pairs}")
-        found.append((about, run.identity.get("query", 0), _recall(run)))
-    names, ends = ("source", "label", "retriever", "pairs", "search"), ("mean", "low", "high")
-    rows = [
-        dict(zip(names, about, strict=True), query=query, **recall.columns(*ends), n=recall.n and 2 * recall.n)
-        for about, query, recall in sorted(found, key=itemgetter(1))
-    ]
+        about = {"source": "own", "label": run.label, "retriever": retriever, "pairs": pairs}
+        search = {"search": f"{run.label}: {retriever}, {pairs}", "query": run.identity.get("query", 0)}
+        rows.append(about | search | _recall(run).columns(*numbers))
     notes = [
         "A segment is found if a passage contains at least half of its characters. The queries are those of this package, "
         "in its own words; their numbers are those of the paper. ± is how far the 95 % interval, which draws excerpts, reaches.",
@@ -147,11 +142,12 @@ def _table_8(inputs: Inputs) -> Made:
     ]
     title = f"The share of segments that a search finds among its first {DEPTH} passages, by what is searched for"
     needs = "at least one run with memory rag"
+    rows.sort(key=itemgetter("query"))
     return exhibit("Table 8", title, rows, columns, notes, needs=needs, across="search")
 
 
 def _recall(run: PaperRun) -> Estimate:
-    """The recall of a run, from what it retrieved for the pairs that it asked."""
+    """The recall of a run, from what it retrieved for both segments of the pairs that it asked."""
     # The second asking of a pair has the passages of the first.
     asked = run.questions.query("not swapped").set_index("id")["excerpt"]
     records = [record for part in runs_in(run.folder) for record in read_journal(part / RETRIEVED).values()]
@@ -159,11 +155,11 @@ def _recall(run: PaperRun) -> Estimate:
     if found.empty:
         return Estimate(None)
     found["excerpt"] = asked.reindex(found["id"]).to_numpy()
-    return estimate(found, "recall", cluster="excerpt", interval=drawing_clusters)
+    recall = estimate(found, "recall", cluster="excerpt", interval=drawing_clusters)
+    return replace(recall, n=recall.n and 2 * recall.n)
 
 
 def _segment_lengths(inputs: Inputs) -> Made:
-    """The accuracy of each run on segments of each length, and what the longest gain over the shortest (Appendix D.2)."""
     runs = [run for run in inputs.runs if run.questions["segment_length"].nunique() > 1]
     gains = corrected([_longer(run.questions) for run in runs])
     lengths = [tested(rates.accuracies(run, rates.by("segment_length"))) for run in runs]
@@ -205,7 +201,6 @@ def _longer(questions: pd.DataFrame) -> Estimate:
 
 
 def _share_of_a(inputs: Inputs) -> Made:
-    """How often each run answers A, beside how often A is right (Appendix C.3)."""
     rows = tested([one for one in map(_share, inputs.runs) if one[1].mean is not None])
     least = max((row["smallest"] or 0.0 for row in rows), default=0.0)
     notes = [
@@ -214,8 +209,8 @@ def _share_of_a(inputs: Inputs) -> Made:
         f"run show a share {least:.3f} away from 0.5 with 80 % power.",
         "A model that prefers a label is right less often than it could be; asking in both orders cancels this.",
     ]
-    said = [Column("share of A", "mean"), *named("interval"), Column("A is right", "share_a_right")]
-    columns = [*named("run model memory"), *said, *named("p n"), Column("neither", "n_neither"), *named("failed")]
+    shown = named("interval share_a_right p n n_neither failed")
+    columns = [*named("run model memory"), Column("share of A", "mean"), *shown]
     answers = [{**row, "what": "answers that are A"} for row in rows]
     none = {"low": None, "high": None, "what": "questions where A is right"}
     right = [{**row, **none, "mean": row["share_a_right"]} for row in rows]
@@ -226,19 +221,15 @@ def _share_of_a(inputs: Inputs) -> Made:
 
 def _share(run: PaperRun) -> tuple[Group, Estimate]:
     """What a run is, how often A is right and what answers do not count; and the share of A among those that count."""
-    from scipy.stats import binomtest
-
     answered = run.questions[run.questions["right"].notna()]
-    named = answered[answered["predicted"].isin(["A", "B"])]
+    said = answered[answered["predicted"].isin(["A", "B"])]
+    said = said.assign(right=(said["predicted"] == "A").astype(float), swapped=False)
     share = rates.of_excerpts(
-        named.assign(said=(named["predicted"] == "A").astype(float)),
-        "said",
-        test=lambda rows: (float(binomtest(int(rows["said"].sum()), len(rows)).pvalue), len(rows)),
-        smallest=lambda n: rates.POWER * CHANCE / math.sqrt(n),
+        said, "right", test=against_guessing, smallest=lambda n: rates.POWER * CHANCE / math.sqrt(n)
     )
     n_failed = len(run.questions) - len(answered)
-    right = float((named["answer"] == "A").mean()) if len(named) else None
-    counts = {"share_a_right": right, "n_neither": len(answered) - len(named), "n_failed": n_failed}
+    right = float((said["answer"] == "A").mean()) if len(said) else None
+    counts = {"share_a_right": right, "n_neither": len(answered) - len(said), "n_failed": n_failed}
     return {**about(run), **counts}, replace(share, n_failed=n_failed)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from itertools import chain
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
@@ -45,19 +43,24 @@ def _distance(row: Row) -> str:
     return f"{over:,}–{up_to:,}" if up_to is not None else f"over {over:,}" if over else "all"
 
 
-_SHOWN: dict[str, Any] = {"run": of_source(), "model": "model", "of_model": of_source("model"), "memory": "memory"}
-_TEXTS = tuple(_SHOWN)
-_SHOWN |= {"accuracy": mean_margin(), "interval": interval(), "p": p_value(), "n": "n", "failed": "n_failed"}
-_SHOWN |= {"segment": "segment_length", "segments": "segment_length", "excerpt": "excerpt_length"}
-_SHOWN |= {"book": lambda row: str(row["book_idx"]), "greedy": "greedy_accuracy", "label_mass": "label_mass"}
-_SHOWN |= {"distance": _distance}
-_TITLES = {"of_model": "model", "interval": "95 %", "label_mass": "label mass"}
+_SHOWN: dict[str, Any] = {"run": of_source(), "of_model": of_source("model"), "accuracy": mean_margin(), "p": p_value()}
+_SHOWN |= {"interval": interval(), "failed": "n_failed", "book": lambda row: str(row["book_idx"])}
+_SHOWN |= {
+    "segment": "segment_length",
+    "segments": "segment_length",
+    "excerpt": "excerpt_length",
+    "distance": _distance,
+}
+_TITLES = {"of_model": "model", "interval": "95 %", "label_mass": "label mass", "greedy_accuracy": "greedy accuracy"}
+_TITLES |= {"distance_bin": "distance up to", "share_a": "share of A", "share_a_right": "A is right", "n_runs": "runs"}
+_TITLES |= {"n_neither": "neither", "n_tied": "tied", "n_asked": "asked"}
+_TEXTS = "run model of_model memory name weights memories pairs training trained".split()
 SCORED = "accuracy p n failed"
 
 
 def named(names: str) -> list[Column]:
-    """The columns of these names, which several exhibits have."""
-    return [Column(_TITLES.get(name, name), _SHOWN[name], text=name in _TEXTS) for name in names.split()]
+    """The columns of these names, which several exhibits have, or which show a column of the frame plainly."""
+    return [Column(_TITLES.get(name, name), _SHOWN.get(name, name), text=name in _TEXTS) for name in names.split()]
 
 
 _TEST = (
@@ -121,10 +124,8 @@ def by(*names: str, edges: Sequence[int] = (), more: Callable[[pd.DataFrame], Gr
         import numpy as np
 
         bins = np.searchsorted(edges, questions["distance"])
-        groups: Iterable[Any] = questions.groupby([*names, bins], sort=True)
-        for (*values, bin_), part in groups:
-            values = [value.item() if hasattr(value, "item") else value for value in values]
-            group: dict[str, Any] = dict(zip(names, values, strict=True))
+        for (*_, bin_), part in questions.groupby([*names, bins]):
+            group: dict[str, Any] = part[[*names]].iloc[0].to_dict()
             if edges:
                 over, up_to = (0, *edges)[bin_], (*edges, None)[bin_]
                 group |= {"over": over, "up_to": up_to, "mean_distance": float(part["distance"].mean())}
@@ -155,12 +156,12 @@ def paired_with(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def _averaged(runs: Sequence[PaperRun], split: Split) -> tuple[list[tuple[Group, Estimate]], list[str]]:
     """The mean over runs, question by question, on those that all were asked, or else on the most frequent set; and notes."""
-    kept, notes = list(runs), []
-    if len(runs) > 1 and paired_with([run.questions for run in runs]).empty:
-        most = Counter(run.fingerprint for run in runs).most_common(1)[0][0]
+    kept, notes, prints = runs, list[str](), [run.fingerprint for run in runs]
+    if paired_with([run.questions for run in runs]).empty:
+        most = max(prints, key=prints.count)
         kept = [run for run in runs if run.fingerprint == most]
-        left_out = ", ".join(run.label for run in runs if run.fingerprint != most)
-        notes = [f"Left out of the mean, as they are about other pairs: {left_out}."] if left_out else []
+        if left_out := ", ".join(run.label for run in runs if run.fingerprint != most):
+            notes = [f"Left out of the mean, as they are about other pairs: {left_out}."]
     if len(kept) == 1:
         return accuracies(kept[0], split), notes
     common = paired_with([run.questions for run in kept])
@@ -182,7 +183,7 @@ class Rates:
     memories: Sequence[str] = ("in-context",)  # of the runs that are shown
     only: Callable[[PaperRun], bool] = lambda _: True  # which of the runs with these memories are shown
     needs: str = ""  # said where runs are missing; by default one with the first memory
-    where: Group = field(default_factory=dict)  # the questions that count, by the value of columns
+    where: str = ""  # the questions that count, by a condition on their columns; by default all
     notes: Sequence[str] = ()  # before the test, its correction and the smallest accuracy shown, which are said always
     told: Callable[[Sequence[PaperRun]], Sequence[str]] = lambda _: ()  # further notes about the runs
     plot: Plot | None = None  # draws the rows; None draws the table
@@ -204,7 +205,9 @@ class Rates:
         if self.pooled and runs:
             mean, left_out = _averaged(runs, self._groups)
             families = [mean]
-        own = [row for family in ([[*chain(*families)]] if self.together else families) for row in tested(family)]
+        if self.together:
+            families = [[one for family in families for one in family]]
+        own = [row for family in families for row in tested(family)]
         if not own:
             return Missing(self.name, self.title, self.needs or f"at least one run with memory {self.memories[0]}")
         is_shown = self.reported or (lambda row: row.table == self.name)
@@ -226,9 +229,7 @@ class Rates:
         return Exhibit(*about, plot, across=self.across, names=names, sections="source")
 
     def _groups(self, questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:
-        for column, value in self.where.items():
-            questions = questions[questions[column] == value]
-        return self.split(questions)
+        return self.split(questions.query(self.where) if self.where else questions)
 
 
 def _reported_row(row: ReportedRow, score: str) -> Row:
@@ -242,12 +243,12 @@ def _reported_row(row: ReportedRow, score: str) -> Row:
 
 def _what_is_shown(rows: Sequence[Row]) -> list[str]:
     """What so few questions could show against chance, and what an interval without width means, if there is one."""
-    power, units = "No group could be tested against chance, as questions failed.", [row["units"] or 0 for row in rows]
-    if least := min(filter(None, units), default=0):
-        smallest = smallest_above_chance(least)
+    power = "No group could be tested against chance, as questions failed."
+    if units := [row["units"] for row in rows if row["units"]]:
+        smallest = smallest_above_chance(min(units))
         shown = f"an accuracy of {smallest:.3f}" if smallest else "no accuracy below 1"
         power = (
-            f"The smallest group that was tested has n = {least:,}, which shows {shown} with 80 % power at .05 before the "
+            f"The smallest group that was tested has n = {min(units):,}, which shows {shown} with 80 % power at .05 before the "
             f"correction; the largest has n = {max(units):,}."
         )
     alike = "± 0.000: all excerpts are alike, so that drawing them shows no spread; it does not mean that there is no error."

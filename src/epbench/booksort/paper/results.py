@@ -109,7 +109,7 @@ _BINS = "Bins of distance are those that the pairs were drawn from, named by the
 _by_bins = partial(
     Rates,
     split=by("segment_length", "excerpt_length", "distance_bin"),
-    columns=[*named("run model segments excerpt"), Column("distance up to", "distance_bin"), *named(SCORED)],
+    columns=named(f"run model segments excerpt distance_bin {SCORED}"),
 )
 _BOOKS = "book (number at Project Gutenberg, or of the set)"
 _by_book = partial(
@@ -119,14 +119,15 @@ _by_book = partial(
     notes=("All lengths of excerpts and segments together. The paper shows standard deviations instead.",),
     plot=line_panels("book_idx", "{label}", _BOOKS, scale="names", joined=False, starred=False),
 )
-_GREEDY = (
+_AS_WRITTEN = (
     "greedy: the accuracy of what the model would have written; label mass: the probability that its first token is A or B. "
     "Where both are low, the accuracy says which label is the more probable one, and not what the model answers."
 )
+_GREEDY = Column("greedy", "greedy_accuracy")
 _by_length = partial(
     Rates,
     split=by("excerpt_length", "segment_length", more=labels),
-    columns=named("run model excerpt segment accuracy p greedy label_mass n failed"),
+    columns=[*named("run model excerpt segment accuracy p"), _GREEDY, *named("label_mass n failed")],
     plot=line_panels("excerpt_length", "{label}, {segment_length} words", "length of the excerpt (words)"),
     together=True,
 )
@@ -204,7 +205,7 @@ DECLARED = (
         "Accuracy with retrieved passages by distance, where both segments were shown in the book's order",
         memories=_RAG,
         needs="a run with memory rag that found both segments in order",
-        where={"retrieved_order": True},
+        where="retrieved_order == True",
         told=_told("Share of the questions that this is about: {}.", _share_in_order),
     ),
     _by_words(
@@ -220,7 +221,7 @@ DECLARED = (
             name,
             f"In-context accuracy by distance for all lengths of excerpts, segments of {words} words",
             needs=f"at least one run with memory in-context on a config of segments of {words} words",
-            where={"segment_length": words},
+            where=f"segment_length == {words}",
             notes=(_BINS, "The paper's Figures 8 and 9 divide the models; here they divide the lengths of segments."),
             plot=_by_bin(panel="{label}", columns=3),
         )
@@ -263,7 +264,7 @@ DECLARED = (
         notes=(
             "How long the window of a model was before it was extended is not known here; that of the paper's, Llama3-8b-inst, "
             "was 8k tokens, and its extended one 80k.",
-            _GREEDY,
+            _AS_WRITTEN,
         ),
     ),
     _by_words(
@@ -274,7 +275,7 @@ DECLARED = (
         "Accuracy in-context of models that were not trained to follow instructions",
         needs="in-context runs of a model that was not trained to follow instructions, such as Llama-3-8B or Mistral-7B",
         only=lambda run: is_base(run.model),
-        notes=("That a model was not trained to follow instructions is concluded from its name.", _GREEDY),
+        notes=("That a model was not trained to follow instructions is concluded from its name.", _AS_WRITTEN),
         reported=lambda row: row.table == "Appendix E.2",
         scores={"accuracy": {}},
     ),

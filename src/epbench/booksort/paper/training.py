@@ -28,7 +28,7 @@ _TRAINING = "a training of a model on the books"
 _CONTROL = ", and beside it of a control without the books"
 _EPOCH = "epoch (0: before training)"
 _MEASURED = f"{_TRAINING}, with measures of its epochs{_CONTROL}"
-_ABOUT = [*named("of_model"), *columns_of({"training": "training", "trained": "trained", "epoch": "epoch"}, 2)]
+_ABOUT = named("of_model training trained epoch")
 _by_epoch = partial(line_panels, "epoch", "{training}", _EPOCH, scale="epochs")
 
 
@@ -60,7 +60,6 @@ def _of_reported(row: ReportedRow) -> Group:
 
 
 def _figure_15(trainings: Sequence[Training]) -> Made:
-    """Whether a layer can read the right answers out of hidden states, by epoch and by the book that it was tested on."""
     rows = [row for one in trainings for record in one.epochs if record.get("readout") for row in _readout(one, record)]
     notes = [
         "A logistic regression on the last hidden state before the answer, trained on the pairs of all books but one and "
@@ -100,7 +99,6 @@ def _readout(training: Training, record: Any) -> Iterator[Row]:
 
 
 def _figure_16(trainings: Sequence[Training], reported: Sequence[ReportedRow]) -> Made:
-    """How surprising texts are to a model after each epoch: the segments, the books, and what was never trained."""
     rows: list[Row] = [
         {**_of_epoch(training, record["epoch"]), "text": text, "mean": perplexity}
         for training in trainings
@@ -155,14 +153,12 @@ def _accuracies(
             "Where the label mass is below a half, the accuracy says which label a model holds for the more probable one, and "
             "not what it would answer."
         )
-    greedy = columns_of({"greedy accuracy": "greedy_accuracy"})
-    columns = [*_ABOUT, *named("accuracy"), *greedy, *named("label_mass n failed")]
+    columns = [*_ABOUT, *named("accuracy greedy_accuracy label_mass n failed")]
     plot = partial(_by_epoch(), rows) if rows else None
     return exhibit(name, title, [*rows, *theirs], columns, notes, plot, needs=needs, sections="source")
 
 
 def _figure_20(trainings: Sequence[Training]) -> Made:
-    """How much of p(A) + p(B) a model gives the right segment after each epoch."""
     rows: list[Row] = []
     for training in trainings:
         measured = {record["epoch"]: record["sort"] for record in training.epochs}
@@ -179,7 +175,7 @@ def _figure_20(trainings: Sequence[Training]) -> Made:
         "drawing excerpts. Whether epochs differ is tested in Figure 19.",
         "Questions that failed, or whose right label has no probability, which would lower the mean, are asked but not among n.",
     ]
-    ratio = columns_of({"log ratio": "mean", "95 %": interval(between=" to "), "n": "n", "asked": "n_asked"})
+    ratio = [*columns_of({"log ratio": "mean", "95 %": interval(between=" to ")}), *named("n n_asked")]
     title = "Mean log ratio of the right answer, log(p(right) / (p(A) + p(B))), without context, by epoch"
     plot = partial(_by_epoch(y_label="log ratio (nats)", guess=guess), rows)
     needs = f"{_TRAINING} whose answers have probabilities"

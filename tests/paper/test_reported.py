@@ -230,3 +230,15 @@ def test_trials_of_people_make_figure_2_and_a_row_of_reported_numbers(tmp_path):
             people(*rows)
     with pytest.raises(BadInput, match="segment_length"):
         people("a,1", head="participant,correct")
+
+
+def test_trials_of_people_have_no_labels_and_no_choices_and_stand_in_the_other_tables(tmp_path):
+    trials = [f"p{i % 5},{words},300,{int(i >= 5)}" for words in (20, 50) for i in range(20)]
+    (tmp_path / "t.csv").write_text("\n".join(("participant,segment_length,distance,correct", *trials)), "utf-8")
+    made = {one.name: one for one in sort_exhibits(SortInputs([people_of(tmp_path / "t.csv")]))}
+    assert {of for of, one in made.items() if not isinstance(one, Missing)} == {
+        "Figure 2",
+        "Table 5",
+        "Segment lengths",
+    }
+    assert [row["mean"] for row in made["Segment lengths"].records] == [0.75, 0.75]

@@ -174,7 +174,7 @@ def people_of(path: Path) -> PaperRun:
         except ValidationError as error:
             raise BadInput(f"{path}, row {number}: {error}".replace(" - at `$.", ", field `")) from None
         about = {"segment_length": trial.segment_length, "distance": trial.distance, "excerpt": trial.participant}
-        rows.append(about | {"pair": number, "swapped": False, "right": float(trial.correct)})
+        rows.append(about | {"pair": number, "swapped": False, "right": float(trial.correct), "predicted": None})
     if not rows:
         raise BadInput(f"{path}: expected a row for each trial, found none")
     return PaperRun(PEOPLE, path, path.stem, (), READ_ONCE, PEOPLE, "", {}, pd.DataFrame(rows))

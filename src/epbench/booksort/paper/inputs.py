@@ -27,7 +27,6 @@ from epbench.runs.several import FINETUNING, MEASURES, names_of, runs_in
 if TYPE_CHECKING:
     import pandas as pd
 
-_METHOD = "sort_lm"  # identity.method of a training on the texts of Book-SORT
 _KINDS = ("sort", "sort-in-context")  # the runs that measure an epoch: without memory, and with the excerpt in context
 _SAME = ("weights", "pairs", "prompts", "prompt", "measured_texts")  # alike where checkpoints are compared
 _PARTS = ("config", "fingerprint", "held_out")  # different in the runs on several configs of one set
@@ -136,9 +135,9 @@ def _run(label: str, folder: Path, parts: Mapping[Path, Mapping[str, Any]], **mo
 
 def _training(label: str, folder: Path, run: Mapping[str, Any]) -> Training:
     identity = run["identity"]
-    if (method := identity.get("method")) != _METHOD:
-        expected = f"{_METHOD!r}, a training on the texts of Book-SORT"
-        raise BadInput(f"{folder / 'run.json'}: its method is {method!r}; expected {expected}")
+    if (method := identity.get("method")) != "sort_lm":
+        expected = "expected 'sort_lm', a training on the texts of Book-SORT"
+        raise BadInput(f"{folder / 'run.json'}: its method is {method!r}; {expected}")
     epochs = sorted(int(path.name.removeprefix("epoch-")) for path in (folder / MEASURES).glob("epoch-*"))
     parts = [(epoch, measured_folder(folder, epoch) / kind) for epoch in epochs for kind in _KINDS]
     runs = [

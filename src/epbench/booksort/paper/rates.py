@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from epbench.metric_folders import formulas
 from epbench.reports.exhibit import Column, Exhibit, Missing, Row, interval, mean_margin, of_source, p_value, plain
 from epbench.reports.plots import Plot
 from epbench.reports.reported import ReportedRow, sources
-from epbench.statistics.estimate import TESTED, Estimate, Value, corrected, estimate, framed
+from epbench.statistics.estimate import TESTED, Estimate, TestOf, Value, corrected, estimate, framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,9 +79,8 @@ def of_excerpts(questions: pd.DataFrame, column: str, **more: Any) -> Estimate:
     return estimate(questions, column, cluster="excerpt", interval=drawn, **more)
 
 
-def accuracy_of(questions: pd.DataFrame, *, pooled: bool = False) -> Estimate:
-    """The accuracy of some questions, with its test against chance; with `pooled`, `right` is a mean over models, 0 to 1."""
-    test = _test_of_means if pooled else against_guessing
+def accuracy_of(questions: pd.DataFrame, test: TestOf = against_guessing) -> Estimate:
+    """The accuracy of some questions, with its test against chance."""
     return of_excerpts(questions, "right", test=test, smallest=smallest_above_chance)
 
 
@@ -141,8 +140,9 @@ def tested(family: Sequence[tuple[Group, Estimate]]) -> list[Row]:
 
 
 def accuracies(run: PaperRun, split: Split) -> list[tuple[Group, Estimate]]:
-    """The accuracy of a run on each group of its questions."""
-    return [({**about(run), **group}, accuracy_of(part)) for group, part in split(run.questions)]
+    """The accuracy of a run on each group of its questions, with its test against chance."""
+    test = _test_of_means if run.label == _MEAN else against_guessing
+    return [({**about(run), **group}, accuracy_of(part, test)) for group, part in split(run.questions)]
 
 
 def paired_with(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -154,21 +154,20 @@ def paired_with(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return questions
 
 
-def _averaged(runs: Sequence[PaperRun], split: Split) -> tuple[list[tuple[Group, Estimate]], list[str]]:
+def _mean_of(runs: Sequence[PaperRun]) -> tuple[PaperRun, list[str]]:
     """The mean over runs, question by question, on those that all were asked, or else on the most frequent set; and notes."""
-    kept, notes, prints = runs, list[str](), [run.fingerprint for run in runs]
+    notes, prints = list[str](), [run.fingerprint for run in runs]
     if paired_with([run.questions for run in runs]).empty:
         most = max(prints, key=prints.count)
-        kept = [run for run in runs if run.fingerprint == most]
         if left_out := ", ".join(run.label for run in runs if run.fingerprint != most):
             notes = [f"Left out of the mean, as they are about other pairs: {left_out}."]
-    if len(kept) == 1:
-        return accuracies(kept[0], split), notes
-    common = paired_with([run.questions for run in kept])
+        runs = [run for run in runs if run.fingerprint == most]
+    if len(runs) == 1:
+        return runs[0], notes
+    common = paired_with([run.questions for run in runs])
     common["right"] = common.filter(regex="^right(_[0-9]+)?$").mean(axis=1, skipna=False)
-    memories = ", ".join(dict.fromkeys(run.memory for run in kept))
-    names = {"source": "own", "label": _MEAN, "model": f"{len(kept)} runs", "memory": memories}
-    return [({**names, **group}, accuracy_of(part, pooled=True)) for group, part in split(common)], notes
+    memories = ", ".join(dict.fromkeys(run.memory for run in runs))
+    return replace(runs[0], label=_MEAN, model=f"{len(runs)} runs", memory=memories, questions=common), notes
 
 
 @dataclass(frozen=True)
@@ -201,10 +200,10 @@ class Rates:
     def make(self, inputs: Inputs) -> Made:
         """Make it from the runs and the reported rows that were given."""
         runs, left_out = self.shown(inputs), list[str]()
-        families = [accuracies(run, self._groups) for run in runs if not self.pooled]
         if self.pooled and runs:
-            mean, left_out = _averaged(runs, self._groups)
-            families = [mean]
+            mean, left_out = _mean_of(runs)
+            runs = [mean]
+        families = [accuracies(run, self._groups) for run in runs]
         if self.together:
             families = [[one for family in families for one in family]]
         own = [row for family in families for row in tested(family)]

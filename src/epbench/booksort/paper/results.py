@@ -79,10 +79,6 @@ def _configs(runs: Sequence[PaperRun]) -> list[str]:
     return [f"All configs count: {'; '.join(named)}."]
 
 
-def _order(run: PaperRun) -> str:
-    return "the order of the book" if run.identity.get("keep_order") else "similarity"
-
-
 def _share_in_order(run: PaperRun) -> str:
     return f"{run.questions['retrieved_order'].eq(True).mean():.3f}"
 
@@ -90,6 +86,8 @@ def _share_in_order(run: PaperRun) -> str:
 _SIDE_BY_SIDE = Column("{}", counted(mean_margin()))
 _SEGMENTS = "segments of {segment_length} words"
 _NONE, _RAG = ("none",), ("rag",)
+_ORDERS = {True: "the order of the book", False: "similarity"}
+_PASSAGES = _told("Passages are shown by {}.", lambda run: _ORDERS[bool(run.identity.get("keep_order"))])
 _OF_SEGMENTS: dict[str, Group] = {f"accuracy_s{words}": {"segment_length": words} for words in (20, 50)}
 _OF_PEOPLE: dict[str, Group] = {f"accuracy_s{words}": {"label": f"people, {words} words"} for words in (20, 50)}
 _FAR, _OVER = "accuracy_s50.over_25000", {"over": 25000}
@@ -194,12 +192,7 @@ DECLARED = (
         notes=(_BINS,),
         plot=_by_bin(panel=_SEGMENTS),
     ),
-    _by_words(
-        "Figure 4a",
-        "Accuracy with retrieved passages by distance",
-        memories=_RAG,
-        told=_told("Passages are shown by {}.", _order),
-    ),
+    _by_words("Figure 4a", "Accuracy with retrieved passages by distance", memories=_RAG, told=_PASSAGES),
     _by_words(
         "Figure 4b",
         "Accuracy with retrieved passages by distance, where both segments were shown in the book's order",

@@ -172,10 +172,9 @@ def _mean_of(runs: Sequence[PaperRun]) -> tuple[PaperRun, list[str]]:
 
 @dataclass(frozen=True)
 class Rates:
-    """A table or figure of accuracies, as it is declared; name, title, columns and across are those of `Exhibit`."""
+    """A table or figure of accuracies, as it is declared; columns and across are those of `Exhibit`."""
 
-    name: str
-    title: str
+    caption: str  # the name and the title of the exhibit, such as `Table 1. Baseline`
     split: Split  # divides the questions of a run into groups
     columns: Sequence[Column]
     _: KW_ONLY
@@ -193,12 +192,18 @@ class Rates:
     reported: Callable[[ReportedRow], bool] | None = None  # the reported rows below; by default those of the same table
     scores: Mapping[str, Group] = field(default_factory=dict)  # by the name of a reported score, its group
 
+    @property
+    def name(self) -> str:
+        """The name in the paper, such as `Table 1`."""
+        return self.caption.partition(". ")[0]
+
     def shown(self, inputs: Inputs) -> list[PaperRun]:
         """The runs that are shown."""
         return [run for run in inputs.runs if run.memory in self.memories and self.only(run)]
 
     def make(self, inputs: Inputs) -> Made:
         """Make it from the runs and the reported rows that were given."""
+        name, _, title = self.caption.partition(". ")
         runs, left_out = self.shown(inputs), list[str]()
         if self.pooled and runs:
             mean, left_out = _mean_of(runs)
@@ -208,11 +213,11 @@ class Rates:
             families = [[one for family in families for one in family]]
         own = [row for family in families for row in tested(family)]
         if not own:
-            return Missing(self.name, self.title, self.needs or f"at least one run with memory {self.memories[0]}")
-        is_shown = self.reported or (lambda row: row.table == self.name)
+            return Missing(name, title, self.needs or f"at least one run with memory {self.memories[0]}")
+        is_shown = self.reported or (lambda row: row.table == name)
         reported = [row for row in inputs.reported if self.scores and is_shown(row)]
         theirs = [
-            {name: {**_reported_row(row, score), **group}.get(name) for name in own[0]}
+            {column: {**_reported_row(row, score), **group}.get(column) for column in own[0]}
             for row in reported
             for score, group in self.scores.items()
             if score in row.scores
@@ -224,7 +229,7 @@ class Rates:
         notes = [*self.notes, reach, test, *left_out, *_what_is_shown(own), *self.told(runs), *sources(reported)]
         values = self.order or sorted({row[self.across] for row in rows} if self.across else ())
         plot, names = self.plot and partial(self.plot, rows), {value: plain(value) for value in values}
-        about = self.name, self.title, framed(rows), self.columns, notes
+        about = name, title, framed(rows), self.columns, notes
         return Exhibit(*about, plot, across=self.across, names=names, sections="source")
 
     def _groups(self, questions: pd.DataFrame) -> Iterable[tuple[Group, pd.DataFrame]]:

@@ -90,6 +90,7 @@ _ORDERS = {True: "the order of the book", False: "similarity"}
 _PASSAGES = _told("Passages are shown by {}.", lambda run: _ORDERS[bool(run.identity.get("keep_order"))])
 _OF_SEGMENTS: dict[str, Group] = {f"accuracy_s{words}": {"segment_length": words} for words in (20, 50)}
 _OF_PEOPLE: dict[str, Group] = {f"accuracy_s{words}": {"label": f"people, {words} words"} for words in (20, 50)}
+_PARTS = {"": SORT, "_extend": EXTEND}  # by the end of the names of reported scores
 _FAR, _OVER = "accuracy_s50.over_25000", {"over": 25000}
 _IN_DATA = "p, n and failed questions of all groups are in the data."
 _by_distance, _WORDS = partial(line_panels, "mean_distance"), "distance in words"
@@ -132,24 +133,18 @@ _by_length = partial(
 _by_bin = partial(line_panels, "distance_bin", "excerpts of {excerpt_length:,} words", "distance up to, in words")
 
 _TABLE_11 = Rates(
-    "Table 11",
-    "In-context accuracy by book, and what it gains over no memory (Tables 11 and 12)",
+    "Table 11. In-context accuracy by book, and what it gains over no memory (Tables 11 and 12)",
     by("book_idx", "part", "segment_length", more=_group),
     [*named("run model book"), Column("{}", mean_margin())],
     notes=(_IN_DATA,),
     across="group",
     reported=lambda row: row.table in ("Table 11", "Table 12"),
-    scores={
-        f"accuracy{score}_s{words}": _of_group(part, words)
-        for score, part in (("", SORT), ("_extend", EXTEND))
-        for words in (20, 50)
-    },
+    scores={f"accuracy{end}_s{words}": _of_group(part, words) for end, part in _PARTS.items() for words in (20, 50)},
 )
 
 DECLARED = (
     Rates(
-        "Table 1",
-        "Baseline: accuracy before a model has seen the books",
+        "Table 1. Baseline: accuracy before a model has seen the books",
         by("segment_length"),
         [*named("run model"), *columns_of({"{} words": mean_margin(), "{} words: p": p_value(), "{} words: n": "n"})],
         memories=_NONE,
@@ -158,16 +153,14 @@ DECLARED = (
         scores=_OF_SEGMENTS,
     ),
     _by_words(
-        "Figure 2",
-        "Accuracy by distance beside that of people who had read the book",
+        "Figure 2. Accuracy by distance beside that of people who had read the book",
         memories=("none", "rag", "full-book", READ_ONCE),
         needs="at least one run with memory none, rag or full-book, or of answers of people",
         scores={**_OF_SEGMENTS, _FAR: {"segment_length": 50, **_OVER}},
         columns=named(f"run model memory segments distance {SCORED}"),
     ),
     Rates(
-        "Table 2",
-        "Accuracy with the excerpt in context",
+        "Table 2. Accuracy with the excerpt in context",
         _parts,
         [*named("run model"), _SIDE_BY_SIDE],
         across="group",
@@ -175,44 +168,39 @@ DECLARED = (
             "SORT: excerpts of up to 2,500 words; SORT-extend: of 10,000 and 20,000 words. A dash: nothing was asked.",
             _IN_DATA,
         ),
-        scores={"accuracy": _of_group(SORT), "accuracy_extend": _of_group(EXTEND)},
+        scores={f"accuracy{end}": _of_group(part) for end, part in _PARTS.items()},
     ),
     Rates(
-        "Figure 3a",
-        "In-context accuracy by the length of the excerpt",
+        "Figure 3a. In-context accuracy by the length of the excerpt",
         by("excerpt_length"),
         [*named("run model"), Column("words of the excerpt", "excerpt_length"), *named(SCORED)],
         notes=("Both lengths of segments together, as far as they were asked.",),
         plot=line_panels("excerpt_length", "{label}", "length of the excerpt in words", starred=False),
     ),
     _by_bins(
-        "Figure 3b",
-        "In-context accuracy by distance for each length of excerpts, mean over the runs",
+        "Figure 3b. In-context accuracy by distance for each length of excerpts, mean over the runs",
         pooled=True,
         notes=(_BINS,),
         plot=_by_bin(panel=_SEGMENTS),
     ),
-    _by_words("Figure 4a", "Accuracy with retrieved passages by distance", memories=_RAG, told=_PASSAGES),
+    _by_words("Figure 4a. Accuracy with retrieved passages by distance", memories=_RAG, told=_PASSAGES),
     _by_words(
-        "Figure 4b",
-        "Accuracy with retrieved passages by distance, where both segments were shown in the book's order",
+        "Figure 4b. Accuracy with retrieved passages by distance, where both segments were shown in the book's order",
         memories=_RAG,
         needs="a run with memory rag that found both segments in order",
         where="retrieved_order == True",
         told=_told("Share of the questions that this is about: {}.", _share_in_order),
     ),
     _by_words(
-        "Figure 5",
-        "Baseline: accuracy without memory by the distance of the segments, mean over the runs",
+        "Figure 5. Baseline: accuracy without memory by the distance of the segments, mean over the runs",
         memories=_NONE,
         pooled=True,
     ),
-    _by_book("Figure 6", "Accuracy without memory by book", memories=_NONE),
-    _by_book("Figure 7", "In-context accuracy by book"),
+    _by_book("Figure 6. Accuracy without memory by book", memories=_NONE),
+    _by_book("Figure 7. In-context accuracy by book"),
     *(
         _by_bins(
-            name,
-            f"In-context accuracy by distance for all lengths of excerpts, segments of {words} words",
+            f"{name}. In-context accuracy by distance for all lengths of excerpts, segments of {words} words",
             needs=f"at least one run with memory in-context on a config of segments of {words} words",
             where=f"segment_length == {words}",
             notes=(_BINS, "The paper's Figures 8 and 9 divide the models; here they divide the lengths of segments."),
@@ -221,8 +209,7 @@ DECLARED = (
         for name, words in (("Figure 8", 20), ("Figure 9", 50))
     ),
     Rates(
-        "Figure 10",
-        "Accuracy on SORT with a whole book in context, by the distance of the segments",
+        "Figure 10. Accuracy on SORT with a whole book in context, by the distance of the segments",
         by("book_idx", edges=EDGES[2:], more=labels),
         named(f"run book distance {SCORED}"),
         memories=("full-book",),
@@ -236,8 +223,7 @@ DECLARED = (
         scores={**_OF_PEOPLE, _FAR: {**_OF_PEOPLE["accuracy_s50"], **_OVER}},
     ),
     Rates(
-        "Figure 11",
-        "Accuracy in-context by the third of the excerpt in which both segments begin",
+        "Figure 11. Accuracy in-context by the third of the excerpt in which both segments begin",
         _thirds,
         [*named("run model excerpt"), _SIDE_BY_SIDE],
         needs="in-context runs",
@@ -250,8 +236,7 @@ DECLARED = (
         plot=line_panels("position", "{excerpt_length:,} words", "third of the excerpt", panel="{label}", **_OF_THIRDS),
     ),
     _by_length(
-        "Figure 12",
-        "Accuracy in-context by the length of the excerpt, of models that were asked about long ones",
+        "Figure 12. Accuracy in-context by the length of the excerpt, of models that were asked about long ones",
         needs="in-context runs on excerpts of 10,000 words or more, by a model whose window was extended",
         only=lambda run: bool((run.questions["excerpt_length"] >= LONG_EXCERPT).any()),
         notes=(
@@ -261,11 +246,10 @@ DECLARED = (
         ),
     ),
     _by_words(
-        "Figure 13", "Baseline: accuracy of each run without memory by the distance of the segments", memories=_NONE
+        "Figure 13. Baseline: accuracy of each run without memory by the distance of the segments", memories=_NONE
     ),
     _by_length(
-        "Figure 14",
-        "Accuracy in-context of models that were not trained to follow instructions",
+        "Figure 14. Accuracy in-context of models that were not trained to follow instructions",
         needs="in-context runs of a model that was not trained to follow instructions, such as Llama-3-8B or Mistral-7B",
         only=lambda run: is_base(run.model),
         notes=("That a model was not trained to follow instructions is concluded from its name.", _AS_WRITTEN),

@@ -73,7 +73,7 @@ def _figure_15(trainings: Sequence[Training]) -> Made:
         figure, (left, right) = panels(["", ""], width=4.6, height=3.6)
         lines(left, [row for row in rows if row["book"] is None], "epoch", "training", order=list(last), starred=False)
         ends = [row for row in rows if row["book"] is not None and row["epoch"] == last[row["training"]]]
-        bars(right, sorted(ends, key=lambda row: books.index(row["book"])), "book", "training", order=list(last))
+        bars(right, sorted(ends, key=itemgetter("book")), "book", "training", order=list(last))
         rates(left, _EPOCH, guess=CHANCE)
         rates(right, "book that was held out", guess=CHANCE)
         legend(figure)
@@ -238,7 +238,6 @@ def _compared(group: Sequence[Training], memory: str) -> list[dict[str, Any]]:
 
 
 def _by_accuracy(name: str, base: str, found: _Pairs, context: str) -> Made:
-    """McNemar's tests of all checkpoints of one model."""
     rows = [
         _pair(base, pair["runs"], pair)
         | {"first_mean": pair["means"][0], "second_mean": pair["means"][1]}
@@ -261,7 +260,6 @@ def _by_accuracy(name: str, base: str, found: _Pairs, context: str) -> Made:
 
 
 def _by_log_ratio(name: str, base: str, found: _Pairs) -> Made:
-    """Paired t-tests of the log ratios of all checkpoints of one model, if probabilities are known."""
     keys = {"p_higher": "p", "p_lower": "p_less", "p_higher_holm": "p_holm", "p_lower_holm": "p_less_holm"}
     rows = [
         _pair(base, pair["runs"], ratio) | {column: ratio[key] for column, key in keys.items()}

@@ -123,7 +123,8 @@ def by(*names: str, edges: Sequence[int] = (), more: Callable[[pd.DataFrame], Gr
         import numpy as np
 
         bins = np.searchsorted(edges, questions["distance"])
-        for (*_, bin_), part in questions.groupby([*names, bins]):
+        groups: Iterable[Any] = questions.groupby([*names, bins])
+        for (*_, bin_), part in groups:
             group: dict[str, Any] = part[[*names]].iloc[0].to_dict()
             if edges:
                 over, up_to = (0, *edges)[bin_], (*edges, None)[bin_]

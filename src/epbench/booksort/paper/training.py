@@ -272,8 +272,8 @@ def _by_log_ratio(name: str, base: str, found: _Pairs) -> Made:
         "cells; the numbers there are without it."
     )
     tests = {column.replace("_holm", ", Holm").replace("p_", "p: "): p_value(column) for column in keys}
-    shown = {**_PAIR, "difference in nats, 95 %": difference("", starred=False), **tests, "smallest": "smallest"}
-    columns = columns_of(shown, 2)
+    columns = columns_of({**_PAIR, "difference in nats, 95 %": difference("", starred=False)}, 2)
+    columns += columns_of({**tests, "smallest": "smallest"})
     title = f"Do the checkpoints of {base} give the right segment a larger share of p(A) + p(B)? p-values of any two"
     needs = f"a training of {base} whose answers have probabilities" if found else _TWO.format(base)
     plot = partial(_matrix, rows, ("p_higher", "p_lower"))

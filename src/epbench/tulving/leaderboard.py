@@ -31,6 +31,11 @@ _NOTES = (
     "a high one; harsh F1 counts them, and has a floor of its own in the CSV.",
     "Ceiling: the same model's run with the whole book in its context, and 1 where there is none, or it is that run.",
 )
+_OTHER_BOOK = (
+    "Reported rows are about the published book of this name, which has other events and another text; other judges read the "
+    "answers."
+)
+_PUBLISHED, _THIS = "the published book", "this book"
 
 
 def leaderboards(inputs: Inputs) -> list[Exhibit]:
@@ -40,8 +45,8 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
         judges = judge_names({str(run.folder): run.scores for run in runs})
         published = any(run.source != "own" for run in runs)  # with which own runs share the book
         standings = [standing(run, judges[str(run.folder)], published) for run in runs]
-        notes = [*naming_notes({run.label: run.scores for run in runs})]
-        notes += [DIFFERENT_JUDGES] if len(set(judges.values())) > 1 else []
+        differ = [DIFFERENT_JUDGES] if len(set(judges.values())) > 1 else []
+        notes = [*naming_notes({run.label: run.scores for run in runs}), *differ]
         boards.append(board(name, runs[0].book, standings, inputs.reported, notes))
     return boards
 
@@ -52,22 +57,17 @@ def board(
     """The leaderboard of a dataset named like `book`: its `standings`, what is `reported` about it, and what it `notes`."""
     theirs = [row for row in reported if row.dataset == book and "simple_recall_score" in row.scores]
     another = theirs and any(row.about == _THIS for row in standings)
-    rows = bounded([*standings, *map(_of_reported, theirs)], ["in-context"])
-    about = [*_NOTES, *([_OTHER_BOOK] if another else []), *notes]
+    # The short books have no cue with six or more chapters, and so one bin less.
+    floors = _floors(BINS[:-1] if "short" in book else BINS)
+    papers = (reported_standing(row, floors, "the paper's, without a passport", _PUBLISHED) for row in theirs)
+    rows, about = bounded([*standings, *papers], ["in-context"]), [*_NOTES, *([_OTHER_BOOK] if another else []), *notes]
     return leaderboard(name, f"Simple recall and chronological awareness on {book}", rows, _SHOWN, about)
-
-
-_OTHER_BOOK = (
-    "Reported rows are about the published book of this name, which has other events and another text; other judges read the "
-    "answers."
-)
-_PUBLISHED, _THIS = "the published book", "this book"
 
 
 def standing(run: Line, judge: str, published: bool = False) -> Standing:
     """The row of a run whose judge is called `judge`; about a `published` book it stands beside reported rows."""
     scores = run.scores
-    lost, intervals, judged = scores["incomplete"], scores["intervals"], judge_in_words(scores.get("judge"), judge)
+    lost, intervals, judged = scores["incomplete"], scores["intervals"], _judge_in_words(scores.get("judge"), judge)
     return Standing(
         *(run.label, run.source, str(run.folder), name_of(run.model), run.memory, judged),
         {name: score_of(scores.get(name), intervals.get(name), lost.get(name)) for name in _SHOWN.values()},
@@ -77,12 +77,6 @@ def standing(run: Line, judge: str, published: bool = False) -> Standing:
         baseline=run.memory,
         alike=dict.fromkeys(_SHOWN.values(), (run.model, run.source)),
     )
-
-
-def _of_reported(row: ReportedRow) -> Standing:
-    # The short books have no cue with six or more chapters, and so one bin less.
-    bins = BINS[:-1] if "short" in row.dataset else BINS
-    return reported_standing(row, _floors(bins), "the paper's, without a passport", _PUBLISHED)
 
 
 def _floors(bins: Collection[str], questions: pd.DataFrame | None = None) -> dict[str, float]:
@@ -100,20 +94,22 @@ def naming_everything(bins: Collection[str], questions: pd.DataFrame | None = No
     if questions is None or questions.empty:
         recall = sum(bin_ != "0" for bin_ in bins) / len(bins) if bins else 0.0
         return {"simple_recall_score": recall, "latest": 1.0, "all_matched": 1.0, "chronological_awareness": 0.5}
-    columns = ["id", "trace", "get", "bin", "n_chapters", "reference"]
-    asked: list[Any] = questions[columns].drop_duplicates("id").to_dict("records")
+    asked: list[Any] = questions.drop_duplicates("id").to_dict("records")
     names, answers = names_by_trace(asked, "reference"), []
     for question in asked:
         about = question["id"], question["get"], question["bin"], int(question["n_chapters"])
-        true, is_there, named = list(question["reference"]), question["trace"] != ACCOUNT, names[question["trace"]]
+        true, is_there, named = (
+            list(question["reference"]),
+            question["trace"] != ACCOUNT,
+            list(names[question["trace"]]),
+        )
         order = [name for name in named if is_there and name in true]
-        scores = [float(is_there)] * len(true)
-        answers.append(ScoredAnswer(*about, (), true, items=list(named), scores=scores, order=order))
+        answers.append(ScoredAnswer(*about, (), true, named, [float(is_there)] * len(true), order))
     found = means_of(answers)
     return {name: value for name, value in found.items() if value is not None and name in (*COLUMNS.values(), _HARSH)}
 
 
-def judge_in_words(judge: Mapping[str, Any] | None, name: str) -> str:
+def _judge_in_words(judge: Mapping[str, Any] | None, name: str) -> str:
     """Who judged, and how well by the passport in scores.json, such as `lexical, sensitivity 0.92, specificity 0.92`."""
     if not judge:
         return name

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from epbench.reports.exhibit import Made, slug
-from epbench.reports.reported import ReportedRow
 from epbench.runs.folder import read_run
 from epbench.tulving.paper import book_chapters, book_tables, contrasts, groups, inventions, recall
 from epbench.tulving.paper.books import PaperBook, originals
 from epbench.tulving.paper.inputs import Inputs, lines_of, runs_among
 
-_ORDER = [
-    *"Table 2, Figure 3, Table 3, Figure 4, Table 4, Table 6, Table 7, Table 8, Figure 5, Table 9".split(", "),
-    *"Table 12, Figure 6, Figure 7".split(", "),
-    "B.4",
-    *(f"Table {number}" for number in range(13, 24)),
-    *"E.7, Table 24, Table 25, E.8, Invented items, Figure 8, Appendix F, Table 26, Table 27, Table 28".split(", "),
-]
-"""As they follow one another in the paper; everything else comes after them."""
-
+# As they follow one another in the paper; everything else comes after them
+_ORDER = "Table 2, Figure 3, Table 3, Figure 4, Table 4, Table 6, Table 7, Table 8, Figure 5, Table 9".split(", ")
+_ORDER += ["Table 12", "Figure 6", "Figure 7", "B.4", *(f"Table {number}" for number in range(13, 24)), "E.7"]
+_ORDER += "Table 24, Table 25, E.8, Invented items, Figure 8, Appendix F, Table 26, Table 27, Table 28".split(", ")
 _OF_LINES = (
     *(contrasts.ranks, contrasts.books_by_writer, contrasts.books_by_order, contrasts.estimation_plots),
-    *(recall.by_bin, recall.by_kind, recall.diverse_books, recall.heat_maps, groups.order_tables),
+    *(recall.by_bin, recall.by_kind, recall.diverse_books, recall.heat_maps, recall.order_tables),
 )
 _OF_ORIGINALS = (
     *(book_tables.MAIN_BOOKS, book_chapters.ROUNDS, book_chapters.COMPOSITION),
     *(book_tables.REPETITIONS, book_tables.WIDESPREADNESS, book_tables.OTHER_BOOKS),
 )
 _OF_ALL_BOOKS = (book_tables.EXPECTED, book_tables.OVERVIEW)
-
-
-def is_about_books(row: ReportedRow) -> bool:
-    """Whether a row of a paper is about a book and its writer, and not about a reader with a memory."""
-    return not row.memory and row.table in {"E.7", *(table.name for table in (*_OF_ORIGINALS, *_OF_ALL_BOOKS))}
 
 
 def exhibits(
@@ -50,7 +40,8 @@ def exhibits(
     `realism` has the ratings by the fingerprint of the book; `by` has the columns of questions.parquet to group questions by,
     and `entity` is the person whose path Figure 6 shows. BadInput if a column cannot be used or a person is in no book.
     """
-    about_books = [row for row in inputs.reported if is_about_books(row)]
+    tables = {"E.7", *(table.name for table in (*_OF_ORIGINALS, *_OF_ALL_BOOKS))}
+    about_books = [row for row in inputs.reported if not row.memory and row.table in tables]  # and not about a reader
     lines = lines_of(replace(inputs, reported=[row for row in inputs.reported if row not in about_books]))
     told = originals(books)  # one that only orders the chapters of another one by date stands in Tables 6 and 28 alone
     found: list[Made] = [
@@ -65,16 +56,14 @@ def exhibits(
     if runs := runs_among(lines):
         found += [*inventions.hallucinations(lines), *([groups.grouped(runs, by)] if by else [])]
         found += [inventions.sources(lines, books), inventions.partial_verdicts(lines), inventions.dialogues(lines)]
-        found += [inventions.harsh(runs), groups.seeds(runs)]
+        found += [groups.harsh(runs), groups.seeds(runs)]
     places = {name: place for place, name in enumerate(_ORDER)}
-    return sorted(_with_own_files(found), key=lambda one: places.get(one.name.partition(",")[0], len(places)))
-
-
-def _with_own_files(made: Sequence[Made]) -> list[Made]:
-    """Number exhibits whose names would make one file name, such as those of books `a b` and `a-b`."""
-    names = [slug(one.name) for one in made]
-    numbers = [names[: at + 1].count(name) for at, name in enumerate(names)]
-    return [replace(one, name=f"{one.name}, {n}") if n > 1 else one for one, n in zip(made, numbers, strict=True)]
+    counts = Counter[str]()
+    for at, one in enumerate(found):  # those of books `a b` and `a-b` would have one file
+        counts[slug(one.name)] += 1
+        if (n := counts[slug(one.name)]) > 1:
+            found[at] = replace(one, name=f"{one.name}, {n}")
+    return sorted(found, key=lambda one: places.get(one.name.partition(",")[0], len(places)))
 
 
 def datasets_of(inputs: Inputs) -> list[str]:

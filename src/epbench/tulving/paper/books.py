@@ -70,7 +70,6 @@ class PaperBook:
 
     @property
     def marked(self) -> str:
-        """The label for a cell."""
         return marked(self.label, self.source)
 
     @property

@@ -62,8 +62,7 @@ def _own(text: str) -> Show:
     return lambda row: "–" if row.get("paper") else text.format(**row)
 
 
-def _p(row: Row) -> str:
-    """A p-value; that of a paper as it is printed, which may be an upper bound."""
+def _p(row: Row) -> str:  # that of a paper as it is printed, which may be an upper bound
     if not row.get("paper"):
         return p_text(row["p"])
     return f"<{row['p_below']:.2f}" if row["p"] is None else f"{row['p']:.2f}"
@@ -243,9 +242,7 @@ def by_realism(lines: Sequence[Line], realism: Ratings | None) -> list[Made]:
     return tables + for_each(_BY_REALISM.name, _BY_REALISM.title, needs, found, tests)
 
 
-# Figures 3, 7 and 8: runs on one book, question by question
-
-# Runs on one text, and the F1 of the questions that all of them have answered, with a column for each run, by `who`
+# Of Figures 3, 7 and 8: runs on one text, and F1 of the questions that all have answered, with a column for each run, by `who`
 Matched = tuple[Sequence[Line], "pd.DataFrame"]
 
 

@@ -88,7 +88,7 @@ def _tulving(results: Sequence[Result]) -> Iterator[Exhibit]:
     from epbench.files.packaged import packaged
     from epbench.reports.leaderboard import rows_of
     from epbench.reports.reported import read_reported
-    from epbench.tulving.paper.make import board
+    from epbench.tulving.leaderboard import board
 
     for name, of in _by_dataset(results).items():
         yield board(name, of[0].dataset, rows_of(of), [])

@@ -101,8 +101,8 @@ def _check_whole(folder: Path) -> None:
 
 def _tulving(folder: Path, parts: Mapping[str, Path]) -> Found:
     from epbench.runs.folder import read_run
+    from epbench.tulving.leaderboard import standing
     from epbench.tulving.paper.inputs import read_runs
-    from epbench.tulving.paper.make import standing
     from epbench.tulving.scores.tables import judge_names
 
     if len(parts) > 1:

@@ -158,10 +158,10 @@ def _tulving(
 ) -> tuple[Sequence[Exhibit], Exhibits]:
     """The tables and figures of the first paper, and of what it could not show: several seeds, any grouping."""
     from epbench.reports.reported import read_reported
+    from epbench.tulving.leaderboard import leaderboards
     from epbench.tulving.paper import make
     from epbench.tulving.paper.books import read_books
     from epbench.tulving.paper.inputs import Inputs, read_runs
-    from epbench.tulving.paper.make import leaderboards
 
     runs = read_runs(folders)
     if args.released:

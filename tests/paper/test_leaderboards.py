@@ -10,8 +10,8 @@ from epbench.models.protocol import Request
 from epbench.reports.leaderboard import BELOW
 from epbench.reports.reported import ReportedRow
 from epbench.tulving.dataset.load import load_book
+from epbench.tulving.leaderboard import COLUMNS, leaderboards, naming_everything
 from epbench.tulving.paper.inputs import Inputs, Line
-from epbench.tulving.paper.make import COLUMNS, leaderboards, naming_everything
 from epbench.tulving.questions.generate import BINS
 from epbench.tulving.reader.lexical import EverythingReader
 

@@ -21,9 +21,10 @@ from epbench.memfail.scores.reported_rates import PAPER
 from epbench.memfail.scores.reported_rates import read_reported as read_rates
 from epbench.reports.exhibit import Missing, slug
 from epbench.reports.reported import read_reported
+from epbench.tulving.leaderboard import leaderboards
 from epbench.tulving.paper.books import read_books
 from epbench.tulving.paper.inputs import Inputs
-from epbench.tulving.paper.make import exhibits, leaderboards
+from epbench.tulving.paper.make import exhibits
 from tests.conftest import SHARED
 from tests.paper.conftest import REPORTED, REPORTED_BOOKS
 from tests.published_data import OURS

@@ -1,8 +1,4 @@
-"""The tables of the paper about the books themselves.
-
-How long they are and what they are for (Tables 2, 26, 28), how often elements occur beside what is to be expected (6, 9),
-how questions are spread (12), and how realistic the events are (Appendix E.7).
-"""
+"""The tables of the paper about the books themselves: their size and use, what they tell, and what is asked about them."""
 
 from __future__ import annotations
 
@@ -18,18 +14,13 @@ from epbench.statistics.estimate import Estimate
 from epbench.tulving.events.universe import PUBLISHED_SIZE, Distribution
 from epbench.tulving.judging.realism import RATINGS, REALISTIC, Rating
 from epbench.tulving.paper.books import BOOK, WRITER, Asked, Books, BookTable, PaperBook, Record, in_one_row, of_cells
-from epbench.tulving.paper.inputs import named
 from epbench.tulving.paper.recall import cue_text
+from epbench.tulving.paper.shared import named
 from epbench.tulving.questions.generate import BINS, bin_of
 from epbench.tulving.questions.templates import TEMPLATES_BY_CUE
 
 MAIN_UNIVERSE = "default"
 FEATURES = {"time": "n_times", "space": "n_spaces", "entity": "n_entities", "content": "n_contents"}
-"""The elements of an event, and the columns of Table 2 that count the different ones."""
-
-
-# Tables 2, 26 and 28: how long each book is, what it tells, what is asked about it, and what it is for
-
 _COUNTED = {"events": "n_events", "chapters": "n_chapters", "length": "length", "dates": "n_times"}
 _COUNTED |= {"spaces": "n_spaces", "entities": "n_entities", "contents": "n_contents"}
 _COUNTED |= {"first day": "first_day", "last day": "last_day", "questions": "n_selected"}
@@ -37,7 +28,6 @@ _COUNTED |= {f"about {bin_}": f"selected_{bin_}" for bin_ in BINS}
 
 
 def _length(row: Row) -> str:
-    """The length with its unit: `102,870 tokens`."""
     unit = "words" if row["length_unit"] == "words" else "tokens"
     return "–" if row["length"] is None else f"{row['length']:,} {unit}"
 
@@ -53,13 +43,12 @@ def _about_lengths(books: Books) -> str:
 
 def _counts(book: PaperBook) -> Record:
     events, bins = [chapter.event for chapter in book.chapters], Counter(question.bin for question in book.selected)
-    different = {column: len({getattr(event, feature) for event in events}) for feature, column in FEATURES.items()}
     days = sorted(event.time.isoformat() for event in events)
-    size: Record = {"n_events": book.n_events, "n_chapters": len(events)}
-    size |= {"length": book.tokens, "length_unit": book.tokenizer}
-    asked = {"n_answerable": book.n_answerable, "n_empty": book.n_empty, "n_selected": len(book.selected)}
-    selected = {f"selected_{bin_}": bins[bin_] for bin_ in BINS}
-    return {**book.identity, **size, **different, "first_day": days[0], "last_day": days[-1], **asked, **selected}
+    row = book.identity | {"n_events": book.n_events, "n_chapters": len(events)}
+    row |= {"length": book.tokens, "length_unit": book.tokenizer}
+    row |= {column: len({getattr(event, feature) for event in events}) for feature, column in FEATURES.items()}
+    row |= {"first_day": days[0], "last_day": days[-1], "n_answerable": book.n_answerable, "n_empty": book.n_empty}
+    return row | {"n_selected": len(book.selected)} | {f"selected_{bin_}": bins[bin_] for bin_ in BINS}
 
 
 def _about_sizes(books: Books) -> list[str]:
@@ -94,9 +83,9 @@ OTHER_BOOKS = replace(
 def _uses(books: Books) -> Iterable[Record]:
     for book in books:
         use, used_in = _use_of(book, books)
-        size: Record = {"size": book.length or None, "n_chapters": len(book.chapters)}
-        size |= {"length": book.tokens, "length_unit": book.tokenizer}
-        yield {**book.identity, **size, "use": use, "used_in": used_in or None}
+        row = book.identity | {"size": book.length or None, "n_chapters": len(book.chapters)}
+        row |= {"length": book.tokens, "length_unit": book.tokenizer}
+        yield {**row, "use": use, "used_in": used_in or None}
 
 
 OVERVIEW = BookTable(
@@ -113,8 +102,6 @@ OVERVIEW = BookTable(
         _about_lengths(books),
     ],
 )
-"""Every book with its variation, and the tables of the paper that are made from it."""
-
 _USED = {"short": "Tables 13 and 17, Figure 7", "long": "Tables 3, 4, 14 to 16, 18, 19, 24 and 25, Figures 3, 4 and 8"}
 
 
@@ -142,15 +129,12 @@ _OFTEN = "umber of items that occur once, twice, three to five times, or six tim
 
 
 @cache
-def expected_counts(
-    n_events: int, universe_size: int = PUBLISHED_SIZE, distribution: Distribution = "geometric"
-) -> dict[str, Estimate]:
+def expected_counts(n_events: int, size: int = PUBLISHED_SIZE, law: Distribution = "geometric") -> dict[str, Estimate]:
     """Draw events `REPEATS` times by a law of `draw_events`: how many items fall in each bin, and the sample deviation."""
     import numpy as np
 
-    rng = np.random.default_rng([0, n_events, universe_size, DISTRIBUTIONS.index(distribution)])
-    p = min(0.5, 10 / universe_size)
-    weights = np.ones(universe_size) if distribution == "uniform" else (1 - p) ** np.arange(universe_size)
+    rng = np.random.default_rng([0, n_events, size, DISTRIBUTIONS.index(law)])
+    weights = np.ones(size) if law == "uniform" else (1 - min(0.5, 10 / size)) ** np.arange(size)
     drawn = rng.multinomial(n_events, weights / weights.sum(), size=REPEATS)
     often = (drawn == 1, drawn == 2, (drawn >= 3) & (drawn <= 5), drawn >= 6)
     counts = np.stack([of.sum(1) for of in often], axis=1)
@@ -160,12 +144,9 @@ def expected_counts(
 
 _PUBLISHED = [(20, PUBLISHED_SIZE), (200, PUBLISHED_SIZE)]
 _DRAWN = {
-    f"{n}.{law}.{bin_}": (n, size, law, bin_) for law, (n, size), bin_ in product(DISTRIBUTIONS, _PUBLISHED, TIMES_BINS)
+    f"{n}.{law}.{bin_}": {"n_events": n, "universe_size": size, "distribution": law, "times": bin_}
+    for law, (n, size), bin_ in product(DISTRIBUTIONS, _PUBLISHED, TIMES_BINS)
 }
-
-
-def _expectation(source: str, n: int, size: int, law: str, bin_: str) -> Record:
-    return {"source": source, "n_events": n, "universe_size": size, "distribution": law, "times": bin_}
 
 
 def _expectations(books: Books) -> Iterable[Record]:
@@ -173,7 +154,8 @@ def _expectations(books: Books) -> Iterable[Record]:
     sizes = sorted({*_PUBLISHED, *((len(book.chapters), book.universe_size) for book in books)})
     for law, (n, size) in product(DISTRIBUTIONS, sizes):
         for bin_, one in expected_counts(n, size, law).items():
-            yield _expectation("own", n, size, law, bin_) | one.columns("mean", "sd", "n")
+            about: Record = {"source": "own", "n_events": n, "universe_size": size, "distribution": law, "times": bin_}
+            yield about | one.columns("mean", "sd", "n")
 
 
 EXPECTED = BookTable(
@@ -185,7 +167,7 @@ EXPECTED = BookTable(
     ),
     own=_expectations,
     given=lambda row: [
-        _expectation("reported", *of) | {"mean": row.scores.get(cell), "sd": row.deviations.get(cell)}
+        {"source": "reported", **of, "mean": row.scores.get(cell), "sd": row.deviations.get(cell)}
         for cell, of in _DRAWN.items()
         if _DRAWN.keys() & row.scores.keys()
     ],
@@ -199,19 +181,17 @@ EXPECTED = BookTable(
 
 
 def _repetitions(books: Books) -> Iterable[Record]:
-    """The counts of every book, each beside what the geometric law lets expect."""
     for book in books:
         expected = expected_counts(len(book.chapters), book.universe_size)
         items = Counter((feature, getattr(chapter.event, feature)) for chapter in book.chapters for feature in FEATURES)
         counts = Counter((feature, bin_of(n)) for (feature, _), n in items.items())
         for feature, bin_ in product(FEATURES, TIMES_BINS):
-            about: Record = {"n_chapters": len(book.chapters), "feature": feature, "times": bin_}
+            about = book.identity | {"n_chapters": len(book.chapters), "feature": feature, "times": bin_}
             beside = expected[bin_].columns("mean", "sd", "n", prefix="expected_")
-            yield {**book.identity, **about, "items": counts[feature, bin_], **beside}
+            yield {**about, "items": counts[feature, bin_], **beside}
 
 
-def _items(row: Row) -> str:
-    """The number of items, and what is expected: `7 (8.5 ± 2.4)`."""
+def _items(row: Row) -> str:  # such as `7 (8.5 ± 2.4)`
     return plain(row["items"]) + ("" if row["expected_mean"] is None else f" ({mean_sd('expected_', 1)(row)})")
 
 
@@ -232,10 +212,8 @@ REPETITIONS = BookTable(
 )
 
 
-# Table 12: how the selected questions are spread over cues and bins
-
+# In the order of the paper, which sums up the last six as others
 CUES = ("t", "s", "e", "c", "tc", "sc", "ec", "se", "sec", "ts", "te", "tse", "tsc", "tec", "tsec")
-"""The cues in the order of the paper, which sums up the last six as others."""
 _REPORTED_CUES = (*CUES[:9], "others")
 _ENDS = ("least_of_a_template", "most_of_a_template")
 
@@ -246,13 +224,8 @@ def _spread(books: Books) -> Iterable[Record]:
         counts = Counter(book.selected)
         for cue, bin_ in product(CUES, BINS):
             n = [counts[Asked(template.id, cue, bin_)] for template in TEMPLATES_BY_CUE[cue]]
-            about: Record = {"cue": cue, "bin": bin_, "questions": sum(n), "templates": len(n)}
-            yield {**book.identity, **about, _ENDS[0]: min(n), _ENDS[1]: max(n)}
-
-
-def _least_to_most(row: Row) -> str:
-    least, most = (row[end] for end in _ENDS)
-    return plain(least) if least == most else f"{least}–{most}"
+            about = book.identity | {"cue": cue, "bin": bin_, "questions": sum(n), "templates": len(n)}
+            yield {**about, _ENDS[0]: min(n), _ENDS[1]: max(n)}
 
 
 WIDESPREADNESS = BookTable(
@@ -261,7 +234,8 @@ WIDESPREADNESS = BookTable(
     [
         *(BOOK, WRITER),
         Column("cue", lambda row: "others" if row["cue"] == "others" else cue_text(row["cue"], "e"), text=True),
-        *columns_of({"templates": "templates", "{}": _least_to_most}),
+        Column("templates", "templates"),
+        Column("{}", lambda row: "–".join(map(plain, dict.fromkeys(row[end] for end in _ENDS)))),
     ],
     own=_spread,
     given=of_cells(("cue", "bin"), product(_REPORTED_CUES, BINS), *_ENDS),
@@ -276,11 +250,8 @@ WIDESPREADNESS = BookTable(
 )
 
 
-# Appendix E.7: how realistic the events are, as `epbench.tulving.judging.realism` has them rated
-
-
 def distribution(ratings: Mapping[str, Mapping[int, Rating | None]]) -> BookTable:
-    """The table of how many chapters of each book have each rating; books that nobody has rated are left out."""
+    """Appendix E.7, how many chapters of each book have each rating; books that nobody has rated are left out."""
 
     def counted(book: PaperBook) -> Record:
         of_book = Counter(ratings[book.fingerprint].values())

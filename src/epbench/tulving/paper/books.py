@@ -70,29 +70,26 @@ class PaperBook:
 
     @property
     def marked(self) -> str:
-        """The label for a cell."""
         return marked(self.label, self.source)
 
     @property
     def identity(self) -> Record:
         """The columns that say which book a row of a frame is about."""
-        who: Record = {"source": self.source, "label": self.label, "book": self.name}
-        kind: Record = {"universe": self.universe or None, "order": self.order, "writer": self.writer or None}
-        return {**who, **kind, "seed": self.seed, "fingerprint": self.fingerprint}
+        who: Record = {"source": self.source, "label": self.label, "book": self.name, "universe": self.universe or None}
+        who |= {"order": self.order, "writer": self.writer or None, "seed": self.seed}
+        return who | {"fingerprint": self.fingerprint}
 
 
 def originals(books: Sequence[PaperBook]) -> list[PaperBook]:
     """Return the books without those that only put the chapters of another one of them in the order of their dates."""
-    texts = [frozenset(chapter.text for chapter in book.chapters) for book in books]
-    told = {of for book, of in zip(books, texts, strict=True) if book.order == "narrative"}
-    return [book for book, of in zip(books, texts, strict=True) if book.order == "narrative" or of not in told]
+    texts = [(book, frozenset(chapter.text for chapter in book.chapters)) for book in books]
+    told = {text for book, text in texts if book.order == "narrative"}
+    return [book for book, text in texts if book.order == "narrative" or text not in told]
 
 
 Books = Sequence[PaperBook]
 Record = dict[str, Value]
-Given = Callable[[ReportedRow], Sequence[Record]]
-"""From a row of a paper to those of a frame; none if the row has no score that belongs there."""
-
+Given = Callable[[ReportedRow], Iterable[Record]]  # none from a row without a score that belongs there
 BOOK, WRITER = Column("book", of_source(), text=True), Column("writer", "writer", text=True)
 
 
@@ -118,7 +115,7 @@ class BookTable:
         rows = list(self.own(books))
         if not rows:
             return Missing(self.name, self.title, self.needs(books))
-        theirs = [(row, found) for row in reported if row.table == self.name and (found := self.given(row))]
+        theirs = [(row, found) for row in reported if row.table == self.name and (found := list(self.given(row)))]
         frame = framed(self.arranged([*rows, *(record for _, found in theirs for record in found)]))
         notes = [*self.notes(books)]
         notes += [f"(reported): {source}." for source in sorted({f"{row.source}, {row.table}" for row, _ in theirs})]
@@ -154,8 +151,8 @@ def of_cells(names: Sequence[str], cells: Iterable[tuple[str, ...]], *columns: s
 def read_books(datasets: Sequence[str] = (), archive: Path | None = None) -> list[PaperBook]:
     """Read books: datasets in their order, and those of an archive; the report and the card are read from folders only.
 
-    Books that would have one label are told apart by their writers, by their seeds, and else by what the user gave. BadInput
-    if a dataset is given twice or is not a Tulving book, a file is damaged, or the archive holds no published book.
+    Writers and seeds tell books of one label apart, or else what the user gave. BadInput if a dataset is given twice or is not
+    a Tulving book, a file is damaged, or the archive holds no published book.
     """
     if twice := next((name for name in datasets if list(datasets).count(name) > 1), None):
         raise BadInput(f"the dataset {twice} is given twice")
@@ -165,12 +162,12 @@ def read_books(datasets: Sequence[str] = (), archive: Path | None = None) -> lis
     given = [*datasets, *(f"{book.name}, fingerprint {book.fingerprint}" for book in books[len(datasets) :])]
     choices = []
     for book, last in zip(books, given, strict=True):
-        by, seed = f"by {book.writer}", f"seed {book.seed}"
-        choices.append([book.name, *(f"{book.name}{more}" for more in (f" {by}", f", {seed}", f" {by}, {seed}")), last])
-    taken = Counter((book.source, label) for book, of in zip(books, choices, strict=True) for label in {*of})
+        by, seed = f"{book.name} by {book.writer}", f", seed {book.seed}"
+        choices.append((book, [book.name, by, book.name + seed, by + seed, last]))
+    taken = Counter((book.source, label) for book, of in choices for label in {*of})
     return [
         replace(book, label=next((label for label in of if taken[book.source, label] == 1), of[-1]))
-        for book, of in zip(books, choices, strict=True)
+        for book, of in choices
     ]
 
 
@@ -184,23 +181,15 @@ def length_counter() -> tuple[Callable[[str], int], str]:
 
 
 def _counts(text: str, n_chapters: Sequence[int]) -> dict[str, Any]:
-    """The length of a book, and its questions by whether a chapter answers them."""
-    (count, unit), n_answerable = length_counter(), sum(n > 0 for n in n_chapters)
-    questions = {"n_answerable": n_answerable, "n_empty": len(n_chapters) - n_answerable}
-    return {"tokens": count(text), "tokenizer": unit, **questions}
+    (count, unit), n_empty = length_counter(), n_chapters.count(0)
+    return {"tokens": count(text), "tokenizer": unit, "n_answerable": len(n_chapters) - n_empty, "n_empty": n_empty}
 
 
 def _published(archive: Archive, book: ReleasedBook) -> PaperBook:
     data, rounds = read_book(archive, book), published_rounds(archive.files, book)
     seed, text = re.search(r"_seed(\d+)$", book.root), data.book()
     return PaperBook(
-        name=book.name,
-        source="released",
-        length=book.book,
-        universe=book.universe,
-        order=book.order,
-        writer=book.generator,
-        seed=int(seed[1]) if seed else None,
+        *(book.name, "released", book.book, book.universe, book.order, book.generator, int(seed[1]) if seed else None),
         fingerprint=fingerprint_of_book([question._asdict() for question in data.selected], text),
         chapters=data.chapters,
         selected=[Asked(q.template, q.cue, q.bin) for q in data.selected],
@@ -212,8 +201,6 @@ def _published(archive: Archive, book: ReleasedBook) -> PaperBook:
     )
 
 
-# A dataset of one's own, from its rows, its title, its card and its report
-
 _PARTS = ("location", "entity", "content", "detail")
 _CHAPTER = fields(
     dict.fromkeys(("date", *_PARTS, "style", "text"), str)
@@ -222,8 +209,6 @@ _CHAPTER = fields(
 
 
 class _Writing(Struct, frozen=True):
-    """What is read of the report on the writing."""
-
     writer: str
     iterations: list[Iteration]
     dropped: list[dict[str, Any]]
@@ -236,18 +221,15 @@ _NAME = re.compile(r"(?:(?P<universe>.+?)-)??(?P<length>very-long|short|long)(?P
 
 
 def _own(dataset: str) -> PaperBook:
+    """A dataset of one's own, from its rows, its title, its card and its report."""
     loaded = load_book(dataset)
     made, converted = (pattern.fullmatch(loaded.book.title) for pattern in (_MADE, _CONVERTED))
-    found = made or converted
-    name = found["name"] if found else Path(dataset).name
+    found, seed = made or converted, int(made["seed"]) if made else None
+    name, writer = (found["name"], found["writer"] or TemplateWriter.name) if found else (Path(dataset).name, "")
     parts = _NAME.fullmatch(name) if found else None
-    writer = (found["writer"] or TemplateWriter.name) if found else ""
-    seed = int(made["seed"]) if made else None
     universe = (parts["universe"] or "default") if parts else ""
-    chapters = [
-        _chapter(row, f"{dataset}, config 'chapters', row {number}, field 'date'")
-        for number, row in enumerate(all_checked_rows(dataset, "chapters", "test", _CHAPTER))
-    ]
+    rows, where = all_checked_rows(dataset, "chapters", "test", _CHAPTER), f"{dataset}, config 'chapters', row"
+    chapters = [_chapter(row, f"{where} {number}, field 'date'") for number, row in enumerate(rows)]
     days = [chapter.event.time for chapter in chapters]
     ordered = bool(parts["ordered"]) if parts else len(days) > 1 and days == sorted(days)
     every = all_checked_rows(dataset, "all_questions", "test", fields({"n_chapters": Whole}))
@@ -266,13 +248,8 @@ def _own(dataset: str) -> PaperBook:
     elif universe in universe_names() and seed is not None:
         coordinates = load_universe(universe, size, seed).coordinates
     return PaperBook(
-        name=name,
-        source="released" if converted and not made else "own",
-        length=parts["length"] if parts else "",
-        universe=universe,
-        order="chronological" if ordered else "narrative",
-        writer=writer,
-        seed=seed,
+        *(name, "released" if converted and not made else "own", parts["length"] if parts else "", universe),
+        *("chronological" if ordered else "narrative", writer, seed),
         fingerprint=loaded.fingerprint,
         chapters=chapters,
         selected=[Asked(row["template"], row["cue"], row["bin"]) for row in loaded.rows],

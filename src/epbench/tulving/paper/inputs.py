@@ -1,28 +1,24 @@
-"""What the tables about answers are made from, runs and reported rows, and what they share.
-
-Each run and each reported row becomes a line. Estimates, columns and notes of lines are the same in all tables.
-"""
+"""What the tables about answers are made from: runs and reported rows, of which each becomes a line."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from epbench.files.json_files import read_json
 from epbench.models.protocol import name_of
 from epbench.reports.comparison import memory_of
-from epbench.reports.exhibit import Column, Made, Missing, Row, Show, Source, marked, mean_sd, of_source, slug
-from epbench.reports.plots import grouped_by, points
+from epbench.reports.exhibit import Source, marked, slug
+from epbench.reports.plots import grouped_by
 from epbench.reports.reported import ReportedRow
 from epbench.runs.benchmark import read_questions
 from epbench.runs.folder import dataset_of
 from epbench.runs.several import MEASURES, measured_runs, names_of
-from epbench.statistics.estimate import Estimate, Value, drawing_clusters, estimate
+from epbench.statistics.estimate import Estimate, Value
 from epbench.tulving.calibration.passport import with_passport
 from epbench.tulving.released.archive import reader_of, writer_of
 from epbench.tulving.scores.run_files import COLUMNS, read_run, read_scores
@@ -30,13 +26,10 @@ from epbench.tulving.scores.tables import judge_names
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
-Key = TypeVar("Key")
-
+# Columns that are added to the questions: what the cue gives, as questions that share it are about the same chapters, so that
+# intervals draw it; and the number of the cue's elements, as text
 EVENTS, ELEMENTS = "events", "elements"
-"""Columns that are added to the questions: what the cue gives, as questions that share it are about the same chapters, so
-that intervals draw it; and the number of the cue's elements, as text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +56,10 @@ class Line:
 
     @property
     def text(self) -> str:
-        """Which of several books of one name was read; see `text_of`."""
         return text_of(self.columns())
 
     @property
     def is_short(self) -> bool:
-        """Whether it is about a short book, by its name."""
         return parts_of(self.book)[0] == "short"
 
     @property
@@ -78,10 +69,9 @@ class Line:
 
     def reported_score(self, score: str) -> Estimate:
         """A score of a reported row; an empty estimate if the row has no such score."""
-        row = self.reported
-        if row is None or score not in row.scores:
-            return Estimate()
-        return Estimate(row.counts.get(score), 0, row.scores[score], row.deviations.get(score))
+        if (row := self.reported) and score in row.scores:
+            return Estimate(row.counts.get(score), 0, row.scores[score], row.deviations.get(score))
+        return Estimate()
 
     def columns(self) -> dict[str, Value]:
         """The columns of a frame that say who this is."""
@@ -107,10 +97,9 @@ class Inputs:
 
 
 def read_runs(folders: Sequence[Path], source: Source = "own") -> list[Line]:
-    """Read the folders of finished runs of Tulving books, and of trainings on the questions of a book.
+    """Read the folders of finished runs of Tulving books, and of trainings, which stand for the runs that measured epochs.
 
-    A training stands for the runs that measured its epochs, without those in which no question was answered; after the first
-    epoch, their memory is `fine-tuned`.
+    Of these, one in which no question was answered is left out, and after the first epoch the memory is `fine-tuned`.
     """
     runs = {
         _read(label, folder, source): read_run(folder)["identity"].get("chapters")
@@ -142,9 +131,8 @@ def _read(label: str, folder: Path, source: Source) -> Line:
     return Line(label, source, folder, str(run.get("book", "")), fingerprint, memory, model, scores, questions)
 
 
+# As in the tables of the paper; others come after them
 MEMORIES = ("in-context", "rag-paragraph", "rag-chapter", "fine-tuned")
-"""The memories of the paper, in the order of its tables; others come after them."""
-
 _BOOK = re.compile(r"(?:(?!very-long)(?P<universe>.+?)-)?(?P<size>very-long|short|long)(?P<rest>-.+)?")
 
 
@@ -154,15 +142,12 @@ def lines_of(inputs: Inputs) -> list[Line]:
     runs = [_of_run(run, judges[str(run.folder)]) for run in inputs.runs]
     # Who made a dataset from a published book has runs of its fingerprint, and the archive knows its writer.
     writers = {line.fingerprint: line.writer for line in runs if line.writer}
-    known = [replace(line, writer=line.writer or writers.get(line.fingerprint)) for line in runs]
-    found = [*_with_own_names(known), *map(_of_reported, inputs.reported)]
+    runs = _with_own_names([replace(line, writer=line.writer or writers.get(line.fingerprint)) for line in runs])
 
-    def place(line: Line) -> tuple[int, str, bool, str]:
-        known = line.memory in MEMORIES
-        at = (MEMORIES.index(line.memory), "") if known else (len(MEMORIES), line.memory)
-        return *at, line.source != "own", line.source  # released before reported
+    def place(line: Line) -> tuple[int, str, bool, str]:  # released before reported
+        return (*MEMORIES, line.memory).index(line.memory), line.memory, line.source != "own", line.source
 
-    return sorted(found, key=place)
+    return sorted([*runs, *map(_of_reported, inputs.reported)], key=place)
 
 
 def _of_run(run: Line, judge: str) -> Line:
@@ -177,9 +162,8 @@ def _of_run(run: Line, judge: str) -> Line:
 
 def _of_reported(row: ReportedRow) -> Line:
     book, _, writer = row.dataset.partition(" by ")
-    label, none = f"{row.model} {row.memory}", cast(Any, None)
-    who = (book, "", row.memory, row.model, row.scores, none, writer or None)
-    return Line(label, "reported", Path(), *who, reported=row)
+    who = (book, "", row.memory, row.model, row.scores, cast(Any, None), writer or None)
+    return Line(f"{row.model} {row.memory}", "reported", Path(), *who, reported=row)
 
 
 def _with_own_names(lines: Sequence[Line]) -> list[Line]:
@@ -208,92 +192,3 @@ def parts_of(book: str) -> tuple[str, str, str]:
     """What the name of a book says: `short`, `long`, `very-long` or nothing; its universe; and what else was changed."""
     found = _BOOK.fullmatch(book)
     return (found["size"], found["universe"] or "default", found["rest"] or "") if found else ("", "default", book)
-
-
-# What tables say of lines
-
-POLICY = (
-    "F1 is the paper's lenient one (Appendix B.3.2): repeats count once, and precision counts at most as many items as are "
-    "true. Ours never exceeds 1; the paper's can where a judge gives more points than it found items."
-)
-LOST = (
-    "Some of these questions have no answer or no verdict, and are neither right nor wrong: a range goes from all of them "
-    "wrong to all of them right."
-)
-INTERVALS = "Intervals: 95 %, cues drawn with replacement, because questions with the same cue share their chapters."
-
-SPREAD = ("mean", "sd", "low", "high", "lowest", "highest")  # those of one of several estimates of the same questions
-
-
-def f1_of(questions: pd.DataFrame, column: str = "f1") -> Estimate:
-    """The mean of F1, or of another column, with its 95 % interval, drawing cues with replacement."""
-    return estimate(questions, column, cluster=EVENTS, interval=drawing_clusters)
-
-
-def for_each(
-    name: str, title: str, needs: str, found: Mapping[str, Key], make: Callable[[str, str, Key], Made]
-) -> list[Made]:
-    """An exhibit of what was `found` for each book or run, which its name and title tell; what it `needs` if nothing was."""
-    if not found:
-        return [Missing(name, title, needs)]
-    return [make(name if len(found) == 1 else f"{name}, {of}", f"{title} ({of})", one) for of, one in found.items()]
-
-
-# How rows are shown
-
-
-def value(prefix: str = "") -> Show:
-    """A mean alone, such as `0.830`, or the range in which it lies."""
-    show = mean_sd(prefix, 3)
-    return lambda row: show({**row, f"{prefix}sd": None}).rstrip("*")
-
-
-_label = of_source()
-_NUMBERS: dict[str, Show | str] = {"F1": value("f1_"), "harsh F1": value("harsh_f1_"), "n": "n", "failed": "n_failed"}
-
-
-def named(*titles: str) -> list[Column]:
-    """Columns that several tables have, and columns of text whose titles are their names in the frame."""
-    shown = _NUMBERS | {"run": _label, "model": of_source("model")}
-    return [Column(title, shown.get(title, title), text=title not in _NUMBERS) for title in titles]
-
-
-def forest(rows: Sequence[Row], prefix: str, y: str | Show, title: str, by: Show = _label) -> Callable[[], Figure]:
-    """A figure of points with intervals: a row for each value of `y`, and a mark for each value of `by`, such as each run."""
-    spread = [{name: row.get(f"{prefix}{name}") for name in SPREAD} for row in rows]
-    marks = [of | {"y": Column("", y).cell(row), "by": by(row)} for row, of in zip(rows, spread, strict=True)]
-    return partial(points, marks, "y", "by", title)
-
-
-# What stands below
-
-
-def lost_notes(rows: Sequence[Row]) -> list[str]:
-    """What a range means, if questions of these rows failed."""
-    return [LOST] if any(row["n_failed"] for row in rows) else []
-
-
-def judge_notes(lines: Sequence[Line]) -> list[str]:
-    """Who judged the runs, and a warning where judges differ."""
-    judged = grouped_by(runs_among(lines), lambda line: line.judge)
-    if len(judged) < 2:
-        return [f"Judge: {judge}." for judge in judged]
-    named = "; ".join(f"{judge}: {', '.join(dict.fromkeys(one.who for one in of))}" for judge, of in judged.items())
-    return [f"Judges differ, and scores from different judges are not comparable. {named}."]
-
-
-def reported_notes(lines: Sequence[Line]) -> list[str]:
-    """Where reported rows come from, and what is said about each of them."""
-    rows = [line.reported for line in lines if line.reported is not None]
-    if not rows:
-        return []
-    tables = {row.source: dict.fromkeys(one.table for one in rows if one.source == row.source) for row in rows}
-    named = "; ".join(f"{source}: {', '.join(of)}" for source, of in tables.items())
-    notes = dict.fromkeys(f"{row.model}, {row.memory}: {row.note}" for row in rows if row.note)
-    about = f"Rows marked (reported) are numbers of a paper, judged by its judge. {named}."
-    if any(line.source == "own" for line in lines):
-        about += (
-            " They are about the published books: an own book of the same name has another text, and other questions, so that "
-            "they show the order of magnitude, not a contest."
-        )
-    return [about, *notes]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from itertools import permutations
 from operator import itemgetter
 from typing import Any, Literal
@@ -90,11 +89,10 @@ class Claim:
         return evidence if evidence.cases else replace(evidence, missing=self.needs)
 
 
-@cache
-def claims() -> tuple[Claim, ...]:
+def claims() -> list[Claim]:
     """The claims that `data/claims.toml` declares, in its order."""
     declared = parse_toml(packaged("epbench.memfail", "claims.toml").read_text("utf-8"))["claims"]
-    return tuple(Claim(**claim | {"text": claim["text"].format(margin=f"{MARGIN:g}")}) for claim in declared)
+    return [Claim(**claim | {"text": claim["text"].format(margin=f"{MARGIN:g}")}) for claim in declared]
 
 
 def holds_of(text: str) -> Holds:

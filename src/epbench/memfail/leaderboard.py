@@ -34,11 +34,11 @@ def leaderboards(inputs: Inputs) -> list[Exhibit]:
 
 def board(name: str, rows: Sequence[Standing], notes: Sequence[str] = ()) -> Exhibit:
     """A leaderboard of at least one row of `standings`, with a column for each config that a row has."""
-    configs = [config for config in CONFIGS if any(config in row.scores for row in rows)]
+    every = zip(_TITLES, CONFIGS, strict=True)
+    columns = {title: config for title, config in every if any(config in row.scores for row in rows)}
     rows, about = bounded(rows, ["oracle", "full-context"]), [*_BOARD, *notes]
-    columns = {title: config for title, config in zip(_TITLES, CONFIGS, strict=True) if config in configs}
-    if len(configs) > 1:
-        columns, rows = {"mean": "mean"} | columns, [_with_mean(row, configs) for row in rows]
+    if len(columns) > 1:
+        columns, rows = {"mean": "mean"} | columns, [_with_mean(row, [*columns.values()]) for row in rows]
         about = [*_BOARD, _OF_MEAN, *notes]
     return leaderboard(name, "Success of memory systems", rows, columns, about)
 

@@ -83,7 +83,7 @@ class Claim:
         """What these cells say about the claim."""
         holds = holds_of(self.holds)
         if test := _TESTS.get(self.measure):
-            evidence = decide(test(cells, holds, **self.about), self.rule)
+            evidence = decide([*test(cells, holds, **self.about)], self.rule)
         else:
             evidence = weigh(_MEASURES[self.measure](cells, **self.about), holds, self.rule)
         return evidence if evidence.cases else replace(evidence, missing=self.needs)
@@ -184,10 +184,9 @@ def with_errors(cells: Iterable[Row], *configs: str, only: str = "", but: str = 
     return [cell for cell in found if cell["system"] != but and only in ("", cell["system"])]
 
 
-def duels(cells: Iterable[Row], *configs: str) -> Iterator[tuple[Row, Row]]:
+def duels(cells: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
     """Each cell with that of each other system and the same model on a config, at the largest k that all systems have."""
-    wanted = [cell for cell in cells if not configs or cell["config"] in configs]
-    for group in grouped(wanted, "config", "model").values():
+    for group in grouped(cells, "config", "model").values():
         common = set.intersection(*({cell["k"] for cell in own} for own in grouped(group, "system").values()))
         at_k = [cell for cell in group if cell["k"] == max(common, default=None)]
         yield from ((one, other) for one, other in permutations(at_k, 2) if one["system"] != other["system"])
@@ -195,7 +194,7 @@ def duels(cells: Iterable[Row], *configs: str) -> Iterator[tuple[Row, Row]]:
 
 def versus(cells: Cells, system: str, configs: Sequence[str]) -> Measures:
     """The success of one system minus that of each other system."""
-    for one, other in duels(cells, *configs):
+    for one, other in duels(cell for cell in cells if cell["config"] in configs):
         if one["system"] == system:
             yield f"{one['name']}, minus {other['system']}", one["passed"], other["passed"]
 
@@ -265,9 +264,8 @@ def spending(cells: Cells) -> Measures:
             yield name, one["passed"], other["passed"]
 
 
-def nobody_dominates(cells: Cells, holds: Holds) -> list[Case]:
+def nobody_dominates(cells: Cells, holds: Holds) -> Iterator[Case]:
     """Each system is surely beaten by some other on some config; with its own model, at the largest common k."""
-    cases = list[Case]()
     for who, pairs in grouped_by(duels(cells), lambda pair: pair[0]["who"]).items():
         measures: Measures = (
             (f"{who} against {other['system']} on {one['config']} at k = {one['k']}", one["passed"], other["passed"])
@@ -276,28 +274,24 @@ def nobody_dominates(cells: Cells, holds: Holds) -> list[Case]:
         found = weigh(measures, holds, "all").cases
         sides = {case.side for case in found}
         side: Side = "for" if "for" in sides else "against" if sides == {"against"} else "neither"
-        cases.append(replace(min(found, key=lambda case: case.high), side=side))
-    return cases
+        yield replace(min(found, key=lambda case: case.high), side=side)
 
 
-def follows_tokens(cells: Cells, holds: Holds, config: str) -> list[Case]:
+def follows_tokens(cells: Cells, holds: Holds, config: str) -> Iterator[Case]:
     """At each k, whether success and tokens go together over all systems and models (Pearson's r)."""
-    cases, of_config = list[Case](), [cell for cell in cells if cell["config"] == config]
-    for k, group in sorted(grouped(of_config, "k").items()):
-        known = [
-            (cell["tokens"], *cell["passed"]) for cell in group if cell["passed"][1] and cell["tokens"] is not None
-        ]
-        found = pearson([tokens for tokens, _, _ in known], [right / n for _, right, n in known])
+    known = [cell for cell in cells if cell["config"] == config and cell["passed"][1] and cell["tokens"] is not None]
+    for k, group in sorted(grouped(known, "k").items()):
+        success = [right / n for right, n in (cell["passed"] for cell in group)]
+        found = pearson([cell["tokens"] for cell in group], success)
         if found is not None and found.n > 3:
             name = f"r of success and tokens on {config} at k = {k}, {found.n} systems and models"
-            cases.append(Case(name, found.r, *found.interval, holds(found.r, *found.interval)))
-    return cases
+            yield Case(name, found.r, *found.interval, holds(found.r, *found.interval))
 
 
 _BY_COUNTS = (versus, gains, from_stronger_models, share_of_errors, share_of_questions)
 _OF_SYSTEMS = (mem0_on_long_texts, a_mem_on_stored, spending)
 _MEASURES: Mapping[str, Callable[..., Measures]] = {of.__name__: of for of in (*_BY_COUNTS, *_OF_SYSTEMS)}
-_TESTS: Mapping[str, Callable[..., list[Case]]] = {of.__name__: of for of in (nobody_dominates, follows_tokens)}
+_TESTS: Mapping[str, Callable[..., Iterator[Case]]] = {of.__name__: of for of in (nobody_dominates, follows_tokens)}
 _HOW = (
     "A claim about all cases is denied by one case against it and supported by more than half of the cases without one against "
     "it; their intervals are 95 % for all cases together. A claim about most cases takes more than half of them, at 95 % each.",

@@ -115,6 +115,7 @@ _ABOUT: Shown = {"config": "config", "system": "label"}
 _SUCCESS = mean_interval()  # `0.350 (0.26–0.45)`
 _TITLES = ("Conditional facts, easy", "Conditional facts, hard", "Coexisting facts", "Persona retrieval", "Long hop")
 TITLES: Mapping[str, str] = dict(zip(CONFIGS, _TITLES, strict=True))  # what a config is called above a panel
+_KINDS = {"all": "", "direct": ", direct", "misleading": ", misleading"}
 
 
 def _made(name: str, title: str, rows: Rows, columns: Shown, *more: Any, **fields: Any) -> Made:
@@ -126,8 +127,7 @@ def _made(name: str, title: str, rows: Rows, columns: Shown, *more: Any, **field
 
 def _by_panel(rows: Rows) -> dict[str, list[Row]]:
     """Rows by the title of their panel, which names the config, and the kind of questions if rows are about one."""
-    kinds = {"direct": ", direct", "misleading": ", misleading"}
-    return grouped_by(rows, lambda row: TITLES[row["config"]] + kinds.get(row.get("questions", ""), ""))
+    return grouped_by(rows, lambda row: TITLES[row["config"]] + _KINDS[row.get("questions", "all")])
 
 
 def _panels(parts: Mapping[str, Rows], draw: Callable[[Axes, Rows], None], x: str, **size: Any) -> Figure:
@@ -274,6 +274,7 @@ def scaling(inputs: Inputs, name: str) -> Made:
 
 FIGURES = {"gemini-3.1": "Figure 6", "haiku-4.5": "Figure 7", "gpt-4.1-mini": "Figure 8", "gpt-5.4-mini": "Figure 9"}
 """The paper's figure of each of its internal models."""
+_FIRST = "A question counts at the first stage that failed; shares are those of the questions that have an answer and a verdict."
 
 
 def by_stage(inputs: Inputs) -> list[Made]:
@@ -281,7 +282,7 @@ def by_stage(inputs: Inputs) -> list[Made]:
     found = []
     for row in rows_of(inputs):
         parts = {"all": row["scores"]} | row["scores"] if None not in map(row.get, ERRORS) else {}
-        for kind in ("all", "direct", "misleading"):
+        for kind in _KINDS:
             if part := parts.get(kind):
                 about = {name: row[name] for name in ABOUT} | {"questions": kind}
                 counts = {f"n_{name.removesuffix('_rate')}": count_of(part, name) for name in COUNTED}
@@ -297,11 +298,7 @@ def by_stage(inputs: Inputs) -> list[Made]:
         rows = [row for row in found if (row["system_model"] or "") == model]
         inside = f"{model} inside the systems" if model else _NO_MODEL
         title = f"What became of the questions, stage by stage, with {inside}"
-        notes = [
-            "A question counts at the first stage that failed; shares are those of the questions that have an answer and a "
-            "verdict.",
-            *notes_on(inputs, [row for row in rows if row["questions"] == "all"]),
-        ]
+        notes = [_FIRST, *notes_on(inputs, [row for row in rows if row["questions"] == "all"])]
         needs = f"a run with {inside}, or a file of reported errors by stage"
         made.append(_made(name, title, rows, columns, notes, partial(_draw_stages, rows), needs=needs))
     return made
@@ -388,9 +385,8 @@ def _pairs(runs: Sequence[PaperRun]) -> Iterator[dict[str, Any]]:
 def _record(pair: Mapping[str, Any], comparisons: int) -> dict[str, Value]:
     """A row of the frame; the smallest differences are those of one comparison alone, and of the strictest of so many."""
     row: dict[str, Value] = {name: pair[name] for name in ("config", "source", "k", "n")}
-    sides = zip(("first", "second"), pair["runs"], pair["means"], pair["n_failed"], strict=True)
-    for side, label, success, failed in sides:
-        row |= {f"label_{side}": label, f"success_{side}": success, f"n_failed_{side}": failed}
+    for side, *of_side in zip(("first", "second"), pair["runs"], pair["means"], pair["n_failed"], strict=True):
+        row |= zip((f"label_{side}", f"success_{side}", f"n_failed_{side}"), of_side, strict=True)
     low, high = pair["interval"] or (None, None)
     row |= {"difference": pair["difference"], "low": low, "high": high, "better": pair["wins"]}
     row |= {"equal": pair["ties"], "worse": pair["losses"], "p": pair["p"], "p_holm": pair["p_holm"]}

@@ -1,8 +1,7 @@
 """The claims of the paper, which `data/claims.toml` declares: what is measured, what it must be, and what runs say about it.
 
-How claims about all cases and about most are decided, `_HOW` tells. As many cases would turn one up by chance, intervals for
-all of them are corrected (Bonferroni); a claim that something happens takes two cases, corrected. Everything else is not
-decided.
+`_HOW` says how claims about all cases and about most are decided. As many cases would turn one up by chance, intervals for all
+of them are corrected (Bonferroni). A claim that something happens takes two cases, corrected; the rest is not decided.
 
 The intervals of a difference take the two groups for independent (Newcombe's), also where both have answered the same
 questions, since reported numbers do not say which questions were right; that makes them rather too wide.
@@ -98,14 +97,13 @@ def claims() -> list[Claim]:
 def holds_of(text: str) -> Holds:
     """What a claim says of its measure: `above 0.5`, `below margin` or `gain little`."""
     kind, limit = text.split()
-    if kind == "gain":  # a certain gain above the margin speaks against the claim
-        return lambda value, low, high: (
-            "for" if high <= MARGIN else "against" if value > MARGIN and low > 0 else "neither"
-        )
-    at = MARGIN if limit == "margin" else float(limit)
-    sides: tuple[Side, Side] = ("for", "against")
-    below, above = sides if kind == "below" else reversed(sides)
-    return lambda value, low, high: below if high < at else above if low > at else "neither"
+    at = MARGIN if limit in ("margin", "little") else float(limit)
+    if kind == "above":
+        return lambda value, low, high: "for" if low > at else "against" if high < at else "neither"
+    if kind == "below":
+        return lambda value, low, high: "for" if high < at else "against" if low > at else "neither"
+    # A certain gain above the margin speaks against the claim.
+    return lambda value, low, high: "for" if high <= at else "against" if low > 0 and value > at else "neither"
 
 
 def weigh(measures: Iterable[Measure], holds: Holds, rule: Rule) -> Evidence:

@@ -52,7 +52,7 @@ class PaperRun:
     @cached_property
     def questions(self) -> dict[int, pd.DataFrame]:
         """The questions at each k, as in questions.parquet, which is read at the first use."""
-        return {int(k): at_k for k, at_k in read_questions(self.folder, COLUMNS).groupby("k")}
+        return {int(str(k)): at_k for k, at_k in read_questions(self.folder, COLUMNS).groupby("k")}
 
     @property
     def about(self) -> dict[str, str | None]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Rows = Sequence[Mapping[str, Any]]
+Rows = Sequence[Row]
 
 
 def exhibits(inputs: Inputs) -> list[Made]:
@@ -288,7 +288,7 @@ def by_stage(inputs: Inputs) -> list[Made]:
                 counts = {f"n_{name.removesuffix('_rate')}": count_of(part, name) for name in COUNTED}
                 found.append(scored(about, part) | counts | {name: part.get(name) for name in COUNTED})
     others = {row["system_model"] or "" for row in found} - FIGURES.keys()
-    more = [model for model in (*in_order(others - {""}), "") if model in others]
+    more = sorted(others, key=lambda model: (not model, model))
     names = FIGURES | {model: f"Figure 9, {model or _NO_MODEL}" for model in more}
     columns: Shown = {**_ABOUT, "questions": "questions", "k": "k", "n": "n", "correct": partial(_counted, "n_success")}
     columns |= {error.removesuffix("_error"): partial(_counted, f"n_{error}") for error in ERRORS}

@@ -111,8 +111,8 @@ def _booksort(results: Sequence[Result]) -> Iterator[Exhibit]:
 def _memfail(results: Sequence[Result]) -> Iterator[Exhibit]:
     from dataclasses import replace
 
+    from epbench.memfail.leaderboard import board, leaderboards
     from epbench.memfail.paper.inputs import Inputs
-    from epbench.memfail.paper.make import board, leaderboards
     from epbench.memfail.scores.reported_rates import PAPER, read_reported, sources_of
     from epbench.reports.leaderboard import rows_of
 

@@ -125,8 +125,8 @@ def _booksort(folder: Path, parts: Mapping[str, Path]) -> Found:
 
 
 def _memfail(folder: Path, parts: Mapping[str, Path]) -> Found:
+    from epbench.memfail.leaderboard import standings
     from epbench.memfail.paper.inputs import Inputs, read_runs
-    from epbench.memfail.paper.make import standings
     from epbench.runs.folder import read_run
 
     runs = read_runs([folder])

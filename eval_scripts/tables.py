@@ -236,8 +236,9 @@ def _memfail(
     args: Arguments, folders: Sequence[Path], datasets: Sequence[str], out: Path
 ) -> tuple[Sequence[Exhibit], Exhibits]:
     """The tables and figures of the paper about MemFail."""
+    from epbench.memfail.leaderboard import leaderboards
     from epbench.memfail.paper.inputs import Inputs, read_datasets, read_runs
-    from epbench.memfail.paper.make import exhibits, leaderboards
+    from epbench.memfail.paper.make import exhibits
     from epbench.memfail.scores.reported_rates import read_reported, sources_of
     from epbench.models.estimate import read_prices
 

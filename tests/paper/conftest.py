@@ -8,6 +8,7 @@ import pytest
 from epbench.booksort.paper.inputs import read_inputs
 from epbench.booksort.paper.make import exhibits as sort_exhibits
 from epbench.files.packaged import packaged
+from epbench.memfail.leaderboard import leaderboards as memfail_leaderboards
 from epbench.memfail.paper import inputs as memfail_inputs
 from epbench.memfail.paper import make as memfail
 from epbench.memfail.scores.reported_rates import read_reported as read_rates
@@ -170,5 +171,5 @@ def memfail_paper(memfail_folder, memfail_given):
     """Tokens are words, so that nobody needs a vocabulary."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memfail, "cl100k_tokens", lambda: lambda text: len(text.split()))
-        found = [*memfail.exhibits(memfail_given), *memfail.leaderboards(memfail_given)]
+        found = [*memfail.exhibits(memfail_given), *memfail_leaderboards(memfail_given)]
     return plain_memfail.MemFail(found, memfail_folder)

@@ -10,10 +10,10 @@ import pytest
 from epbench.errors import BadInput
 from epbench.judges.protocol import PastJudge
 from epbench.memfail.dataset.load import CONFIGS, load_memfail
+from epbench.memfail.leaderboard import leaderboards
 from epbench.memfail.paper import make
-from epbench.memfail.paper.figures import by_k, by_model
 from epbench.memfail.paper.inputs import PUBLISHED_ROWS, Inputs, read_datasets, read_runs
-from epbench.memfail.paper.make import differences, exhibits, leaderboards, table_2, tokens_and_cost
+from epbench.memfail.paper.make import by_k, by_model, differences, exhibits, table_2, tokens_and_cost
 from epbench.memfail.scores.reported_rates import PAPER, read_reported
 from epbench.models.estimate import read_prices
 from epbench.reports.exhibit import Missing

@@ -14,9 +14,9 @@ from epbench.booksort.paper.make import exhibits as sort_exhibits
 from epbench.booksort.paper.results import DECLARED
 from epbench.booksort.scores.report import HUMANS
 from epbench.errors import BadInput
+from epbench.memfail.leaderboard import leaderboards as memfail_leaderboards
 from epbench.memfail.paper.inputs import Inputs as MemFailInputs
 from epbench.memfail.paper.make import exhibits as memfail_exhibits
-from epbench.memfail.paper.make import leaderboards as memfail_leaderboards
 from epbench.memfail.scores.reported_rates import PAPER
 from epbench.memfail.scores.reported_rates import read_reported as read_rates
 from epbench.reports.exhibit import Missing, slug

@@ -3,8 +3,8 @@
 Read the rooms in the order of the method: `templates` (rows made without a model), `dataset` (the five tables, what they
 store and ask, and what in them limits the meaning of a score), `context` (what a system is told and a reader is shown),
 `judging` (stage by stage), `scores`; `evaluate` is the whole method from top to bottom. Beside them stand `calibration`, which
-plants faults to see whether a judge finds them, and `paper`: the paper's tables and figures from runs, and its claims against
-them. Paper: Garg et al., 2026.
+plants faults to see whether a judge finds them; `paper`, the paper's tables and figures from runs, and its claims against
+them; and `leaderboard`. Paper: Garg et al., 2026.
 """
 
 from typing import TYPE_CHECKING, Any

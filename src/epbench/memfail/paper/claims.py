@@ -1,9 +1,7 @@
 """The claims of the paper, which `data/claims.toml` declares: what is measured, what it must be, and what runs say about it.
 
-A claim about all cases is denied by one case against it, and supported if more than half of the cases are for it and none is
-against it. As many cases would turn one up by chance, their intervals are then corrected (Bonferroni: 95 % for all cases
-together). A claim about most cases is decided by more than half of them, at 95 % each; a claim that something happens by two
-cases, corrected. Everything else is not decided.
+`_HOW` says how claims about all cases and about most are decided. As many cases would turn one up by chance, intervals for all
+of them are corrected (Bonferroni). A claim that something happens takes two cases, corrected; the rest is not decided.
 
 The intervals of a difference take the two groups for independent (Newcombe's), also where both have answered the same
 questions, since reported numbers do not say which questions were right; that makes them rather too wide.
@@ -13,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from itertools import permutations
 from operator import itemgetter
 from typing import Any, Literal
@@ -35,6 +32,7 @@ Rule = Literal["all", "most", "some"]
 Holds = Callable[[float, float, float], Side]  # from a value, and the ends of its interval, to what they say
 Count = tuple[int, int]  # a number of questions, and of how many
 Measure = tuple[str, Count] | tuple[str, Count, Count]  # its name, and a share, or one from which another is subtracted
+Measures = Iterator[Measure]
 Cells = Sequence[Row]  # as `comparable` returns them
 MARGIN = 0.1
 """The largest gain, or share, that is called little, as no number in the paper says how little is meant."""
@@ -76,7 +74,7 @@ class Claim:
     text: str  # what it says
     rule: Rule  # whether it is about all cases, most of them, or some
     needs: str  # the runs without which nothing is decided
-    measure: str  # what is measured: one of `MEASURES`, or `nobody_dominates` or `follows_tokens`
+    measure: str  # what is measured: one of `_MEASURES` or `_TESTS`
     holds: str  # what it must be: `above` or `below` a number or the `margin`, or to `gain little`
     about: Mapping[str, Any] = field(default_factory=dict)  # of which configs, systems or stages it is measured
 
@@ -84,30 +82,28 @@ class Claim:
         """What these cells say about the claim."""
         holds = holds_of(self.holds)
         if test := _TESTS.get(self.measure):
-            evidence = decide(test(cells, holds, **self.about), self.rule)
+            evidence = decide([*test(cells, holds, **self.about)], self.rule)
         else:
-            evidence = weigh(MEASURES[self.measure](cells, **self.about), holds, self.rule)
+            evidence = weigh(_MEASURES[self.measure](cells, **self.about), holds, self.rule)
         return evidence if evidence.cases else replace(evidence, missing=self.needs)
 
 
-@cache
-def claims() -> tuple[Claim, ...]:
+def claims() -> list[Claim]:
     """The claims that `data/claims.toml` declares, in its order."""
     declared = parse_toml(packaged("epbench.memfail", "claims.toml").read_text("utf-8"))["claims"]
-    return tuple(Claim(**claim | {"text": claim["text"].format(margin=f"{MARGIN:g}")}) for claim in declared)
+    return [Claim(**claim | {"text": claim["text"].format(margin=f"{MARGIN:g}")}) for claim in declared]
 
 
 def holds_of(text: str) -> Holds:
     """What a claim says of its measure: `above 0.5`, `below margin` or `gain little`."""
     kind, limit = text.split()
-    if kind == "gain":  # a certain gain above the margin speaks against the claim
-        return lambda value, low, high: (
-            "for" if high <= MARGIN else "against" if low > 0 and value > MARGIN else "neither"
-        )
-    at = MARGIN if limit == "margin" else float(limit)
-    below: Side = "for" if kind == "below" else "against"
-    above: Side = "for" if kind == "above" else "against"
-    return lambda value, low, high: below if high < at else above if low > at else "neither"
+    at = MARGIN if limit in ("margin", "little") else float(limit)
+    if kind == "above":
+        return lambda value, low, high: "for" if low > at else "against" if high < at else "neither"
+    if kind == "below":
+        return lambda value, low, high: "for" if high < at else "against" if low > at else "neither"
+    # A certain gain above the margin speaks against the claim.
+    return lambda value, low, high: "for" if high <= at else "against" if low > 0 and value > at else "neither"
 
 
 def weigh(measures: Iterable[Measure], holds: Holds, rule: Rule) -> Evidence:
@@ -143,8 +139,8 @@ _, HARD, COEXISTING, PERSONA, _ = CONFIGS
 WEAKEST, *STRONGER = MODELS
 
 # Mem0 2 only ever adds memories; what the paper says of Mem0's updates is about version 1.
-_SYSTEMS = {"mem0-1": "Mem0", "a-mem": "A-MEM", "simplemem": "SimpleMem", "structmem": "StructMem"}
-_MODELS = {"claude-haiku-4-5": "haiku-4.5", "gemini-3.1-pro-preview": "gemini-3.1"}
+_NAMES = {"mem0-1": "Mem0", "a-mem": "A-MEM", "simplemem": "SimpleMem", "structmem": "StructMem"}
+_NAMES |= {"claude-haiku-4-5": "haiku-4.5", "gemini-3.1-pro-preview": "gemini-3.1"}
 """Names of systems and internal models as the paper has them, by ours and by those of providers."""
 
 
@@ -159,14 +155,14 @@ def comparable(rows: Iterable[Row]) -> list[Row]:
 
 
 def _cell(row: Row) -> Row:
-    part, config, k = row["scores"].get("direct", row["scores"]), row["config"], row["k"]
+    part = row["scores"].get("direct", row["scores"])
     lost = {error.removesuffix("_error"): (count_of(part, error), judged(part)) for error in ERRORS}
-    system, model = _SYSTEMS.get(row["system"], row["system"]), (row["system_model"] or "").rpartition(":")[2]
-    model = _MODELS.get(model, model)
+    names = row["system"], (row["system_model"] or "").rpartition(":")[2]
+    system, model = (_NAMES.get(name, name) for name in names)
     who = f"{system} ({model})" if model else system
-    about = {"config": config, "k": k, "system": system, "model": model, "who": who}
-    return about | {
-        "name": f"{who} on {config} at k = {k}",
+    about = {"system": system, "model": model, "who": who, "name": f"{who} on {row['config']} at k = {row['k']}"}
+    return row | {
+        **about,
         "passed": (row["n_right"], row["n"]),
         "lost": {} if None in (count for count, _ in lost.values()) else lost,
         "tokens": row["tokens_per_question"] if row["tokens_per_memory"] is None else row["tokens_per_memory"],
@@ -186,134 +182,114 @@ def with_errors(cells: Iterable[Row], *configs: str, only: str = "", but: str = 
     return [cell for cell in found if cell["system"] != but and only in ("", cell["system"])]
 
 
-def duels(cells: Iterable[Row], *configs: str) -> Iterator[tuple[Row, Row]]:
+def duels(cells: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
     """Each cell with that of each other system and the same model on a config, at the largest k that all systems have."""
-    wanted = [cell for cell in cells if not configs or cell["config"] in configs]
-    for group in grouped(wanted, "config", "model").values():
+    for group in grouped(cells, "config", "model").values():
         common = set.intersection(*({cell["k"] for cell in own} for own in grouped(group, "system").values()))
         at_k = [cell for cell in group if cell["k"] == max(common, default=None)]
         yield from ((one, other) for one, other in permutations(at_k, 2) if one["system"] != other["system"])
 
 
-def versus(cells: Cells, system: str, configs: Sequence[str]) -> list[Measure]:
+def versus(cells: Cells, system: str, configs: Sequence[str]) -> Measures:
     """The success of one system minus that of each other system."""
-    own = ((one, other) for one, other in duels(cells, *configs) if one["system"] == system)
-    return [(f"{one['name']}, minus {other['system']}", one["passed"], other["passed"]) for one, other in own]
+    for one, other in duels(cell for cell in cells if cell["config"] in configs):
+        if one["system"] == system:
+            yield f"{one['name']}, minus {other['system']}", one["passed"], other["passed"]
 
 
-def gains(cells: Cells, configs: Sequence[str] = CONFIGS, bound_by: str = "") -> list[Measure]:
+def gains(cells: Cells, configs: Sequence[str] = CONFIGS, bound_by: str = "") -> Measures:
     """The success of each system at its largest k minus that at its smallest.
 
     With `bound_by` only where most questions are lost at this stage, at the k at which errors are compared.
     """
-
-    def is_bound(cell: Row) -> bool:
-        counts: dict[str, int] = {stage: count for stage, (count, _) in cell["lost"].items()}
-        return 0 < max(counts.values()) == counts[bound_by]
-
-    places = by_place(cell for cell in cells if cell["config"] in configs)
-    bound = by_place(filter(is_bound, with_errors(cells))) if bound_by else places
-    ends = [(own[0], own[-1]) for place, own in places.items() if place in bound and own[-1]["k"] > own[0]["k"]]
-    name = "{} on {}, k = {} minus k = {}"
-    return [
-        (name.format(few["who"], few["config"], many["k"], few["k"]), many["passed"], few["passed"])
-        for few, many in ends
-    ]
+    for own in by_place(cell for cell in cells if cell["config"] in configs).values():
+        few, many, lost = own[0], own[-1], [cell["lost"] for cell in with_errors(own)]
+        is_bound = not bound_by or any(0 < of[bound_by][0] == max(of.values())[0] for of in lost)
+        if is_bound and many["k"] > few["k"]:
+            name = f"{few['who']} on {few['config']}, k = {many['k']} minus k = {few['k']}"
+            yield name, many["passed"], few["passed"]
 
 
-def from_stronger_models(cells: Cells) -> list[Measure]:
+def from_stronger_models(cells: Cells) -> Measures:
     """The success with each stronger internal model minus that with the weakest, at the largest k that both have."""
-    found, places = list[Measure](), by_place(cells)
+    places = by_place(cells)
     for (config, system, model), strong in places.items():
         weak = {cell["k"]: cell for cell in places.get((config, system, WEAKEST), [])}
         if model in STRONGER and (common := [cell for cell in strong if cell["k"] in weak]):
             name = f"{system} on {config} at k = {common[-1]['k']}, {model} minus {WEAKEST}"
-            found.append((name, common[-1]["passed"], weak[common[-1]["k"]]["passed"]))
-    return found
+            yield name, common[-1]["passed"], weak[common[-1]["k"]]["passed"]
 
 
-def share_of_errors(cells: Cells, stage: str, config: str, only: str = "", but: str = "") -> list[Measure]:
+def share_of_errors(cells: Cells, stage: str, config: str, only: str = "", but: str = "") -> Measures:
     """The share of this stage among the errors of the memory system itself, that is without reasoning."""
-    found: list[Measure] = []
     for cell in with_errors(cells, config, only=only, but=but):
         n = sum(count for name, (count, _) in cell["lost"].items() if name != "reasoning")
-        found.append((f"{stage} among the errors of {cell['name']}", (cell["lost"][stage][0], n)))
-    return found
+        yield f"{stage} among the errors of {cell['name']}", (cell["lost"][stage][0], n)
 
 
-def share_of_questions(cells: Cells, stage: str, but: str = "") -> list[Measure]:
+def share_of_questions(cells: Cells, stage: str, but: str = "") -> Measures:
     """The share of this stage among all questions."""
-    return [(f"{stage} errors of {cell['name']}", cell["lost"][stage]) for cell in with_errors(cells, but=but)]
+    return ((f"{stage} errors of {cell['name']}", cell["lost"][stage]) for cell in with_errors(cells, but=but))
 
 
-def mem0_on_long_texts(cells: Cells) -> list[Measure]:
+def mem0_on_long_texts(cells: Cells) -> Measures:
     """The storage errors of Mem0 among personas minus those among preferences."""
-    name = f"storage errors of {{}}, {PERSONA} minus {COEXISTING}"
-    return [
-        (name.format(long["who"]), long["lost"]["storage"], short["lost"]["storage"])
-        for long, short in permutations(with_errors(cells, PERSONA, COEXISTING, only="Mem0"), 2)
-        if long["config"] == PERSONA != short["config"] and long["model"] == short["model"]
-    ]
+    short = {cell["model"]: cell for cell in with_errors(cells, COEXISTING, only="Mem0")}
+    for long in with_errors(cells, PERSONA, only="Mem0"):
+        if long["model"] in short:
+            name = f"storage errors of {long['who']}, {PERSONA} minus {COEXISTING}"
+            yield name, long["lost"]["storage"], short[long["model"]]["lost"]["storage"]
 
 
-def a_mem_on_stored(cells: Cells) -> list[Measure]:
+def a_mem_on_stored(cells: Cells) -> Measures:
     """The summary errors of A-MEM among the questions that lost nothing in storage, minus those of other systems."""
 
     def of_stored(cell: Row) -> Count:
         (summary, _), (storage, n) = cell["lost"]["summary"], cell["lost"]["storage"]
         return summary, n - storage
 
-    return [
-        (f"summary errors in what was stored, {one['name']} minus {other['system']}", of_stored(one), of_stored(other))
-        for one, other in permutations(with_errors(cells, HARD), 2)
-        if one["system"] == "A-MEM" != other["system"] and one["model"] == other["model"]
-    ]
+    for one, other in permutations(with_errors(cells, HARD), 2):
+        if one["system"] == "A-MEM" != other["system"] and one["model"] == other["model"]:
+            name = f"summary errors in what was stored, {one['name']} minus {other['system']}"
+            yield name, of_stored(one), of_stored(other)
 
 
-def spending(cells: Cells) -> list[Measure]:
+def spending(cells: Cells) -> Measures:
     """The success of A-MEM minus that of each system that takes fewer tokens."""
-    name = "{}, minus {}, which takes {:,.0f} tokens and not {:,.0f}"
-    return [
-        (name.format(one["name"], other["system"], other["tokens"], one["tokens"]), one["passed"], other["passed"])
-        for one, other in duels(cell for cell in cells if cell["tokens"] is not None)
-        if one["system"] == "A-MEM" and one["tokens"] > other["tokens"]
-    ]
+    for one, other in duels(cell for cell in cells if cell["tokens"] is not None):
+        if one["system"] == "A-MEM" and (more := one["tokens"]) > (fewer := other["tokens"]):
+            name = f"{one['name']}, minus {other['system']}, which takes {fewer:,.0f} tokens and not {more:,.0f}"
+            yield name, one["passed"], other["passed"]
 
 
-_COUNTS = (versus, gains, from_stronger_models, share_of_errors, share_of_questions)
-_OF_SYSTEMS = (mem0_on_long_texts, a_mem_on_stored, spending)
-MEASURES: Mapping[str, Callable[..., list[Measure]]] = {of.__name__: of for of in (*_COUNTS, *_OF_SYSTEMS)}
-
-
-def nobody_dominates(cells: Cells, holds: Holds) -> list[Case]:
+def nobody_dominates(cells: Cells, holds: Holds) -> Iterator[Case]:
     """Each system is surely beaten by some other on some config; with its own model, at the largest common k."""
-    cases, name = list[Case](), "{} against {} on {} at k = {}"
     for who, pairs in grouped_by(duels(cells), lambda pair: pair[0]["who"]).items():
-        measures: list[Measure] = [
-            (name.format(who, other["system"], one["config"], one["k"]), one["passed"], other["passed"])
+        measures: Measures = (
+            (f"{who} against {other['system']} on {one['config']} at k = {one['k']}", one["passed"], other["passed"])
             for one, other in pairs
-        ]
+        )
         found = weigh(measures, holds, "all").cases
         sides = {case.side for case in found}
         side: Side = "for" if "for" in sides else "against" if sides == {"against"} else "neither"
-        cases.append(replace(min(found, key=lambda case: case.high), side=side))
-    return cases
+        yield replace(min(found, key=lambda case: case.high), side=side)
 
 
-def follows_tokens(cells: Cells, holds: Holds, config: str) -> list[Case]:
+def follows_tokens(cells: Cells, holds: Holds, config: str) -> Iterator[Case]:
     """At each k, whether success and tokens go together over all systems and models (Pearson's r)."""
-    cases = []
-    for k, group in sorted(grouped([cell for cell in cells if cell["config"] == config], "k").items()):
-        known = [cell for cell in group if cell["passed"][1] and cell["tokens"] is not None]
-        success = [right / n for right, n in (cell["passed"] for cell in known)]
-        found = pearson([cell["tokens"] for cell in known], success)
+    known = [cell for cell in cells if cell["config"] == config and cell["passed"][1] and cell["tokens"] is not None]
+    for k, group in sorted(grouped(known, "k").items()):
+        success = [right / n for right, n in (cell["passed"] for cell in group)]
+        found = pearson([cell["tokens"] for cell in group], success)
         if found is not None and found.n > 3:
             name = f"r of success and tokens on {config} at k = {k}, {found.n} systems and models"
-            cases.append(Case(name, found.r, *found.interval, holds(found.r, *found.interval)))
-    return cases
+            yield Case(name, found.r, *found.interval, holds(found.r, *found.interval))
 
 
-_TESTS: dict[str, Callable[..., list[Case]]] = {of.__name__: of for of in (nobody_dominates, follows_tokens)}
+_BY_COUNTS = (versus, gains, from_stronger_models, share_of_errors, share_of_questions)
+_OF_SYSTEMS = (mem0_on_long_texts, a_mem_on_stored, spending)
+_MEASURES: Mapping[str, Callable[..., Measures]] = {of.__name__: of for of in (*_BY_COUNTS, *_OF_SYSTEMS)}
+_TESTS: Mapping[str, Callable[..., Iterator[Case]]] = {of.__name__: of for of in (nobody_dominates, follows_tokens)}
 _HOW = (
     "A claim about all cases is denied by one case against it and supported by more than half of the cases without one against "
     "it; their intervals are 95 % for all cases together. A claim about most cases takes more than half of them, at 95 % each.",

@@ -17,7 +17,7 @@ from epbench.memfail.dataset.load import CONFIGS, Loaded, load_memfail
 from epbench.memfail.judging.diagnosis import ERRORS
 from epbench.memfail.scores.comparison import judge_notes, whole_scores
 from epbench.memfail.scores.run_files import COLUMNS, read_run, run_folders
-from epbench.memfail.scores.tables import CEILINGS, FLOOR, Spent, count_of, judged, spent, usage_of
+from epbench.memfail.scores.tables import CEILINGS, FLOOR, Spent, count_of, judged, place, spent, usage_of
 from epbench.models.estimate import Prices
 from epbench.reports.exhibit import marked
 from epbench.reports.tables import Runs, Scores, cell
@@ -50,13 +50,9 @@ class PaperRun:
     spent: Mapping[str, Spent]  # what each stage took
 
     @cached_property
-    def questions(self) -> pd.DataFrame:
-        """questions.parquet, which is read at its first use: a row for each question at each k."""
-        return read_questions(self.folder, COLUMNS)
-
-    def at(self, k: int) -> pd.DataFrame:
-        """The questions at one k."""
-        return self.questions[self.questions["k"] == k]
+    def questions(self) -> dict[int, pd.DataFrame]:
+        """The questions at each k, as in questions.parquet, which is read at the first use."""
+        return {int(str(k)): at_k for k, at_k in read_questions(self.folder, COLUMNS).groupby("k")}
 
     @property
     def about(self) -> dict[str, str | None]:
@@ -90,12 +86,10 @@ def read_runs(folders: Iterable[Path], prices: Prices | None = None) -> list[Pap
     found = [(folder, run) for folder, run in every if run.config in CONFIGS]
     if every and not found:
         raise BadInput(f"{every[0][1].folder}: expected a config of the paper, got a run of {every[0][1].config}")
-    for names in zip(*(_names(folder, run) for folder, run in found), strict=True):
-        named = [replace(run, label=name) for name, (_, run) in zip(names, found, strict=True)]
+    for length in range(3):
+        named = [replace(run, label=_names(folder, run)[length]) for folder, run in found]
         if len({(run.label, run.config) for run in named}) == len(found):
             return named
-    if not found:
-        return []
     raise BadInput("two runs of one config are alike, down to the names of their folders; rename one of the folders")
 
 
@@ -150,11 +144,10 @@ def share(right: int, n: int, failed: int = 0) -> Estimate:
 
 def scored(about: Mapping[str, Any], scores: Scores) -> Row:
     """A row of scores as in by_k of scores.json, after the columns that say what they are about."""
-    n, failed, rate = judged(scores), int(scores.get("failed", 0)), scores.get("success_rate")
-    right = count_of(scores, "success_rate") or 0
+    n, failed, right = judged(scores), int(scores.get("failed", 0)), count_of(scores, "success_rate") or 0
     found = share(right, n, failed).columns(*ENDS) | {"n": n, "n_failed": failed}
-    if found["mean"] is not None and rate is not None:
-        found["mean"] = float(rate)  # as a paper reports it, which may not be a count over n
+    if found["mean"] is not None:  # as a paper reports it, which may not be a count over n
+        found["mean"] = float(scores["success_rate"])
     return {**about, **found, "n_right": right, **{name: scores.get(name) for name in _BESIDE}, "scores": scores}
 
 
@@ -174,13 +167,10 @@ def cells_of(inputs: Inputs) -> list[Row]:
 
 def rows_of(inputs: Inputs) -> list[Row]:
     """All rows: config by config, the run without memory first, then own systems, reported ones, and baselines."""
-
-    def place(row: Row) -> tuple[int, int]:
-        baseline, system = row["run"].get("baseline"), row["system"]
-        order = 0 if system == FLOOR else 2 if row["source"] != "own" else 3 if baseline else 1
-        return CONFIGS.index(row["config"]), 4 if system in CEILINGS else order
-
-    return sorted(cells_of(inputs), key=place)
+    return sorted(
+        cells_of(inputs),
+        key=lambda row: (CONFIGS.index(row["config"]), row["system"] in CEILINGS, place(row["run"])),
+    )
 
 
 _REPORTED = (
@@ -214,7 +204,7 @@ def notes_on(inputs: Inputs, rows: Sequence[Row]) -> list[str]:
     empty = (row for row in rows if row["source"] == "reported" and row["storage_error"] == 1.0)
     other = ", ".join(sorted({run.config for run in own if not run.on_published_rows and "reported" in sources}))
     return [
-        *(_SUCCESS, *_floors(runs, configs), *_ceilings(runs, configs, "own" in sources), *_vacuous(rows)),
+        *(_SUCCESS, *_bounds(runs, configs, "own" in sources), *_vacuous(rows)),
         *([_LOST] if any(row["n_failed"] for row in rows) else []),
         *([_REPORTED] if "reported" in sources else []),
         *_listed("Every question of ", (f"{row['label']} on {row['config']}" for row in empty), _NEVER_STORED),
@@ -236,23 +226,20 @@ def _best(runs: Iterable[PaperRun]) -> float | None:
     return max((rate for rate in rates if rate is not None), default=None)
 
 
-def _floors(runs: Sequence[PaperRun], configs: Sequence[str]) -> list[str]:
-    """Success without memory: computed from the questions, and measured where there is a run without memory."""
-    parts = []
+def _bounds(runs: Sequence[PaperRun], configs: Sequence[str], is_own: bool) -> list[str]:
+    """By config, success without memory, computed from the questions and measured by a run without memory; and ceilings."""
+    floors, ceilings = list[str](), list[str]()
     for config in configs:
         of_config = [run for run in runs if run.config == config]
-        computed = next((run.scores["floor"]["success_rate"] for run in of_config if "floor" in run.scores), None)
-        found = {"computed": computed, "measured": _best(run for run in of_config if run.system == FLOOR)}
-        says = ", ".join(f"{cell(float(rate))} {how}" for how, rate in found.items() if rate is not None)
-        parts += [f"{config} {says}"] if says else []
-    return _listed("Floor, success without memory: ", parts)
-
-
-def _ceilings(runs: Sequence[PaperRun], configs: Sequence[str], is_own: bool) -> list[str]:
-    known = [(run, rate) for run in runs if run.system in CEILINGS and (rate := _best([run])) is not None]
-    of_config = {c: ", ".join(f"{run.label} {cell(rate)}" for run, rate in known if run.config == c) for c in configs}
-    parts = (f"{config} {texts}" for config, texts in of_config.items() if texts)
-    return _listed("Ceilings, the best success at any k: ", parts) or ([_NO_CEILING] if is_own else [])
+        rates = [("computed", run.scores["floor"]["success_rate"]) for run in of_config if "floor" in run.scores][:1]
+        rates.append(("measured", _best(run for run in of_config if run.system == FLOOR)))
+        best = ((run.label, _best([run])) for run in of_config if run.system in CEILINGS)
+        floor = ", ".join(f"{cell(float(rate))} {how}" for how, rate in rates if rate is not None)
+        ceiling = ", ".join(f"{label} {cell(rate)}" for label, rate in best if rate is not None)
+        floors += [f"{config} {floor}"] if floor else []
+        ceilings += [f"{config} {ceiling}"] if ceiling else []
+    known = _listed("Ceilings, the best success at any k: ", ceilings)
+    return [*_listed("Floor, success without memory: ", floors), *(known or ([_NO_CEILING] if is_own else []))]
 
 
 def _vacuous(rows: Sequence[Row]) -> list[str]:
@@ -267,7 +254,7 @@ def _vacuous(rows: Sequence[Row]) -> list[str]:
 def _unnoticed(run: PaperRun) -> str:
     """How many needed facts the judge would not miss; empty for none."""
     counts = run.scores.get("unnoticed")
-    if not counts or not (counts["n"] or counts["misplaced"]):
+    if not counts or not counts["n"] + counts["misplaced"]:
         return ""
     misplaced = f" (and {counts['misplaced']} taken for a lost detail)" if counts["misplaced"] else ""
     return f"{counts['n']} of {counts['of']} in {run.config}{misplaced}"

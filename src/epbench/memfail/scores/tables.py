@@ -51,14 +51,15 @@ def is_baseline(scores: Scores) -> bool:
 def by_config(runs: Runs) -> dict[str, dict[str, Scores]]:
     """The runs of each config: the floor first, then the systems, then reported rates, and the ceilings last."""
     configs: dict[str, dict[str, Scores]] = {}
-    for label, scores in sorted(runs.items(), key=lambda run: _place(run[1])):
+    for label, scores in sorted(runs.items(), key=lambda run: place(run[1])):
         of_config = configs.setdefault(scores["config"], {})
         short = label.removesuffix(f" ({scores['config']})")
         of_config[label if short in of_config else short] = scores
     return configs
 
 
-def _place(scores: Scores) -> int:
+def place(scores: Scores) -> int:
+    """The place of a run among those of its config."""
     if scores.get("system") == FLOOR:
         return 0
     if scores.get("reported"):

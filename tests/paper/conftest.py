@@ -73,10 +73,10 @@ TURNS = "\n\nHuman: Really?\n\nAssistant: Yes."
 
 
 def answered(folder, rows, dataset, memory, fails=(), denies="05"):
-    """An own run that names the true items in reverse, and another twice, denies some, talks to itself, and fails."""
+    """An own run that names the true items in reverse, and another one, denies some, talks to itself, and fails."""
     answers = []
     for row in rows:
-        told = ", ".join([*row["answer"][::-1], "Nobody Else", "Nobody Else"]) + TURNS * (row["id"][-1] in "27")
+        told = ", ".join([*row["answer"][::-1], "Nobody Else"]) + TURNS * (row["id"][-1] in "27")
         said = {"answer": "I do not know." if row["id"][-1] in denies else told}
         answers.append({"id": row["id"], "repeat": 0} | ({"failure": "429"} if row["id"] in fails else said))
     identity = {"benchmark": "tulving", "fingerprint": FINGERPRINT, "model": "made", "memory": memory}

@@ -154,8 +154,12 @@ def test_every_number_on_sort_stands_in_a_table(booksort):
     told = [record for one in booksort.made.values() for record in one.records if record["source"] == "reported"]
     names = ("label", "model", "retriever")
     found = {(record.get(name), value) for record in told for name in names for value in record.values()}
+    of_length = set()
     for row in reported_numbers():
         assert {(row.model, value) for value in row.scores.values()} <= found, row
+        for words in (20, 50):
+            of_length |= {(row.model, words, value) for name, value in row.scores.items() if f"_s{words}" in name}
+    assert of_length >= {(r["model"], r["segment_length"], r["mean"]) for r in told if r.get("segment_length")}
 
 
 @pytest.mark.slow

@@ -134,13 +134,15 @@ def test_every_book_has_a_table_and_files_of_its_own(given):
 
 def test_answers_to_a_repeated_question_are_counted_each(given):
     run = given.inputs.runs[0]
-    twice = replace(run, questions=pd.concat([run.questions, run.questions.assign(repeat=1)], ignore_index=True))
+    again = run.questions.assign(repeat=1, items=run.questions["items"].map(lambda items: [*items, *items]))
+    twice = replace(run, questions=pd.concat([run.questions, again], ignore_index=True))
     found = made(recall.by_bin, [twice]) | made(groups.grouped, [twice], [], ["repeat"])
     assert any("once for each answer" in note for note in found["Table 13"].table.notes)
     assert [row["n"] for row in found["F1 by repeat"].records] == [len(run.questions)] * 2
     both, once = (made(inventions.hallucinations, [one])["E.8"].records for one in (twice, run))
     for row, single in zip(both, once, strict=True):
         assert (row["n"], row["share_mean"], row["share_low"]) == (2 * single["n"], single["share_mean"], None)
+        assert row["items_mean"] == pytest.approx(single["items_mean"])  # an item that is named twice is one
 
 
 def test_a_missing_answer_names_nothing_and_hides_nothing(given):

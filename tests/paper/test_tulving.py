@@ -133,7 +133,7 @@ def test_every_book_has_a_table_and_files_of_its_own(given):
 
 
 def test_answers_to_a_repeated_question_are_counted_each(given):
-    run = given.inputs.runs[0]
+    run = given.inputs.runs[3]
     again = run.questions.assign(repeat=1, items=run.questions["items"].map(lambda items: [*items, *items]))
     twice = replace(run, questions=pd.concat([run.questions, again], ignore_index=True))
     found = made(recall.by_bin, [twice]) | made(groups.grouped, [twice], [], ["repeat"])

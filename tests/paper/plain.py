@@ -10,14 +10,7 @@ from scipy.stats import binomtest, norm
 
 from epbench.reports.exhibit import Missing
 
-MARKUP = "_{}$x^2$<b>"
-"""What the names of some runs end with, to be shown as text."""
-ABOUT = """
-    source origin config label group shown about model system system_model memory judge generator search tried pairs questions
-    first second label_first label_second training trained epoch book text term stage size over up_to
-    segment_length excerpt_length distance_bin book_idx part position
-""".split()
-"""The columns that say what a row is about; all others must be expected, except where a paper has none."""
+MARKUP = "_{}$x^2$<b>"  # what the names of some runs end with, to be shown as text
 
 
 class Paper:
@@ -26,7 +19,8 @@ class Paper:
     # The exhibits that are made and tested elsewhere, and those that cannot be made of these runs
     ALONE = MISSING = ()
     WHOLE = ()  # those whose rows on a run have, together, as many questions as `asked_in` says
-    ABOUT = ABOUT
+    # The numbers that say what a row is about; all others must be expected, except where a paper has none
+    ABOUT = ("epoch", "over", "up_to", "segment_length", "excerpt_length", "distance_bin", "book_idx")
 
     def __init__(self, found):
         self.exhibits = {one.name: one for one in found}
@@ -71,10 +65,7 @@ def agrees(row, question, columns):
 
 
 def estimate(values, prefix="", interval=None):
-    """The columns of an estimate of some values, of which None stands for a question that failed.
-
-    `interval` finds both ends for all known values; without it, the columns have none.
-    """
+    """The columns of an estimate; None stands for a question that failed, `interval` finds the ends of the known values."""
     known = [float(value) for value in values if value is not None]
     n, lost, ends = len(known), len(values) - len(known), ("low", "high") if interval else ()
     found = dict.fromkeys(("mean", "sd", *ends, "lowest", "highest"))

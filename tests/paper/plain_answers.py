@@ -14,8 +14,7 @@ from tests.paper.plain import Paper, agrees, estimate, group, lines_of, smallest
 from tests.paper.plain_books import RATINGS
 
 KINDS = ("bin", "cue", "trace", "elements", "realism", "get", "origin")
-WHO = itemgetter("source", "memory", "model", "fingerprint")
-"""What tells runs apart; the label of a row may say something else."""
+WHO = itemgetter("source", "memory", "model", "fingerprint")  # tell runs apart; the label of a row may be another
 
 
 def measured(row, found):
@@ -38,7 +37,7 @@ class Tulving(Paper):
     ALONE = ("Figure 6, short by openai:tiny", "Figure 6, short (released)")  # paths like that of the first book
     MISSING = ("Figure 6, scifi-short", "Invented items")  # the latter are in test_tulving.py
     ABOUT = ()
-    WHOLE = ("Table 3", *(f"Table {n}" for n in (13, 15, 17, 18)), "F1 by trace")
+    WHOLE = ("Table 3", *(f"Table {n}" for n in (13, 15, 17, 18)), "F1 by trace", "E.8", "Harsh F1")
 
     def __init__(self, found, given, lines, told):
         super().__init__(found)
@@ -56,7 +55,9 @@ class Tulving(Paper):
         return plain_books.expected(exhibit, name, self.told) if is_book else super().expected(name, exhibit)
 
     def asked_in(self, name, row):
-        return sum(name == "F1 by trace" or q["get"] == "all" for q in self.asked[WHO(row)])
+        """In E.8 twice, in all and by origin, of bin 0; so in harsh F1, in all and by bin."""
+        asked = [q for q in self.asked[WHO(row)] if name == "F1 by trace" or q["get"] == "all"]
+        return sum(name != "E.8" or q["bin"] == "0" for q in asked) * (2 if name in ("E.8", "Harsh F1") else 1)
 
     def questions(self, row, **where):
         """The questions that a row is about, or those of them that are of some kinds."""
@@ -108,8 +109,7 @@ class Tulving(Paper):
         """The judge's scores of true items, each once."""
         of = [q for q in self.questions(row) if q["scores"] is not None]
         scores = [q["scores"][q["reference"].index(item)] for q in of for item in dict.fromkeys(q["reference"])]
-        share = estimate([0 < score < 1 for score in scores])
-        return share | {"none": scores.count(0), "whole": scores.count(1)}
+        return estimate([0 < score < 1 for score in scores]) | {"none": scores.count(0), "whole": scores.count(1)}
 
     def dialogue(self, row):
         """The numbers of turns in the answers; those without a verdict have no F1."""
@@ -168,7 +168,12 @@ class Tulving(Paper):
             scores, (kind, _, bin_) = self.runs[WHO(row)].scores, row["score"].partition(".")
             low, high = scores["intervals"].get(row["score"]) or (None, None)
             within = None if low is None else pytest.approx((high - low) / 2 / stats.norm.ppf(0.975))
-            return {"mean": scores[kind][bin_] if bin_ else scores[kind], "low": low, "high": high, "within": within}
+            return {
+                "mean": scores[kind].get(bin_) if bin_ else scores[kind],
+                "low": low,
+                "high": high,
+                "within": within,
+            }
         rows = self.exhibits["Books of several seeds"].records
         alike = [one for one in rows if all(one[of] == row[of] for of in ("source", "memory", "model", "score"))]
         known = [one for one in alike if one["label"] != "all books" and None not in (one["mean"], one["within"])]
@@ -204,4 +209,3 @@ class Tulving(Paper):
         "Books of several seeds": seeds,
         **plain_books.EXPECTED,
     }
-    """How the rows of the exhibits of a name are checked."""

@@ -18,12 +18,11 @@ from epbench.tulving.events.universe_files import read_universe_files
 from epbench.tulving.judging.realism import RATINGS as RATED
 from tests.paper.plain import group
 from tests.published_data import OURS
-from tests.scripts import in_process
+from tests.scripts.in_process import ran
 from tests.tulving.scripted_writer import ScriptedWriter
 
 BINS = {"0": (0, 0), "1": (1, 1), "2": (2, 2), "3-5": (3, 5), "6+": (6, math.inf)}
-ELEMENTS = {"time": "date", "space": "location", "entity": "entity", "content": "content"}
-"""The columns of chapters that hold them."""
+ELEMENTS = {"time": "date", "space": "location", "entity": "entity", "content": "content"}  # by their columns
 OUTLINE = draw_outline(Recipe("short"))
 _SEVERAL = [number for number, layout in enumerate(OUTLINE.layouts) if layout.n_paragraphs >= 3]
 MISTAKES = {
@@ -33,18 +32,13 @@ MISTAKES = {
     _SEVERAL[3]: ["deed forgotten"] * 9 + ["a second date"],
 }
 """By number of the event the mistakes of its candidates; the last event never gets a chapter."""
-RATINGS = {number: (*RATED, None)[number % 6] for number in range(1, 21)}
-"""How realistic the chapters of the book by templates are."""
+RATINGS = {chapter: (*RATED, None)[chapter % 6] for chapter in range(1, 21)}
 
 
 def built(once, name, *args):
     """The folder of a short book that the builder makes once per run of the tests."""
-
-    def build(out):
-        done = in_process.script("builders/tulving.py", "--book", "short", *args, "--out", out)
-        assert done.returncode == 0, done.stderr
-
-    (folder,) = [path for path in once(f"paper-{name}", build).iterdir() if (path / "README.md").is_file()]
+    out = once(f"paper-{name}", lambda out: ran("builders/tulving.py", "--book", "short", *args, "--out", out))
+    (folder,) = [path for path in out.iterdir() if (path / "README.md").is_file()]
     return folder
 
 
@@ -53,9 +47,8 @@ def folders_of(once, short_book):
     with ScriptedWriter(OUTLINE.universe, OUTLINE.events, MISTAKES).endpoint() as endpoint:
         model = ("--writer", "openai:tiny", "--base-url", endpoint.url, "--window", 32768)
         by_model = built(once, "written", *model)
-    ordered = built(once, "ordered", "--order", "chronological")
     scifi = ("--universe", "scifi", "--events", 8, "--universe-size", 30)
-    return [short_book, by_model, ordered, built(once, "scifi", *scifi)]
+    return [short_book, by_model, built(once, "ordered", "--order", "chronological"), built(once, "scifi", *scifi)]
 
 
 def rows(folder, config):

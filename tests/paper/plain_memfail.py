@@ -2,7 +2,6 @@
 
 import json
 import math
-from itertools import product
 from statistics import fmean
 from typing import ClassVar
 
@@ -17,8 +16,7 @@ CONFIGS = ("coexisting_facts", "long_hop", "persona_retrieval")
 SYSTEMS = {"floor": "none", "bm25": "verbatim-bm25", "all": "oracle", "flaky": f"flaky{MARKUP}.py:Flaky"}
 """Runs without memory, with a searching one, with all, and with one that fails at times."""
 LABELS = {name: system if name == "flaky" else f"{system} (baseline)" for name, system in SYSTEMS.items()}
-SIZES = ("n_facts", "hops")
-"""How large a row of a config is; of persona_retrieval it does not vary."""
+SIZES = ("n_facts", "hops")  # how large a row of a config is; of persona_retrieval it does not vary
 FLAKY = """
 from epbench.memories.example import KeywordMemory
 
@@ -32,7 +30,7 @@ STAGES = ("storage", "summary", "retrieval")
 
 
 def sizes_of(row):
-    return {"n_facts": len(row.get("preferences", ())), "hops": row.get("hop_count", 0)}
+    return dict(zip(SIZES, (len(row.get("preferences", ())), row.get("hop_count", 0)), strict=True))
 
 
 def labels(folder, rows):
@@ -44,8 +42,8 @@ def labels(folder, rows):
             assert verdicts.setdefault((record["kind"], record["id"]), record["verdict"]) is record["verdict"]
     found = {}
     for row in rows:
-        answer, sizes = answers.get(row["id"], {}).get("answer"), sizes_of(row)
-        n = sizes["n_facts"] or sizes["hops"] + 1
+        answer, (n_facts, hops) = answers.get(row["id"], {}).get("answer"), sizes_of(row).values()
+        n = n_facts or hops + 1
         # A stage has failed if it is the first that failed of any fact; of these the first is that of the question
         facts = [[verdicts.get((stage, f"{row['id']}/{i}"), False) for stage in STAGES] for i in range(n)]
         lost = [fact.index(False) for fact in facts if False in fact]
@@ -83,17 +81,22 @@ class MemFail(Paper):
 
     ALONE = tuple(f"Figure {number}" for number in (2, 5, 6, 7, 8, 9))  # no system of these runs has a model inside
     MISSING = ("Figure 3, tokens per question",)
+    WHOLE = ("Figure 1", "Figure 1, beside success", "Figure 9, no model inside", "Scaling in N", "Scaling in K")
 
     def __init__(self, found, folder):
         super().__init__(found)
-        self.folder = folder
         self.rows = {config: load_memfail(str(folder / "d/memfail"), config).rows for config in CONFIGS}
-        # The table of a run, which is compared with its journals
+        self.runs = {(of, config): folder / name / config for name, of in LABELS.items() for config in CONFIGS}
         self.asked = {}
-        for (name, label), config in product(LABELS.items(), CONFIGS):
+        for (label, config), run in self.runs.items():
             sizes = {row["id"]: sizes_of(row) for row in self.rows[config]}
-            questions = pq.read_table(folder / name / config / "questions.parquet").to_pylist()
+            questions = pq.read_table(run / "questions.parquet").to_pylist()  # which are compared with the journals
             self.asked[label, config] = [q | sizes.get(q["id"], {}) for q in questions]
+
+    def asked_in(self, name, row):
+        """In Figure 9 those about personas twice, in all and by their kind."""
+        is_twice = name.startswith("Figure 9") and row["config"] == "persona_retrieval"
+        return len(self.asked[row["label"], row["config"]]) * (2 if is_twice else 1)
 
     def questions(self, row):
         kind, questions = row.get("questions", "all"), self.asked[row["label"], row["config"]]
@@ -134,8 +137,7 @@ class MemFail(Paper):
         return found
 
     def stage(self, row):
-        (name,) = [name for name, label in LABELS.items() if label == row["label"]]
-        folder = self.folder / name / row["config"]
+        folder = self.runs[row["label"], row["config"]]
         usage = json.loads((folder / "usage.json").read_text("utf-8"))[row["stage"]]
         journal = {"answering": "answers.jsonl", "judging": "judgements.jsonl"}.get(row["stage"])
         none = 0 if row["label"].endswith("(baseline)") or journal else None  # a baseline asks no model
@@ -150,13 +152,12 @@ class MemFail(Paper):
         for config in self.rows:
             runs = [self.asked[label, config] for label in (row["label"], LABELS["floor"], LABELS["all"])]
             found, floor, ceiling = map(numbers_of, runs)
-            kinds = [q["kind"] for q in runs[0]]
             values = {of: found[of] for of in ("mean", "low", "high", "lowest", "highest")}
             values["ceiling"] = 1.0 if row["label"] == LABELS["all"] else ceiling["mean"]
-            values["floor"] = max(kinds.count("misleading") / len(kinds), floor["mean"])
+            values["floor"] = max(fmean(q["kind"] == "misleading" for q in runs[0]), floor["mean"])
             values["below_floor"] = int((found["highest"] or found["mean"]) < values["floor"])
             expected |= {f"{config}_{name}": value for name, value in values.items()}
-            expected["n_asked"] += len(kinds)
+            expected["n_asked"] += len(runs[0])
         return expected
 
     EXPECTED: ClassVar = {

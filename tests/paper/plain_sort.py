@@ -21,16 +21,12 @@ from tests.paper.plain import agrees, group, lines_of, mcnemar, smallest
 from tests.paper.sort_runs import answers_of
 
 GROUPS = ("segment_length", "excerpt_length", "distance_bin", "book_idx", "part", "position")
-"""The columns that say which questions a row is about."""
 GAIN = ("mean", "low", "high", "n", "p", "smallest")
 BASELINES = {"shown": "base", "shown-small": "base-small"}
 
 
 def rows_of(run):
-    """All questions of a run in the order of its set, by answers.jsonl and the set that run.json names.
-
-    right is None if it failed; said is the label with the higher probability or the one written.
-    """
+    """All questions of a run in the order of its set; `right` is None if one failed, `said` the more probable label."""
     described = json.loads((run / "run.json").read_text())
     pairs, answers = load_pairs(described["dataset"], described["identity"]["config"]), answers_of(run)
     found = []
@@ -52,10 +48,7 @@ def rows_of(run):
 
 
 def interval(values, rows, exact=False):
-    """A 95 % interval of the mean, by drawing excerpts; other draws than the package has, so about the same.
-
-    `exact` takes the exact one of as many excerpts where all are right, or all wrong.
-    """
+    """About the 95 % interval of the mean that draws excerpts; the `exact` one where all are right, or all wrong."""
     excerpts = group(zip(values, rows, strict=True), lambda pair: pair[1].unit).values()
     n = len(excerpts)
     if n < 2:
@@ -218,9 +211,8 @@ class Sort(plain.Paper):
             return found | dict.fromkeys(("coefficient", "low", "high", "odds_ratio", "p"))
         clusters = {"groups": pd.factorize(known["unit"])[0]}
         fit = logit(f"right ~ {terms} + distance", known).fit(disp=0, cov_type="cluster", cov_kwds=clusters)
-        (low, high), coefficient = fit.conf_int().loc[term], fit.params[term]
-        numbers = {"coefficient": coefficient, "low": low, "high": high, "p": fit.pvalues[term]}
-        numbers["odds_ratio"] = math.exp(coefficient)
+        (low, high), odds = fit.conf_int().loc[term], fit.params[term]
+        numbers = {"coefficient": odds, "odds_ratio": math.exp(odds), "low": low, "high": high, "p": fit.pvalues[term]}
         return found | {name: pytest.approx(value, rel=1e-3, abs=1e-5) for name, value in numbers.items()}
 
     def models(self, row):
@@ -230,7 +222,6 @@ class Sort(plain.Paper):
         return found | dict.fromkeys(("weights", "mmlu"))
 
     def choice(self, row):
-        """Of prompts or readings."""
         (what,) = {"prompt", "reading"} & row.keys()
         choice = json.loads((self.runs[what] / "prompt_selection.json").read_text())
         number = row[what] if "tried" in row else choice[what]
@@ -243,8 +234,7 @@ class Sort(plain.Paper):
     def recall(self, row):
         lines, rows = lines_of(self.runs["searched"] / "retrieved.jsonl"), self.rows["searched"]
         ranks = {line["id"]: fmean(rank is not None and rank < 10 for rank in line["ranks"]) for line in lines}
-        found = estimate([ranks[of.id] for of in rows], rows)
-        return found | {"query": 8, "retriever": "bm25", "n": 2 * len(rows)}
+        return estimate([ranks[of.id] for of in rows], rows) | {"query": 8, "retriever": "bm25", "n": 2 * len(rows)}
 
     def readout(self, row):
         read = self.measures[row["training"], row["epoch"]]["readout"]
@@ -288,4 +278,3 @@ class Sort(plain.Paper):
         "Figure 20": log_ratio,
         **dict.fromkeys([f"Table {n}{rest}" for n in (7, 10) for rest in ("", ", all that were tried")], choice),
     }
-    """What computes a row of each exhibit."""

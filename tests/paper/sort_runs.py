@@ -16,6 +16,7 @@ from tests.paper.plain import lines_of
 OTHER = {"A": "B", "B": "A"}
 KINDS = {"sort": "none", "sort-in-context": "in-context"}
 TRAINING = {"benchmark": "finetuning", "method": "sort_lm", "pairs": "p", "prompts": "q", "prompt": 3}
+TRAINING |= {"measured_texts": {"books": "b"}}
 
 
 def mostly_right(share, stream="answers", lost=lambda pair: False):
@@ -40,10 +41,7 @@ def journaled(path, records):
 
 
 def make_run(folder, dataset, plan, *, memory="none", model="m", configs=("all",), both_orders=False, retrieved=None):
-    """Write a finished run.
-
-    `retrieved` says of a pair, for memory `rag`, whether both segments were found, and whether in order.
-    """
+    """Write a finished run; `retrieved` says of a pair, for memory `rag`, whether both segments were found, and in order."""
     pairs = load_pairs(str(dataset), list(configs))
     identity = {"benchmark": "booksort", "fingerprint": fingerprint(pairs), "memory": memory, "model": model}
     identity |= {"config": list(configs), "split": "test", "books": None, "both_orders": both_orders or None}
@@ -65,22 +63,16 @@ def answers_of(folder):
     return {record["id"]: record for record in lines_of(folder / ANSWERS)}
 
 
-def make_training(
-    folder, dataset, plans, *, control=None, model="hf:made/tiny", kinds=KINDS, readout=None, perplexity=None
-):
-    """Write a training whose epochs answer by these plans, without and with context.
-
-    `control` is trained in place of the books; `readout` and `perplexity` are by epoch. Trainings of one model share weights.
-    """
+def make_training(folder, dataset, plans, *, control=None, model="hf:made/tiny", kinds=KINDS, readout=None):
+    """Write a training, or a `control` without the books' perplexity, whose epochs answer by these plans."""
     folder.mkdir(parents=True)
     identity = TRAINING | {"model": model, "weights": model, "control": control}
-    identity |= {"measured_texts": {"books": "b"}}
     (folder / "run.json").write_text(json.dumps({"identity": identity, "dataset": str(dataset), "label": folder.name}))
     measures = []
     for epoch, plan in plans.items():
-        texts = {"segments": 100 / (1 + epoch), "books": 90 / (1 + epoch), "held_out": 80.0}
+        texts = {"segments": 100 / (1 + epoch), "books": None if control else 90 / (1 + epoch), "held_out": 80.0}
         record = {"id": epoch, "epoch": epoch, "sort_in_context": None, "readout": (readout or {}).get(epoch)}
-        record |= {"perplexity": (perplexity or {}).get(epoch, texts), "pearson": None, "seconds": {}}
+        record |= {"perplexity": texts, "pearson": None, "seconds": {}}
         for kind in kinds:
             run = folder / f"measures/epoch-{epoch}/{kind}"
             make_run(run, dataset, plan, memory=KINDS[kind], model=model, configs=["e120_s20"])

@@ -116,9 +116,6 @@ def test_a_damaged_report_or_date_is_named(short_book, tmp_path):
             read_books([str(path)])
 
 
-# Tables and figures
-
-
 @pytest.mark.slow
 def test_what_books_lack_is_said_and_rows_of_other_papers_do_no_harm(all_books):
     def exhibits(books, reported=()):

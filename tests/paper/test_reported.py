@@ -3,7 +3,6 @@
 import json
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -29,38 +28,13 @@ from tests.conftest import SHARED
 from tests.paper.conftest import REPORTED, REPORTED_BOOKS
 from tests.published_data import OURS
 
-SEEDS = Path(__file__).parents[3] / "shared" / "seeds"
-CUES, SEVERAL = "| (t, *, *, *)   | ", "| gpt-4o-mini<br>gpt-4o<br>claude-3-haiku<br>claude-3-5-sonnet"
-BLOCKS = {
-    ("000", "Table 3"): [("|             | gpt-4o-mini       | 0.51", 11)],
-    ("000", "Table 4"): [("| Family ", 7)],
-    ("000", "Table 13"): [("|             | gpt-4o-mini       | 0.53", 11)],
-    ("000", "Table 14"): [("| In-context       |", 3), ("| RAG<br>(paragraph)", 2)],
-    ("000", "Table 15"): [("| 1           | 0.95", 4)],
-    ("000", "Table 16"): [(f"{CUES}0.80", 15)],
-    ("000", "Table 17"): [(f"{CUES}1.00", 15)],
-    ("000", "Table 18"): [("| Times ", 6)],
-    ("000", "Table 19"): [(f"{CUES} ", 14)],
-    ("000", "Table 20"): [("| GPT    | gpt-4o-mini       |", 8)],
-    ("000", "Table 21"): [("| Claude | gpt-40 vs", 3)],
-    ("000", "Table 22"): [("| Ordered   |", 8)],
-    ("000", "Table 23"): [(f"{SEVERAL} | ordered vs", 1)],
-    ("000", "Table 24"): [("| 0   | empty ", 11)],
-    ("000", "Table 25"): [(f"{SEVERAL}<br>llama", 1)],
-    ("000", "Table 27"): [("|        | short default |", 6)],
-}
-CAPTIONS = {1: 17, 2: 15, 5: 15, 8: 14, 11: 41, 12: 117}
-BLOCKS |= {("004", f"Table {table}"): [(f"Table {table}: ", n)] for table, n in CAPTIONS.items()}
-"""By text and table, where its parts begin, and the number of their lines."""
-SETTINGS = {
-    ("Table 7", "prompt"): [4, 3, 4, 7, 8, 3, 2, 10, 7, 7],
-    ("Table 10", "reading"): [7, 7, 3, 6],
-    ("Appendix F.5", "accuracy"): [0.93, 0.90, 0.88, 0.91],
-}
+TABLES = {"000": (3, 4, *range(13, 26), 27), "004": (1, 2, 5, 8, 11, 12)}
+CAPTION_BELOW = (3, 13, 16, 17, 19, 22, 25, 27)  # of text 000; other tables stand below their captions
+REPEATED = "| o1-mini   |                            | 0.42   |\n"  # a cell of Table 25 that the text has twice
 
 
 def text_of(number):
-    if not (found := sorted(SEEDS.glob(f"{number}_*.txt"))):
+    if not (found := sorted((SHARED.parent / "seeds").glob(f"{number}_*.txt"))):
         pytest.skip("the text of the paper does not lie beside the checkout")
     return found[0].read_text("utf-8")
 
@@ -72,14 +46,18 @@ def printed(text):
             yield round(float(of[1]) / (100 if of[2] else 1), 4), of[3] and float(of[3]), of[4] and int(of[4])
 
 
-@pytest.mark.parametrize(("number", "table"), BLOCKS)
+@pytest.mark.parametrize(("number", "table"), [(text, number) for text, of in TABLES.items() for number in of])
 def test_every_cell_of_a_table(number, table):
-    lines, cells, reported = text_of(number).splitlines(), Counter(), Counter()
-    for first, n in BLOCKS[number, table]:
-        at = next(at for at, line in enumerate(lines) if line.lstrip("0123456789 ").startswith(first))
-        cells.update(printed("\n".join(lines[at : at + n])))
+    above, _, below = text_of(number).replace(REPEATED, "").partition(f"Table {table}: ")
+    is_above = number == "000" and table in CAPTION_BELOW
+    blocks = re.findall(r"(?:^.*\|.*\n)+", above if is_above else below, re.M)
+    with_numbers = [found for block in blocks if (found := Counter(printed(block)))]
+    cells = with_numbers[-1] if is_above else with_numbers[0]
+    if table == 14:  # of two parts
+        cells += with_numbers[1]
+    reported = Counter()
     for row in REPORTED if number == "000" else reported_numbers():
-        if row.table == table:
+        if row.table == f"Table {table}":
             reaches = {name: round((high - low) / 2, 4) for name, (low, high) in row.intervals.items()} | row.deviations
             counts = row.counts if any(n for *_, n in cells) else {}  # not all tables print them
             reported.update((value, reaches.get(name), counts.get(name)) for name, value in row.scores.items())
@@ -90,7 +68,9 @@ def test_every_row_of_the_ranking_and_what_has_no_table():
     def found(table, name):
         return [row.scores[name] for row in reported_numbers() if row.table == table and name in row.scores]
 
-    assert {about: found(*about) for about in SETTINGS} == SETTINGS
+    assert found("Table 7", "prompt") == [4, 3, 4, 7, 8, 3, 2, 10, 7, 7]
+    assert found("Table 10", "reading") == [7, 7, 3, 6]
+    assert found("Appendix F.5", "accuracy") == [0.93, 0.90, 0.88, 0.91]
     humans = [found("Figure 2", name)[0] for name in ("accuracy_s50", "accuracy_s20", "accuracy_s50.over_25000")]
     assert list(HUMANS.values()) == humans == [0.64, 0.56, 0.76]
     ranking = re.findall(r"^([a-z0-9.\-]+)[^|\n]*\|\s*(0\.\d{3})[^|\n]*\|\s*(0\.\d{3})", text_of("001"), re.M)
@@ -98,24 +78,20 @@ def test_every_row_of_the_ranking_and_what_has_no_table():
     assert rows == [(model, float(a), float(b)) for model, a, b in ranking] and len(rows) == 21
 
 
+OF_SORT = {"table-05", "table-07", "table-08", "table-10", "appendix-f-05"}
+OF_MEMFAIL = {"table-02", "figure-03-tokens-per-question", *(f"figure-0{n}" for n in (1, 2, *range(4, 10)))}
 MAKERS = {
-    "tulving": (lambda of: exhibits(Inputs([], of), []), REPORTED_BOOKS),
-    "booksort": (lambda of: sort_exhibits(SortInputs((), reported=of)), reported_numbers()),
-    "memfail": (lambda of: memfail_exhibits(MemFailInputs(reported=of or {})), read_rates(PAPER)),
+    "tulving": (lambda of: exhibits(Inputs([], of), []), REPORTED_BOOKS, {"table-06"}),
+    "booksort": (lambda of: sort_exhibits(SortInputs((), reported=of)), reported_numbers(), OF_SORT),
+    "memfail": (lambda of: memfail_exhibits(MemFailInputs(reported=of or {})), read_rates(PAPER), OF_MEMFAIL),
 }
-ALONE = """
-tulving table-06
-booksort table-05 table-07 table-08 table-10 appendix-f-05
-memfail table-02 figure-01 figure-02 figure-03-tokens-per-question figure-04 figure-05 figure-06 figure-07 figure-08 figure-09
-"""
-"""What can be made of reported numbers alone."""
+"""By benchmark what makes its exhibits of reported numbers, these, and what they suffice for."""
 
 
-@pytest.mark.parametrize("line", ALONE.strip().splitlines())
-def test_without_runs_each_says_what_it_needs_and_reported_numbers_remain(line):
-    which, *alone = line.split()
-    make, reported = MAKERS[which]
-    for given, expected in ((), {"table-02", "table-06"} & {*alone}), (reported, {*alone}):
+@pytest.mark.parametrize("which", MAKERS)
+def test_without_runs_each_says_what_it_needs_and_reported_numbers_remain(which):
+    make, reported, alone = MAKERS[which]
+    for given, expected in ((), {"table-02", "table-06"} & alone), (reported, alone):
         found = make(given)
         assert {slug(one.name) for one in found if not isinstance(one, Missing)} == expected
         assert all(one.needs for one in found if isinstance(one, Missing))
@@ -176,48 +152,54 @@ def test_a_published_book_has_the_papers_numbers(name):
 
 @pytest.mark.slow
 def test_every_number_on_sort_stands_in_a_table(booksort):
-    found = set()
-    for exhibit in booksort.made.values():
-        for record in exhibit.records:
-            names = (record.get(name) for name in ("label", "model", "retriever"))
-            found |= {(name, value) for name in names for value in record.values() if record["source"] == "reported"}
+    told = [record for one in booksort.made.values() for record in one.records if record["source"] == "reported"]
+    names = ("label", "model", "retriever")
+    found = {(record.get(name), value) for record in told for name in names for value in record.values()}
+    of_length = set()
     for row in reported_numbers():
         assert {(row.model, value) for value in row.scores.values()} <= found, row
+        for words in (20, 50):
+            of_length |= {(row.model, words, value) for name, value in row.scores.items() if f"_s{words}" in name}
+    assert of_length >= {(r["model"], r["segment_length"], r["mean"]) for r in told if r.get("segment_length")}
 
 
 @pytest.mark.slow
 def test_every_number_on_tulving_stands_in_its_table_beside_those_of_runs(tulving):
-    shown = [row for one in tulving.made.values() for row in one.records if row.get("paper")]
-    about_tests = ("book", "first", "second", "p", "p_below", "paper")
-    tests = Counter(tuple(map(r.get, about_tests)) for r in shown if "alternative" in r)
-    numbers, seen, expected = [row for row in shown if "score" in row], set(), Counter()
+    numbers, tests = (
+        [row for one in tulving.made.values() for row in one.records if row.get("paper") and kind in row]
+        for kind in ("score", "alternative")
+    )
+    seen = set()
     for row, score in ((of, score) for of in REPORTED if of.table.startswith("Table") for score in of.scores):
         (kind, *parts), value = score.split("."), row.scores[score]
         if kind in ("p", "p_below"):
             whose = {"Table 21": "{} {} (reported)", "Table 25": "{}"}.get(row.table, "{2} {1} (reported) on {0}")
-            sides = [whose.format(side, row.memory, row.model) for side in ".".join(parts).split(">")]
-            p = (value, None) if kind == "p" else (None, value)
-            book = row.dataset if row.table == "Table 21" else None
-            expected[(book, *sides, *p, f"{row.source}, {row.table}")] += 1
+            first, second = (whose.format(side, row.memory, row.model) for side in ".".join(parts).split(">"))
+            about = {"first": first, "second": second, kind: value, "paper": f"{row.source}, {row.table}"}
+            of_table = {"Table 21": {"book": row.dataset}, "Table 25": {"run": f"{row.model} {row.memory} (reported)"}}
+            about |= of_table.get(row.table, {})
+            found = [r for r in tests if about.items() <= r.items()]
+            assert len(found) == 1, (row.table, score)
         else:
             book, _, writer = row.dataset.partition(" by ")
             about = {"book": book, "writer": writer or None, "model": row.model, "memory": row.memory, "mean": value}
             about |= {"sd": row.deviations.get(score)} | ({"score": score} if not kind.startswith("f1_by") else {})
             found = [r for r in numbers if about.items() <= r.items() and {*parts} <= {*r.values()}]
             assert found, (row.table, score)
-            seen |= {*map(id, found)}
-    assert tests == expected and seen == {*map(id, numbers)}
+        seen |= {*map(id, found)}
+    assert seen == {*map(id, [*numbers, *tests])}
     for of in (one.records for one in tulving.made.values() if {"score", "paper"} <= one.records[0].keys()):
         assert {row["source"] for row in of} > {"reported"} or not any(row["paper"] for row in of)
 
 
 def test_trials_of_people_make_figure_2_and_a_row_of_reported_numbers(tmp_path):
-    def people(*rows, head="participant,segment_length,distance,correct"):
+    def people(head, *rows):
         (tmp_path / "t.csv").write_text("\n".join((head, *rows)), "utf-8")
         return people_of(tmp_path / "t.csv")
 
+    head = "participant,segment_length,distance,correct"
     far = [f"p{i % 10},50,30000,{int(i >= 5)}" for i in range(40)]  # 35 of 40 right
-    run = people(*far, *(f"p{i % 10},20,50,{'true' if i % 2 else 'false'}" for i in range(20)))
+    run = people(head, *far, *(f"p{i % 10},20,50,{'true' if i % 2 else 'false'}" for i in range(20)))
     (figure,) = (one.make(SortInputs([run])) for one in DECLARED if one.name == "Figure 2")
     (row,) = figure.frame.query("over == 25000").to_dict("records")
     assert (row["mean"], row["n"], row["model"], row["memory"]) == (35 / 40, 40, "people", "read-once")
@@ -226,20 +208,16 @@ def test_trials_of_people_make_figure_2_and_a_row_of_reported_numbers(tmp_path):
     (row,) = read_reported(tmp_path / "reported.json", "booksort")
     assert row.scores == {"accuracy": 0.75, "accuracy_s20": 0.5, "accuracy_s50": 0.875} and row.counts["accuracy"] == 60
     wrong = {"a,20,far,1": "row 1: .*distance", "a,20,300,maybe": "row 1: .*correct", "a,20,300": "row 1: "}
-    for rows, said in [((), "expected a row"), *((("a,20,300,1", row), said) for row, said in wrong.items())]:
+    said_of = {(head,): "expected a row", ("participant,correct", "a,1"): "segment_length"}
+    for lines, said in (said_of | {(head, "a,20,300,1", row): said for row, said in wrong.items()}).items():
         with pytest.raises(BadInput, match=rf"t.csv.*{said}"):
-            people(*rows)
-    with pytest.raises(BadInput, match="segment_length"):
-        people("a,1", head="participant,correct")
+            people(*lines)
 
 
 def test_trials_of_people_have_no_labels_and_no_choices_and_stand_in_the_other_tables(tmp_path):
     trials = [f"p{i % 5},{words},300,{int(i >= 5)}" for words in (20, 50) for i in range(20)]
     (tmp_path / "t.csv").write_text("\n".join(("participant,segment_length,distance,correct", *trials)), "utf-8")
     made = {one.name: one for one in sort_exhibits(SortInputs([people_of(tmp_path / "t.csv")]))}
-    assert {of for of, one in made.items() if not isinstance(one, Missing)} == {
-        "Figure 2",
-        "Table 5",
-        "Segment lengths",
-    }
+    shown = {of for of, one in made.items() if not isinstance(one, Missing)}
+    assert shown == {"Figure 2", "Table 5", "Segment lengths"}
     assert [row["mean"] for row in made["Segment lengths"].records] == [0.75, 0.75]

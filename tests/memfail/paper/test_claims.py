@@ -58,7 +58,6 @@ coexisting-falls-with-tokens | coexisting A 41 tokens=2; coexisting B 30 tokens=
 a-mem-spends-without-gain | easy A-MEM 50 tokens=90; easy B 80 tokens=10 | easy A-MEM 80 tokens=90; easy B 20 tokens=10
 a-mem-summarises-best | hard A-MEM 80 summary=5; hard B 30 summary=60 | hard A-MEM 30 summary=60; hard B 80 summary=5
 """
-"""By claim, results that support it and others that deny it."""
 
 
 def test_made_results_support_a_claim_and_others_deny_it():
@@ -76,7 +75,7 @@ mem0-best-on-coexisting | coexisting Mem0 9 k=3; coexisting Mem0 8; coexisting M
 stronger-models-gain-little | easy A 20 model=tiny; easy A 80 model=huge |
 elsewhere-k-gains-little | easy A 20; easy A 80 |
 hard-induces-summary-errors | hard A 0 k=3 summary=1; hard A 0 summary=2; hard A 0 k=10 summary=3 | 2 2
-hard-induces-summary-errors | hard A 0 k=3 summary=1; hard A 0 k=10 summary=3 | 1 1
+hard-induces-summary-errors | hard A 0 k=3 summary=1 reasoning=4; hard A 0 k=10 summary=3 | 1 1
 a-mem-summarises-best | hard A-MEM 30 summary=50; hard B 2 storage=90 summary=8 | 50 100 8 10
 """
 """By claim and results, the counts of the case: of one model, at a common k, errors at k = 5 or the smallest, or none."""

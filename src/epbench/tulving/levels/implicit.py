@@ -24,6 +24,9 @@ from epbench.tulving.levels.plan import LEVELS, MOST_LINKS, Book, Evidence, Spot
 PASSED_ON = 0.6
 """How often two people with several chapters hold the same office, one after the other, where they can."""
 
+BY_ANOTHER_TITLE = 0.5
+"""How often, at level 5, a title is explained by another title, which another chapter explains."""
+
 Holding = tuple[int, list[Spot]]
 """A chapter that calls its main character by an office, and where it is told who took it over, of both who did."""
 
@@ -41,15 +44,18 @@ def add_people(book: Book, level: int) -> list[Holding]:
         numbers = [number for number in numbers if draws.unit() < often]
         if entity in officers or not numbers:
             continue
-        title = next(nicknames if draws.unit() < 0.5 else relatives, None)
-        host = book.host(draws, lambda other, entity=entity: book.events[other].entity != entity)  # type: ignore[misc]
-        if title is None or host is None:
-            continue
-        spot = book.tell(host, "title", {"entity": entity, "title": title}, draws)
-        for number in numbers:
-            _call(book, number, title)
+        kinds = [nicknames, relatives] if draws.unit() < 0.5 else [relatives, nicknames]
+        n = 2 if level >= 5 and draws.unit() < BY_ANOTHER_TITLE else 1
+        words, spots = entity, list[Spot]()
+        for title in filter(None, (next(kind, None) for kind in kinds[:n])):
+            host = book.host(draws, lambda other, entity=entity: book.events[other].entity != entity)  # type: ignore[misc]
+            assert host is not None, "several people have chapters"
+            spots.append(book.tell(host, "title", {"entity": words, "title": title}, draws))
+            words = title
+        for number in numbers if spots else ():
+            _call(book, number, words)
             own_spot = Spot(number, book.layouts[number].entity)
-            book.plans[number].evidence["entity"] = Evidence(1, frozenset([own_spot, spot]))
+            book.plans[number].evidence["entity"] = Evidence(len(spots), frozenset([own_spot, *spots]))
     return holdings
 
 

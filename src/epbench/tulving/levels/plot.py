@@ -28,6 +28,7 @@ from epbench.tulving.levels.entangled import (
 )
 from epbench.tulving.levels.implicit import add_days, add_people, add_places, finish_offices
 from epbench.tulving.levels.plan import (
+    LEVELS,
     SIDE_CHARACTER_WEIGHTS,
     SIDE_CHARACTERS,
     Book,
@@ -41,8 +42,8 @@ from epbench.tulving.scenes.patterns import pronouns_of
 from epbench.tulving.scenes.scene_files import TONES, distinct_paraphrases, load_scenery
 from epbench.tulving.scenes.spread import Spread, write_freshly
 
-NAMED, ANONYMOUS = 0.5, 0.75
-"""How often, from level 3 on, the kind of event is named, and a main character called by a word that is not the first name."""
+ANONYMOUS = 0.75
+"""How often, from level 3 on, a main character is called by a word that is not the first name."""
 FEWEST_CHAPTERS = 100
 """A shorter book may repeat the words of a reference as often as one of so many chapters."""
 
@@ -95,7 +96,7 @@ def _plan(book: Book, level: int, number: int, phrases: Sequence[str], draws: Ra
     deeds = _deeds(book, event, draws)
     lowered = " ".join([event.detail, *deeds]).lower()
     phrases = [words for words in phrases if book.spread.allows(words)]
-    named = not phrases or draws.unit() < NAMED or event.content.lower() in lowered
+    named = not phrases or draws.unit() < 1 - LEVELS[level].elsewhere["content"] or event.content.lower() in lowered
     what = f"the {event.content}" if named else draws.pick(phrases)
     book.spread.add(what)
     heroes = references_bank()["heroes"]

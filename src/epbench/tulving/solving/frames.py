@@ -43,14 +43,15 @@ def _slots() -> Mapping[str, str]:
     heroes = "|".join(references_bank()["heroes"])
     person = rf"(?:[Tt]he (?:{roles}|{heroes})|(?:[Tt]he )?{_NAME})"
     group = rf"[Tt]he [a-z -]+ of {_NAME} {_NAME}"
+    title = rf"[Tt]he (?:{_NAME}|{roles} of {_NAME}) {_NAME}"
     return {
         "hero": person,
         "who": rf"(?:{person}|[Ss]he|[Hh]e)",
         "him": "(?:her|him)",
         "his": "(?:her|his)",
         "himself": "(?:herself|himself)",
-        "entity": rf"{_NAME} {_NAME}",
-        "title": rf"[Tt]he (?:{_NAME}|{roles} of {_NAME}) {_NAME}",
+        "entity": rf"(?:{title}|{_NAME} {_NAME})",
+        "title": title,
         "group": group,
         "span": rf"[Tt]he (?:{spans}) of the [a-z -]+ of {_NAME} {_NAME}",
         "date": r"[\w,-]+(?: [\w,-]+){0,6}?",

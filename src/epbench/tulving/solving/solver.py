@@ -83,7 +83,8 @@ class Solver:
     def _holder(self, chapter: int, title: str) -> str | None:
         """Who has a title, or holds an office on the day of a chapter; from one takeover alone it cannot be told who."""
         if not (takeovers := self._said["office", title]):
-            return _only(self._said["title", title])
+            meant = _only(self._said["title", title])
+            return self._holder(chapter, meant) if meant and meant.startswith("the ") else meant
         today = self.fact(chapter, "date")
         taken = [(self.fact(other, "date"), entity) for other, entity in takeovers]
         dated = [(day, entity) for day, entity in taken if isinstance(day, date)]

@@ -139,7 +139,8 @@ class Statements:
         yield from self._facts(place, told, phrases)
 
     def _entitled(self, match: re.Match[str]) -> tuple[str, str]:
-        return _lowered(said(match, "title")), said(match, "entity")
+        entity = said(match, "entity")
+        return _lowered(said(match, "title")), _lowered(entity) if entity.startswith("The ") else entity
 
     def _on_date(self, match: re.Match[str]) -> tuple[Anchor, object] | None:
         """Another chapter, and the date that is said of it."""

@@ -19,13 +19,11 @@ from epbench.draws import RandomStream
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS
 from epbench.tulving.events.universe import Event
 from epbench.tulving.levels.banks import IN_LETTERS, NTH, combined, references_bank
-from epbench.tulving.levels.plan import LEVELS, MOST_LINKS, Book, Evidence, Spot
+from epbench.tulving.levels.plan import BY_ANOTHER, LEVELS, MOST_LINKS, Book, Evidence, Spot
+from epbench.tulving.scenes.patterns import pronouns_of
 
 PASSED_ON = 0.6
 """How often two people with several chapters hold the same office, one after the other, where they can."""
-
-BY_ANOTHER_TITLE = 0.5
-"""How often, at level 5, a title is explained by another title, which another chapter explains."""
 
 Holding = tuple[int, list[Spot]]
 """A chapter that calls its main character by an office, and where it is told who took it over, of both who did."""
@@ -45,12 +43,15 @@ def add_people(book: Book, level: int) -> list[Holding]:
         if entity in officers or not numbers:
             continue
         kinds = [nicknames, relatives] if draws.unit() < 0.5 else [relatives, nicknames]
-        n = 2 if level >= 5 and draws.unit() < BY_ANOTHER_TITLE else 1
+        n = 2 if level >= 5 and draws.unit() < BY_ANOTHER else 1
         words, spots = entity, list[Spot]()
         for title in filter(None, (next(kind, None) for kind in kinds[:n])):
             host = book.host(draws, lambda other, entity=entity: book.events[other].entity != entity)  # type: ignore[misc]
             assert host is not None, "several people have chapters"
             spots.append(book.tell(host, "title", {"entity": words, "title": title}, draws))
+            others = [other for other in chapters if other != entity and pronouns_of(other) is pronouns_of(entity)]
+            for other in draws.sample(others, 1):
+                book.deny("not_title", {"title": title}, "entity", other, entity, draws)
             words = title
         for number in numbers if spots else ():
             _call(book, number, words)

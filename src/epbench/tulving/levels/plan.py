@@ -125,6 +125,8 @@ class ChapterPlan:
 MOST_LINKS = 3
 MOST_USES = 0.02
 """The largest share of chapters that refer to the same one for one fact; at least two may."""
+BY_ANOTHER = 0.5
+"""How often, at level 5, words that another chapter explains are explained by such words again."""
 TRIES = 8
 """How many wordings are tried for one that the book does not have too often."""
 
@@ -188,6 +190,14 @@ class Book:
     def host(self, draws: RandomStream, fits: Callable[[int], bool]) -> int | None:
         """Draw a chapter that fits, for a sentence that it tells in passing; None if none does."""
         return next(filter(fits, draws.one_by_one(range(len(self.events)))), None)
+
+    def deny(
+        self, part: str, known: Mapping[str, str], fact: str, wrong: str, true: str, draws: RandomStream
+    ) -> None:
+        """Tell in passing that words do not mean what they might, in a chapter of neither, if there is one."""
+        host = self.host(draws, lambda number: getattr(self.events[number], fact) not in (wrong, true))
+        if host is not None:
+            self.tell(host, part, {**known, fact: wrong}, draws)
 
     def by_content(self, number: int, draws: RandomStream) -> tuple[str, list[Spot]] | None:
         """Name an event by its kind, or what its kind is called, and its location, with the paragraphs that tell both.

@@ -58,6 +58,7 @@ def _slots() -> Mapping[str, str]:
         "space": r"[A-Z0-9][\w.,’' -]*?",
         "content": r"[A-Z0-9][\w’' -]*?",
         "phrase": r"[Tt]he [\w’', -]+?",
+        "meaning": r"\w[\w’', -]*?",
         **dict.fromkeys(("feature", "first", "second"), rf"(?i:{features})"),
         "n": rf"\b(?i:{NUMBER_IN_LETTERS})",
         "nth": "|".join(NTH),
@@ -176,7 +177,7 @@ def _expression(pattern: Pattern, named: Counter[str]) -> str:
 
 OF_THEIR_OWN = (
     "title", "office", "feature", "meeting", "span", "lost", "found", "barred", "rule", "counterclaim", "retelling", "correction",
-    "withdrawal", "gloss",
+    "withdrawal", "gloss", "not_gloss", "not_title",
 )  # fmt: skip
 """The parts of the bank whose sentences say one thing and nothing else."""
 

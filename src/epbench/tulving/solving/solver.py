@@ -75,7 +75,7 @@ class Solver:
         if isinstance(value, Described):
             return _only({*self._said["feature", value.first]} & {*self._said["feature", value.second]})
         if fact == "content" and (meant := self._said["gloss", value]):
-            return _only(meant)
+            return self._value(chapter, _only(meant), fact)
         if fact in ("entity", "content") and str(value).startswith("the "):
             return self._holder(chapter, str(value)) if fact == "entity" else None
         return value  # type: ignore[return-value]

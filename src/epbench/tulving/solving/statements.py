@@ -85,6 +85,7 @@ class Statements:
         self._contents = {content.lower(): content for content in universe.contents}
         self._spaces = {space.lower(): space for space in universe.spaces}
         self._phrases: dict[str, list[str]] = {}  # by their second words
+        self._meant = dict(self._contents)  # what phrases may mean, in lower case: a kind of event, or another phrase
         self._events: dict[str, str] = {}  # names and phrases for kinds of event, by their lower-case forms
         self._titles = re.compile(rf"\b[Tt]he (?:[A-Z][\w-]*|{role()} of [A-Z][\w-]*) [A-Z][\w-]*\b")
 
@@ -96,7 +97,10 @@ class Statements:
             for at, paragraph in enumerate(text.split("\n\n"), 1)
             for sentence in _SENTENCE_END.split(paragraph)
         ]
-        glosses = [self._glossed(match) for _, _, matches, _ in told for kind, match in matches if kind == "gloss"]
+        explained = [match for _, _, matches, _ in told for kind, match in matches if kind == "gloss"]
+        phrases = {words.removeprefix("the "): words for words in (_lowered(said(match, "phrase")) for match in explained)}
+        self._meant = {words.lower(): phrase for words, phrase in phrases.items()} | self._contents
+        glosses = [self._glossed(match) for match in explained]
         self._phrases, self._events = {}, dict(self._contents)
         for words in sorted({gloss[0] for gloss in glosses if gloss}, key=lambda words: (-len(words), words)):
             self._phrases.setdefault(words.split()[1].lower(), []).append(words)
@@ -114,8 +118,8 @@ class Statements:
         return matches, phrases
 
     def _glossed(self, match: re.Match[str]) -> tuple[str, str] | None:
-        content = self._contents.get(said(match, "content").lower())
-        return (_lowered(said(match, "phrase")), content) if content else None
+        meant = self._meant.get(said(match, "meaning").lower())
+        return (_lowered(said(match, "phrase")), meant) if meant else None
 
     def _of_sentence(
         self,
@@ -127,7 +131,7 @@ class Statements:
         """What a sentence says, given its matches and the phrases that it may have."""
         told = sentence
         for kind, match in matches:
-            if kind == "aside":
+            if kind in ("aside", "not_gloss", "not_title"):
                 return
             if kind in self._of_their_own:
                 if (value := self._of_their_own[kind](self, match)) is not None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 
 from epbench.draws import RandomStream
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS
@@ -129,7 +130,8 @@ PAIRS_TRIED = 6
 def add_places(book: Book, level: int) -> None:
     """Tell locations by meetings and by features."""
     draws, often = RandomStream("places", book.seed), LEVELS[level].elsewhere["location"]
-    meetings, features = _Meetings(book, draws), _Features(book, draws)
+    meetings = _Meetings(book, draws)
+    features = _Features(book, meetings, level, draws)
     for number in book.by_day():
         settled = "location" in book.plans[number].firm or number in book.named
         if not settled and draws.unit() < often:
@@ -148,36 +150,51 @@ class _Meetings:
         self.earlier: dict[str, list[int]] = defaultdict(list)
 
     def tell(self, number: int) -> bool:
-        book, draws, event = self._book, self._draws, self._book.events[number]
+        event, plan = self._book.events[number], self._book.plans[number]
+        if (told := self.words("where", event.space, event.time)) is None:
+            return False
+        plan.where, evidence = told
+        own_spot = Spot(number, self._book.layouts[number].space)
+        plan.evidence["location"] = Evidence(evidence.links + 1, evidence.spots | {own_spot})
+        return True
+
+    def words(self, part: str, space: str, before: date | None = None) -> tuple[str, Evidence] | None:
+        """Words of a part of the bank for a location, by an event before a day, and what tells that it is this one."""
+        book, draws = self._book, self._draws
         anchors = [
             earlier
-            for earlier in self.earlier[event.space]
-            if book.events[earlier].time < event.time
+            for earlier in self.earlier[space]
+            if (before is None or book.events[earlier].time < before)
             and book.plans[earlier].evidence["location"].links < MOST_LINKS
             and self._uses[earlier] < book.most_uses
         ]
         group = next(self._groups, None)
         if not anchors or group is None:
-            return False
+            return None
         anchor = draws.pick(anchors)
         self._uses[anchor] += 1
-        hero, met = book.plans[anchor].hero, book.plans[anchor].met
+        hero, met, event = book.plans[anchor].hero, book.plans[anchor].met, book.events[anchor]
         if met is None:
-            met = book.plans[anchor].met = (group, book.tell(anchor, "meeting", {"hero": hero, "group": group}, draws))
-        book.plans[number].where = book.phrase("where", {"hero": hero, "group": met[0]}, draws)
-        own_spot = Spot(number, book.layouts[number].space)
-        book.plans[number].evidence["location"] = book.linked(anchor, "location", own_spot, [met[1]])
-        return True
+            known = {"hero": hero, "group": group}
+            met = book.plans[anchor].met = (group, book.tell(anchor, "meeting", known, draws))
+            later = [other for other in range(len(book.events)) if book.events[other].time > event.time]
+            hosts = [other for other in later if book.events[other].space != space]
+            for host in draws.sample(hosts, 1):
+                book.tell(host, "not_meeting", known, draws)
+        evidence = book.plans[anchor].evidence["location"]
+        words = book.phrase(part, {"hero": hero, "group": met[0]}, draws)
+        return words, Evidence(evidence.links, evidence.spots | {met[1]})
 
 
 class _Features:
     """Locations by two features, which no other location has together."""
 
-    def __init__(self, book: Book, draws: RandomStream) -> None:
-        self._book, self._draws = book, draws
-        # By location, where each of its features is told, and which pairs of them describe it.
-        self._spots: dict[str, dict[str, Spot]] = defaultdict(dict)
+    def __init__(self, book: Book, meetings: _Meetings, level: int, draws: RandomStream) -> None:
+        self._book, self._meetings, self._level, self._draws = book, meetings, level, draws
+        # By location, what tells each of its features, which pairs of them describe it, and which it is said not to have.
+        self._told: dict[str, dict[str, Evidence]] = defaultdict(dict)
         self._pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        self._denied: dict[str, set[str]] = defaultdict(set)
 
     def tell(self, number: int) -> bool:
         space = self._book.events[number].space
@@ -187,18 +204,19 @@ class _Features:
         plan = self._book.plans[number]
         first, second = self._draws.sample(pair, 2)
         plan.where = self._book.phrase("described", {"first": first, "second": second}, self._draws)
-        own_spot = Spot(number, self._book.layouts[number].space)
-        plan.evidence["location"] = Evidence(
-            1, frozenset([own_spot, *(self._spots[space][feature] for feature in pair)])
-        )
+        spots = {Spot(number, self._book.layouts[number].space)}
+        told = [self._told[space][feature] for feature in pair]
+        links = 1 + max(evidence.links for evidence in told)
+        plan.evidence["location"] = Evidence(links, frozenset(spots.union(*(evidence.spots for evidence in told))))
         return True
 
     def _new_pair(self, space: str) -> tuple[str, str] | None:
         """Give a location two features that no other one has together, and each of them to another location, too."""
-        free = [feature for feature in references_bank()["features"] if feature not in self._spots[space]]
+        taken = self._told[space].keys() | self._denied[space]
+        free = [feature for feature in references_bank()["features"] if feature not in taken]
         for first, second in zip(*[iter(self._draws.sample(free, 2 * PAIRS_TRIED))] * 2, strict=False):
-            taken = any({first, second} <= spots.keys() for name, spots in self._spots.items() if name != space)
-            if taken or self._confuses(space, {first, second}):
+            both = any({first, second} <= told.keys() for name, told in self._told.items() if name != space)
+            if both or self._confuses(space, {first, second}):
                 continue
             if not (self._place(space, first) and self._place(space, second)):
                 return None
@@ -210,25 +228,31 @@ class _Features:
 
     def _confuses(self, space: str, features: set[str]) -> bool:
         """Whether a location with these features, too, would fit the description of another one."""
-        all_ = features | self._spots[space].keys()
+        all_ = features | self._told[space].keys()
         return any(all_.issuperset(pair) for name, pairs in self._pairs.items() if name != space for pair in pairs)
 
     def _place(self, space: str, feature: str) -> bool:
         """Tell in a chapter that is elsewhere that a location has a feature; False if all chapters are there."""
-        if (host := self._book.host(self._draws, lambda number: self._book.events[number].space != space)) is None:
+        book, draws = self._book, self._draws
+        if (host := book.host(draws, lambda number: book.events[number].space != space)) is None:
             return False
-        known = {"space": space, "feature": feature}
-        self._spots[space][feature] = self._book.tell(host, "feature", known, self._draws)
+        words, evidence = space, Evidence(0, frozenset())
+        if self._level >= 5 and draws.unit() < BY_ANOTHER:
+            words, evidence = self._meetings.words("place", space, book.events[host].time) or (words, evidence)
+        spot = book.tell(host, "feature", {"space": words, "feature": feature}, draws)
+        self._told[space][feature] = Evidence(evidence.links + (words != space), evidence.spots | {spot})
         return True
 
     def _decoy(self, space: str, feature: str) -> None:
-        """Give a feature to another location, too, if no other one has it yet."""
-        if not any(feature in spots for name, spots in self._spots.items() if name != space):
-            others = [name for name in self._book.universe.spaces if name != space]
-            for other in self._draws.sample(others, PAIRS_TRIED):
-                if not self._confuses(other, {feature}):
-                    self._place(other, feature)
-                    return
+        """Give a feature to another location, too, if no other one has it yet, and say that a third one lacks it."""
+        others = [name for name in self._book.universe.spaces if name != space]
+        others = [name for name in others if feature not in self._told[name] and feature not in self._denied[name]]
+        *tried, last = self._draws.sample(others, PAIRS_TRIED)
+        if not any(feature in told for name, told in self._told.items() if name != space):
+            if (other := next((name for name in tried if not self._confuses(name, {feature})), None)) is not None:
+                self._place(other, feature)
+        self._denied[last].add(feature)
+        self._book.deny("not_feature", {"feature": feature}, "space", last, space, self._draws)
 
 
 MOST_DAYS = 90
@@ -291,6 +315,9 @@ def _span(book: Book, number: int, anchor: int, spans: Iterator[str], draws: Ran
         return None
     span = next(spans)
     spot = book.tell(anchor, "span", {"span": span, "n": IN_LETTERS[days]}, draws)
+    day = book.events[anchor].time
+    if (host := book.host(draws, lambda other: book.events[other].time != day)) is not None:
+        book.tell(host, "not_span", {"span": span}, draws)
     return anchor, book.phrase("ended", {"span": span}, draws), [spot]
 
 

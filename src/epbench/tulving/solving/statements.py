@@ -16,7 +16,7 @@ from epbench.tulving.chapters.checks import Vocabulary
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS, find_dates
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.banks import IN_LETTERS, NTH
-from epbench.tulving.solving.frames import Frame, frames_of, landmarks, place_of, role, said
+from epbench.tulving.solving.frames import DENIALS, Frame, described_places, frames_of, landmarks, place_of, role, said
 
 _SENTENCE_END = re.compile(r" (?:(?<=[.!?] )|(?<=[.!?][\"”] ))(?=[\"“A-Z0-9])")
 _AFTER_THE = re.compile(r"\b[Tt]he ([\w'-]+)")
@@ -131,7 +131,7 @@ class Statements:
         """What a sentence says, given its matches and the phrases that it may have."""
         told = sentence
         for kind, match in matches:
-            if kind in ("aside", "not_gloss", "not_title"):
+            if kind == "aside" or kind in DENIALS:
                 return
             if kind in self._of_their_own:
                 if (value := self._of_their_own[kind](self, match)) is not None:
@@ -164,8 +164,10 @@ class Statements:
         space = self._last_space(said(match, "space"))
         return Claim(said(match, "witness"), space) if space else None
 
-    def _featured(self, match: re.Match[str]) -> tuple[str, str] | None:
-        space = self._last_space(said(match, "space"))
+    def _featured(self, match: re.Match[str]) -> tuple[str | Anchor, str] | None:
+        words = said(match, "space")
+        met = next(_all_within((frame for _, frame in described_places().fitting(words)), words), None)
+        space = Anchor(group=_lowered(said(met, "group"))) if met else self._last_space(words)
         return (space, _lowered(said(match, "feature"))) if space else None
 
     def _lasted(self, match: re.Match[str]) -> tuple[str, int]:

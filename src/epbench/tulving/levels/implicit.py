@@ -151,21 +151,21 @@ class _Meetings:
 
     def tell(self, number: int) -> bool:
         event, plan = self._book.events[number], self._book.plans[number]
-        if (told := self.words("where", event.space, event.time)) is None:
+        if (told := self.words("where", event.space, event.time, MOST_LINKS)) is None:
             return False
         plan.where, evidence = told
         own_spot = Spot(number, self._book.layouts[number].space)
         plan.evidence["location"] = Evidence(evidence.links + 1, evidence.spots | {own_spot})
         return True
 
-    def words(self, part: str, space: str, before: date | None = None) -> tuple[str, Evidence] | None:
+    def words(self, part: str, space: str, before: date, most_links: int) -> tuple[str, Evidence] | None:
         """Words of a part of the bank for a location, by an event before a day, and what tells that it is this one."""
         book, draws = self._book, self._draws
         anchors = [
             earlier
             for earlier in self.earlier[space]
-            if (before is None or book.events[earlier].time < before)
-            and book.plans[earlier].evidence["location"].links < MOST_LINKS
+            if book.events[earlier].time < before
+            and book.plans[earlier].evidence["location"].links < most_links
             and self._uses[earlier] < book.most_uses
         ]
         group = next(self._groups, None)
@@ -238,7 +238,8 @@ class _Features:
             return False
         words, evidence = space, Evidence(0, frozenset())
         if self._level >= 5 and draws.unit() < BY_ANOTHER:
-            words, evidence = self._meetings.words("place", space, book.events[host].time) or (words, evidence)
+            met = self._meetings.words("place", space, book.events[host].time, MOST_LINKS - 1)
+            words, evidence = met or (words, evidence)
         spot = book.tell(host, "feature", {"space": words, "feature": feature}, draws)
         self._told[space][feature] = Evidence(evidence.links + (words != space), evidence.spots | {spot})
         return True
@@ -249,7 +250,7 @@ class _Features:
         others = [name for name in others if feature not in self._told[name] and feature not in self._denied[name]]
         *tried, last = self._draws.sample(others, PAIRS_TRIED)
         if not any(feature in told for name, told in self._told.items() if name != space):
-            if (other := next((name for name in tried if not self._confuses(name, {feature})), None)) is not None:
+            for other in [name for name in tried if not self._confuses(name, {feature})][:1]:
                 self._place(other, feature)
         self._denied[last].add(feature)
         self._book.deny("not_feature", {"feature": feature}, "space", last, space, self._draws)

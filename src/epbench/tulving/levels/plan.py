@@ -191,9 +191,7 @@ class Book:
         """Draw a chapter that fits, for a sentence that it tells in passing; None if none does."""
         return next(filter(fits, draws.one_by_one(range(len(self.events)))), None)
 
-    def deny(
-        self, part: str, known: Mapping[str, str], fact: str, wrong: str, true: str, draws: RandomStream
-    ) -> None:
+    def deny(self, part: str, known: Mapping[str, str], fact: str, wrong: str, true: str, draws: RandomStream) -> None:
         """Tell in passing that words do not mean what they might, in a chapter of neither, if there is one."""
         host = self.host(draws, lambda number: getattr(self.events[number], fact) not in (wrong, true))
         if host is not None:

@@ -98,7 +98,9 @@ class Statements:
             for sentence in _SENTENCE_END.split(paragraph)
         ]
         explained = [match for _, _, matches, _ in told for kind, match in matches if kind == "gloss"]
-        phrases = {words.removeprefix("the "): words for words in (_lowered(said(match, "phrase")) for match in explained)}
+        phrases = {
+            words.removeprefix("the "): words for words in (_lowered(said(match, "phrase")) for match in explained)
+        }
         self._meant = {words.lower(): phrase for words, phrase in phrases.items()} | self._contents
         glosses = [self._glossed(match) for match in explained]
         self._phrases, self._events = {}, dict(self._contents)

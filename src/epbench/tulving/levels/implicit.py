@@ -36,17 +36,17 @@ def add_people(book: Book, level: int) -> list[Holding]:
     chapters = book.by_person()
     if len(chapters) < 2:
         return []
-    holdings, officers = _add_offices(book, chapters, draws)
+    holdings = _add_offices(book, chapters, draws)
     nicknames = combined("the {} {}", ("traits", "creatures"), draws)
     relatives = combined("the {}'s {} of {} {}", ("trades", "kin", "lanes", "roads"), draws)
     for entity, numbers in chapters.items():
-        numbers = [number for number in numbers if draws.unit() < often]
-        if entity in officers or not numbers:
+        free = [number for number in numbers if number not in book.most_links]  # without an office
+        if not (numbers := [number for number in free if draws.unit() < often]):
             continue
         kinds = [nicknames, relatives] if draws.unit() < 0.5 else [relatives, nicknames]
-        n = 2 if level >= 5 and draws.unit() < BY_ANOTHER else 1
+        n = 1 + (level >= 5 and draws.unit() < BY_ANOTHER) + (level >= 5 and draws.unit() < BY_ANOTHER)
         words, spots = entity, list[Spot]()
-        for title in filter(None, (next(kind, None) for kind in kinds[:n])):
+        for title in filter(None, (next(kind, None) for kind in (kinds * 2)[:n])):
             host = book.host(draws, lambda other, entity=entity: book.events[other].entity != entity)  # type: ignore[misc]
             assert host is not None, "several people have chapters"
             spots.append(book.tell(host, "title", {"entity": words, "title": title}, draws))
@@ -67,14 +67,11 @@ def _call(book: Book, number: int, title: str) -> None:
     plan.hero = f"the {words[-1]}" if words[1][0].isupper() else title.rpartition(" of ")[0]
 
 
-def _add_offices(
-    book: Book, chapters: Mapping[str, Sequence[int]], draws: RandomStream
-) -> tuple[list[Holding], set[str]]:
-    """Have pairs of people hold an office one after the other; and return who they are."""
+def _add_offices(book: Book, chapters: Mapping[str, Sequence[int]], draws: RandomStream) -> list[Holding]:
+    """Have pairs of people hold an office one after the other."""
     titles = combined("the {} of {} {}", ("offices", "lanes", "roads"), draws)
     often = draws.sample([entity for entity, numbers in chapters.items() if len(numbers) > 1], len(chapters))
     holdings: list[Holding] = []
-    officers: set[str] = set()
     for first, second in zip(often[::2], often[1::2], strict=False):
         if draws.unit() >= PASSED_ON:
             continue
@@ -90,8 +87,7 @@ def _add_offices(
                     _call(book, number, title)
                     book.most_links[number] = 1
                     holdings.append((number, taken))
-            officers |= {first, second}
-    return holdings, officers
+    return holdings
 
 
 def _held(book: Book, firsts: Sequence[int], seconds: Sequence[int]) -> list[tuple[int, list[int]]]:

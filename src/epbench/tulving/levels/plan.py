@@ -148,6 +148,8 @@ class Book:
     most_links: dict[int, int] = field(default_factory=dict)
     # The chapters that others name by their kind of event and location, which must therefore tell it themselves
     named: set[int] = field(default_factory=set)
+    # Paragraphs that tell a wrong date, and so nothing that another chapter needs
+    misdated: set[Spot] = field(default_factory=set)
 
     @property
     def most_uses(self) -> int:
@@ -173,7 +175,9 @@ class Book:
         self, number: int, part: str, known: Mapping[str, str], draws: RandomStream, at: int | None = None
     ) -> Spot:
         """Fix a sentence of a part of the bank in a paragraph of a chapter, by default any, and return where it is."""
-        spot = Spot(number, draws.between(1, self.layouts[number].n_paragraphs) if at is None else at)
+        spot = Spot(number, at or draws.between(1, self.layouts[number].n_paragraphs))
+        while at is None and spot in self.misdated:
+            spot = Spot(number, draws.between(1, self.layouts[number].n_paragraphs))
         text = write_freshly(patterns_of(part), known, self.spread, draws)
         self.plans[number].fixed.append(Fixed(spot.paragraph, text))
         return spot

@@ -23,7 +23,7 @@ from epbench.tulving.levels.banks import IN_LETTERS, NTH, combined, references_b
 from epbench.tulving.levels.plan import BY_ANOTHER, LEVELS, MOST_LINKS, Book, Evidence, Spot
 from epbench.tulving.scenes.patterns import pronouns_of
 
-PASSED_ON = 0.6
+PASSED_ON = 1.0
 """How often two people with several chapters hold the same office, one after the other, where they can."""
 
 Holding = tuple[int, list[Spot]]
@@ -131,8 +131,7 @@ def add_places(book: Book, level: int) -> None:
     for number in book.by_day():
         settled = "location" in book.plans[number].firm or number in book.named
         if not settled and draws.unit() < often:
-            ways = draws.sample([meetings.tell, features.tell], 2)
-            any(way(number) for way in ways)  # the second one only if the first cannot
+            _ = meetings.tell(number) or features.tell(number)
         meetings.earlier[book.events[number].space].append(number)
 
 
@@ -167,7 +166,7 @@ class _Meetings:
         group = next(self._groups, None)
         if not anchors or group is None:
             return None
-        anchor = draws.pick(anchors)
+        anchor = max(draws.sample(anchors, len(anchors)), key=lambda one: book.plans[one].evidence["location"].links)
         self._uses[anchor] += 1
         hero, met, event = book.plans[anchor].hero, book.plans[anchor].met, book.events[anchor]
         if met is None:
@@ -275,6 +274,7 @@ def add_days(book: Book, level: int) -> None:
                 for anchor in draws.sample(earlier, CHAPTERS_TRIED)
                 if uses[anchor] < book.most_uses and book.plans[anchor].evidence["date"].links < most_links
             ]
+            anchors.sort(key=lambda anchor: -book.plans[anchor].evidence["date"].links)
             told = None
             if draws.unit() >= BY_SPAN:
                 told = next(filter(None, (_relation(book, number, anchor, draws) for anchor in anchors)), None)

@@ -18,7 +18,7 @@ from epbench.tulving.levels.plan import Book, Evidence, Outcome, Spot
 
 T = TypeVar("T")
 
-DISPUTED, RETOLD, CORRECTED, WITHDRAWN = 0.35, 0.25, 0.25, 0.15
+DISPUTED, RETOLD, CORRECTED, WITHDRAWN = 0.15, 0.25, 0.5, 0.15
 """How often a location is disputed, a date told by another chapter too, or corrected, or corrected in vain, where it can be."""
 LOSES, FINDS, BARRED = 0.5, 0.5, 0.3
 """How often something is lost, found again, and somebody barred, where they can be."""

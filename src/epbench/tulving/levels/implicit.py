@@ -23,8 +23,8 @@ from epbench.tulving.levels.banks import IN_LETTERS, NTH, combined, references_b
 from epbench.tulving.levels.plan import BY_ANOTHER, LEVELS, MOST_LINKS, Book, Evidence, Spot
 from epbench.tulving.scenes.patterns import pronouns_of
 
-PASSED_ON = 1.0
-"""How often two people with several chapters hold the same office, one after the other, where they can."""
+TENURES_TRIED = 12
+"""How many pairs of days on which they may take it over are tried."""
 
 Holding = tuple[int, list[Spot]]
 """A chapter that calls its main character by an office, and where it is told who took it over, of both who did."""
@@ -37,10 +37,11 @@ def add_people(book: Book, level: int) -> list[Holding]:
     if len(chapters) < 2:
         return []
     holdings = _add_offices(book, chapters, draws)
+    called = {number for number, _ in holdings}
     nicknames = combined("the {} {}", ("traits", "creatures"), draws)
     relatives = combined("the {}'s {} of {} {}", ("trades", "kin", "lanes", "roads"), draws)
     for entity, numbers in chapters.items():
-        free = [number for number in numbers if number not in book.most_links]  # without an office
+        free = [number for number in numbers if number not in called]
         if not (numbers := [number for number in free if draws.unit() < often]):
             continue
         kinds = [nicknames, relatives] if draws.unit() < 0.5 else [relatives, nicknames]
@@ -68,45 +69,39 @@ def _call(book: Book, number: int, title: str) -> None:
 
 
 def _add_offices(book: Book, chapters: Mapping[str, Sequence[int]], draws: RandomStream) -> list[Holding]:
-    """Have pairs of people hold an office one after the other."""
+    """Have pairs of people hold an office one after the other, from days on which chapters of others tell that they take it."""
     titles = combined("the {} of {} {}", ("offices", "lanes", "roads"), draws)
-    often = draws.sample([entity for entity, numbers in chapters.items() if len(numbers) > 1], len(chapters))
     holdings: list[Holding] = []
-    for first, second in zip(often[::2], often[1::2], strict=False):
-        if draws.unit() >= PASSED_ON:
-            continue
-        if book.events[chapters[second][0]].time < book.events[chapters[first][0]].time:
-            first, second = second, first
-        if held := _held(book, chapters[first], chapters[second]):
-            title, taken = next(titles), list[Spot]()
-            for start, numbers in held:
-                taken.append(book.tell(start, "office", {"entity": book.events[start].entity, "title": title}, draws))
-                book.plans[start].firm.add("entity")
-                book.most_links[start] = 1
-                for number in numbers:
-                    _call(book, number, title)
-                    book.most_links[number] = 1
-                    holdings.append((number, taken))
+    people = draws.sample(list(chapters), len(chapters))
+    for first, second in zip(people[::2], people[1::2], strict=False):
+        tried = [_tenure(book, chapters[first], chapters[second], draws) for _ in range(TENURES_TRIED)]
+        numbers, hosts = max(tried, key=lambda one: len(one[0]))
+        if numbers and (title := next(titles, None)) is not None:
+            taken = [
+                book.tell(host, "office", {"entity": entity, "title": title}, draws)
+                for host, entity in zip(hosts, (first, second), strict=True)
+            ]
+            book.most_links.update(dict.fromkeys((*hosts, *numbers), MOST_LINKS - 1))
+            for number in numbers:
+                _call(book, number, title)
+                holdings.append((number, taken))
     return holdings
 
 
-def _held(book: Book, firsts: Sequence[int], seconds: Sequence[int]) -> list[tuple[int, list[int]]]:
-    """Where each of two people takes the office over, and where they hold it; nothing if the days do not allow it."""
+def _tenure(
+    book: Book, firsts: Sequence[int], seconds: Sequence[int], draws: RandomStream
+) -> tuple[list[int], list[int]]:
+    """Chapters that may name an office, of two people who hold it in turn, and those on whose days they take it over."""
 
-    def day(number: int) -> int:
-        return book.events[number].time.toordinal()
+    def day(number: int) -> date:
+        return book.events[number].time
 
-    def between(start: int, end: int) -> list[int]:
-        return [number for number in firsts if day(start) < day(number) < day(end)]
-
-    start = firsts[0]
-    later = [number for number in seconds if day(number) > day(start)]
-    if not later:
-        return []
-    # The one whose turn comes second takes over as late as somebody holds the office on both sides of it.
-    handed = max(later, key=lambda number: (bool(between(start, number)), -day(number)))
-    held, then = between(start, handed), [number for number in seconds if day(number) > day(handed)]
-    return [(start, held), (handed, then)] if held or then else []
+    others = [number for number in range(len(book.events)) if number not in (*firsts, *seconds)]
+    hosts = sorted(draws.sample(others, 2), key=day)
+    if len(hosts) < 2:
+        return [], []
+    start, end = map(day, hosts)
+    return [*(n for n in firsts if start < day(n) < end), *(n for n in seconds if start < end < day(n))], hosts
 
 
 def finish_offices(book: Book, holdings: Sequence[Holding]) -> None:

@@ -4,8 +4,9 @@ It knows dates, numbers, the lists of names, and English cues for what did and d
 words tell the same kind of event; where a sentence tells two values, the words in the sentences already decided teach
 it which of the two to believe; and a date from which others are reckoned must lead to dates of the book. It resolves
 references through other chapters: days after an event, the end of a strike, the place of a first meeting, nicknames,
-offices, other words for a kind of event, places known by their marks, corrections, and witnesses who are to be
-believed or not. It knows none of the sentences in which a book is written, and it understands no more of a chapter
+offices, other words for a kind of event (both through one another, where one explains the next), places known by
+their marks, corrections, and witnesses who are to be believed or not; English cues tell it which explanations are
+denials. It knows none of the sentences in which a book is written, and it understands no more of a chapter
 than such words.
 """
 
@@ -87,6 +88,39 @@ BACKGROUND = re.compile(
     r"worked|elsewhere|folder|coin\b|owed|promised|lottery|storm|rent|leaflet|stain|sold",
     re.IGNORECASE,
 )
+EXPLAINED = re.compile(
+    r"\bmeans?\b|meaning\b|signif|stands for|the same\b|synonym|other words?\b|words, the|(?:word|name|"
+    r"term)s? (?:for|there)|"
+    r"better word|shorter word|terms|expressions|that is the\b|known as|spoken of as|speech|language|dictionar|"
+    r"glossar|slang|"
+    r"underst|denote|usage|see under|look for|byword|nickname|what else|(?:people|pupils|locals|young|here|"
+    r"to) (?:say|speak)|"
+    r"call it|(?:used|printed) for|properly|plainly|footnote|common tongue|local (?:word|name|paper)",
+    re.IGNORECASE,
+)
+MISLED = re.compile(
+    r"took it for|minute to say|would begin|for the one|say (?:the )?(?:experts|engineers|instruments)|"
+    r"hearsay|idle talk|as far apart|short step|small step|keep the|lost the|mixed up|apart from|surprised|"
+    r"columns|shelf|pale|"
+    r"modest|a slip|an error|erred|nodded|translat|render|laugh|\bwas no\b|no one|nobody|how little|separate|"
+    r"refused|disappoint|corrected|quiz|examination|"
+    r"eas(?:y|ier)|hard(?:er)? to|asked for|more lines|confus|wrongly|mistake|\bdays? (?:after|before)|"
+    r"\"[A-Z]\w+ [A-Z]|"
+    r"\bdistin|\bdiffer(?:s|ent)? (?:from|things)|nothing to do|unlike|than the\b|\bonce\b|long ago|think",
+    re.IGNORECASE,
+)
+STAGED = re.compile(
+    r"announce|poster|flyer|ticket|came\b(?! up| into)|\bheld\b|\bput off|called off|in place of|cancel|they had|"
+    r"the guests|the hosts|"
+    r"sheet|wrong|crowd|bulletin|loud|ticker|telegram|rumou?r|gossip|readings|experts?\b|engineers|old miners|"
+    r"original|was on\b|"
+    r"sent back|signed|checked|believed|\bserved\b|no matter|hours were|shouted|favou?red|observer|watchman|"
+    r"instruments|needed|"
+    r"votes|programme aside|really held|inside|mourned|labels?\b|registered|page\b|folder|filmed|wrote the|by noon|"
+    r"\bfirst\b|expert|page with|drill|estimate|analyst|victim|vouchers|badges|shirts|the other file|"
+    r"crew|survivor|rescue|siren|\bnot the\b|took place|arriv|found|report|rumou?r|newspaper",
+    re.IGNORECASE,
+)
 STOP = set(
     WORD.findall("a an the and or of in at on with for to from by as is was are be had has when where who that which")
 )
@@ -124,6 +158,44 @@ TRUSTED = re.compile(
 )
 MISTRUSTED = re.compile(
     r"aside|drop|give|wrong|false|mix|often|again|yield|no matter|however|confus|forget|doubt|less|invent"
+)
+CORRECTING = re.compile(
+    r"\b(?:own|its|the) (?:chapter|account|pages)\b|erratum|errata|correct|cross out|strike out|put right|"
+    r"set right|amend|"
+    r"calendars|chronicler|\bauthor\b|date in circulation|\bprinted (?:day|date)|proof|(?:noted|learned|know) the day|"
+    r"(?:any|an)other da(?:y|te)|different da(?:y|te)|records? shows?|"
+    r"not (?:when|on the day that) (?:its|the)|\bread (?:the|on)\b",
+    re.IGNORECASE,
+)
+EQUAL = re.compile(
+    r"none other|same person|one person|single person|human being|\bknown|knows that|\bmeans?\b|meant|figures? as|"
+    r"entered as|"
+    r"put down as|recorded as|\bcalled|understood|understand|answer|reply|(?:nobody|no one|anybody) (?:else|but)|"
+    r"no other|settled|"
+    r"ended by|prove|\bshow in|(?:single|same) number|stands? for|that is\b|disputes|short for|have in mind|"
+    r"words by which|"
+    r"by whom|will be (?:sent|shown)|chronicle|person but|(?:everyone|all) knows?|namely|alias|also\b|otherwise known",
+    re.IGNORECASE,
+)
+UNLIKE = re.compile(
+    r"mistak|mistook|confus|mix(?:es|ed|ing)? up|\bslip\b|error|correct|apolog|return|fetched back|astray|stray|"
+    r"unopened|lost to|"
+    r"chess on|draughts|not (?:spoken|exchanged)|\blent\b|would (?:have|give)|resembl|likeness|similar|fooled|"
+    r"whisper|until|"
+    r"was said|dream|fancy-dress|carnival|laugh|look again|double|\btwin that|sent (?:some|two|else)|for (?:that|"
+    r"the same) person|"
+    r"who (?:knows|has met)|awake|masquerade|lookalike|quarrelled|owes|married|brother of|nothing to do|not the\b|"
+    r"never been|rumou?r|gossip invents|denie[sd]|\bdeny|hearsay|photograph|badge|planned|stepped in",
+    re.IGNORECASE,
+)
+DENIED = re.compile(
+    r"never had|misinform|strange (?:at|in)|wrong|which it is not|\black(?:s|ed)\b|(?:does|do|along|is|"
+    r"are) without|\blent\b|"
+    r"refused|turned down|(?:plans|drawings) of|in vain|for nothing|\berror|elsewhere|else\b|another place|fever|"
+    r"no such|dream|"
+    r"mistake|hearsay|\brumou?r|not true|\bfalse|said to have|never met|fable|legend|denie[sd]|\bdeny|"
+    r"confus|invented|supposed",
+    re.IGNORECASE,
 )
 AWAY = re.compile(
     r"abroad|away|nowhere|overseas|absent|by post|not there|far\b|taped|photograph|favour|no longer|bel?onged|"
@@ -200,6 +272,17 @@ def explicit(text: str) -> list[tuple[int, int, dt.date]]:
 def written(day: dt.date) -> str:
     """A date as the questions write it."""
     return f"{MONTHS[day.month - 1]} {day.day:02d}, {day.year}"
+
+
+def circles(edges: Iterable[tuple[float, str, str]], proper: set[str]) -> dict[str, set[str]]:
+    """The names that mean the same, from the surest equation to the least sure, one proper name to every circle."""
+    rows = sorted(edges, reverse=True)
+    alike = {name: {name} for _, *pair in rows for name in pair}
+    for _, one, two in rows:
+        joined = alike[one] | alike[two]
+        if len(joined & proper) < 2:
+            alike |= dict.fromkeys(joined, joined)
+    return alike
 
 
 def pick(line: str, one: Mention, two: Mention) -> float:
@@ -282,24 +365,44 @@ class Program:
     # Kinds of event
 
     def _aliases(self) -> dict[str, str]:
-        """Other words for kinds of event: phrases explained beside one kind and used elsewhere."""
-        article = re.compile(rf"\b(?:an?|some) ({either(self.names['c'])})")
-        uses: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        for event, line in self.rows:
-            single = article.findall(line)
-            for m in re.finditer(r"\b(?:[Tt]he|[Tt]hat|[Oo]ne|[Oo]nly) (?=((?:[a-z'-]+,? ){2,7}[a-z'-]+))", line):
-                words = m[1].split(" ")
-                for n in (n for n in range(3, len(words) + 1) if words[n - 1].rstrip(",") not in STOP):
-                    kind = single[0] if len(single) == 1 else ""
-                    uses[" ".join(words[:n]).rstrip(",")].append((event.number, kind))
-        found: dict[tuple[int, str], list[tuple[float, int, str]]] = defaultdict(list)
+        """Other words for kinds of event: phrases in use elsewhere, explained beside the name of one kind."""
+        exact, article = re.compile(either(self.names["c"])), re.compile(r"\b[Tt]he (?=((?:[\w'-]+,? ){2,7}[\w'-]+))")
+        uses: dict[str, set[int]] = defaultdict(set)
+        for n, (_, line) in enumerate(self.rows):
+            for m in article.finditer(line):
+                words = list(itertools.takewhile(str.islower, m[1].split(" ")))
+                for size in range(3, len(words) + 1):
+                    if not {words[0], words[size - 1].rstrip(",")} & STOP:
+                        uses[" ".join(words[:size]).rstrip(",")].add(n)
+        inside: dict[int, list[str]] = defaultdict(list)
         for phrase, spots in uses.items():
-            glossary = {spot for spot in spots if spot[1]}
-            for chapter, kind in glossary if len({k for _, k in glossary}) == 1 else []:
-                elsewhere = len({c for c, k in spots if not k and c != chapter})
-                if elsewhere:
-                    found[chapter, kind].append((elsewhere**0.5 * len(phrase.split()), len(phrase), phrase))
-        return {max(phrases)[2]: kind for (_, kind), phrases in found.items()}
+            for n in spots if len({self.rows[n][0].number for n in spots}) > 1 else ():
+                inside[n].append(phrase)
+
+        def frame(n: int, phrase: str) -> set[str]:
+            return set(WORD.findall(exact.sub("", self.rows[n][1]).replace(phrase, "").lower())) - STOP
+
+        edges = []
+        for n, (event, line) in enumerate(self.rows):
+            terms, told = list(dict.fromkeys(exact.findall(line))), EXPLAINED.findall(line)
+            score = len(told) - 0.8 * len(STAGED.findall(line)) - 3 * bool(MISLED.search(line))
+            if len(terms) > 1 or score < 0.6 or self.places.search(line) or explicit(line):
+                continue
+            ranked = []
+            for phrase in inside[n]:
+                own = frame(n, phrase)
+                apart = (m for m in uses[phrase] if len(own & frame(m, phrase)) <= 0.4 * len(own))
+                if elsewhere := len({self.rows[m][0].number for m in apart} - {event.number}):
+                    ranked.append((elsewhere**0.5 * len(phrase.split()), phrase))
+            for _, phrase in sorted(ranked, reverse=True):
+                spot = line.find(phrase)
+                apart = (spot + len(phrase) <= (k := line.find(t)) or k + len(t) <= spot for t in terms)
+                if len(terms) < 2 and all(apart):
+                    terms.append(phrase)
+            if len(terms) == 2:
+                edges.append((score, *terms))
+        alike = circles(edges, set(self.names["c"]))
+        return {t.lower(): k for t, group in alike.items() for k in group & set(self.names["c"]) if t != k}
 
     def _named(self, line: str) -> dict[str, float]:
         """The kinds of event that a sentence names, and how much that counts."""
@@ -311,7 +414,7 @@ class Program:
             for m in spots:
                 tilt = math.exp(0.5 * max(-2.0, min(2.0, lean if m.value == firsts[0].value else -lean)))
                 definite = m.start < 5 or re.search(r"\b(?:the|this) $", line[: m.start], re.IGNORECASE)
-                reference = re.match(rf"[^;,.]{{0,25}}\b(?:at|in) (?:{self.places.pattern})", line[m.end :])
+                reference = re.match(rf"[^;,.]{{0,40}}\b(?:at|in) (?:{self.places.pattern})", line[m.end :])
                 counts[m.value] += 0.02 if reference else 1.5 * tilt if definite else 0.1
         return counts
 
@@ -394,24 +497,21 @@ class Program:
     def _corrections(self) -> tuple[set[str], dict[tuple[str | None, str | None], str]]:
         """Sentences that put the event of another chapter on a day, and those days that are to be believed."""
         lines: set[str] = set()
-        fixed: dict[tuple[str | None, str | None], str] = {}
+        fixed: dict[tuple[str | None, str | None], tuple[bool, str]] = {}
         withdrawn = set()
-        meeting = (
-            rf"\b(?:same day|other day|that of|shared|day of|guests|group|c[ao]me|me[et]t)\b|(?:{DAY})\b(?! the|,)"
-        )
         for _, line in self.rows:
             places = self.places.findall(line)
             kinds = list(self.kinds.finditer(line)) if len(places) == 1 and not OFFSET.search(line) else []
-            if len(kinds) != 1 or not re.match(r"[^;,.:]{0,25}\b(?:at|in) ", line[kinds[0].end() :]):
+            if len(kinds) != 1 or not re.match(r"[^;,.:]{0,45}\b(?:at|in) ", line[kinds[0].end() :]):
                 continue
-            key, dates = (self.kind_of[kinds[0][0].lower()], places[0]), explicit(line)
-            if len(dates) == 1 and not re.search(meeting, line):
+            key, dates, trust = (self.kind_of[kinds[0][0].lower()], places[0]), explicit(line), self._witness(line)
+            if len(dates) == 1 and (trust or CORRECTING.search(line)):
                 lines.add(line)
-                if self._witness(line) >= 0:
-                    fixed[key] = written(dates[0][2])
-            elif not dates and re.search("correction|withdrawn|struck out|void", line):
+                if trust >= 0:
+                    fixed[key] = max(fixed.get(key, (False, "")), (trust == 0, written(dates[0][2])))
+            elif not dates and re.search("correct|withdrawn|struck out|void|revoke", line):
                 withdrawn.add(key)
-        return lines, {k: v for k, v in fixed.items() if k not in withdrawn}
+        return lines, {k: day for k, (corrected, day) in fixed.items() if not (corrected and k in withdrawn)}
 
     # People
 
@@ -427,7 +527,8 @@ class Program:
         words = {w for w, n in minds.items() if n > 4} | self.heads
         pattern = re.compile(rf"\b(?:({either(self.firsts)})\b(?! [A-Z])|[Tt]he ({either(words)})\b(?! of )(?! [A-Z]))")
         for event in self.events:
-            counts = Counter(m[1] or m[2] for m in pattern.finditer(event.text))
+            own = " ".join(line for line in event.lines if not GROUP.search(line))
+            counts = Counter(m[1] or m[2] for m in pattern.finditer(own))
             event.handle = max(counts, key=lambda h: counts[h], default="")
 
     def _person_mentions(self, line: str) -> list[Mention]:
@@ -438,29 +539,33 @@ class Program:
 
     def _title_people(self) -> dict[str, list[tuple[dt.date, str]]]:
         """Who a nickname or an office stands for; an office with the day on which it was given."""
-        rows: list[tuple[str, str, set[str], int]] = []
+        rows: list[tuple[str, str, set[str], int, str]] = []
         holders: dict[str, list[tuple[dt.date, str]]] = defaultdict(list)
         for event in self.events:
             found = [(line, self._person_mentions(line)) for line in event.lines]
             duel = any(len({m.value for m in mentions} - self.titles) > 1 for _, mentions in found)
             for line, mentions in found:
-                people, titles = {m.value for m in mentions} - self.titles, {m.value for m in mentions} & self.titles
-                if not len(people) == len(titles) == 1:
+                both = list(dict.fromkeys(m.value for m in mentions))
+                people = [v for v in both if v not in self.titles]
+                if len(both) != 2 or len(people) == 2:
                     continue
-                (person,), (title,) = people, titles
-                own = event.handle in (person.split()[0], self._head(title))
+                own = event.handle in [self._head(v) if v in self.titles else v.split()[0] for v in both]
                 plain = event.handle in self.heads | self.firsts
-                if not own and GIVEN.search(line) and TODAY.search(line):
-                    holders[title].append((event.date() if event.values["t"] else dt.date.max, person))
+                if people and GIVEN.search(line) and TODAY.search(line):
+                    both.remove(people[0])
+                    holders[both[0]].append((event.date() if event.values["t"] else dt.date.max, people[0]))
                 else:  # rivals where the chapter is about one of the two, one person where it is about somebody else
-                    rows.append((title, person, self._words(line, mentions), -1 if own else 2 * plain + duel))
-        good, bad = (Counter(w for *_, words, sure in rows for w in words if sure * side > 0) for side in (1, -1))
-        best: dict[str, tuple[float, str]] = {}
-        for title, person, words, sure in rows:
+                    rows.append((*both, self._words(line, mentions), -1 if own else 2 * plain + duel, line))
+        good, bad = (Counter(w for *_, words, sure, _ in rows for w in words if sure * side > 0) for side in (1, -1))
+        edges = []
+        for one, two, words, sure, line in rows:
             odds = sum(math.log((good[w] + 0.5) / (bad[w] + 0.5)) for w in words) / len(words) + sure
-            if sure >= 0:
-                best[title] = max(best.get(title, (-99.0, "")), (odds, person))
-        return {t: [(dt.date.min, p)] for t, (_, p) in best.items()} | {t: sorted(v) for t, v in holders.items()}
+            odds += 4 * bool(EQUAL.search(line)) - 6 * bool(UNLIKE.search(line))
+            if sure >= 0 and odds > 0 and one not in holders and two not in holders:
+                edges.append((odds, one, two))
+        alike = circles(edges, set(self.names["e"]))
+        single = {t: min(names - self.titles, default="") for t, names in alike.items()}
+        return {t: [(dt.date.min, p)] for t, p in single.items() if p} | {t: sorted(v) for t, v in holders.items()}
 
     @staticmethod
     def _head(title: str) -> str:
@@ -582,7 +687,8 @@ class Program:
         marks: dict[str, set[str]] = defaultdict(set)
         for _, line in self.rows:
             here = set(self.places.findall(line))
-            things = [t for t in self._things(line) if t[2] in vocabulary] if len(here) == 1 else []
+            told = len(here) == 1 and not DENIED.search(line)
+            things = [t for t in self._things(line) if t[2] in vocabulary] if told else []
             if len({t[0] for t in things}) == 1:
                 for _, _, phrase in things:
                     marks[phrase] |= here
@@ -623,16 +729,14 @@ class Program:
         spans: dict[tuple[str, str], tuple[Event, int]] = {}
         for event, line in self.rows:
             length = LENGTH.search(line)
-            for m in SPAN.finditer(line) if length else []:
+            for m in SPAN.finditer(line) if length and not DENIED.search(line) else []:
                 if length and not re.search(r";|\b(?:end|last|close|day) of $|\bwhich $", line[: m.start()]):
                     spans.setdefault((m[1].split()[-1], m[2]), (event, days(length)))
                     self.opening_lines.add(line)
             groups = self._groups(line)
             if len(groups) == 1 and not self.places.search(line) and not REFERRING.search(line):
-                score = (
-                    4.0 * (bool(event.handle) and event.handle in line) + 2.0 * bool(MET.search(line)) - line.count(";")
-                )
-                group = groups[0][2]
+                own = 4.0 * (bool(event.handle) and event.handle in line)
+                score, group = own + 2.0 * bool(MET.search(line)) - line.count(";"), groups[0][2]
                 meetings[group] = max(meetings.get(group, (-9.0, event)), (score, event), key=lambda x: x[0])
         return {group: event for group, (_, event) in meetings.items()}, spans
 
@@ -727,8 +831,8 @@ class Program:
         base, total = explicit(value)[0][2], 0.0
         for source, length, lead, tail in self.chains.values():
             if source is event:
-                total += 1.5 if self._reckon(base + dt.timedelta(length), lead, tail) in self.days else -1.5
-        return max(-6.0, min(6.0, total))
+                total += 3.0 if self._reckon(base + dt.timedelta(length), lead, tail) in self.days else -2.5
+        return max(-12.0, min(12.0, total))
 
     # Belongings
 

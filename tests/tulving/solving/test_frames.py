@@ -25,7 +25,7 @@ WORDS = {"heroes", "kin", "trades", "offices", "groups", "lanes", "roads", "trai
 GROUP = "the cobblers of Anvil Corner"
 FILLED = {
     "when": "on May 07, 2024", "where": "in Sluice Room North", "name": "Gautam Yavuz", "event": "the Poetry Slam",
-    "phrase": "the evening of spoken verse", "content": "Poetry Slam", "entity": "Gautam Yavuz", "hero": "the Heron",
+    "phrase": "the evening of spoken verse", "meaning": "Poetry Slam", "content": "Poetry Slam", "entity": "Gautam Yavuz", "hero": "the Heron",
     "title": "the treasurer of Quarry Yard", "group": GROUP, "space": "Essex Market", "span": "the strike of the cobblers of Anvil Corner",
     "n": "eleven", "nth": "second", "weekday": "Monday", "month": "March", "anchor": "the Poetry Slam at Essex Market", "side": "after",
     "witness": "Tobit", "words": "at Essex Market", "trusted": "Tobit", "doubted": "Zeno", "date": "May 07, 2024",
@@ -51,6 +51,17 @@ def read_back(sentence: Sentence, filled):
 def test_references_are_read_back(part):
     for pattern in patterns_of(part):
         read_back(pattern, FILLED)
+
+
+def test_words_are_explained_by_words_that_another_chapter_explains():
+    for pattern in patterns_of("gloss"):
+        read_back(pattern, {**FILLED, "meaning": "contest of rhymes"})
+    for pattern in patterns_of("title"):
+        read_back(pattern, {**FILLED, "entity": "the Quiet Heron"})
+    for place in patterns_of("place"):
+        words = place.write_phrase(RandomStream(1), FILLED.__getitem__)
+        for pattern in patterns_of("feature"):
+            read_back(pattern, {**FILLED, "space": words})
 
 
 @pytest.mark.parametrize("universe", UNIVERSES)

@@ -18,7 +18,7 @@ from epbench.tulving.levels.plan import Book, Evidence, Outcome, Spot
 
 T = TypeVar("T")
 
-DISPUTED, RETOLD, CORRECTED, WITHDRAWN = 0.35, 0.25, 0.25, 0.15
+DISPUTED, RETOLD, CORRECTED, WITHDRAWN = 0.15, 0.25, 0.5, 0.15
 """How often a location is disputed, a date told by another chapter too, or corrected, or corrected in vain, where it can be."""
 LOSES, FINDS, BARRED = 0.5, 0.5, 0.3
 """How often something is lost, found again, and somebody barred, where they can be."""
@@ -99,9 +99,19 @@ def add_retellings(book: Book, pairs: Sequence[Witnesses]) -> None:
 
 
 def add_corrections(book: Book) -> None:
-    """Give some chapters a wrong date, and put it right in another chapter."""
+    """Give some chapters a wrong date, in a paragraph that tells nothing else, and put it right in another chapter."""
     draws = RandomStream("corrections", book.seed)
     for number, pointer, wrong in _with_other_dates(book, CORRECTED, draws):
+        layout, own_spot = book.layouts[number], Spot(number, book.layouts[number].time)
+        told_there = {
+            layout.space,
+            layout.entity,
+            layout.content,
+            *(fixed.paragraph for fixed in book.plans[number].fixed),
+        }
+        if layout.time in told_there:
+            continue
+        book.misdated.add(own_spot)
         host = book.host(draws, lambda other, number=number: other != number)  # type: ignore[misc]
         assert host is not None, "an event that is named by kind and location is not the only one"
         known = {"anchor": pointer[0], "date": draws.pick(FORMATS)(book.events[number].time)}

@@ -14,15 +14,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 
 from epbench.draws import RandomStream
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS
 from epbench.tulving.events.universe import Event
 from epbench.tulving.levels.banks import IN_LETTERS, NTH, combined, references_bank
-from epbench.tulving.levels.plan import LEVELS, MOST_LINKS, Book, Evidence, Spot
+from epbench.tulving.levels.plan import BY_ANOTHER, LEVELS, MOST_LINKS, Book, Evidence, Spot
+from epbench.tulving.scenes.patterns import pronouns_of
 
-PASSED_ON = 0.6
-"""How often two people with several chapters hold the same office, one after the other, where they can."""
+TENURES_TRIED = 12
+"""How many pairs of days on which they may take it over are tried."""
 
 Holding = tuple[int, list[Spot]]
 """A chapter that calls its main character by an office, and where it is told who took it over, of both who did."""
@@ -34,22 +36,29 @@ def add_people(book: Book, level: int) -> list[Holding]:
     chapters = book.by_person()
     if len(chapters) < 2:
         return []
-    holdings, officers = _add_offices(book, chapters, draws)
+    holdings = _add_offices(book, chapters, draws)
+    called = {number for number, _ in holdings}
     nicknames = combined("the {} {}", ("traits", "creatures"), draws)
     relatives = combined("the {}'s {} of {} {}", ("trades", "kin", "lanes", "roads"), draws)
     for entity, numbers in chapters.items():
-        numbers = [number for number in numbers if draws.unit() < often]
-        if entity in officers or not numbers:
+        free = [number for number in numbers if number not in called]
+        if not (numbers := [number for number in free if draws.unit() < often]):
             continue
-        title = next(nicknames if draws.unit() < 0.5 else relatives, None)
-        host = book.host(draws, lambda other, entity=entity: book.events[other].entity != entity)  # type: ignore[misc]
-        if title is None or host is None:
-            continue
-        spot = book.tell(host, "title", {"entity": entity, "title": title}, draws)
-        for number in numbers:
-            _call(book, number, title)
+        kinds = [nicknames, relatives] if draws.unit() < 0.5 else [relatives, nicknames]
+        n = 1 + (level >= 5 and draws.unit() < BY_ANOTHER) + (level >= 5 and draws.unit() < BY_ANOTHER)
+        words, spots = entity, list[Spot]()
+        for title in filter(None, (next(kind, None) for kind in (kinds * 2)[:n])):
+            host = book.host(draws, lambda other, entity=entity: book.events[other].entity != entity)  # type: ignore[misc]
+            assert host is not None, "several people have chapters"
+            spots.append(book.tell(host, "title", {"entity": words, "title": title}, draws))
+            others = [other for other in chapters if other != entity and pronouns_of(other) is pronouns_of(entity)]
+            for other in draws.sample(others, 1):
+                book.deny("not_title", {"title": title}, "entity", other, entity, draws)
+            words = title
+        for number in numbers if spots else ():
+            _call(book, number, words)
             own_spot = Spot(number, book.layouts[number].entity)
-            book.plans[number].evidence["entity"] = Evidence(1, frozenset([own_spot, spot]))
+            book.plans[number].evidence["entity"] = Evidence(len(spots), frozenset([own_spot, *spots]))
     return holdings
 
 
@@ -59,50 +68,40 @@ def _call(book: Book, number: int, title: str) -> None:
     plan.hero = f"the {words[-1]}" if words[1][0].isupper() else title.rpartition(" of ")[0]
 
 
-def _add_offices(
-    book: Book, chapters: Mapping[str, Sequence[int]], draws: RandomStream
-) -> tuple[list[Holding], set[str]]:
-    """Have pairs of people hold an office one after the other; and return who they are."""
+def _add_offices(book: Book, chapters: Mapping[str, Sequence[int]], draws: RandomStream) -> list[Holding]:
+    """Have pairs of people hold an office one after the other, from days on which chapters of others tell that they take it."""
     titles = combined("the {} of {} {}", ("offices", "lanes", "roads"), draws)
-    often = draws.sample([entity for entity, numbers in chapters.items() if len(numbers) > 1], len(chapters))
     holdings: list[Holding] = []
-    officers: set[str] = set()
-    for first, second in zip(often[::2], often[1::2], strict=False):
-        if draws.unit() >= PASSED_ON:
-            continue
-        if book.events[chapters[second][0]].time < book.events[chapters[first][0]].time:
-            first, second = second, first
-        if held := _held(book, chapters[first], chapters[second]):
-            title, taken = next(titles), list[Spot]()
-            for start, numbers in held:
-                taken.append(book.tell(start, "office", {"entity": book.events[start].entity, "title": title}, draws))
-                book.plans[start].firm.add("entity")
-                book.most_links[start] = 1
-                for number in numbers:
-                    _call(book, number, title)
-                    book.most_links[number] = 1
-                    holdings.append((number, taken))
-            officers |= {first, second}
-    return holdings, officers
+    people = draws.sample(list(chapters), len(chapters))
+    for first, second in zip(people[::2], people[1::2], strict=False):
+        tried = [_tenure(book, chapters[first], chapters[second], draws) for _ in range(TENURES_TRIED)]
+        numbers, hosts = max(tried, key=lambda one: len(one[0]))
+        if numbers and (title := next(titles, None)) is not None:
+            taken = [
+                book.tell(host, "office", {"entity": entity, "title": title}, draws)
+                for host, entity in zip(hosts, (first, second), strict=True)
+            ]
+            book.most_links.update(dict.fromkeys((*hosts, *numbers), MOST_LINKS - 1))
+            for number in numbers:
+                _call(book, number, title)
+                holdings.append((number, taken))
+    return holdings
 
 
-def _held(book: Book, firsts: Sequence[int], seconds: Sequence[int]) -> list[tuple[int, list[int]]]:
-    """Where each of two people takes the office over, and where they hold it; nothing if the days do not allow it."""
+def _tenure(
+    book: Book, firsts: Sequence[int], seconds: Sequence[int], draws: RandomStream
+) -> tuple[list[int], list[int]]:
+    """Chapters that may name an office, of two people who hold it in turn, and those on whose days they take it over."""
 
-    def day(number: int) -> int:
-        return book.events[number].time.toordinal()
+    def day(number: int) -> date:
+        return book.events[number].time
 
-    def between(start: int, end: int) -> list[int]:
-        return [number for number in firsts if day(start) < day(number) < day(end)]
-
-    start = firsts[0]
-    later = [number for number in seconds if day(number) > day(start)]
-    if not later:
-        return []
-    # The one whose turn comes second takes over as late as somebody holds the office on both sides of it.
-    handed = max(later, key=lambda number: (bool(between(start, number)), -day(number)))
-    held, then = between(start, handed), [number for number in seconds if day(number) > day(handed)]
-    return [(start, held), (handed, then)] if held or then else []
+    others = [number for number in range(len(book.events)) if number not in (*firsts, *seconds)]
+    hosts = sorted(draws.sample(others, 2), key=day)
+    if len(hosts) < 2:
+        return [], []
+    start, end = map(day, hosts)
+    return [*(n for n in firsts if start < day(n) < end), *(n for n in seconds if start < end < day(n))], hosts
 
 
 def finish_offices(book: Book, holdings: Sequence[Holding]) -> None:
@@ -122,12 +121,12 @@ PAIRS_TRIED = 6
 def add_places(book: Book, level: int) -> None:
     """Tell locations by meetings and by features."""
     draws, often = RandomStream("places", book.seed), LEVELS[level].elsewhere["location"]
-    meetings, features = _Meetings(book, draws), _Features(book, draws)
+    meetings = _Meetings(book, draws)
+    features = _Features(book, meetings, level, draws)
     for number in book.by_day():
         settled = "location" in book.plans[number].firm or number in book.named
         if not settled and draws.unit() < often:
-            ways = draws.sample([meetings.tell, features.tell], 2)
-            any(way(number) for way in ways)  # the second one only if the first cannot
+            _ = meetings.tell(number) or features.tell(number)
         meetings.earlier[book.events[number].space].append(number)
 
 
@@ -141,36 +140,51 @@ class _Meetings:
         self.earlier: dict[str, list[int]] = defaultdict(list)
 
     def tell(self, number: int) -> bool:
-        book, draws, event = self._book, self._draws, self._book.events[number]
+        event, plan = self._book.events[number], self._book.plans[number]
+        if (told := self.words("where", event.space, event.time, MOST_LINKS)) is None:
+            return False
+        plan.where, evidence = told
+        own_spot = Spot(number, self._book.layouts[number].space)
+        plan.evidence["location"] = Evidence(evidence.links + 1, evidence.spots | {own_spot})
+        return True
+
+    def words(self, part: str, space: str, before: date, most_links: int) -> tuple[str, Evidence] | None:
+        """Words of a part of the bank for a location, by an event before a day, and what tells that it is this one."""
+        book, draws = self._book, self._draws
         anchors = [
             earlier
-            for earlier in self.earlier[event.space]
-            if book.events[earlier].time < event.time
-            and book.plans[earlier].evidence["location"].links < MOST_LINKS
+            for earlier in self.earlier[space]
+            if book.events[earlier].time < before
+            and book.plans[earlier].evidence["location"].links < most_links
             and self._uses[earlier] < book.most_uses
         ]
         group = next(self._groups, None)
         if not anchors or group is None:
-            return False
-        anchor = draws.pick(anchors)
+            return None
+        anchor = max(draws.sample(anchors, len(anchors)), key=lambda one: book.plans[one].evidence["location"].links)
         self._uses[anchor] += 1
-        hero, met = book.plans[anchor].hero, book.plans[anchor].met
+        hero, met, event = book.plans[anchor].hero, book.plans[anchor].met, book.events[anchor]
         if met is None:
-            met = book.plans[anchor].met = (group, book.tell(anchor, "meeting", {"hero": hero, "group": group}, draws))
-        book.plans[number].where = book.phrase("where", {"hero": hero, "group": met[0]}, draws)
-        own_spot = Spot(number, book.layouts[number].space)
-        book.plans[number].evidence["location"] = book.linked(anchor, "location", own_spot, [met[1]])
-        return True
+            known = {"hero": hero, "group": group}
+            met = book.plans[anchor].met = (group, book.tell(anchor, "meeting", known, draws))
+            later = [other for other in range(len(book.events)) if book.events[other].time > event.time]
+            hosts = [other for other in later if book.events[other].space != space]
+            for host in draws.sample(hosts, 1):
+                book.tell(host, "not_meeting", known, draws)
+        evidence = book.plans[anchor].evidence["location"]
+        words = book.phrase(part, {"hero": hero, "group": met[0]}, draws)
+        return words, Evidence(evidence.links, evidence.spots | {met[1]})
 
 
 class _Features:
     """Locations by two features, which no other location has together."""
 
-    def __init__(self, book: Book, draws: RandomStream) -> None:
-        self._book, self._draws = book, draws
-        # By location, where each of its features is told, and which pairs of them describe it.
-        self._spots: dict[str, dict[str, Spot]] = defaultdict(dict)
+    def __init__(self, book: Book, meetings: _Meetings, level: int, draws: RandomStream) -> None:
+        self._book, self._meetings, self._level, self._draws = book, meetings, level, draws
+        # By location, what tells each of its features, which pairs of them describe it, and which it is said not to have.
+        self._told: dict[str, dict[str, Evidence]] = defaultdict(dict)
         self._pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        self._denied: dict[str, set[str]] = defaultdict(set)
 
     def tell(self, number: int) -> bool:
         space = self._book.events[number].space
@@ -180,18 +194,19 @@ class _Features:
         plan = self._book.plans[number]
         first, second = self._draws.sample(pair, 2)
         plan.where = self._book.phrase("described", {"first": first, "second": second}, self._draws)
-        own_spot = Spot(number, self._book.layouts[number].space)
-        plan.evidence["location"] = Evidence(
-            1, frozenset([own_spot, *(self._spots[space][feature] for feature in pair)])
-        )
+        spots = {Spot(number, self._book.layouts[number].space)}
+        told = [self._told[space][feature] for feature in pair]
+        links = 1 + max(evidence.links for evidence in told)
+        plan.evidence["location"] = Evidence(links, frozenset(spots.union(*(evidence.spots for evidence in told))))
         return True
 
     def _new_pair(self, space: str) -> tuple[str, str] | None:
         """Give a location two features that no other one has together, and each of them to another location, too."""
-        free = [feature for feature in references_bank()["features"] if feature not in self._spots[space]]
+        taken = self._told[space].keys() | self._denied[space]
+        free = [feature for feature in references_bank()["features"] if feature not in taken]
         for first, second in zip(*[iter(self._draws.sample(free, 2 * PAIRS_TRIED))] * 2, strict=False):
-            taken = any({first, second} <= spots.keys() for name, spots in self._spots.items() if name != space)
-            if taken or self._confuses(space, {first, second}):
+            both = any({first, second} <= told.keys() for name, told in self._told.items() if name != space)
+            if both or self._confuses(space, {first, second}):
                 continue
             if not (self._place(space, first) and self._place(space, second)):
                 return None
@@ -203,25 +218,32 @@ class _Features:
 
     def _confuses(self, space: str, features: set[str]) -> bool:
         """Whether a location with these features, too, would fit the description of another one."""
-        all_ = features | self._spots[space].keys()
+        all_ = features | self._told[space].keys()
         return any(all_.issuperset(pair) for name, pairs in self._pairs.items() if name != space for pair in pairs)
 
     def _place(self, space: str, feature: str) -> bool:
         """Tell in a chapter that is elsewhere that a location has a feature; False if all chapters are there."""
-        if (host := self._book.host(self._draws, lambda number: self._book.events[number].space != space)) is None:
+        book, draws = self._book, self._draws
+        if (host := book.host(draws, lambda number: book.events[number].space != space)) is None:
             return False
-        known = {"space": space, "feature": feature}
-        self._spots[space][feature] = self._book.tell(host, "feature", known, self._draws)
+        words, evidence = space, Evidence(0, frozenset())
+        if self._level >= 5 and draws.unit() < BY_ANOTHER:
+            met = self._meetings.words("place", space, book.events[host].time, MOST_LINKS - 1)
+            words, evidence = met or (words, evidence)
+        spot = book.tell(host, "feature", {"space": words, "feature": feature}, draws)
+        self._told[space][feature] = Evidence(evidence.links + (words != space), evidence.spots | {spot})
         return True
 
     def _decoy(self, space: str, feature: str) -> None:
-        """Give a feature to another location, too, if no other one has it yet."""
-        if not any(feature in spots for name, spots in self._spots.items() if name != space):
-            others = [name for name in self._book.universe.spaces if name != space]
-            for other in self._draws.sample(others, PAIRS_TRIED):
-                if not self._confuses(other, {feature}):
-                    self._place(other, feature)
-                    return
+        """Give a feature to another location, too, if no other one has it yet, and say that a third one lacks it."""
+        others = [name for name in self._book.universe.spaces if name != space]
+        others = [name for name in others if feature not in self._told[name] and feature not in self._denied[name]]
+        *tried, last = self._draws.sample(others, PAIRS_TRIED)
+        if not any(feature in told for name, told in self._told.items() if name != space):
+            for other in [name for name in tried if not self._confuses(name, {feature})][:1]:
+                self._place(other, feature)
+        self._denied[last].add(feature)
+        self._book.deny("not_feature", {"feature": feature}, "space", last, space, self._draws)
 
 
 MOST_DAYS = 90
@@ -247,6 +269,7 @@ def add_days(book: Book, level: int) -> None:
                 for anchor in draws.sample(earlier, CHAPTERS_TRIED)
                 if uses[anchor] < book.most_uses and book.plans[anchor].evidence["date"].links < most_links
             ]
+            anchors.sort(key=lambda anchor: -book.plans[anchor].evidence["date"].links)
             told = None
             if draws.unit() >= BY_SPAN:
                 told = next(filter(None, (_relation(book, number, anchor, draws) for anchor in anchors)), None)
@@ -284,6 +307,9 @@ def _span(book: Book, number: int, anchor: int, spans: Iterator[str], draws: Ran
         return None
     span = next(spans)
     spot = book.tell(anchor, "span", {"span": span, "n": IN_LETTERS[days]}, draws)
+    day = book.events[anchor].time
+    if (host := book.host(draws, lambda other: book.events[other].time != day)) is not None:
+        book.tell(host, "not_span", {"span": span}, draws)
     return anchor, book.phrase("ended", {"span": span}, draws), [spot]
 
 

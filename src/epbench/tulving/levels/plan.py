@@ -125,6 +125,8 @@ class ChapterPlan:
 MOST_LINKS = 3
 MOST_USES = 0.02
 """The largest share of chapters that refer to the same one for one fact; at least two may."""
+BY_ANOTHER = 0.8
+"""How often, at level 5, words that another chapter explains are explained by such words again."""
 TRIES = 8
 """How many wordings are tried for one that the book does not have too often."""
 
@@ -146,6 +148,8 @@ class Book:
     most_links: dict[int, int] = field(default_factory=dict)
     # The chapters that others name by their kind of event and location, which must therefore tell it themselves
     named: set[int] = field(default_factory=set)
+    # Paragraphs that tell a wrong date, and so nothing that another chapter needs
+    misdated: set[Spot] = field(default_factory=set)
 
     @property
     def most_uses(self) -> int:
@@ -171,7 +175,9 @@ class Book:
         self, number: int, part: str, known: Mapping[str, str], draws: RandomStream, at: int | None = None
     ) -> Spot:
         """Fix a sentence of a part of the bank in a paragraph of a chapter, by default any, and return where it is."""
-        spot = Spot(number, draws.between(1, self.layouts[number].n_paragraphs) if at is None else at)
+        spot = Spot(number, at or draws.between(1, self.layouts[number].n_paragraphs))
+        while at is None and spot in self.misdated:
+            spot = Spot(number, draws.between(1, self.layouts[number].n_paragraphs))
         text = write_freshly(patterns_of(part), known, self.spread, draws)
         self.plans[number].fixed.append(Fixed(spot.paragraph, text))
         return spot
@@ -188,6 +194,12 @@ class Book:
     def host(self, draws: RandomStream, fits: Callable[[int], bool]) -> int | None:
         """Draw a chapter that fits, for a sentence that it tells in passing; None if none does."""
         return next(filter(fits, draws.one_by_one(range(len(self.events)))), None)
+
+    def deny(self, part: str, known: Mapping[str, str], fact: str, wrong: str, true: str, draws: RandomStream) -> None:
+        """Tell in passing that words do not mean what they might, in a chapter of neither, if there is one."""
+        host = self.host(draws, lambda number: getattr(self.events[number], fact) not in (wrong, true))
+        if host is not None:
+            self.tell(host, part, {**known, fact: wrong}, draws)
 
     def by_content(self, number: int, draws: RandomStream) -> tuple[str, list[Spot]] | None:
         """Name an event by its kind, or what its kind is called, and its location, with the paragraphs that tell both.

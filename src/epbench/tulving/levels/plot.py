@@ -28,6 +28,9 @@ from epbench.tulving.levels.entangled import (
 )
 from epbench.tulving.levels.implicit import add_days, add_people, add_places, finish_offices
 from epbench.tulving.levels.plan import (
+    BY_ANOTHER,
+    LEVELS,
+    MOST_LINKS,
     SIDE_CHARACTER_WEIGHTS,
     SIDE_CHARACTERS,
     Book,
@@ -41,8 +44,8 @@ from epbench.tulving.scenes.patterns import pronouns_of
 from epbench.tulving.scenes.scene_files import TONES, distinct_paraphrases, load_scenery
 from epbench.tulving.scenes.spread import Spread, write_freshly
 
-NAMED, ANONYMOUS = 0.5, 0.75
-"""How often, from level 3 on, the kind of event is named, and a main character called by a word that is not the first name."""
+ANONYMOUS = 0.75
+"""How often, from level 3 on, a main character is called by a word that is not the first name."""
 FEWEST_CHAPTERS = 100
 """A shorter book may repeat the words of a reference as often as one of so many chapters."""
 
@@ -63,7 +66,7 @@ def draw_plans(
         plans.append(_plan(book, level, number, phrases[event.content], streams[number]))
     corrected_in_vain = _add_references(book, level) if level >= 4 else []
     if level >= 3:
-        add_glosses(book)
+        add_glosses(book, level, phrases)
         add_withdrawals(book, corrected_in_vain)
         add_contrasts(book, TONES[universe.kind])
         for number, draws in enumerate(streams):
@@ -95,7 +98,7 @@ def _plan(book: Book, level: int, number: int, phrases: Sequence[str], draws: Ra
     deeds = _deeds(book, event, draws)
     lowered = " ".join([event.detail, *deeds]).lower()
     phrases = [words for words in phrases if book.spread.allows(words)]
-    named = not phrases or draws.unit() < NAMED or event.content.lower() in lowered
+    named = not phrases or draws.unit() < 1 - LEVELS[level].elsewhere["content"] or event.content.lower() in lowered
     what = f"the {event.content}" if named else draws.pick(phrases)
     book.spread.add(what)
     heroes = references_bank()["heroes"]
@@ -140,20 +143,33 @@ CONTRASTED = 0.95
 """How often a fact is told beside a value that is not so."""
 
 
-def add_glosses(book: Book) -> None:
-    """Explain in another chapter what each kind of event is called where it is not named."""
+def add_glosses(book: Book, level: int, phrases: Mapping[str, Sequence[str]]) -> None:
+    """Explain in another chapter what each kind of event is called where it is not named, and in one what it is not."""
     draws = RandomStream("glosses", book.seed)
     called: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, plan in enumerate(book.plans):
         if not plan.named:
             called[plan.what, book.events[number].content].append(number)
-    for (words, content), numbers in called.items():
-        host = book.host(draws, lambda other, content=content: book.events[other].content != content)  # type: ignore[misc]
+    contents = list(dict.fromkeys(event.content for event in book.events))
+    told: dict[str, list[Spot]] = {}
+
+    def explain(words: str, content: str, meaning: str) -> Spot:
+        host = book.host(draws, lambda other: book.events[other].content != content)
         assert host is not None, "an event is only unnamed in a book with several kinds of event"
-        spot = book.tell(host, "gloss", {"phrase": words, "content": content}, draws)
+        wrong = draws.sample([other for other in contents if other != content], 1)[0]
+        book.deny("not_gloss", {"phrase": words}, "content", wrong, content, draws)
+        return book.tell(host, "gloss", {"phrase": words, "meaning": meaning}, draws)
+
+    for (words, content), numbers in called.items():
+        others = [other for other in phrases[content] if other != words and len(told.get(other, ())) < MOST_LINKS]
+        if words not in told and level >= 5 and others and draws.unit() < BY_ANOTHER:
+            other = draws.pick(others)
+            told[other] = told.get(other) or [explain(other, content, content)]
+            told[words] = [explain(words, content, other.removeprefix("the ")), *told[other]]
+        told[words] = told.get(words) or [explain(words, content, content)]
         for number in numbers:
             own_spot = Spot(number, book.layouts[number].content)
-            book.plans[number].evidence["content"] = Evidence(1, frozenset([own_spot, spot]))
+            book.plans[number].evidence["content"] = Evidence(len(told[words]), frozenset([own_spot, *told[words]]))
 
 
 def add_contrasts(book: Book, tone: str) -> None:

@@ -43,20 +43,22 @@ def _slots() -> Mapping[str, str]:
     heroes = "|".join(references_bank()["heroes"])
     person = rf"(?:[Tt]he (?:{roles}|{heroes})|(?:[Tt]he )?{_NAME})"
     group = rf"[Tt]he [a-z -]+ of {_NAME} {_NAME}"
+    title = rf"[Tt]he (?:{_NAME}|{roles} of {_NAME}) {_NAME}"
     return {
         "hero": person,
         "who": rf"(?:{person}|[Ss]he|[Hh]e)",
         "him": "(?:her|him)",
         "his": "(?:her|his)",
         "himself": "(?:herself|himself)",
-        "entity": rf"{_NAME} {_NAME}",
-        "title": rf"[Tt]he (?:{_NAME}|{roles} of {_NAME}) {_NAME}",
+        "entity": rf"(?:{title}|{_NAME} {_NAME})",
+        "title": title,
         "group": group,
         "span": rf"[Tt]he (?:{spans}) of the [a-z -]+ of {_NAME} {_NAME}",
         "date": r"[\w,-]+(?: [\w,-]+){0,6}?",
-        "space": r"[A-Z0-9][\w.,’' -]*?",
+        "space": r"(?:[A-Z0-9][\w.,’' -]*?|[Tt]he (?:very )?(?:place|spot) (?:where|to which) .+?)",
         "content": r"[A-Z0-9][\w’' -]*?",
         "phrase": r"[Tt]he [\w’', -]+?",
+        "meaning": r"\w[\w’', -]*?",
         **dict.fromkeys(("feature", "first", "second"), rf"(?i:{features})"),
         "n": rf"\b(?i:{NUMBER_IN_LETTERS})",
         "nth": "|".join(NTH),
@@ -173,9 +175,11 @@ def _expression(pattern: Pattern, named: Counter[str]) -> str:
     return "".join(parts)
 
 
+DENIALS = ("not_title", "not_gloss", "not_meeting", "not_span", "not_feature")
+"""The parts of the bank whose sentences say what is not so, and nothing else."""
 OF_THEIR_OWN = (
     "title", "office", "feature", "meeting", "span", "lost", "found", "barred", "rule", "counterclaim", "retelling", "correction",
-    "withdrawal", "gloss",
+    "withdrawal", "gloss", *DENIALS,
 )  # fmt: skip
 """The parts of the bank whose sentences say one thing and nothing else."""
 
@@ -210,6 +214,12 @@ def _frames_of(asides: str, tone: str) -> Frames[tuple[str, str]]:
 @cache
 def _of_part(part: str) -> list[Frame]:
     return [Frame(pattern) for pattern in patterns_of(part)]
+
+
+@cache
+def described_places() -> Frames[str]:
+    """Return what phrases look like that name a location by who was met there."""
+    return Frames(("place", frame) for frame in _of_part("place"))
 
 
 @cache

@@ -73,17 +73,24 @@ class Solver:
         if isinstance(value, Relation):
             return self._day(value)
         if isinstance(value, Described):
-            return _only({*self._said["feature", value.first]} & {*self._said["feature", value.second]})
+            first, second = ({*self._with(feature)} - {None} for feature in value)
+            return _only(first & second)
         if fact == "content" and (meant := self._said["gloss", value]):
-            return _only(meant)
+            return self._value(chapter, _only(meant), fact)
         if fact in ("entity", "content") and str(value).startswith("the "):
             return self._holder(chapter, str(value)) if fact == "entity" else None
         return value  # type: ignore[return-value]
 
+    def _with(self, feature: str) -> Iterator[Known]:
+        """The locations that have a feature."""
+        for space in self._said["feature", feature]:
+            yield self._of_anchor(space, "location") if isinstance(space, Anchor) else space
+
     def _holder(self, chapter: int, title: str) -> str | None:
         """Who has a title, or holds an office on the day of a chapter; from one takeover alone it cannot be told who."""
         if not (takeovers := self._said["office", title]):
-            return _only(self._said["title", title])
+            meant = _only(self._said["title", title])
+            return self._holder(chapter, meant) if meant and meant.startswith("the ") else meant
         today = self.fact(chapter, "date")
         taken = [(self.fact(other, "date"), entity) for other, entity in takeovers]
         dated = [(day, entity) for day, entity in taken if isinstance(day, date)]

@@ -16,7 +16,7 @@ from epbench.tulving.chapters.checks import Vocabulary
 from epbench.tulving.events.dates import MONTHS, WEEKDAYS, find_dates
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.levels.banks import IN_LETTERS, NTH
-from epbench.tulving.solving.frames import Frame, frames_of, landmarks, place_of, role, said
+from epbench.tulving.solving.frames import DENIALS, Frame, described_places, frames_of, landmarks, place_of, role, said
 
 _SENTENCE_END = re.compile(r" (?:(?<=[.!?] )|(?<=[.!?][\"”] ))(?=[\"“A-Z0-9])")
 _AFTER_THE = re.compile(r"\b[Tt]he ([\w'-]+)")
@@ -85,6 +85,7 @@ class Statements:
         self._contents = {content.lower(): content for content in universe.contents}
         self._spaces = {space.lower(): space for space in universe.spaces}
         self._phrases: dict[str, list[str]] = {}  # by their second words
+        self._meant = dict(self._contents)  # what phrases may mean, in lower case: a kind of event, or another phrase
         self._events: dict[str, str] = {}  # names and phrases for kinds of event, by their lower-case forms
         self._titles = re.compile(rf"\b[Tt]he (?:[A-Z][\w-]*|{role()} of [A-Z][\w-]*) [A-Z][\w-]*\b")
 
@@ -96,7 +97,12 @@ class Statements:
             for at, paragraph in enumerate(text.split("\n\n"), 1)
             for sentence in _SENTENCE_END.split(paragraph)
         ]
-        glosses = [self._glossed(match) for _, _, matches, _ in told for kind, match in matches if kind == "gloss"]
+        explained = [match for _, _, matches, _ in told for kind, match in matches if kind == "gloss"]
+        phrases = {
+            words.removeprefix("the "): words for words in (_lowered(said(match, "phrase")) for match in explained)
+        }
+        self._meant = {words.lower(): phrase for words, phrase in phrases.items()} | self._contents
+        glosses = [self._glossed(match) for match in explained]
         self._phrases, self._events = {}, dict(self._contents)
         for words in sorted({gloss[0] for gloss in glosses if gloss}, key=lambda words: (-len(words), words)):
             self._phrases.setdefault(words.split()[1].lower(), []).append(words)
@@ -114,8 +120,8 @@ class Statements:
         return matches, phrases
 
     def _glossed(self, match: re.Match[str]) -> tuple[str, str] | None:
-        content = self._contents.get(said(match, "content").lower())
-        return (_lowered(said(match, "phrase")), content) if content else None
+        meant = self._meant.get(said(match, "meaning").lower())
+        return (_lowered(said(match, "phrase")), meant) if meant else None
 
     def _of_sentence(
         self,
@@ -127,7 +133,7 @@ class Statements:
         """What a sentence says, given its matches and the phrases that it may have."""
         told = sentence
         for kind, match in matches:
-            if kind == "aside":
+            if kind == "aside" or kind in DENIALS:
                 return
             if kind in self._of_their_own:
                 if (value := self._of_their_own[kind](self, match)) is not None:
@@ -139,7 +145,8 @@ class Statements:
         yield from self._facts(place, told, phrases)
 
     def _entitled(self, match: re.Match[str]) -> tuple[str, str]:
-        return _lowered(said(match, "title")), said(match, "entity")
+        entity = said(match, "entity")
+        return _lowered(said(match, "title")), _lowered(entity) if entity.startswith("The ") else entity
 
     def _on_date(self, match: re.Match[str]) -> tuple[Anchor, object] | None:
         """Another chapter, and the date that is said of it."""
@@ -159,8 +166,10 @@ class Statements:
         space = self._last_space(said(match, "space"))
         return Claim(said(match, "witness"), space) if space else None
 
-    def _featured(self, match: re.Match[str]) -> tuple[str, str] | None:
-        space = self._last_space(said(match, "space"))
+    def _featured(self, match: re.Match[str]) -> tuple[str | Anchor, str] | None:
+        words = said(match, "space")
+        met = next(_all_within((frame for _, frame in described_places().fitting(words)), words), None)
+        space = Anchor(group=_lowered(said(met, "group"))) if met else self._last_space(words)
         return (space, _lowered(said(match, "feature"))) if space else None
 
     def _lasted(self, match: re.Match[str]) -> tuple[str, int]:

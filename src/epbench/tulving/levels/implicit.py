@@ -303,7 +303,7 @@ def _relation(book: Book, number: int, anchor: int, draws: RandomStream) -> _Dat
 def _span(book: Book, number: int, anchor: int, spans: Iterator[str], draws: RandomStream) -> _Dated | None:
     """The date of a chapter as the day on which something ended that began on that of another one."""
     days = (book.events[number].time - book.events[anchor].time).days
-    if not 0 < days < len(IN_LETTERS):
+    if not 1 < days < len(IN_LETTERS):
         return None
     span = next(spans)
     spot = book.tell(anchor, "span", {"span": span, "n": IN_LETTERS[days]}, draws)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from epbench.booksort.leaderboard import leaderboards
+from epbench.booksort.paper.effects import _longer
 from epbench.booksort.paper.inputs import Inputs, read_inputs, reported_numbers
 from epbench.booksort.paper.make import exhibits
 from epbench.booksort.paper.results import is_base
@@ -153,3 +154,10 @@ def test_what_a_training_lacks_is_said(tmp_path, small_set):
     alone = made_of((), [replace(training, runs=training.runs[:1])])
     assert alone["Figure 18"].needs == "at least two measured checkpoints of tiny"
     assert isinstance(made_of((), [replace(training, epochs=())])["Figure 17"], Missing)
+
+
+def test_a_failed_question_of_a_length_between_leaves_the_gain_of_the_longest_over_the_shortest():
+    rows = [(20, 0.0), (35, 1.0), (50, 1.0), (20, 1.0), (35, None), (50, 1.0), (20, 0.0), (35, 0.0), (50, 0.0)]
+    questions = pd.DataFrame(rows, columns=["segment_length", "right"]).assign(swapped=False)
+    gain = _longer(questions.assign(excerpt=questions.index // 3))
+    assert (gain.n, gain.mean) == (6, pytest.approx(1 / 3)) and 0 <= gain.low <= gain.high <= 1

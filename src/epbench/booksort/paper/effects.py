@@ -184,10 +184,11 @@ def _longer(questions: pd.DataFrame) -> Estimate:
     """What the longest segments of a run gain over its shortest; nothing if questions failed."""
     from scipy.stats import fisher_exact
 
-    lengths, right = questions["segment_length"], questions["right"].to_numpy()
+    lengths = questions["segment_length"]
     long, short = ((lengths == end).to_numpy() for end in (lengths.max(), lengths.min()))
     if questions["right"].isna().to_numpy()[long | short].any():
         return Estimate(None)
+    right = questions["right"].fillna(0).to_numpy()  # of other lengths, which do not count
     low, high = cluster_bootstrap(
         lambda weights: weighted_mean(weights * long, right) - weighted_mean(weights * short, right),
         questions["excerpt"].tolist(),

@@ -74,7 +74,9 @@ def _add_offices(book: Book, chapters: Mapping[str, Sequence[int]], draws: Rando
     holdings: list[Holding] = []
     people = draws.sample(list(chapters), len(chapters))
     for first, second in zip(people[::2], people[1::2], strict=False):
-        tried = [_tenure(book, chapters[first], chapters[second], draws) for _ in range(TENURES_TRIED)]
+        of_both = {*chapters[first], *chapters[second]}
+        others = [number for number in range(len(book.events)) if number not in of_both]
+        tried = [_tenure(book, chapters[first], chapters[second], others, draws) for _ in range(TENURES_TRIED)]
         numbers, hosts = max(tried, key=lambda one: len(one[0]))
         if numbers and (title := next(titles, None)) is not None:
             taken = [
@@ -89,14 +91,13 @@ def _add_offices(book: Book, chapters: Mapping[str, Sequence[int]], draws: Rando
 
 
 def _tenure(
-    book: Book, firsts: Sequence[int], seconds: Sequence[int], draws: RandomStream
+    book: Book, firsts: Sequence[int], seconds: Sequence[int], others: Sequence[int], draws: RandomStream
 ) -> tuple[list[int], list[int]]:
-    """Chapters that may name an office, of two people who hold it in turn, and those on whose days they take it over."""
+    """Chapters that may name an office, of two people who hold it in turn, and those of others on whose days they take it."""
 
     def day(number: int) -> date:
         return book.events[number].time
 
-    others = [number for number in range(len(book.events)) if number not in (*firsts, *seconds)]
     hosts = sorted(draws.sample(others, 2), key=day)
     if len(hosts) < 2:
         return [], []

@@ -1,10 +1,11 @@
 """Level 4: dates, people and locations that only other chapters tell.
 
-A title (`the Velvet Icicle`, `the baker's godchild of Magpie Row`) is explained in a chapter of somebody else's. An office
-is taken over in one chapter and passed on in another, so that it depends on the day who holds it.
+A title (`the Velvet Icicle`, `the baker's godchild of Magpie Row`) is explained in a chapter of somebody else's, at level 5
+often by another title. Two people hold an office in turn, and chapters of others tell on which days they take it over, so that
+it depends on the day who holds it.
 
 A location is where somebody had first met the florists of Marrow Lane in an earlier event; or it is the one with two features,
-each of which several locations have, as other chapters tell in passing.
+each of which several locations have, as other chapters tell in passing; and others what one does not have, and where nobody met.
 
 A date is so many days or weeks after or before an event of another chapter, its nearest Monday on one side, the second Monday of
 the first March that begins after it, or the day on which something ended that began with it. A reference may lead to another.

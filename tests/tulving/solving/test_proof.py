@@ -34,7 +34,9 @@ def test_every_fact_of_a_book_is_proved(level, name, universe, events):
 def test_no_run_of_eight_words_is_in_more_than_six_chapters(level, name, universe, events):
     """What a kind of event, a group of people or its strike is called is one word, as it is a name."""
     plans, spread = outline(level, name, universe).plans, Counter()
-    names = {plan.what.lower() for plan in plans} | {plan.met[0].lower() for plan in plans if plan.met}
+    names = {plan.what.lower().removeprefix("the ") for plan in plans} | {
+        plan.met[0].lower() for plan in plans if plan.met
+    }
     spans = rf"the (?:{'|'.join(references_bank()['spans'])}) of the [a-z -]+ of \w+ \w+"
     called = re.compile("|".join([spans, *map(re.escape, sorted(names, key=len, reverse=True))]))
     for chapter in book(level, name, universe).chapters:

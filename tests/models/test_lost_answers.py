@@ -89,10 +89,6 @@ def test_a_cut_text_that_is_wanted_all_the_same_is_kept(request_):
     assert read(None, "content_filter", request_).failure and read("A", refusal="No", request=request_).failure
 
 
-def test_keep_cut_is_no_part_of_the_key():
-    assert replace(ASKED, keep_cut=True).key("m") == ASKED.key("m")
-
-
 def test_tokens_that_a_smaller_limit_took_are_not_blamed_on_the_request():
     assert read("On May", "length", usage={"completion_tokens": 99}).failure == f"the answer was cut off: {EARLY}"
     thinking = read("<think>On May", "length", usage={"completion_tokens": 99})

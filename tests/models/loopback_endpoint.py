@@ -164,26 +164,20 @@ class LoopbackEndpoint:
                 return False
             call.answered = True  # before it is sent: the client may read and ask faster than this thread goes on
             self.answered += 1
-            self._end(call)
+            self.end(call)
             return True
 
     def end(self, call: Call) -> None:
         with self._lock:
-            self._end(call)
-
-    def _end(self, call: Call) -> None:
-        if not call.ended:
-            self.open -= 1
-            call.ended = time.monotonic()
-            self._lock.notify_all()
+            if not call.ended:
+                self.open -= 1
+                call.ended = time.monotonic()
+                self._lock.notify_all()
 
     def recheck(self) -> None:
         """Something that `may_answer` looks at has changed."""
         with self._lock:
             self._lock.notify_all()
-
-    def completion_text(self, body: Body) -> str:
-        return json.dumps(self.completion(body))
 
     def completion(self, body: Body) -> Body:
         text = self.answer(str(body["messages"][-1]["content"]))
@@ -230,7 +224,7 @@ class _Handler(BaseHTTPRequestHandler):
             if fault := self.endpoint.script(call.number, body):
                 self._misbehave(fault, call)
             elif not self.endpoint.closing.wait(self.endpoint.latency_s):
-                content = self.endpoint.completion_text(body).encode()
+                content = json.dumps(self.endpoint.completion(body)).encode()
                 if self.endpoint.hold(call, self._client_is_gone):
                     self._send(200, content)
         finally:
@@ -249,19 +243,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.endpoint.end(call)
         match fault.kind:
             case "status":
-                body = fault.body or {"error": {"message": fault.words, "type": "error"}}
-                raw = fault.raw or json.dumps(body)
+                raw = fault.raw or json.dumps(fault.body or {"error": {"message": fault.words, "type": "error"}})
                 self._send(fault.status, raw if isinstance(raw, bytes) else raw.encode(), fault.headers)
             case "hang":
                 self.endpoint.closing.wait(60)
                 self._hang_up()
             case "cut":
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", "1000")
-                self.end_headers()
-                self.wfile.write(b'{"choices": [{"mess')
-                self.wfile.flush()
+                self._send(200, b'{"choices": [{"mess', {"Content-Length": "1000"})
                 self._hang_up()
             case _:
                 self._hang_up()
@@ -272,9 +260,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(content))}.items():
-            self.send_header(name, value)
-        for name, value in (headers or {}).items():
+        about = {"Content-Type": "application/json", "Content-Length": str(len(content))}
+        for name, value in (about | (headers or {})).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)

@@ -149,13 +149,6 @@ def test_an_answer_ends_before_a_text_at_which_it_stops(folder, requests):
             assert reply.failure == "the answer was cut off: it used all 24 tokens it may have"
 
 
-def test_thoughts_are_counted_apart(folder, requests, monkeypatch):
-    model = TransformersModel(folder)
-    monkeypatch.setattr(type(model.prompts.tokenizer), "decode", lambda *_, **__: "<think>Look at May.</think>May 07")
-    (reply,) = model.answer(requests[:1])
-    assert reply.text == "May 07" and reply.usage.thinking == model.prompts.length("Look at May.") > 2
-
-
 def test_an_endpoint_is_sent_what_was_asked_for():
     controls = Controls(
         enable_thinking=False, reasoning_effort="low", top_p=0.8, top_k=20, stop=["\n"], system="Be brief.",

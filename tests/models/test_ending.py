@@ -83,17 +83,13 @@ def test_thinking_in_circles_is_a_failure():
     assert (reply.text, reply.failure) == ("", THOUGHT)
 
 
-def forget(model):
-    with torch.no_grad():
-        for layer in model.model.layers:
-            layer.self_attn.o_proj.weight.zero_()
-
-
 @pytest.fixture(scope="module")
 def forgetful(tmp_path_factory):
     """A model that sees nothing but the last token, so that it must come back to one of them, and that never ends."""
     model = TransformersModel(str(make_tiny_model(tmp_path_factory.mktemp("m") / "tiny", TEXT)))
-    forget(model.reader.forward.model)
+    with torch.no_grad():
+        for layer in model.reader.forward.model.model.layers:
+            layer.self_attn.o_proj.weight.zero_()
     model.reader.end_ids = frozenset()
     return model
 

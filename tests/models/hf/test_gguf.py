@@ -4,6 +4,7 @@ import hashlib
 import logging
 import shutil
 import struct
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -20,11 +21,7 @@ from epbench.models.protocol import Request, Sampling
 from tests.models.tiny_gguf import write_gguf
 from tests.tiny_model import CHAT, make_tiny_model
 
-
-def checkpoint_of(file, dtype=torch.float32):
-    return gguf_files.checkpoint_of(file, dtype)
-
-
+checkpoint_of = partial(gguf_files.checkpoint_of, dtype=torch.float32)
 TEXT = "Answer A or B. A and B were seen at the harbour; B left, A stayed. " * 50
 ASKED = Request("1", "You read.", "The book of A and B.", "Who left?", Sampling(max_tokens=5))
 
@@ -66,7 +63,7 @@ def test_a_file_answers_like_the_model_that_it_was_made_from(tiny, file):
 
 
 def test_each_dtype_has_a_checkpoint_with_the_fingerprint_of_the_file(tiny, file, monkeypatch, caplog):
-    exact, half = checkpoint_of(file), checkpoint_of(file, torch.bfloat16)
+    exact, half = checkpoint_of(file), checkpoint_of(file, dtype=torch.bfloat16)
     assert {folder.name.rpartition("-")[2] for folder in (exact, half)} == {"float32", "bfloat16"}
     ours, theirs = (AutoModelForCausalLM.from_pretrained(path).state_dict() for path in (half, tiny))
     assert all(ours[name].equal(theirs[name].bfloat16()) for name in theirs) and not caplog.text
@@ -115,10 +112,9 @@ def refused(file):
 def test_files_that_cannot_be_converted_are_refused_in_one_line(tiny, tmp_path):
     assert "cannot read its tokenizer" in refused(write_gguf(tiny, tmp_path / "none.gguf", tokenizer=False))
     assert "cannot read its" in refused(write_gguf(tiny, tmp_path / "new.gguf", architecture="brand-new"))
-    (tmp_path / "text.gguf").write_text("not a model")
-    assert "cannot read its" in refused(tmp_path / "text.gguf")
-    (tmp_path / "empty.gguf").write_bytes(b"")
-    assert "cannot read its" in refused(tmp_path / "empty.gguf")
+    for content in ("not a model", ""):
+        (tmp_path / "text.gguf").write_text(content)
+        assert "cannot read its" in refused(tmp_path / "text.gguf")
     with pytest.raises(BadInput, match=r"gone\.gguf: no such file"):
         checkpoint_of(tmp_path / "gone.gguf")
 

@@ -159,6 +159,7 @@ def test_reasoning_is_kept_apart(made, requests, tmp_path, monkeypatch):
     monkeypatch.setattr(type(model.prompts.tokenizer), "decode", lambda *_, **__: "Look.</think>May 07<|end|>")
     reply = next(model.answer(requests[:1]))
     assert (reply.reasoning, reply.text) == ("Look.", "May 07")
+    assert reply.usage.thinking == model.prompts.length("Look.") > 0
     monkeypatch.setattr(type(model.prompts.tokenizer), "decode", lambda *_, **__: "Look and look")
     reply = next(model.answer(requests[:1]))
     assert (reply.reasoning, reply.text) == ("Look and look", "")

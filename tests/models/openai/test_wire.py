@@ -74,10 +74,8 @@ def test_reasoning_is_apart_from_the_answer(message, reasoning, text):
 def test_a_model_that_wants_another_name_for_max_tokens_gets_it():
     words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
 
-    def script(number, body):
-        return Fault("status", 400, words=words) if "max_tokens" in body else None
-
-    with LoopbackEndpoint(script=script) as endpoint:
+    fault = Fault("status", 400, words=words)
+    with LoopbackEndpoint(script=lambda number, body: fault if "max_tokens" in body else None) as endpoint:
         got = replies(endpoint, book(3, sampling=Sampling(max_tokens=9)), attempts=1)
     assert not any(reply.failure for reply in got.values())
     assert [call.body.get("max_completion_tokens") for call in endpoint.calls] == [None, 9, 9, 9]
@@ -88,12 +86,10 @@ def test_fields_that_a_model_does_not_take_are_left_out_with_a_warning(caplog):
         "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported."
     )
 
+    words = {"temperature": words, "logprobs": "logprobs is not supported with this model"}
+
     def picky(number, body):
-        if "temperature" in body:
-            return Fault("status", 400, words=words)
-        if "logprobs" in body:
-            return Fault("status", 400, words="logprobs is not supported with this model")
-        return None
+        return next((Fault("status", 400, words=said) for name, said in words.items() if name in body), None)
 
     asked = [Request(str(i), "", "", f"question {i}", labels=("A", "B")) for i in range(3)]
     with LoopbackEndpoint(script=picky) as endpoint, caplog.at_level(logging.WARNING):
@@ -120,31 +116,31 @@ ONE_OF = {"loc": ["body", "response_format", "type"], "msg": "Input should be 't
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "body"),
+    ("forms", "words", "status", "body"),
     [
-        ("Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", 400, None),
-        ("", 422, {"detail": [ONE_OF]}),
-        ("Failed to parse grammar", 400, None),
+        (
+            ["json_schema"],
+            "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+            400,
+            None,
+        ),
+        (["json_schema"], "", 422, {"detail": [ONE_OF]}),
+        (["json_schema"], "Failed to parse grammar", 400, None),
+        (["json_schema", "json_object"], "", 422, {"detail": [EXTRA]}),
     ],
 )
-def test_an_endpoint_without_schemas_is_asked_for_any_json_object(words, status, body, caplog):
-    script = refusing("json_schema", words=words, status=status, body=body)
+def test_an_endpoint_without_schemas_is_asked_for_any_json_object_or_by_the_prompt_alone(
+    forms, words, status, body, caplog
+):
+    script = refusing(*forms, words=words, status=status, body=body)
     with LoopbackEndpoint(lambda prompt: "{}", script=script) as endpoint, caplog.at_level(logging.WARNING):
         got = replies(endpoint, book(40, schema={"type": "object"}), concurrency=8)
     assert len(got) == 40 and not any(reply.failure for reply in got.values())
-    assert len(endpoint.calls) == 41
-    assert [call.body["response_format"]["type"] for call in endpoint.calls] == ["json_schema"] + ["json_object"] * 40
-    (warning,) = [record.getMessage() for record in caplog.records if "JSON" in record.getMessage()]
-    assert warning.startswith("openai:tiny takes no JSON schema; it is asked for any JSON object instead (4")
-
-
-def test_an_endpoint_without_response_format_is_asked_by_the_prompt_alone(caplog):
-    script = refusing("json_schema", "json_object", words="", status=422, body={"detail": [EXTRA]})
-    with LoopbackEndpoint(lambda prompt: "{}", script=script) as endpoint, caplog.at_level(logging.WARNING):
-        got = replies(endpoint, book(40, schema={"type": "object"}), concurrency=8)
-    assert len(got) == 40 and not any(reply.failure for reply in got.values())
-    assert len(endpoint.calls) == 42 and not any("response_format" in call.body for call in endpoint.calls[2:])
-    assert len([record for record in caplog.records if "JSON" in record.getMessage()]) == 2
+    sent = [call.body.get("response_format", {}).get("type") for call in endpoint.calls]
+    assert sent == [*forms, *["json_object" if len(forms) == 1 else None] * 40]
+    warnings = [record.getMessage() for record in caplog.records if "JSON" in record.getMessage()]
+    assert len(warnings) == len(forms)
+    assert warnings[0].startswith("openai:tiny takes no JSON schema; it is asked for any JSON object instead (4")
 
 
 def test_refusals_of_requests_that_were_open_at_once_count_once():

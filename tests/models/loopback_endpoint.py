@@ -87,9 +87,7 @@ class LoopbackEndpoint:
 
     Attributes:
         calls: all calls of the chat endpoint, in the order in which they came.
-        open: calls that are open now.
-        answered: calls that were answered so far.
-        peak: most calls that were open at once.
+        open, answered, peak: how many calls are open now, were answered so far, and were open at once at most.
         stuck: whether an answer was held so long that it was given up and sent.
     """
 
@@ -108,8 +106,6 @@ class LoopbackEndpoint:
         """
         Args:
             answer: from the user message to the answer's text.
-            script: which calls fail, and how.
-            latency_s: seconds that an answer takes.
             may_answer: holds an answer until it is true, one answer at a time; asked whenever a call begins or ends.
             more: from the body of a call to parts that replace those of the usual completion; `choice` and `message`
                 replace parts of these.
@@ -121,7 +117,7 @@ class LoopbackEndpoint:
         self.may_answer, self.stuck = may_answer, False
         models = {"object": "list", "data": [{"id": "tiny", "object": "model"}]} if models is None else models
         self.paths = {"/v1/models": models} | (paths or {})
-        self.asked: list[tuple[str, str, bytes, str | None]] = []  # there: command, path, body, authorization
+        self.asked: list[tuple[str, str, bytes, str | None]] = []  # at other paths: command, path, body, authorization
         self.calls: list[Call] = []
         self.peak = self.open = self.answered = 0
         self._lock = threading.Condition()

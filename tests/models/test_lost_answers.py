@@ -36,6 +36,9 @@ def read(content, finish="stop", request=ASKED, usage=None, **message):
 @pytest.mark.parametrize(
     ("content", "finish", "more", "failure", "ended"),
     [
+        ("May 07", "stop", {}, None, "stop"),
+        ("May 07", None, {}, None, "stop"),
+        ("May 07", 7, {}, None, "stop"),
         ("", "stop", {}, EMPTY, "empty"),
         (None, "tool_calls", {"tool_calls": []}, EMPTY, "empty"),
         ([], None, {}, EMPTY, "empty"),
@@ -53,15 +56,11 @@ def read(content, finish="stop", request=ASKED, usage=None, **message):
         ("May 0", "error", {}, "the endpoint ended the answer: error", "stop"),
     ],
 )
-def test_what_an_endpoint_lost_is_a_failure_with_its_reason(content, finish, more, failure, ended):
+def test_what_an_endpoint_lost_is_a_failure_with_its_reason_and_text_that_ended_is_none(
+    content, finish, more, failure, ended
+):
     reply = read(content, finish, usage=ALL, **more)
     assert (reply.failure, reply.ended, reply.usage.completion) == (failure, ended, 1024)
-
-
-@pytest.mark.parametrize("finish", ["stop", None, 7])
-def test_text_that_ended_is_an_answer(finish):
-    reply = read("May 07", finish)
-    assert (reply.text, reply.failure, reply.ended) == ("May 07", None, "stop")
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', '```json\n{"a": {}}\n```'])
@@ -112,18 +111,15 @@ def test_a_response_that_is_no_completion_fails_once(body):
 
 def test_a_lost_answer_is_asked_for_once_and_again_by_the_next_start(tmp_path):
     """Its tokens were paid, and what came of it stands in the journal."""
-    parts = {"message": {"content": "On May", "reasoning_content": "hm"}, "choice": {"finish_reason": "length"}}
-    with LoopbackEndpoint(
-        more=lambda body: {name: dict(part) for name, part in parts.items()} if cut else {}
-    ) as endpoint:
-        cut = True
+    message = {"content": "On May", "reasoning_content": "hm"}
+    with LoopbackEndpoint(more=lambda _: {"message": message, "choice": {"finish_reason": "length"}}) as endpoint:
         ask(tmp_path / ANSWERS, book(2), model_of(endpoint))
         assert len(endpoint.calls) == 2
         (first, _) = Journal(tmp_path / ANSWERS)
         assert first["failure"].startswith("the answer was cut off") and "answer" not in first
         assert (first["partial"], first["ended"], first["reasoning"]) == ("On May", "length", "hm")
         assert first["usage"]["prompt"] == 10 and first["usage"]["completion"] > 0
-        cut = False
+        endpoint.more = lambda _: {}
         ask(tmp_path / ANSWERS, book(2), model_of(endpoint))
     assert len(endpoint.calls) == 4
     for record in Journal(tmp_path / ANSWERS):
@@ -131,9 +127,8 @@ def test_a_lost_answer_is_asked_for_once_and_again_by_the_next_start(tmp_path):
 
 
 def test_a_refusal_is_kept_short_and_without_the_key():
-    with LoopbackEndpoint(
-        more=lambda body: {"message": {"content": None, "refusal": f"{KEY} {'no ' * 900}"}}
-    ) as endpoint:
+    message = {"content": None, "refusal": f"{KEY} {'no ' * 900}"}
+    with LoopbackEndpoint(more=lambda body: {"message": message}) as endpoint:
         reply = replies(endpoint, book(1))["the book-0"]
     assert len(endpoint.calls) == 1 and reply.ended == "refusal"
     assert reply.failure.startswith("the model refused to answer: *** no no") and len(reply.failure) == 400

@@ -70,9 +70,8 @@ def of_tokens(likelihoods, rows):
 
 def alone(model, ids, n):
     """The plain path: the prompt by itself through `generate`."""
-    out = model.generate(
-        torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), max_new_tokens=n, do_sample=False
-    )
+    given = torch.tensor([ids])
+    out = model.generate(given, attention_mask=torch.ones_like(given), max_new_tokens=n, do_sample=False)
     new = out[0, len(ids) :].tolist()
     return new[: new.index(2)] if 2 in new else new
 

@@ -5,13 +5,13 @@ import urllib.request
 
 import pytest
 
-from epbench.errors import BadInput
 from epbench.models.openai.concurrency import Gate
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Request, Sampling
 from tests.models import loopback_endpoint as loopback
 from tests.models.endpoint_asks import KEY, book, key, model_of, replies  # noqa: F401
 from tests.models.loopback_endpoint import BROKEN, HANG, SLOW_DOWN, Fault, LoopbackEndpoint, first_calls
+from tests.refusals import refusal
 
 PATIENT_S = 300.0  # of a try that should not be cut however busy the machine is
 
@@ -30,16 +30,8 @@ def test_questions_are_answered_and_the_request_is_as_documented():
     assert (reply.failure, reply.probabilities, reply.reasoning) == (None, None, "")
     (call,) = endpoint.calls
     assert call.headers["authorization"] == f"Bearer {KEY}"
-    assert call.body == {
-        "model": "tiny",
-        "messages": [
-            {"role": "system", "content": "You read."},
-            {"role": "user", "content": "the book\n\nwho?"},
-        ],
-        "temperature": 0.5,
-        "max_tokens": 7,
-        "seed": 5,
-    }
+    messages = [{"role": "system", "content": "You read."}, {"role": "user", "content": "the book\n\nwho?"}]
+    assert call.body == {"model": "tiny", "messages": messages, "temperature": 0.5, "max_tokens": 7, "seed": 5}
 
 
 def test_the_first_of_a_context_goes_alone_then_the_others_together_then_the_next_context():
@@ -66,9 +58,8 @@ def test_requests_that_share_no_context_do_not_wait(context):
 @pytest.mark.slow
 def test_concurrency_grows_where_the_endpoint_bears_it():
     """Each answer adds a request, from 8 to 64: the endpoint gives one only when so many are open as that implies."""
-    with LoopbackEndpoint(
-        may_answer=lambda call: endpoint.open >= min(8 + endpoint.answered, 64, 200 - endpoint.answered)
-    ) as endpoint:
+    with LoopbackEndpoint() as endpoint:
+        endpoint.may_answer = lambda _: endpoint.open >= min(8 + endpoint.answered, 64, 200 - endpoint.answered)
         replies(endpoint, [Request(str(i), "", f"chunk {i}", "q") for i in range(200)], timeout_s=PATIENT_S)
     assert endpoint.peak == 64 and not endpoint.stuck
 
@@ -212,8 +203,7 @@ def test_a_local_endpoint_needs_no_key(monkeypatch):
         (reply,) = EndpointModel("tiny").answer(book(1))
         assert reply.failure is None
     monkeypatch.delenv("OPENAI_BASE_URL")
-    with pytest.raises(BadInput, match="OPENAI_API_KEY"):
-        EndpointModel("tiny")
+    assert "OPENAI_API_KEY" in refusal(EndpointModel, "tiny")
 
 
 @pytest.mark.parametrize(
@@ -228,6 +218,4 @@ def test_a_local_endpoint_needs_no_key(monkeypatch):
     ],
 )
 def test_bad_input_is_one_line(name, options, words):
-    with pytest.raises(BadInput, match=words) as caught:
-        EndpointModel(name, **options)
-    assert "\n" not in str(caught.value)
+    assert words in refusal(EndpointModel, name, **options)

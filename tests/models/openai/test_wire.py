@@ -82,14 +82,11 @@ def test_a_model_that_wants_another_name_for_max_tokens_gets_it():
 
 
 def test_fields_that_a_model_does_not_take_are_left_out_with_a_warning(caplog):
-    words = (
-        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported."
-    )
-
-    words = {"temperature": words, "logprobs": "logprobs is not supported with this model"}
+    words = "Unsupported value: '{}' does not support 0 with this model. Only the default (1) value is supported."
 
     def picky(number, body):
-        return next((Fault("status", 400, words=said) for name, said in words.items() if name in body), None)
+        refused = next((name for name in ("temperature", "logprobs") if name in body), None)
+        return refused and Fault("status", 400, words=words.format(refused))
 
     asked = [Request(str(i), "", "", f"question {i}", labels=("A", "B")) for i in range(3)]
     with LoopbackEndpoint(script=picky) as endpoint, caplog.at_level(logging.WARNING):
@@ -145,14 +142,11 @@ def test_an_endpoint_without_schemas_is_asked_for_any_json_object_or_by_the_prom
 
 def test_refusals_of_requests_that_were_open_at_once_count_once():
     """Eight are refused together; the form that the endpoint does take is not given up with the one that it does not."""
-
-    schemas = refusing("json_schema", words="json_schema is not supported")
+    schemas, together = refusing("json_schema", words="json_schema is not supported"), threading.Barrier(8)
     requests = [Request(str(i), "", "", f"question {i}", schema={}) for i in range(40)]
-    together = threading.Barrier(8)
 
     def refused_together(number, sent):
-        fault = schemas(number, sent)
-        if fault:
+        if fault := schemas(number, sent):
             together.wait(60)
         return fault
 
@@ -191,9 +185,8 @@ def test_the_word_json_is_in_every_prompt_that_is_not_held_to_a_schema():
     """OpenAI refuses `json_object` without it."""
     bare, spoken = (Request("1", "You judge.", "", question, schema={}) for question in ("right?", "right? In JSON."))
     for form in ("json_object", "prompt"):
-        prompts = [
-            chat_body(asked, "m", Dialect(answer_format=form))["messages"][-1]["content"] for asked in (bare, spoken)
-        ]
+        bodies = [chat_body(asked, "m", Dialect(answer_format=form)) for asked in (bare, spoken)]
+        prompts = [body["messages"][-1]["content"] for body in bodies]
         assert prompts == ["right?\n\nAnswer with one JSON object.", "right? In JSON."]
     assert chat_body(bare, "m")["messages"][-1]["content"] == "right?"
     case = JudgeInput("1", "who?", "entities", "all", ("Zoe", "Ann"), "Zoe and Ann")

@@ -31,50 +31,49 @@ def test_processes_that_do_not_know_of_one_another_are_refused(monkeypatch, capl
 
 
 @pytest.fixture
-def base(tmp_path):
+def check(tmp_path):
+    """A check of what a training takes, which says it in two lines."""
     LLAMA.save_pretrained(tmp_path / "base")
-    return str(tmp_path / "base")
+    base, out = str(tmp_path / "base"), tmp_path / "run"
+    return lambda index=0, n=1, **recipe: launching.check_cost(Recipe(**recipe), base, Ranks(index, n), out)
 
 
-def memory_of(base, tmp_path, **recipe):
+def memory_of(check, **recipe):
     """The number of bytes that training is said to take."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cost, "available_memory", lambda device: 10**15)
-        told = launching.check_cost(Recipe(**recipe), base, Ranks(), tmp_path / "run")[1]
+        told = check(**recipe)[1]
     return float(told.split("about ")[1].split(" GB")[0]) * 1e9
 
 
-def test_too_little_memory_is_refused_with_the_flags_that_fit(base, tmp_path, monkeypatch):
+def test_too_little_memory_is_refused_with_the_flags_that_fit(check, monkeypatch):
     long_rows = {"row_tokens": 60_000, "activation_checkpointing": False}
-    assert memory_of(base, tmp_path, **long_rows) > 1e9
-    available = int(memory_of(base, tmp_path, row_tokens=60_000) + 1e8)  # enough when activations are computed twice
+    assert memory_of(check, **long_rows) > 1e9
+    available = int(memory_of(check, row_tokens=60_000) + 1e8)  # enough when activations are computed twice
     monkeypatch.setattr(cost, "available_memory", lambda device: available)
     with pytest.raises(BadInput, match=r"available; it would fit with --activation_checkpointing true \(\d+\.\d GB\)$"):
-        launching.check_cost(Recipe(**long_rows), base, Ranks(), tmp_path / "run")
-    launching.check_cost(Recipe(row_tokens=60_000), base, Ranks(), tmp_path / "run")
-    both = refusal(launching.check_cost, Recipe(row_tokens=60_000), base, Ranks(0, 2), tmp_path / "run")
+        check(**long_rows)
+    check(row_tokens=60_000)
+    both = refusal(check, 0, 2, row_tokens=60_000)
     assert "it would not fit either with --lora_r 16" in both  # they share the machine
 
 
 @pytest.mark.slow
-def test_several_gpus_are_named_if_one_does_not_suffice(base, tmp_path, monkeypatch):
+def test_several_gpus_are_named_if_one_does_not_suffice(check, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    sizes = {
-        n: estimate_memory(LLAMA, row_tokens=8192, world=n, sharded=True, checkpointing=True).total for n in (2, 3)
-    }
-    monkeypatch.setattr(cost, "available_memory", lambda device: (sizes[2] + sizes[3]) // 2)
-    said = refusal(launching.check_cost, Recipe(), base, Ranks(), tmp_path / "run")
-    assert "fit with finetune/configs/fsdp2.yaml on 3 GPUs like this" in said
+    how = {"row_tokens": 8192, "sharded": True, "checkpointing": True}
+    two, three = (estimate_memory(LLAMA, world=n, **how).total for n in (2, 3))
+    monkeypatch.setattr(cost, "available_memory", lambda device: (two + three) // 2)
+    assert "fit with finetune/configs/fsdp2.yaml on 3 GPUs like this" in refusal(check)
 
 
-def test_too_little_disk_is_refused_but_not_what_an_earlier_start_has_written(base, tmp_path, monkeypatch):
+def test_too_little_disk_is_refused_but_not_what_an_earlier_start_has_written(check, tmp_path, monkeypatch):
     needed = cost.disk_needed(parameters_of(LLAMA).total, 5)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=needed // 2))
-    said = refusal(launching.check_cost, Recipe(), base, Ranks(), tmp_path / "run")
-    assert "run: the checkpoints take 0.0 GB, but 0.0 GB are free" in said
+    assert "run: the checkpoints take 0.0 GB, but 0.0 GB are free" in refusal(check)
     (tmp_path / "run").mkdir()
     (tmp_path / "run/model.safetensors").write_bytes(bytes(needed // 2 + 1))
-    assert "parameters; disk" in launching.check_cost(Recipe(), base, Ranks(), tmp_path / "run")[0]
+    assert "parameters; disk" in check()[0]
 
 
 def test_the_shares_of_all_processes_make_up_the_whole():

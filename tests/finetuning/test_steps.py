@@ -10,12 +10,6 @@ from epbench.finetuning.packing import Sample, Schedule
 from epbench.finetuning.steps import StepLoader, accumulate, row_tensors
 from tests.finetuning.training_run import made_samples
 from tests.refusals import refusal
-from tests.tiny_model import make_tiny_model
-
-
-@pytest.fixture(scope="module")
-def base(once):
-    return once("base-for-training", lambda folder: make_tiny_model(folder, "a tiny model " * 50, vocabulary=300))
 
 
 @pytest.fixture

@@ -39,10 +39,6 @@ def written(tokens, sample):
     return tokens.tokenizer.decode(sample.ids)
 
 
-def end_of(template):
-    return ENDS.get(template, "</s>")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("template", "text"),
@@ -70,8 +66,7 @@ def test_the_text_of_a_reading_is_learned_with_the_token_at_the_end(template, ki
     sample = tokens.reading("1", "text", "Be good.", USER, f"\n{CHUNK} ", "text")
     prompt = tokens.prompts.ids(Request("1", "Be good.", "", USER))
     assert CHUNK[:-1] in tokens.tokenizer.decode(sample.ids[: common_prefix([sample.ids, prompt])])
-    end = "</s>" if template == "channels" else end_of(template)
-    assert learned(tokens, sample).split() == [*CHUNK.split()[:-1], CHUNK.split()[-1] + end]
+    assert learned(tokens, sample).split() == (CHUNK + ENDS[template]).split()
 
 
 @of_every_kind
@@ -79,8 +74,8 @@ def test_the_text_of_a_reading_is_learned_with_the_token_at_the_end(template, ki
 def test_answers_are_learned_each_with_the_token_that_ends_it(template, kind):
     tokens = tokens_with(template, kind)
     sample = tokens.dialogue("1", TALK, "text")
-    first = {"unended": "", "channels": "<|im_end|>"}.get(template, end_of(template))
-    assert "".join(learned(tokens, sample).split()) == f"user{first}Thekeeper,whosaidso.{end_of(template)}"
+    first = {"unended": "", "channels": "<|im_end|>"}.get(template, ENDS[template])
+    assert "".join(learned(tokens, sample).split()) == f"user{first}Thekeeper,whosaidso.{ENDS[template]}"
     assert tokens.dialogue("1", TALK, "all").ids == sample.ids
     assert tokens.dialogue("1", TALK, "all").learned == [False] + [True] * (len(sample.ids) - 1)
 
@@ -102,7 +97,7 @@ def test_a_question_is_the_prompt_and_what_the_model_has_to_write(request_, temp
     spaced = " " * (template in ("none", "mistral", "late-system"))
     if request_.labels:
         lead, spaced = "", " " * (not text.endswith(" "))
-    assert written(tokens, sample) == text + lead + spaced + answer + end_of(template)
+    assert written(tokens, sample) == text + lead + spaced + answer + ENDS[template]
 
 
 def test_an_answer_that_would_merge_with_the_prompt_stands_by_itself():
@@ -120,7 +115,7 @@ def test_what_cannot_end_is_refused_and_templates_with_an_end_of_their_own_need_
     tokenizer = tokenizer_with(template)
     tokenizer.eos_token = None
     tokens = SampleTokens(tokenizer)
-    if template in ENDS:
+    if ENDS[template] != "</s>":
         assert written(tokens, tokens.dialogue("1", TALK, "all")).rstrip().endswith(ENDS[template])
     elif template != "channels":  # which spells </s> itself
         said = "sample 1: model : expected a token that ends a text, found none"
@@ -225,9 +220,9 @@ def test_any_conversation_is_written_whole_and_only_its_answers_are_learned(whic
     whole = tokens.tokenizer.decode(tokens.prompts.begin) + tokens.prompts.conversation(talk)
     assert written(tokens, sample).removesuffix("</s>") == whole.removesuffix("</s>")
     parts = learned(tokens, sample)
-    assert parts.count(shown) >= 2 and parts.rstrip().endswith(end_of(which[0]))
+    assert parts.count(shown) >= 2 and parts.rstrip().endswith(ENDS[which[0]])
     if which[1] == "characters":
-        rest = parts.replace(end_of(which[0]), "").replace("<|im_end|>", "")
+        rest = parts.replace(ENDS[which[0]], "").replace("<|im_end|>", "")
         assert "".join(rest.split()) == "".join((shown * 2).split())
 
 
@@ -242,7 +237,7 @@ def test_any_text_is_read_whole_and_learned(which, before, after, chunk):
     shown = chunk.strip().replace("\ud83d", "\ufffd")
     assert shown in written(tokens, sample) and shown in learned(tokens, sample)
     if which[1] == "characters":
-        assert learned(tokens, sample) == shown + ("</s>" if which[0] == "channels" else end_of(which[0]))
+        assert learned(tokens, sample) == shown + ENDS[which[0]]
 
 
 @given(st.sampled_from(list(ROUND_TRIP)), TEXTS, FILLED)
@@ -255,4 +250,4 @@ def test_any_answer_follows_the_prompt(which, question, answer):
     sample, prompt = tokens.answer("1", request, answer), tokens.prompts.ids(request)
     assert sample.ids[: len(prompt)] == prompt
     shown = answer.strip().replace("\ud83d", "\ufffd")
-    assert learned(tokens, sample).endswith(shown + end_of(which[0]))
+    assert learned(tokens, sample).endswith(shown + ENDS[which[0]])

@@ -18,12 +18,6 @@ from epbench.finetuning.trainer import epoch_folder, last_state
 from tests.conftest import ROOT
 from tests.finetuning.sharded_steps import some_steps
 from tests.finetuning.training_run import RECIPE, made_samples, training
-from tests.tiny_model import make_tiny_model
-
-
-@pytest.fixture(scope="module")
-def base(once):
-    return once("base-for-training", lambda folder: make_tiny_model(folder, "a tiny model " * 50, vocabulary=300))
 
 
 @pytest.fixture(scope="module")

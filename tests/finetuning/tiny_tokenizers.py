@@ -53,10 +53,9 @@ TEMPLATES = {
     "leaves-out": LEAVES_SYSTEM_OUT, "empty-reasoning": EMPTY_REASONING, "open-reasoning": OPEN_REASONING,
     "channels": CHANNELS, "none": None,
 }  # fmt: skip
-ENDS = {"llama": "<|eot_id|>", "gemma": "<end_of_turn>"} | dict.fromkeys(
-    ("chatml", "leaves-out", "empty-reasoning", "open-reasoning"), "<|im_end|>"
-)
-"""The token that ends a turn; `</s>` with the other templates."""
+ENDS = dict.fromkeys(TEMPLATES, "</s>") | {"llama": "<|eot_id|>", "gemma": "<end_of_turn>"}
+ENDS |= dict.fromkeys(("chatml", "leaves-out", "empty-reasoning", "open-reasoning"), "<|im_end|>")
+"""The token that ends a turn."""
 
 _SPECIAL = [
     "<pad>", "<s>", "</s>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|im_start|>", "<|im_end|>",

@@ -181,9 +181,8 @@ class LoopbackEndpoint:
         message = {"role": "assistant", "content": text} | parts.pop("message", {})
         choice = {"index": 0, "finish_reason": "stop", "message": message} | parts.pop("choice", {})
         usage = {"prompt_tokens": 10, "completion_tokens": len(text.split()), "total_tokens": 10 + len(text.split())}
-        return {"id": "c", "object": "chat.completion", "created": 0, "model": body["model"]} | {
-            "choices": [choice], "usage": usage, **parts
-        }  # fmt: skip
+        about = {"id": "c", "object": "chat.completion", "created": 0, "model": body["model"]}
+        return about | {"choices": [choice], "usage": usage} | parts
 
 
 class _Server(ThreadingHTTPServer):
@@ -237,18 +236,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _misbehave(self, fault: Fault, call: Call) -> None:
         if fault.kind != "hang":
             self.endpoint.end(call)
-        match fault.kind:
-            case "status":
-                raw = fault.raw or json.dumps(fault.body or {"error": {"message": fault.words, "type": "error"}})
-                self._send(fault.status, raw if isinstance(raw, bytes) else raw.encode(), fault.headers)
-            case "hang":
-                self.endpoint.closing.wait(60)
-                self._hang_up()
-            case "cut":
-                self._send(200, b'{"choices": [{"mess', {"Content-Length": "1000"})
-                self._hang_up()
-            case _:
-                self._hang_up()
+        if fault.kind == "status":
+            raw = fault.raw or json.dumps(fault.body or {"error": {"message": fault.words, "type": "error"}})
+            return self._send(fault.status, raw if isinstance(raw, bytes) else raw.encode(), fault.headers)
+        if fault.kind == "hang":
+            self.endpoint.closing.wait(60)
+        elif fault.kind == "cut":
+            self._send(200, b'{"choices": [{"mess', {"Content-Length": "1000"})
+        self._hang_up()
 
     def _hang_up(self) -> None:
         self.close_connection = True

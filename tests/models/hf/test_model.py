@@ -176,21 +176,17 @@ def _tokenizers(text):
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
+    how = {"special_tokens": ["<unk>"], "show_progress": False}
     for pre in (pre_tokenizers.Metaspace(), pre_tokenizers.Metaspace(split=False), pre_tokenizers.ByteLevel()):
         raw = Tokenizer(models.BPE(unk_token="<unk>"))
         raw.pre_tokenizer = pre
         raw.normalizer = normalizers.NFKC()
         corpus = text.split(".") if getattr(pre, "split", True) is False else [text]
-        raw.train_from_iterator(
-            corpus, trainers.BpeTrainer(vocab_size=900, special_tokens=["<unk>"], show_progress=False)
-        )
+        raw.train_from_iterator(corpus, trainers.BpeTrainer(vocab_size=900, **how))
         yield PreTrainedTokenizerFast(tokenizer_object=raw, unk_token="<unk>")
     raw = Tokenizer(models.Unigram())
     raw.pre_tokenizer = pre_tokenizers.Metaspace()
-    raw.train_from_iterator(
-        [text],
-        trainers.UnigramTrainer(vocab_size=600, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False),
-    )
+    raw.train_from_iterator([text], trainers.UnigramTrainer(vocab_size=600, unk_token="<unk>", **how))
     yield PreTrainedTokenizerFast(tokenizer_object=raw, unk_token="<unk>")
 
 

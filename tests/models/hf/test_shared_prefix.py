@@ -13,10 +13,12 @@ from tests.models.hf.tiny_models import MODELS, alone, answered, answered_as_alo
 
 def prompts(n=22, head=200, longest=9):
     generator = torch.Generator().manual_seed(3)
-    shared = torch.randint(3, 300, (head,), generator=generator).tolist()
-    return [
-        [*shared, 3 + i, *torch.randint(3, 300, (1 + i % longest,), generator=generator).tolist()] for i in range(n)
-    ]
+
+    def text(length):
+        return torch.randint(3, 300, (length,), generator=generator).tolist()
+
+    shared = text(head)
+    return [[*shared, 3 + i, *text(1 + i % longest)] for i in range(n)]
 
 
 RARER = ("Qwen3", "Gemma2", "Qwen3Next")
@@ -127,9 +129,8 @@ def test_a_strategy_is_judged_by_probabilities_as_well_as_logits():
     expected[:2] = torch.tensor([20.0, 19.0])
     found = expected.clone()
     found[:2] = torch.tensor([19.0, 20.0])  # alone they hardly count among the logits
-    with pytest.raises(
-        ValueError, match=r"differ by 0\.004\d of their standard deviation, distributions by 0\.46 nats"
-    ):
+    said = r"differ by 0\.004\d of their standard deviation, distributions by 0\.46 nats"
+    with pytest.raises(ValueError, match=said):
         prefix_rows._compare(found, expected, (0.08, 0.02))
     prefix_rows._compare(expected + 7, expected, (0.08, 0.02))
 

@@ -98,39 +98,30 @@ def test_fields_that_a_model_does_not_take_are_left_out_with_a_warning(caplog):
     assert len(warnings) == 2 and "takes no temperature" in warnings[0] and "takes no logprobs" in warnings[1]
 
 
-def refusing(*forms, words, status=400, body=None):
-    """An endpoint's script that refuses these types of response_format."""
-
-    def script(number, sent):
-        found = sent.get("response_format", {}).get("type")
-        return Fault("status", status, words=words, body=body) if found in forms else None
-
-    return script
+def refusing(fault, *forms):
+    """An endpoint's script with a fault for requests with these types of response_format."""
+    return lambda number, body: fault if body.get("response_format", {}).get("type") in forms else None
 
 
+NO_SCHEMAS = "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."
 EXTRA = {"type": "extra_forbidden", "loc": ["body", "response_format"], "msg": "Extra inputs are not permitted"}
 ONE_OF = {"loc": ["body", "response_format", "type"], "msg": "Input should be 'text' or 'json_object'"}
 
 
 @pytest.mark.parametrize(
-    ("forms", "words", "status", "body"),
+    ("forms", "fault"),
     [
-        (
-            ["json_schema"],
-            "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
-            400,
-            None,
-        ),
-        (["json_schema"], "", 422, {"detail": [ONE_OF]}),
-        (["json_schema"], "Failed to parse grammar", 400, None),
-        (["json_schema", "json_object"], "", 422, {"detail": [EXTRA]}),
+        (["json_schema"], Fault("status", 400, words=NO_SCHEMAS)),
+        (["json_schema"], Fault("status", 422, body={"detail": [ONE_OF]})),
+        (["json_schema"], Fault("status", 400, words="Failed to parse grammar")),
+        (["json_schema", "json_object"], Fault("status", 422, body={"detail": [EXTRA]})),
     ],
 )
-def test_an_endpoint_without_schemas_is_asked_for_any_json_object_or_by_the_prompt_alone(
-    forms, words, status, body, caplog
-):
-    script = refusing(*forms, words=words, status=status, body=body)
-    with LoopbackEndpoint(lambda prompt: "{}", script=script) as endpoint, caplog.at_level(logging.WARNING):
+def test_an_endpoint_without_schemas_is_asked_for_any_json_object_or_by_the_prompt_alone(forms, fault, caplog):
+    with (
+        LoopbackEndpoint(lambda prompt: "{}", script=refusing(fault, *forms)) as endpoint,
+        caplog.at_level(logging.WARNING),
+    ):
         got = replies(endpoint, book(40, schema={"type": "object"}), concurrency=8)
     assert len(got) == 40 and not any(reply.failure for reply in got.values())
     sent = [call.body.get("response_format", {}).get("type") for call in endpoint.calls]
@@ -142,7 +133,7 @@ def test_an_endpoint_without_schemas_is_asked_for_any_json_object_or_by_the_prom
 
 def test_refusals_of_requests_that_were_open_at_once_count_once():
     """Eight are refused together; the form that the endpoint does take is not given up with the one that it does not."""
-    schemas, together = refusing("json_schema", words="json_schema is not supported"), threading.Barrier(8)
+    schemas, together = refusing(Fault("status", 400, words=NO_SCHEMAS), "json_schema"), threading.Barrier(8)
     requests = [Request(str(i), "", "", f"question {i}", schema={}) for i in range(40)]
 
     def refused_together(number, sent):
@@ -161,10 +152,8 @@ def test_several_refused_fields_are_learned_one_after_another():
     """A strict gateway names all that it does not know, or only the first."""
 
     def strict(number, sent):
-        for field in ("seed", "temperature", "response_format"):
-            if field in sent:
-                return Fault("status", 422, body={"detail": [EXTRA | {"loc": ["body", field]}]})
-        return None
+        field = next((field for field in ("seed", "temperature", "response_format") if field in sent), None)
+        return field and Fault("status", 422, body={"detail": [EXTRA | {"loc": ["body", field]}]})
 
     with LoopbackEndpoint(lambda prompt: "{}", script=strict) as endpoint:
         got = replies(endpoint, book(5, schema={}))
@@ -176,7 +165,7 @@ def test_a_prompt_that_is_too_long_is_not_blamed_on_the_schema():
     words = (
         "maximum context length is 8192 tokens, yours has 9000 (40 in the response_format schemas): reduce the length"
     )
-    with LoopbackEndpoint(script=refusing("json_schema", words=words)) as endpoint:
+    with LoopbackEndpoint(script=refusing(Fault("status", 400, words=words), "json_schema")) as endpoint:
         got = replies(endpoint, book(3, schema={}))
     assert all(reply.failure.startswith("400 maximum context") for reply in got.values()) and len(endpoint.calls) == 3
 

@@ -1,7 +1,5 @@
 """Rows in the published shape of OpenHermes-2.5, and files of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,10 +8,8 @@ from typing import Any
 
 def row(question: str, answer: str, category: str | None = "general", **more: Any) -> dict[str, Any]:
     """A row with one question."""
-    turns = [
-        {"from": "human", "value": question, "weight": None},
-        {"from": "gpt", "value": answer, "weight": None},
-    ]
+    pairs = (("human", question), ("gpt", answer))
+    turns = [{"from": who, "value": text, "weight": None} for who, text in pairs]
     return {"category": category, "system_prompt": None, "source": "made", "conversations": turns} | more
 
 

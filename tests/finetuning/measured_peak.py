@@ -3,8 +3,6 @@
 Run as a process of its own, with one argument: JSON with `config`, `row_tokens`, `checkpointing` and `autocast`. Prints bytes.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -13,14 +11,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-TINY = {
-    "hidden_size": 32,
-    "intermediate_size": 64,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 1,
-    "vocab_size": 100,
-}
+from tests.finetuning.small_configs import SHAPE
 
 
 def train(config: dict[str, Any], row_tokens: int, checkpointing: bool, autocast: bool) -> None:
@@ -52,7 +43,9 @@ def peak() -> int:
 
 if __name__ == "__main__":
     job = json.loads(sys.argv[1])
-    train(TINY, 64, job["checkpointing"], job["autocast"])  # so that the libraries have loaded what they load
+    train(
+        {**SHAPE, "num_hidden_layers": 1}, 64, job["checkpointing"], job["autocast"]
+    )  # so that the libraries have loaded what they load
     before = peak()
     train(**job)
     print(peak() - before)

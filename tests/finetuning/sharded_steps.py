@@ -3,8 +3,6 @@
 torchrun --nproc_per_node 2 -m tests.finetuning.sharded_steps BASE OUT.pt
 """
 
-from __future__ import annotations
-
 import sys
 
 import torch

@@ -1,7 +1,5 @@
 """Configurations of small models of several kinds, and of the paper's model."""
 
-from __future__ import annotations
-
 from transformers import GPT2Config, LlamaConfig, MistralConfig, Qwen2Config
 
 SHAPE = {

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.errors import BadInput
 from epbench.finetuning.tokens import chunk_texts, chunks_of
+from tests.refusals import refusal
 
 
 @st.composite
@@ -23,13 +23,7 @@ def words_of(n):
 
 @pytest.mark.parametrize(
     ("n", "sizes"),
-    [
-        (5500, [5500]),
-        (5501, [2750, 2751]),
-        (10_400, [5200, 5200]),
-        (15_000, [5000] * 3),
-        (0, []),
-    ],
+    [(5500, [5500]), (5501, [2750, 2751]), (10_400, [5200, 5200]), (15_000, [5000] * 3), (0, [])],
 )
 def test_a_short_rest_is_spread_over_the_chunks(n, sizes):
     assert [len(chunk) for chunk in chunks_of(words_of(n), range(n))] == sizes
@@ -40,8 +34,7 @@ def test_a_cut_goes_to_the_nearest_sentence_or_the_log_says_that_there_is_none(c
     assert chunks_of(words_of(20), [0, 3, 12, 18], 10) == [range(12), range(12, 20)] and not caplog.text
     assert chunks_of(words_of(20), [0, 4, 16], 10) == [range(10), range(10, 20)]
     assert "no sentence begins within 5 words of word 10" in caplog.text
-    with pytest.raises(BadInput, match="^words in a chunk: expected at least 1, found 0$"):
-        chunks_of(["a"], [0], 0)
+    assert refusal(chunks_of, ["a"], [0], 0) == "words in a chunk: expected at least 1, found 0"
 
 
 @given(books())
@@ -79,7 +72,5 @@ def test_the_texts_of_chunks_have_the_words_and_the_blank_lines_of_the_book(book
 
 def test_a_heading_stays_a_paragraph_and_a_cut_paragraph_goes_on():
     paragraphs = ["CHAPTER I", "One two. Three four.", "CHAPTER II", "Five six."]
-    assert chunk_texts(paragraphs, [0, 2, 4, 6, 8], 5) == [
-        "CHAPTER I\n\nOne two.",
-        "Three four.\n\nCHAPTER II\n\nFive six.",
-    ]
+    texts = ["CHAPTER I\n\nOne two.", "Three four.\n\nCHAPTER II\n\nFive six."]
+    assert chunk_texts(paragraphs, [0, 2, 4, 6, 8], 5) == texts

@@ -3,6 +3,7 @@
 import json
 import tempfile
 import threading
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from epbench.finetuning.launching import Ranks
 from epbench.finetuning.run import ask_together
 from epbench.models.protocol import Reply, Request
 from tests.finetuning.thread_ranks import together
+
+group_of = attrgetter("context")
 
 
 class Echo:
@@ -35,10 +38,6 @@ class Echo:
 
 def requests_of(groups):
     return [Request(f"{group}.{i}", "", group, f"{i}?") for group, n in groups.items() for i in range(n)]
-
-
-def group_of(request):
-    return request.context
 
 
 def journaled(folder):

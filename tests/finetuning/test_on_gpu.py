@@ -9,13 +9,11 @@ from epbench.finetuning import trainer
 from epbench.finetuning.recipe import Recipe
 from epbench.finetuning.trainer import epoch_folder, last_state
 from tests.finetuning.training_run import made_samples, training
-from tests.tiny_model import make_tiny_model
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-def test_a_low_rate_moves_the_weights(tmp_path):
-    base = make_tiny_model(tmp_path / "base", "a tiny model " * 50, vocabulary=300)
+def test_a_low_rate_moves_the_weights(base, tmp_path):
     recipe = Recipe(num_train_epochs=1, batch_size=8, max_length=96, row_tokens=128, learning_rate=5e-6)
     steps = []
     trainer.train(training(base, tmp_path / "run", recipe=recipe, samples=made_samples(16), steps=steps))

@@ -9,6 +9,7 @@ from epbench.finetuning.tokens import SampleTokens
 from epbench.models.hf.prompt_tokens import common_prefix
 from epbench.models.protocol import Request
 from tests.finetuning.tiny_tokenizers import CHATML, ENDS, TEMPLATES, TEXT, tokenizer_with
+from tests.refusals import refusal
 
 KINDS = ("bytes", "pieces", "characters")
 CHUNK = "CHAPTER I\n\nThe ferry left the harbour at dawn."
@@ -38,10 +39,6 @@ def written(tokens, sample):
     return tokens.tokenizer.decode(sample.ids)
 
 
-def end_of(template):
-    return ENDS.get(template, "</s>")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("template", "text"),
@@ -69,8 +66,7 @@ def test_the_text_of_a_reading_is_learned_with_the_token_at_the_end(template, ki
     sample = tokens.reading("1", "text", "Be good.", USER, f"\n{CHUNK} ", "text")
     prompt = tokens.prompts.ids(Request("1", "Be good.", "", USER))
     assert CHUNK[:-1] in tokens.tokenizer.decode(sample.ids[: common_prefix([sample.ids, prompt])])
-    end = "</s>" if template == "channels" else end_of(template)
-    assert learned(tokens, sample).split() == [*CHUNK.split()[:-1], CHUNK.split()[-1] + end]
+    assert learned(tokens, sample).split() == (CHUNK + ENDS[template]).split()
 
 
 @of_every_kind
@@ -78,8 +74,8 @@ def test_the_text_of_a_reading_is_learned_with_the_token_at_the_end(template, ki
 def test_answers_are_learned_each_with_the_token_that_ends_it(template, kind):
     tokens = tokens_with(template, kind)
     sample = tokens.dialogue("1", TALK, "text")
-    first = {"unended": "", "channels": "<|im_end|>"}.get(template, end_of(template))
-    assert "".join(learned(tokens, sample).split()) == f"user{first}Thekeeper,whosaidso.{end_of(template)}"
+    first = {"unended": "", "channels": "<|im_end|>"}.get(template, ENDS[template])
+    assert "".join(learned(tokens, sample).split()) == f"user{first}Thekeeper,whosaidso.{ENDS[template]}"
     assert tokens.dialogue("1", TALK, "all").ids == sample.ids
     assert tokens.dialogue("1", TALK, "all").learned == [False] + [True] * (len(sample.ids) - 1)
 
@@ -101,7 +97,7 @@ def test_a_question_is_the_prompt_and_what_the_model_has_to_write(request_, temp
     spaced = " " * (template in ("none", "mistral", "late-system"))
     if request_.labels:
         lead, spaced = "", " " * (not text.endswith(" "))
-    assert written(tokens, sample) == text + lead + spaced + answer + end_of(template)
+    assert written(tokens, sample) == text + lead + spaced + answer + ENDS[template]
 
 
 def test_an_answer_that_would_merge_with_the_prompt_stands_by_itself():
@@ -119,11 +115,11 @@ def test_what_cannot_end_is_refused_and_templates_with_an_end_of_their_own_need_
     tokenizer = tokenizer_with(template)
     tokenizer.eos_token = None
     tokens = SampleTokens(tokenizer)
-    if template in ENDS:
+    if ENDS[template] != "</s>":
         assert written(tokens, tokens.dialogue("1", TALK, "all")).rstrip().endswith(ENDS[template])
     elif template != "channels":  # which spells </s> itself
-        with pytest.raises(BadInput, match="^sample 1: model : expected a token that ends a text, found none"):
-            tokens.dialogue("1", TALK, "all")
+        said = "sample 1: model : expected a token that ends a text, found none"
+        assert refusal(tokens.dialogue, "1", TALK, "all").startswith(said)
 
 
 def test_a_longer_sample_is_refused_and_never_cut():
@@ -131,10 +127,9 @@ def test_a_longer_sample_is_refused_and_never_cut():
     exact = tokens_with("llama", max_length=n)
     assert len(exact.reading("1", "text", "", USER, CHUNK, "all").ids) == n
     short = tokens_with("llama", max_length=n - 1)
-    with pytest.raises(BadInput, match=f"^sample 1: found {n} tokens, expected at most {n - 1}; nothing is cut: make"):
-        short.reading("1", "text", "", USER, CHUNK, "all")
-    with pytest.raises(BadInput, match="^sample 2: found [0-9,]+ tokens, expected at most"):
-        short.answer("2", QUESTION, TEXT)
+    said = f"sample 1: found {n} tokens, expected at most {n - 1}; nothing is cut: make"
+    assert refusal(short.reading, "1", "text", "", USER, CHUNK, "all").startswith(said)
+    assert refusal(short.answer, "2", QUESTION, TEXT).startswith("sample 2: found ")
     talk = [TALK[1], {"role": "assistant", "content": TEXT}]
     assert len(short.dialogue("3", talk, "all").ids) > n, "the caller drops it and counts"
 
@@ -146,13 +141,11 @@ def test_a_longer_sample_is_refused_and_never_cut():
 def test_a_special_token_in_a_message_is_refused_with_its_place(template, mark):
     tokens = tokens_with(template)
     text = f"He wrote {mark} there."
-    at = f"character 9: expected plain text, found '{mark}', which is a special token of this model$"
-    with pytest.raises(BadInput, match=rf"^sample 1: message 1 \(user\), {at}".replace("|", r"\|")):
-        tokens.reading("1", "text", "Be good.", text, text, "text")
-    with pytest.raises(BadInput, match=rf"^sample 1: message 1 \(assistant\), {at}".replace("|", r"\|")):
-        tokens.dialogue("1", [TALK[1], {"role": "assistant", "content": text}], "all")
-    with pytest.raises(BadInput, match=rf"^sample 1: message 0 \(assistant\), {at}".replace("|", r"\|")):
-        tokens.answer("1", QUESTION, text)
+    talk = [TALK[1], {"role": "assistant", "content": text}]
+    at = f"character 9: expected plain text, found '{mark}', which is a special token of this model"
+    assert refusal(tokens.reading, "1", "text", "", text, text, "text") == f"sample 1: message 0 (user), {at}"
+    assert refusal(tokens.dialogue, "1", talk, "all") == f"sample 1: message 1 (assistant), {at}"
+    assert refusal(tokens.answer, "1", QUESTION, text) == f"sample 1: message 0 (assistant), {at}"
 
 
 @pytest.mark.parametrize(
@@ -165,9 +158,7 @@ def test_a_special_token_in_a_message_is_refused_with_its_place(template, mark):
     ],
 )
 def test_a_template_that_fails_or_changes_messages_is_refused(template, message):
-    with pytest.raises(BadInput) as error:
-        tokens_with(template).dialogue("row 7", TALK[1:3], "all")
-    assert str(error.value) == f"sample row 7: {message}"
+    assert refusal(tokens_with(template).dialogue, "row 7", TALK[1:3], "all") == f"sample row 7: {message}"
 
 
 @pytest.mark.parametrize(
@@ -179,15 +170,13 @@ def test_a_template_that_fails_or_changes_messages_is_refused(template, message)
     ],
 )
 def test_other_turns_are_refused(talk, message):
-    with pytest.raises(BadInput) as error:
-        tokens_with("llama").dialogue("1", talk, "all")
-    assert str(error.value) == f"sample 1: {message}"
+    assert refusal(tokens_with("llama").dialogue, "1", talk, "all") == f"sample 1: {message}"
 
 
 @pytest.mark.parametrize("text", ["", " \n", "not in there"])
 def test_the_text_must_be_in_the_message(text):
-    with pytest.raises(BadInput, match="^sample 1: expected the text as a part of the user message, found "):
-        tokens_with("llama").reading("1", "text", "", USER, text, "all")
+    said = refusal(tokens_with("llama").reading, "1", "text", "", USER, text, "all")
+    assert said.startswith("sample 1: expected the text as a part of the user message, found ")
 
 
 def test_a_tokenizer_without_places_is_refused():
@@ -220,24 +209,20 @@ def spells_a_mark(tokens, *texts):
 def test_any_conversation_is_written_whole_and_only_its_answers_are_learned(which, system, question, more, answer):
     tokens = ROUND_TRIP[which]
     contents = [question, answer, more, answer]
-    roles = ["user", "assistant", "user", "assistant"]
-    talk = [{"role": role, "content": content} for role, content in zip(roles, contents, strict=True)]
+    talk = [{"role": ("user", "assistant")[i % 2], "content": content} for i, content in enumerate(contents)]
     if system.strip():
         talk.insert(0, {"role": "system", "content": system})
-    if spells_a_mark(tokens, *contents, system if system.strip() else ""):
-        with pytest.raises(BadInput, match="special token"):
-            tokens.dialogue("1", talk, "text")
+    if spells_a_mark(tokens, *(message["content"] for message in talk)):
+        assert "special token" in refusal(tokens.dialogue, "1", talk, "text")
         return
     sample = tokens.dialogue("1", talk, "text")
     shown = answer.strip().replace("\ud83d", "\ufffd")
-    text = written(tokens, sample)
-    assert text.removesuffix("</s>") == tokens.tokenizer.decode(tokens.prompts.begin) + tokens.prompts.conversation(
-        talk
-    ).removesuffix("</s>")
+    whole = tokens.tokenizer.decode(tokens.prompts.begin) + tokens.prompts.conversation(talk)
+    assert written(tokens, sample).removesuffix("</s>") == whole.removesuffix("</s>")
     parts = learned(tokens, sample)
-    assert parts.count(shown) >= 2 and parts.rstrip().endswith(end_of(which[0]))
+    assert parts.count(shown) >= 2 and parts.rstrip().endswith(ENDS[which[0]])
     if which[1] == "characters":
-        rest = parts.replace(end_of(which[0]), "").replace("<|im_end|>", "")
+        rest = parts.replace(ENDS[which[0]], "").replace("<|im_end|>", "")
         assert "".join(rest.split()) == "".join((shown * 2).split())
 
 
@@ -246,25 +231,23 @@ def test_any_text_is_read_whole_and_learned(which, before, after, chunk):
     tokens = ROUND_TRIP[which]
     user = f"{before}\n\n{chunk}\n\n{after}"
     if spells_a_mark(tokens, user):
-        with pytest.raises(BadInput, match="special token"):
-            tokens.reading("1", "text", "Be good.", user, chunk, "text")
+        assert "special token" in refusal(tokens.reading, "1", "text", "Be good.", user, chunk, "text")
         return
     sample = tokens.reading("1", "text", "Be good.", user, chunk, "text")
     shown = chunk.strip().replace("\ud83d", "\ufffd")
     assert shown in written(tokens, sample) and shown in learned(tokens, sample)
     if which[1] == "characters":
-        assert learned(tokens, sample) == shown + ("</s>" if which[0] == "channels" else end_of(which[0]))
+        assert learned(tokens, sample) == shown + ENDS[which[0]]
 
 
 @given(st.sampled_from(list(ROUND_TRIP)), TEXTS, FILLED)
 def test_any_answer_follows_the_prompt(which, question, answer):
     tokens = ROUND_TRIP[which]
     if spells_a_mark(tokens, answer):
-        with pytest.raises(BadInput, match="special token"):
-            tokens.answer("1", Request("1", "", "", question), answer)
+        assert "special token" in refusal(tokens.answer, "1", Request("1", "", "", question), answer)
         return
     request = Request("1", "", "", question)
     sample, prompt = tokens.answer("1", request, answer), tokens.prompts.ids(request)
     assert sample.ids[: len(prompt)] == prompt
     shown = answer.strip().replace("\ud83d", "\ufffd")
-    assert learned(tokens, sample).endswith(shown + end_of(which[0]))
+    assert learned(tokens, sample).endswith(shown + ENDS[which[0]])

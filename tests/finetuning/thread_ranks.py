@@ -1,7 +1,5 @@
 """Processes that work together, as threads of this one."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,40 +11,33 @@ from epbench.finetuning.launching import Ranks
 T = TypeVar("T")
 
 
-class Meeting:
-    """Where all threads wait for one another. When one of them fails, the others do too, as with a launcher."""
-
-    def __init__(self, n: int) -> None:
-        self.barrier = threading.Barrier(n, timeout=60)
-        self.items: list[Any] = [None] * n
-
-
 @dataclass(frozen=True)
 class ThreadRanks(Ranks):
-    """One of several threads, with the methods of `Ranks`."""
+    """One of several threads, with the methods of `Ranks`. When one of them fails, the others do too, as with a launcher."""
 
-    meeting: Meeting = field(default_factory=lambda: Meeting(1))
+    barrier: threading.Barrier = field(default_factory=lambda: threading.Barrier(1))
+    items: list[Any] = field(default_factory=list)  # one list for all
 
     def wait(self) -> None:
-        self.meeting.barrier.wait()
+        self.barrier.wait()
 
     def gather(self, item: T) -> list[T]:
-        self.meeting.items[self.index] = item
+        self.items[self.index] = item
         self.wait()
-        found = list(self.meeting.items)
+        found = list(self.items)
         self.wait()
         return found
 
 
 def together(n: int, work: Callable[[ThreadRanks], T]) -> list[T]:
     """Run this in n threads, and return what each of them returns; the first error that caused others is raised."""
-    meeting = Meeting(n)
+    barrier, items = threading.Barrier(n, timeout=60), [None] * n
 
     def one(index: int) -> T:
         try:
-            return work(ThreadRanks(index, n, meeting))
+            return work(ThreadRanks(index, n, barrier, items))
         except BaseException:
-            meeting.barrier.abort()
+            barrier.abort()
             raise
 
     with ThreadPoolExecutor(n) as threads:

@@ -1,34 +1,34 @@
 """Tokenizers of some hundred tokens, and chat templates in the style of those that models come with."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
 TEXT = "The ferry left the harbour at dawn. Nobody saw who had lit the lamp; the keeper did, and said so. " * 20
-HEAD = "{% if add_generation_prompt %}"
 
-LLAMA = (
+
+def _opening(template: str, start: str) -> str:
+    """A template with what an answer begins with."""
+    return template + "{% if add_generation_prompt %}" + start + "{% endif %}"
+
+
+LLAMA = _opening(
     "{{ bos_token }}{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>\n\n"
-    "{{ m.content | trim }}<|eot_id|>{% endfor %}"
-    + HEAD
-    + "<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}"
+    "{{ m.content | trim }}<|eot_id|>{% endfor %}",
+    "<|start_header_id|>assistant<|end_header_id|>\n\n",
 )
-CHATML = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-    + HEAD
-    + "<|im_start|>assistant\n{% endif %}"
+CHATML = _opening(
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}",
+    "<|im_start|>assistant\n",
 )
 MISTRAL = (
     "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]"
     "{% elif m.role == 'assistant' %} {{ m.content }}{{ eos_token }}"
     "{% else %}{{ raise_exception('only user and assistant') }}{% endif %}{% endfor %}"
 )
-GEMMA = (
+GEMMA = _opening(
     "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
-    "<start_of_turn>{{ 'model' if m.role == 'assistant' else m.role }}\n{{ m.content | trim }}<end_of_turn>\n{% endfor %}"
-    + HEAD
-    + "<start_of_turn>model\n{% endif %}"
+    "<start_of_turn>{{ 'model' if m.role == 'assistant' else m.role }}\n{{ m.content | trim }}<end_of_turn>\n{% endfor %}",
+    "<start_of_turn>model\n",
 )
 LATE_SYSTEM = (  # the system message stands in the last user message, wherever that is
     "{{ bos_token }}{% set system = messages[0].content if messages[0].role == 'system' else '' %}"
@@ -36,12 +36,11 @@ LATE_SYSTEM = (  # the system message stands in the last user message, wherever 
     "{% if m.role == 'user' %}[INST]{% if system and loop.index0 >= loop.length - 2 %}{{ system }}\n\n{% endif %}"
     "{{ m.content }}[/INST]{% else %} {{ m.content }}{{ eos_token }}{% endif %}{% endfor %}"
 )
-UNENDED = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}" + HEAD + "assistant: {% endif %}"
-CHANNELS = (
+UNENDED = _opening("{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}", "assistant: ")
+CHANNELS = _opening(
     "{% for m in messages %}<|start|>{{ m.role }}{% if m.role == 'assistant' %}<|channel|>final{% endif %}"
-    "<|message|>{{ m.content }}{% if loop.last and m.role == 'assistant' %}</s>{% else %}<|im_end|>{% endif %}{% endfor %}"
-    + HEAD
-    + "<|start|>assistant{% endif %}"
+    "<|message|>{{ m.content }}{% if loop.last and m.role == 'assistant' %}</s>{% else %}<|im_end|>{% endif %}{% endfor %}",
+    "<|start|>assistant",
 )
 LEAVES_SYSTEM_OUT = CHATML.replace("{% for m in messages %}", "{% for m in messages if m.role != 'system' %}")
 EMPTY_REASONING = CHATML.replace(  # before the last answer
@@ -54,10 +53,9 @@ TEMPLATES = {
     "leaves-out": LEAVES_SYSTEM_OUT, "empty-reasoning": EMPTY_REASONING, "open-reasoning": OPEN_REASONING,
     "channels": CHANNELS, "none": None,
 }  # fmt: skip
-ENDS = {"llama": "<|eot_id|>", "gemma": "<end_of_turn>"} | dict.fromkeys(
-    ("chatml", "leaves-out", "empty-reasoning", "open-reasoning"), "<|im_end|>"
-)
-"""The token that ends a turn; `</s>` with the other templates."""
+ENDS = dict.fromkeys(TEMPLATES, "</s>") | {"llama": "<|eot_id|>", "gemma": "<end_of_turn>"}
+ENDS |= dict.fromkeys(("chatml", "leaves-out", "empty-reasoning", "open-reasoning"), "<|im_end|>")
+"""The token that ends a turn."""
 
 _SPECIAL = [
     "<pad>", "<s>", "</s>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|im_start|>", "<|im_end|>",
@@ -66,12 +64,7 @@ _ADDED = ["<start_of_turn>", "<end_of_turn>"]  # tokens that are not called spec
 
 
 def tokenizer_with(template: str | None, kind: str = "bytes") -> Any:
-    """A tokenizer with a chat template.
-
-    Args:
-        template: A name in `TEMPLATES`, or a template, or None.
-        kind: `bytes` (as Llama 3), `pieces` (words that begin with ▁, as Llama 2) or `characters`.
-    """
+    """A tokenizer with a template, or one of `TEMPLATES`: of `bytes` (as Llama 3), `pieces` (as Llama 2) or `characters`."""
     from transformers import PreTrainedTokenizerFast
 
     tokenizer = PreTrainedTokenizerFast(

@@ -3,13 +3,12 @@
 python -m tests.finetuning.training_run BASE OUT [kill-place]
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
 import signal
 import sys
+from itertools import count
 from pathlib import Path
 
 from epbench.files import json_files
@@ -51,27 +50,19 @@ def training(base: Path, out: Path, ranks: Ranks = Ranks(), recipe: Recipe = REC
     )
 
 
-def die(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def kill_at(place: str) -> None:
     """Have this process killed in its second epoch: in a step, while weights are written, or while the state is."""
-    calls = {"n": 0}
+    owner, name, n = {
+        "step": (trainer, "accumulate", 5),
+        "weights": (json_files, "write_json", 2),  # `write_weights` imports it when it is called
+        "state": (trainer._StepTrainer, "_save_rng_state", 2),
+    }[place]
+    function, calls = getattr(owner, name), count(1)
 
-    def second(function, n):
-        def counted(*args, **more):
-            calls["n"] += 1
-            return die() if calls["n"] == n else function(*args, **more)
+    def counted(*args, **more):
+        return os.kill(os.getpid(), signal.SIGKILL) if next(calls) == n else function(*args, **more)
 
-        return counted
-
-    if place == "step":
-        trainer.accumulate = second(trainer.accumulate, 5)
-    elif place == "weights":
-        json_files.write_json = second(json_files.write_json, 2)  # `write_weights` imports it when it is called
-    elif place == "state":
-        trainer._StepTrainer._save_rng_state = second(trainer._StepTrainer._save_rng_state, 2)
+    setattr(owner, name, counted)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """What the tests of the endpoint's reader share: a key that must not be printed, a model on loopback, a few questions."""
 
-from __future__ import annotations
-
 import pytest
 
 from epbench.models.openai.model import EndpointModel

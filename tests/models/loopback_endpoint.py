@@ -87,9 +87,7 @@ class LoopbackEndpoint:
 
     Attributes:
         calls: all calls of the chat endpoint, in the order in which they came.
-        open: calls that are open now.
-        answered: calls that were answered so far.
-        peak: most calls that were open at once.
+        open, answered, peak: how many calls are open now, were answered so far, and were open at once at most.
         stuck: whether an answer was held so long that it was given up and sent.
     """
 
@@ -108,8 +106,6 @@ class LoopbackEndpoint:
         """
         Args:
             answer: from the user message to the answer's text.
-            script: which calls fail, and how.
-            latency_s: seconds that an answer takes.
             may_answer: holds an answer until it is true, one answer at a time; asked whenever a call begins or ends.
             more: from the body of a call to parts that replace those of the usual completion; `choice` and `message`
                 replace parts of these.
@@ -121,7 +117,7 @@ class LoopbackEndpoint:
         self.may_answer, self.stuck = may_answer, False
         models = {"object": "list", "data": [{"id": "tiny", "object": "model"}]} if models is None else models
         self.paths = {"/v1/models": models} | (paths or {})
-        self.asked: list[tuple[str, str, bytes, str | None]] = []  # there: command, path, body, authorization
+        self.asked: list[tuple[str, str, bytes, str | None]] = []  # at other paths: command, path, body, authorization
         self.calls: list[Call] = []
         self.peak = self.open = self.answered = 0
         self._lock = threading.Condition()
@@ -164,26 +160,20 @@ class LoopbackEndpoint:
                 return False
             call.answered = True  # before it is sent: the client may read and ask faster than this thread goes on
             self.answered += 1
-            self._end(call)
+            self.end(call)
             return True
 
     def end(self, call: Call) -> None:
         with self._lock:
-            self._end(call)
-
-    def _end(self, call: Call) -> None:
-        if not call.ended:
-            self.open -= 1
-            call.ended = time.monotonic()
-            self._lock.notify_all()
+            if not call.ended:
+                self.open -= 1
+                call.ended = time.monotonic()
+                self._lock.notify_all()
 
     def recheck(self) -> None:
         """Something that `may_answer` looks at has changed."""
         with self._lock:
             self._lock.notify_all()
-
-    def completion_text(self, body: Body) -> str:
-        return json.dumps(self.completion(body))
 
     def completion(self, body: Body) -> Body:
         text = self.answer(str(body["messages"][-1]["content"]))
@@ -191,9 +181,8 @@ class LoopbackEndpoint:
         message = {"role": "assistant", "content": text} | parts.pop("message", {})
         choice = {"index": 0, "finish_reason": "stop", "message": message} | parts.pop("choice", {})
         usage = {"prompt_tokens": 10, "completion_tokens": len(text.split()), "total_tokens": 10 + len(text.split())}
-        return {"id": "c", "object": "chat.completion", "created": 0, "model": body["model"]} | {
-            "choices": [choice], "usage": usage, **parts
-        }  # fmt: skip
+        about = {"id": "c", "object": "chat.completion", "created": 0, "model": body["model"]}
+        return about | {"choices": [choice], "usage": usage} | parts
 
 
 class _Server(ThreadingHTTPServer):
@@ -230,7 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
             if fault := self.endpoint.script(call.number, body):
                 self._misbehave(fault, call)
             elif not self.endpoint.closing.wait(self.endpoint.latency_s):
-                content = self.endpoint.completion_text(body).encode()
+                content = json.dumps(self.endpoint.completion(body)).encode()
                 if self.endpoint.hold(call, self._client_is_gone):
                     self._send(200, content)
         finally:
@@ -247,24 +236,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _misbehave(self, fault: Fault, call: Call) -> None:
         if fault.kind != "hang":
             self.endpoint.end(call)
-        match fault.kind:
-            case "status":
-                body = fault.body or {"error": {"message": fault.words, "type": "error"}}
-                raw = fault.raw or json.dumps(body)
-                self._send(fault.status, raw if isinstance(raw, bytes) else raw.encode(), fault.headers)
-            case "hang":
-                self.endpoint.closing.wait(60)
-                self._hang_up()
-            case "cut":
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", "1000")
-                self.end_headers()
-                self.wfile.write(b'{"choices": [{"mess')
-                self.wfile.flush()
-                self._hang_up()
-            case _:
-                self._hang_up()
+        if fault.kind == "status":
+            raw = fault.raw or json.dumps(fault.body or {"error": {"message": fault.words, "type": "error"}})
+            return self._send(fault.status, raw if isinstance(raw, bytes) else raw.encode(), fault.headers)
+        if fault.kind == "hang":
+            self.endpoint.closing.wait(60)
+        elif fault.kind == "cut":
+            self._send(200, b'{"choices": [{"mess', {"Content-Length": "1000"})
+        self._hang_up()
 
     def _hang_up(self) -> None:
         self.close_connection = True
@@ -272,9 +251,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(content))}.items():
-            self.send_header(name, value)
-        for name, value in (headers or {}).items():
+        about = {"Content-Type": "application/json", "Content-Length": str(len(content))}
+        for name, value in (about | (headers or {})).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)

@@ -83,20 +83,20 @@ def test_no_more_is_asked_than_the_time_left_allows(monkeypatch):
     assert len(kept) == 37 and clock == [230] and later.reached == "its limit of 35 s"
 
 
-def evaluate(benchmark, dataset, out, *words):
+def evaluate(dataset, out, *words):
     model = ("--model", "openai:tiny", "--max-tokens", "20")
-    return script(f"eval_scripts/{benchmark}.py", "--dataset", dataset, "--out", out, *model, *words)
+    return script("eval_scripts/tulving.py", "--dataset", dataset, "--out", out, *model, *words)
 
 
 def test_a_run_ends_with_what_it_has_and_status_3(short_book, tmp_path):
     out, words = tmp_path / "run", ("--memory", "none", "--limit", "30")
     with LoopbackEndpoint(more=usage) as endpoint:
         words = (*words, "--base-url", endpoint.url)
-        done = evaluate("tulving", short_book, out, *words, "--max-tokens-total", "250")
+        done = evaluate(short_book, out, *words, "--max-tokens-total", "250")
         assert done.returncode == 3 and "the run has reached its limit of 250 tokens" in done.stderr
         few, scores = len(endpoint.calls), read_json(out / "scores.json")
         assert 0 < few < 30 and scores["simple_recall_score"] is None and scores["incomplete"]["simple_recall_score"]
-        done = evaluate("tulving", short_book, out, *words, "--max-tokens-total", "3000")
+        done = evaluate(short_book, out, *words, "--max-tokens-total", "3000")
         assert done.returncode == 0, done.stderr
         assert len(endpoint.calls) == 30 and not read_json(out / "scores.json")["incomplete"]
 
@@ -104,8 +104,8 @@ def test_a_run_ends_with_what_it_has_and_status_3(short_book, tmp_path):
 def test_what_does_not_fit_is_skipped_if_asked_for(short_book, tmp_path):
     with LoopbackEndpoint(more=usage) as endpoint:
         words = ("--memory", "rag-chapter", "--limit", "12", "--base-url", endpoint.url, "--window", "2200")
-        refused(evaluate("tulving", short_book, tmp_path / "run", *words), "the window of openai:tiny has 2,200")
-        done = evaluate("tulving", short_book, tmp_path / "run", *words, "--overlong", "skip")
+        refused(evaluate(short_book, tmp_path / "run", *words), "the window of openai:tiny has 2,200")
+        done = evaluate(short_book, tmp_path / "run", *words, "--overlong", "skip")
         assert done.returncode == 0, done.stderr
     assert "prompts do not fit with their answers in the 2,200 tokens of openai:tiny" in done.stdout
     failed = read_json(tmp_path / "run" / "usage.json")["failed"]
@@ -116,11 +116,10 @@ def test_what_does_not_fit_is_skipped_if_asked_for(short_book, tmp_path):
 def test_a_cost_needs_the_price_of_every_model(short_book, tmp_path):
     (tmp_path / "prices.toml").write_text('currency = "USD"\n[models."other"]\ninput = 1.0\n')
     words = ("--memory", "none", "--base-url", "http://127.0.0.1:9/v1", "--max-cost", "1")
-    refused(
-        evaluate("tulving", short_book, tmp_path / "run", *words), "--max-cost: expected prices beside it, got none"
-    )
-    priced = (*words, "--prices", tmp_path / "prices.toml")
-    refused(evaluate("tulving", short_book, tmp_path / "run", *priced), "expected a price of openai:tiny, found other")
+    done = evaluate(short_book, tmp_path / "run", *words)
+    refused(done, "--max-cost: expected prices beside it, got none")
+    done = evaluate(short_book, tmp_path / "run", *words, "--prices", tmp_path / "prices.toml")
+    refused(done, "expected a price of openai:tiny, found other")
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("1.5h", 5400), ("1h30m", 5400), ("2m5s", 125)])

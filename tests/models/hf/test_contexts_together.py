@@ -1,12 +1,13 @@
 """Several contexts in one call: each is read once, and whatever is read together, the answers stay the same."""
 
+from itertools import count
+
 import pytest
 import torch
 
 from epbench.models.hf import shared_prefix
-from epbench.models.hf.prefix_rows import Forward
 from epbench.models.hf.shared_prefix import Prompt, SharedPrefix
-from tests.models.hf.tiny_models import alone, tiny
+from tests.models.hf.tiny_models import alone, answered, before_each_read, out_of_memory_if, tiny
 
 HEAD = 12
 CONTEXTS = ((90, 3), (31, 4), (60, 1), (90, 2), (7, 3), (44, 1), (140, 2))  # tokens, and questions about them
@@ -30,20 +31,10 @@ def asked(contexts=CONTEXTS):
     return found[::2] + found[1::2], needed
 
 
-def answered(reader, prompts):
-    found = dict(reader.answer(prompts))
-    return [found[i] for i in range(len(prompts))]
-
-
 def forwards(monkeypatch):
     """The shapes of what the model reads from now on."""
-    shapes, whole = [], Forward.__call__
-
-    def counted(self, ids, *args, **more):
-        shapes.append(tuple(ids.shape))
-        return whole(self, ids, *args, **more)
-
-    monkeypatch.setattr(Forward, "__call__", counted)
+    shapes = []
+    before_each_read(monkeypatch, lambda ids, cache: shapes.append(tuple(ids.shape)))
     return shapes
 
 
@@ -70,11 +61,10 @@ def test_label_probabilities_are_those_of_each_prompt_alone(kind, batch_size):
         assert one.probabilities == pytest.approx({"A": float(plain[3:150].sum()), "B": float(plain[7])}, abs=1e-4)
 
 
-def test_each_part_of_the_prompts_is_read_once(monkeypatch):
-    model, _ = tiny("Llama")
+def test_each_part_of_the_prompts_is_read_once(llama, monkeypatch):
     pairs, needed = asked()
     prompts = [Prompt(ids, labels={"A": [5]}, context=name) for ids, name in pairs]
-    reader = SharedPrefix(model, [2])
+    reader = SharedPrefix(llama, [2])
     answered(reader, prompts[:1])
     shapes = forwards(monkeypatch)
     found = answered(reader, prompts)
@@ -85,23 +75,21 @@ def test_each_part_of_the_prompts_is_read_once(monkeypatch):
     assert sum(one.cached == 0 for one in found) == 1
 
 
-def test_a_context_with_much_to_read_goes_alone(monkeypatch):
+def test_a_context_with_much_to_read_goes_alone(llama, monkeypatch):
     monkeypatch.setattr(shared_prefix, "_LONG_READ", 100)
-    model, _ = tiny("Llama")
     pairs, _ = asked()
-    found = answered(SharedPrefix(model, [2]), [Prompt(ids, 4, context=name) for ids, name in pairs])
-    assert [one.ids for one in found] == [alone(model, ids, 4) for ids, _ in pairs]
+    found = answered(SharedPrefix(llama, [2]), [Prompt(ids, 4, context=name) for ids, name in pairs])
+    assert [one.ids for one in found] == [alone(llama, ids, 4) for ids, _ in pairs]
     assert {name: one.shared for one, (_, name) in zip(found, pairs, strict=True)} == {
         None: HEAD, 0: HEAD + 90, 1: HEAD, 4: HEAD, 3: HEAD + 90, 6: HEAD + 140
     }  # fmt: skip
 
 
-def test_a_batch_on_a_cpu_is_small_enough_to_be_lost(monkeypatch):
-    model, _ = tiny("Llama")
+def test_a_batch_on_a_cpu_is_small_enough_to_be_lost(llama, monkeypatch):
     prompts = [Prompt(ids, labels={"A": [5]}, context=name) for ids, name in asked([(20, 2)] * 30)[0]]
-    reader = SharedPrefix(model, [2])
+    reader = SharedPrefix(llama, [2])
     whole = answered(reader, prompts)
-    monkeypatch.setattr(shared_prefix, "_SPEED", 2 * model.num_parameters() * 150 / shared_prefix._LONGEST_BATCH)
+    monkeypatch.setattr(shared_prefix, "_SPEED", 2 * llama.num_parameters() * 150 / shared_prefix._LONGEST_BATCH)
     shapes = forwards(monkeypatch)
     arriving = reader.answer(prompts)
     assert next(arriving)[1].probabilities
@@ -111,11 +99,10 @@ def test_a_batch_on_a_cpu_is_small_enough_to_be_lost(monkeypatch):
     assert all(found[i].probabilities == pytest.approx(whole[i].probabilities, abs=1e-4) for i in found)
 
 
-def test_an_answer_is_there_as_soon_as_it_has_ended(monkeypatch):
-    model, _ = tiny("Llama")
+def test_an_answer_is_there_as_soon_as_it_has_ended(llama, monkeypatch):
     pairs, _ = asked([(20, 2)] * 4)
     prompts = [Prompt(ids, 1 + 3 * i, context=name) for i, (ids, name) in enumerate(pairs)]
-    reader = SharedPrefix(model, [])
+    reader = SharedPrefix(llama, [])
     answered(reader, prompts[:1])
     shapes = forwards(monkeypatch)
     steps = [(i, len(shapes), len(one.ids)) for i, one in reader.answer(prompts)]
@@ -127,20 +114,12 @@ def test_an_answer_is_there_as_soon_as_it_has_ended(monkeypatch):
 
 @pytest.mark.parametrize("most", [0, 3])
 @pytest.mark.parametrize("labels", [{}, {"A": [5]}])
-def test_batches_shrink_when_memory_runs_out(monkeypatch, most, labels):
-    model, _ = tiny("Llama")
+def test_batches_shrink_when_memory_runs_out(llama, monkeypatch, most, labels):
     pairs, _ = asked()
     prompts = [Prompt(ids, 4, labels=labels, context=name) for ids, name in pairs]
-    reader = SharedPrefix(model, [2])
+    reader = SharedPrefix(llama, [2])
     expected = answered(reader, prompts)
-    whole = Forward.__call__
-
-    def scarce(self, ids, *args, **more):
-        if ids.shape[0] > most and ids.shape[1] != HEAD:
-            raise torch.OutOfMemoryError("scarce")
-        return whole(self, ids, *args, **more)
-
-    monkeypatch.setattr(Forward, "__call__", scarce)
+    out_of_memory_if(monkeypatch, lambda ids, cache: ids.shape[0] > most and ids.shape[1] != HEAD)
     found = answered(reader, prompts)
     if most:
         assert [one.ids for one in found] == [one.ids for one in expected]
@@ -149,21 +128,13 @@ def test_batches_shrink_when_memory_runs_out(monkeypatch, most, labels):
         assert all("no memory" in one.failure for one in found)
 
 
-def test_what_runs_out_of_memory_on_the_way_keeps_the_answers_that_were_there(monkeypatch):
-    model, _ = tiny("Llama")
+def test_what_runs_out_of_memory_on_the_way_keeps_the_answers_that_were_there(llama, monkeypatch):
     pairs, _ = asked([(20, 2)] * 4)
     prompts = [Prompt(ids, 1 + i, context=name) for i, (ids, name) in enumerate(pairs)]
-    reader = SharedPrefix(model, [])
+    reader = SharedPrefix(llama, [])
     expected = answered(reader, prompts)
-    whole, left = Forward.__call__, [6]
-
-    def scarce(self, ids, *args, **more):
-        left[0] -= 1
-        if left[0] == 0:
-            raise torch.OutOfMemoryError("scarce")
-        return whole(self, ids, *args, **more)
-
-    monkeypatch.setattr(Forward, "__call__", scarce)
+    reads = count(1)
+    out_of_memory_if(monkeypatch, lambda ids, cache: next(reads) == 6)
     found = list(reader.answer(prompts))
     assert sorted(i for i, _ in found) == list(range(8))
     assert {i: one.ids for i, one in found} == {i: one.ids for i, one in enumerate(expected)}

@@ -17,6 +17,7 @@ from epbench.models.hf.chat_templates import render
 from epbench.models.hf.checkpoint import load_tokenizer
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, Sampling
+from tests.refusals import refusal
 from tests.tiny_model import CHAT, make_tiny_model
 
 TEXT = "Answer A or B. A and B were seen at the harbour; B left, A stayed. " * 50
@@ -34,10 +35,9 @@ def folder(tiny, tmp_path):
 
 
 def the_one_line(folder, what=lambda model: list(model.answer([ASKED]))):
-    with pytest.raises(BadInput, match=f"model (hf:)?{folder}: ") as error:
-        what(TransformersModel(str(folder)))
-    assert "\n" not in str(error.value) and len(str(error.value)) < 700
-    return str(error.value)
+    line = refusal(what, TransformersModel(str(folder)))
+    assert line.startswith((f"model {folder}: ", f"model hf:{folder}: ")) and len(line) < 700
+    return line
 
 
 def with_own_code(folder, file, **more):
@@ -69,9 +69,8 @@ for call in (model.window, lambda: list(model.answer([Request('1', '', '', 'Who?
 
 
 def test_a_tokenizer_with_code_of_its_own_is_refused(folder):
-    with_own_code(
-        folder, "tokenizer_config.json", auto_map={"AutoTokenizer": ["own.Tok", None]}, tokenizer_class="OwnTok"
-    )
+    own = {"AutoTokenizer": ["own.Tok", None]}
+    with_own_code(folder, "tokenizer_config.json", auto_map=own, tokenizer_class="OwnTok")
     try:
         TransformersModel(str(folder)).count_tokens(ASKED)  # transformers may take its plain tokenizer instead
     except BadInput as error:

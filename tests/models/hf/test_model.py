@@ -4,11 +4,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from epbench.errors import BadInput
 from epbench.models.hf.model import TransformersModel
 from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.models.protocol import Request, Sampling
 from epbench.tulving.dataset.build import Recipe, make_book
+from tests.models.hf import tiny_models
+from tests.refusals import refusal
 from tests.tiny_model import CHAT_WITHOUT_SYSTEM, make_tiny_model
 
 SYSTEM = "You answer from the text."
@@ -48,13 +49,11 @@ def alone(model, request):
     if tokenizer.chat_template:
         messages = [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        given = tokenizer(text, add_special_tokens=False, return_tensors="pt")
+        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     else:
-        given = tokenizer(f"{request.system}\n\n{request.user}\nAnswer:", return_tensors="pt")
-    out = causal.generate(**given, max_new_tokens=request.sampling.max_tokens, do_sample=False)
-    return given["input_ids"][0].tolist(), tokenizer.decode(
-        out[0, given["input_ids"].shape[1] :], skip_special_tokens=True
-    ).strip()
+        ids = tokenizer(f"{request.system}\n\n{request.user}\nAnswer:")["input_ids"]
+    new = tiny_models.alone(causal, ids, request.sampling.max_tokens)
+    return ids, tokenizer.decode(new, skip_special_tokens=True).strip()
 
 
 @pytest.mark.slow
@@ -106,24 +105,19 @@ def test_tokens_are_counted_without_weights(folder, requests, tmp_path):
     model = TransformersModel(str(tmp_path))
     n, shared = model.count_tokens(requests[0])
     assert 0 < shared < n < model.window() == 32768
-    with pytest.raises(BadInput, match="cannot read its weights") as raised:
-        list(model.answer(requests))
-    assert "\n" not in str(raised.value)
+    assert "cannot read its weights" in refusal(next, model.answer(requests))
 
 
 @pytest.mark.parametrize("path", ["nowhere/at/all", "no-such-model", "./missing", "owner/no such name"])
 def test_a_missing_model_is_one_line(path):
     model = TransformersModel(path)
     for call in (model.window, lambda: model.count_tokens(Request("1", "", "", "q"))):
-        with pytest.raises(BadInput, match=f"model {path}") as raised:
-            call()
-        assert "\n" not in str(raised.value)
+        assert f"model {path}" in refusal(call)
 
 
 @pytest.mark.parametrize(("setting", "match"), [({"dtype": "float7"}, "float7"), ({"device": "cuda:99"}, "cuda:99")])
 def test_a_missing_device_or_dtype_is_one_line(folder, requests, setting, match):
-    with pytest.raises(BadInput, match=match):
-        list(TransformersModel(str(folder), **setting).answer(requests[:1]))
+    assert match in refusal(next, TransformersModel(str(folder), **setting).answer(requests[:1]))
 
 
 @pytest.mark.parametrize(("native", "dtype"), [(True, torch.bfloat16), (False, torch.float16)])
@@ -159,6 +153,7 @@ def test_reasoning_is_kept_apart(made, requests, tmp_path, monkeypatch):
     monkeypatch.setattr(type(model.prompts.tokenizer), "decode", lambda *_, **__: "Look.</think>May 07<|end|>")
     reply = next(model.answer(requests[:1]))
     assert (reply.reasoning, reply.text) == ("Look.", "May 07")
+    assert reply.usage.thinking == model.prompts.length("Look.") > 0
     monkeypatch.setattr(type(model.prompts.tokenizer), "decode", lambda *_, **__: "Look and look")
     reply = next(model.answer(requests[:1]))
     assert (reply.reasoning, reply.text) == ("Look and look", "")
@@ -181,21 +176,17 @@ def _tokenizers(text):
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
+    how = {"special_tokens": ["<unk>"], "show_progress": False}
     for pre in (pre_tokenizers.Metaspace(), pre_tokenizers.Metaspace(split=False), pre_tokenizers.ByteLevel()):
         raw = Tokenizer(models.BPE(unk_token="<unk>"))
         raw.pre_tokenizer = pre
         raw.normalizer = normalizers.NFKC()
         corpus = text.split(".") if getattr(pre, "split", True) is False else [text]
-        raw.train_from_iterator(
-            corpus, trainers.BpeTrainer(vocab_size=900, special_tokens=["<unk>"], show_progress=False)
-        )
+        raw.train_from_iterator(corpus, trainers.BpeTrainer(vocab_size=900, **how))
         yield PreTrainedTokenizerFast(tokenizer_object=raw, unk_token="<unk>")
     raw = Tokenizer(models.Unigram())
     raw.pre_tokenizer = pre_tokenizers.Metaspace()
-    raw.train_from_iterator(
-        [text],
-        trainers.UnigramTrainer(vocab_size=600, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False),
-    )
+    raw.train_from_iterator([text], trainers.UnigramTrainer(vocab_size=600, unk_token="<unk>", **how))
     yield PreTrainedTokenizerFast(tokenizer_object=raw, unk_token="<unk>")
 
 

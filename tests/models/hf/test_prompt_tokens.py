@@ -10,6 +10,7 @@ from epbench.errors import BadInput
 from epbench.models.hf.model import TransformersModel
 from epbench.models.hf.prompt_tokens import find_parts, tokens_of
 from epbench.models.protocol import Request
+from tests.refusals import refusal
 from tests.tiny_model import CHAT_WITHOUT_SYSTEM, make_tiny_model
 
 TEXT = "The lamp at the ferry went out. A lamp in the harbour did not, said the captain: wait for winter. " * 30
@@ -36,8 +37,7 @@ def test_parts_of_a_prompt_are_found_among_its_tokens(prompts):
 def test_what_is_not_in_the_prompt_is_refused(prompts):
     with pytest.raises(BadInput, match=r"part 1 of a text: expected it behind character \d+ of \d+, got 'the lamp at"):
         prompts.located(ASKED, PARTS[::-1])
-    with pytest.raises(BadInput, match="part 0 of a text"):
-        prompts.located(ASKED, [" "])
+    assert "part 0 of a text" in refusal(prompts.located, ASKED, [" "])
 
 
 def test_half_a_surrogate_pair_is_found_as_it_is_written(prompts):

@@ -5,6 +5,9 @@ import math
 import torch
 import transformers
 
+from epbench.models.hf.prefix_rows import Forward
+from epbench.models.hf.shared_prefix import Prompt
+
 SIZES = {
     "vocab_size": 300,
     "hidden_size": 64,
@@ -67,8 +70,38 @@ def of_tokens(likelihoods, rows):
 
 def alone(model, ids, n):
     """The plain path: the prompt by itself through `generate`."""
-    out = model.generate(
-        torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), max_new_tokens=n, do_sample=False
-    )
+    given = torch.tensor([ids])
+    out = model.generate(given, attention_mask=torch.ones_like(given), max_new_tokens=n, do_sample=False)
     new = out[0, len(ids) :].tolist()
     return new[: new.index(2)] if 2 in new else new
+
+
+def answered(reader, prompts):
+    found = dict(reader.answer(prompts))
+    return [found[i] for i in range(len(prompts))]
+
+
+def answered_as_alone(reader, asked, n):
+    """Completions of up to n tokens, which are those of each prompt alone."""
+    found = answered(reader, [Prompt(ids, n) for ids in asked])
+    assert [one.ids for one in found] == [alone(reader.forward.model, ids, n) for ids in asked]
+    return found
+
+
+def before_each_read(monkeypatch, see):
+    """Call `see` with the tokens and the cache whenever a model is about to read."""
+    whole = Forward.__call__
+
+    def seen(self, ids, cache, *args, **more):
+        see(ids, cache)
+        return whole(self, ids, cache, *args, **more)
+
+    monkeypatch.setattr(Forward, "__call__", seen)
+
+
+def out_of_memory_if(monkeypatch, too_much):
+    def check(ids, cache):
+        if too_much(ids, cache):
+            raise torch.OutOfMemoryError("scarce")
+
+    before_each_read(monkeypatch, check)

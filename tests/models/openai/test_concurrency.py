@@ -151,13 +151,7 @@ def test_a_daily_quota_is_not_waited_for():
     run(work())
 
 
-@settings(deadline=None)
-@given(st.integers(1, 100), st.floats(0, 10), st.floats(0, 100))
-def test_backoff_is_jittered_below_a_doubling_bound(attempt, base, longest):
-    assert 0 <= backoff_s(attempt, base_s=base, longest_s=longest) <= min(longest, base * 2.0 ** (attempt - 1))
-
-
-def test_backoff_spreads(monkeypatch):
+def test_backoff_is_jittered_below_a_doubling_bound(monkeypatch):
     bounds = []
     monkeypatch.setattr(concurrency.random, "uniform", lambda low, high: bounds.append((low, high)) or high)
     assert [backoff_s(attempt) for attempt in (1, 2, 3, 4, 9)] == [1, 2, 4, 8, 60]
@@ -183,15 +177,9 @@ def test_retry_after_is_read(headers, seconds):
     assert retry_after_s(headers) == seconds
 
 
-def test_retry_after_as_a_date_to_come(monkeypatch):
-    class Clock(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return datetime(2026, 5, 7, tzinfo=tz)
-
-    monkeypatch.setattr(concurrency, "datetime", Clock)
-    date = format_datetime(Clock.now(UTC) + timedelta(seconds=100), usegmt=True)
-    assert retry_after_s({"retry-after": date}) == 100
+def test_retry_after_as_a_date_to_come():
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=500), usegmt=True)
+    assert 400 < retry_after_s({"retry-after": date}) <= 500
 
 
 @settings(deadline=None)

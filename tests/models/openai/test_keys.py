@@ -5,11 +5,11 @@ from base64 import b64encode
 
 import pytest
 
-from epbench.errors import BadInput
 from epbench.journals.answers import ANSWERS, ask
 from epbench.models.openai.model import EndpointModel
 from tests.models.endpoint_asks import KEY, book, key, model_of  # noqa: F401
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
+from tests.refusals import refusal
 
 WORD = "aSecretWordInTheAddress"
 
@@ -17,9 +17,8 @@ WORD = "aSecretWordInTheAddress"
 @pytest.mark.parametrize("odd", ["sk-abc\ndef", "sk-abcé"])
 def test_a_key_that_no_header_can_carry_is_refused_and_not_quoted(monkeypatch, odd):
     monkeypatch.setenv("OPENAI_API_KEY", odd)
-    with pytest.raises(BadInput, match="OPENAI_API_KEY: expected printable ASCII") as error:
-        EndpointModel("tiny", base_url="http://127.0.0.1:9/v1")
-    assert "abc" not in str(error.value)
+    said = refusal(EndpointModel, "tiny", base_url="http://127.0.0.1:9/v1")
+    assert "OPENAI_API_KEY: expected printable ASCII" in said and "abc" not in said
 
 
 def test_a_reply_that_quotes_keys_is_kept_without_them(tmp_path):
@@ -49,6 +48,5 @@ def test_a_query_is_sent_with_every_request_and_shown_nowhere():
     "url", ["me:{}@host/v1", "host/v1?api_key={}", "ftp://me:{}@host/v1?k={}#{}", "http://me:{}@[::1"]
 )
 def test_a_wrong_url_is_refused_without_what_it_hides(url):
-    with pytest.raises(BadInput, match="http:// or https://") as error:
-        EndpointModel("tiny", base_url=url.replace("{}", WORD))
-    assert WORD not in str(error.value)
+    said = refusal(EndpointModel, "tiny", base_url=url.replace("{}", WORD))
+    assert "http:// or https://" in said and WORD not in said

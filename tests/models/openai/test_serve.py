@@ -57,9 +57,8 @@ def served_model(tmp_path_factory):
 def test_a_real_server_answers(served_model):
     url, name = served_model
     model = EndpointModel(name, base_url=url, timeout_s=60)
-    requests = [
-        Request(str(i), "You read.", BOOK, f"Question {i}?", Sampling(max_tokens=5), keep_cut=True) for i in range(3)
-    ]
+    few = Sampling(max_tokens=5)
+    requests = [Request(str(i), "You read.", BOOK, f"Question {i}?", few, keep_cut=True) for i in range(3)]
     requests.append(Request("labels", "", "book", "A or B?", labels=("A", "B"), sampling=Sampling(max_tokens=1)))
     got = {reply.id: reply for reply in model.answer(requests)}
     assert [reply.failure for reply in got.values()] == [None] * 4

@@ -74,26 +74,19 @@ def test_reasoning_is_apart_from_the_answer(message, reasoning, text):
 def test_a_model_that_wants_another_name_for_max_tokens_gets_it():
     words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
 
-    def script(number, body):
-        return Fault("status", 400, words=words) if "max_tokens" in body else None
-
-    with LoopbackEndpoint(script=script) as endpoint:
+    fault = Fault("status", 400, words=words)
+    with LoopbackEndpoint(script=lambda number, body: fault if "max_tokens" in body else None) as endpoint:
         got = replies(endpoint, book(3, sampling=Sampling(max_tokens=9)), attempts=1)
     assert not any(reply.failure for reply in got.values())
     assert [call.body.get("max_completion_tokens") for call in endpoint.calls] == [None, 9, 9, 9]
 
 
 def test_fields_that_a_model_does_not_take_are_left_out_with_a_warning(caplog):
-    words = (
-        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported."
-    )
+    words = "Unsupported value: '{}' does not support 0 with this model. Only the default (1) value is supported."
 
     def picky(number, body):
-        if "temperature" in body:
-            return Fault("status", 400, words=words)
-        if "logprobs" in body:
-            return Fault("status", 400, words="logprobs is not supported with this model")
-        return None
+        refused = next((name for name in ("temperature", "logprobs") if name in body), None)
+        return refused and Fault("status", 400, words=words.format(refused))
 
     asked = [Request(str(i), "", "", f"question {i}", labels=("A", "B")) for i in range(3)]
     with LoopbackEndpoint(script=picky) as endpoint, caplog.at_level(logging.WARNING):
@@ -105,58 +98,46 @@ def test_fields_that_a_model_does_not_take_are_left_out_with_a_warning(caplog):
     assert len(warnings) == 2 and "takes no temperature" in warnings[0] and "takes no logprobs" in warnings[1]
 
 
-def refusing(*forms, words, status=400, body=None):
-    """An endpoint's script that refuses these types of response_format."""
-
-    def script(number, sent):
-        found = sent.get("response_format", {}).get("type")
-        return Fault("status", status, words=words, body=body) if found in forms else None
-
-    return script
+def refusing(fault, *forms):
+    """An endpoint's script with a fault for requests with these types of response_format."""
+    return lambda number, body: fault if body.get("response_format", {}).get("type") in forms else None
 
 
+NO_SCHEMAS = "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."
 EXTRA = {"type": "extra_forbidden", "loc": ["body", "response_format"], "msg": "Extra inputs are not permitted"}
 ONE_OF = {"loc": ["body", "response_format", "type"], "msg": "Input should be 'text' or 'json_object'"}
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "body"),
+    ("forms", "fault"),
     [
-        ("Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", 400, None),
-        ("", 422, {"detail": [ONE_OF]}),
-        ("Failed to parse grammar", 400, None),
+        (["json_schema"], Fault("status", 400, words=NO_SCHEMAS)),
+        (["json_schema"], Fault("status", 422, body={"detail": [ONE_OF]})),
+        (["json_schema"], Fault("status", 400, words="Failed to parse grammar")),
+        (["json_schema", "json_object"], Fault("status", 422, body={"detail": [EXTRA]})),
     ],
 )
-def test_an_endpoint_without_schemas_is_asked_for_any_json_object(words, status, body, caplog):
-    script = refusing("json_schema", words=words, status=status, body=body)
-    with LoopbackEndpoint(lambda prompt: "{}", script=script) as endpoint, caplog.at_level(logging.WARNING):
+def test_an_endpoint_without_schemas_is_asked_for_any_json_object_or_by_the_prompt_alone(forms, fault, caplog):
+    with (
+        LoopbackEndpoint(lambda prompt: "{}", script=refusing(fault, *forms)) as endpoint,
+        caplog.at_level(logging.WARNING),
+    ):
         got = replies(endpoint, book(40, schema={"type": "object"}), concurrency=8)
     assert len(got) == 40 and not any(reply.failure for reply in got.values())
-    assert len(endpoint.calls) == 41
-    assert [call.body["response_format"]["type"] for call in endpoint.calls] == ["json_schema"] + ["json_object"] * 40
-    (warning,) = [record.getMessage() for record in caplog.records if "JSON" in record.getMessage()]
-    assert warning.startswith("openai:tiny takes no JSON schema; it is asked for any JSON object instead (4")
-
-
-def test_an_endpoint_without_response_format_is_asked_by_the_prompt_alone(caplog):
-    script = refusing("json_schema", "json_object", words="", status=422, body={"detail": [EXTRA]})
-    with LoopbackEndpoint(lambda prompt: "{}", script=script) as endpoint, caplog.at_level(logging.WARNING):
-        got = replies(endpoint, book(40, schema={"type": "object"}), concurrency=8)
-    assert len(got) == 40 and not any(reply.failure for reply in got.values())
-    assert len(endpoint.calls) == 42 and not any("response_format" in call.body for call in endpoint.calls[2:])
-    assert len([record for record in caplog.records if "JSON" in record.getMessage()]) == 2
+    sent = [call.body.get("response_format", {}).get("type") for call in endpoint.calls]
+    assert sent == [*forms, *["json_object" if len(forms) == 1 else None] * 40]
+    warnings = [record.getMessage() for record in caplog.records if "JSON" in record.getMessage()]
+    assert len(warnings) == len(forms)
+    assert warnings[0].startswith("openai:tiny takes no JSON schema; it is asked for any JSON object instead (4")
 
 
 def test_refusals_of_requests_that_were_open_at_once_count_once():
     """Eight are refused together; the form that the endpoint does take is not given up with the one that it does not."""
-
-    schemas = refusing("json_schema", words="json_schema is not supported")
+    schemas, together = refusing(Fault("status", 400, words=NO_SCHEMAS), "json_schema"), threading.Barrier(8)
     requests = [Request(str(i), "", "", f"question {i}", schema={}) for i in range(40)]
-    together = threading.Barrier(8)
 
     def refused_together(number, sent):
-        fault = schemas(number, sent)
-        if fault:
+        if fault := schemas(number, sent):
             together.wait(60)
         return fault
 
@@ -171,10 +152,8 @@ def test_several_refused_fields_are_learned_one_after_another():
     """A strict gateway names all that it does not know, or only the first."""
 
     def strict(number, sent):
-        for field in ("seed", "temperature", "response_format"):
-            if field in sent:
-                return Fault("status", 422, body={"detail": [EXTRA | {"loc": ["body", field]}]})
-        return None
+        field = next((field for field in ("seed", "temperature", "response_format") if field in sent), None)
+        return field and Fault("status", 422, body={"detail": [EXTRA | {"loc": ["body", field]}]})
 
     with LoopbackEndpoint(lambda prompt: "{}", script=strict) as endpoint:
         got = replies(endpoint, book(5, schema={}))
@@ -186,7 +165,7 @@ def test_a_prompt_that_is_too_long_is_not_blamed_on_the_schema():
     words = (
         "maximum context length is 8192 tokens, yours has 9000 (40 in the response_format schemas): reduce the length"
     )
-    with LoopbackEndpoint(script=refusing("json_schema", words=words)) as endpoint:
+    with LoopbackEndpoint(script=refusing(Fault("status", 400, words=words), "json_schema")) as endpoint:
         got = replies(endpoint, book(3, schema={}))
     assert all(reply.failure.startswith("400 maximum context") for reply in got.values()) and len(endpoint.calls) == 3
 
@@ -195,9 +174,8 @@ def test_the_word_json_is_in_every_prompt_that_is_not_held_to_a_schema():
     """OpenAI refuses `json_object` without it."""
     bare, spoken = (Request("1", "You judge.", "", question, schema={}) for question in ("right?", "right? In JSON."))
     for form in ("json_object", "prompt"):
-        prompts = [
-            chat_body(asked, "m", Dialect(answer_format=form))["messages"][-1]["content"] for asked in (bare, spoken)
-        ]
+        bodies = [chat_body(asked, "m", Dialect(answer_format=form)) for asked in (bare, spoken)]
+        prompts = [body["messages"][-1]["content"] for body in bodies]
         assert prompts == ["right?\n\nAnswer with one JSON object.", "right? In JSON."]
     assert chat_body(bare, "m")["messages"][-1]["content"] == "right?"
     case = JudgeInput("1", "who?", "entities", "all", ("Zoe", "Ann"), "Zoe and Ann")

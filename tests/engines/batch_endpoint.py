@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
+
+from tests.loopback import Handler, Loopback
 
 Body = dict[str, Any]
 Step = Callable[[str], None]
 """Is told each step before its answer is sent: `file`, `batch`, `look`, `results`, `list`."""
 
 
-class BatchEndpoint:
+class BatchEndpoint(Loopback):
     """The double, serving between `with` and its end."""
 
     def __init__(
@@ -38,19 +39,8 @@ class BatchEndpoint:
         self.batches: dict[str, Body] = {}  # by id, in the order in which they were made
         self.submitted: list[str] = []  # the custom ids of all requests in all batches
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"endpoint": self}))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def __enter__(self) -> BatchEndpoint:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"endpoint": self})))
+        self.url += "/v1"
 
     def uploaded(self, content: str) -> Body:
         with self._lock:
@@ -104,7 +94,7 @@ class BatchEndpoint:
         return {name: batch[name] for name in ("output_file_id", "error_file_id") if batch[name]}
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
     endpoint: BatchEndpoint
 
@@ -137,24 +127,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, found: Body | str) -> None:
         data = (found if isinstance(found, str) else json.dumps(found)).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args: object) -> None:
-        pass
+        self.reply(200, data, {"content-type": "application/json"})
 
 
 def _uploaded_file(content: bytes) -> str:
     """The lines of JSON in a form with a file; its other parts are none."""
     return "\n".join(line for line in content.decode().splitlines() if line.startswith('{"custom_id"'))
-
-
-def wait_until(happened: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait for something that another process does."""
-    end = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)

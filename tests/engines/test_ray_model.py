@@ -1,7 +1,5 @@
 """A model as replicas on a real Ray cluster of two nodes: the same answers, also when replicas and nodes are killed."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
@@ -65,7 +63,7 @@ def started(model):
 
 def read_by(notes):
     """By context, the processes that have read it."""
-    found: dict[str, set[str]] = {}
+    found = {}
     for file in notes.iterdir():
         for line in file.read_text().split():
             found.setdefault(line.split("-")[0], set()).add(file.name)

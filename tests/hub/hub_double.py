@@ -24,12 +24,13 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.hub.hub_store import Cut, Refusal, Repo, is_large, object_id, tree_entry
+from tests.loopback import Handler, Loopback
 
 TOKEN = "hf_notARealTokenButOneThatMustNotBePrinted"
 SIGNATURE = "X-Amz-Signature=notARealSignatureButOneThatMustNotBePrinted"  # of the addresses for large files
@@ -56,7 +57,7 @@ class Answer:
         return cls(json.dumps(value).encode(), {"Content-Type": "application/json"}, status)
 
 
-class HubDouble:
+class HubDouble(Loopback):
     """The double, serving between `with` and its end.
 
     Attributes:
@@ -77,18 +78,7 @@ class HubDouble:
         self.page = 1000
         self._large_files: dict[str, bytes] = {}
         self._lock = threading.RLock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("BoundHandler", (_Handler,), {"hub": self}))
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> HubDouble:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(ThreadingHTTPServer(("127.0.0.1", 0), type("BoundHandler", (_Handler,), {"hub": self})))
 
     def environment(self, home: Path | None = None, token: str | None = TOKEN) -> dict[str, str]:
         """Variables for a process whose Hub this is, with the caches of Hugging Face's libraries in `home`."""
@@ -292,7 +282,7 @@ class HubDouble:
     ]
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     hub: ClassVar[HubDouble]
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # or headers and body arrive 40 ms apart
@@ -312,14 +302,6 @@ class _Handler(BaseHTTPRequestHandler):
             answer = Answer.of({"error": refusal.message}, refusal.status)
             answer.headers |= {"X-Error-Code": refusal.code, "X-Error-Message": refusal.message, "Connection": "close"}
             self.close_connection = True  # the body may not have been read
-        self.send_response(answer.status)
-        for name, value in (answer.headers | {"Content-Length": str(len(answer.body))}).items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(answer.body)
+        self.reply(answer.status, answer.body, answer.headers)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _serve
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: stderr belongs to pytest."""

@@ -1,11 +1,8 @@
 """All cards of datasets at once: they parse, are those that the code writes, and say what is in the files."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -28,17 +25,17 @@ FROM_ARCHIVE = {"short-gpt-4o", "long-gpt-4o"}
 PAPERS = {"booksort": "2410.08133", "memfail": "2605.26667"} | dict.fromkeys(BOOKS | FROM_ARCHIVE, "2501.13121")
 
 
-def name_of(card: Path) -> str:
+def name_of(card):
     return card.parent.name
 
 
-def parts(card: Path) -> tuple[dict[str, Any], str]:
+def parts(card):
     """The header and the Markdown."""
     _, header, text = card.read_text("utf-8").split("---\n", 2)
     return yaml.safe_load(header), text
 
 
-def without_bytes(card: Path) -> str:
+def without_bytes(card):
     """Bytes in memory depend on the version of pyarrow."""
     return re.sub(r"num_bytes: \d+", "", card.read_text("utf-8"))
 
@@ -52,7 +49,7 @@ MADE = [card for card in CARDS if name_of(card) not in FROM_ARCHIVE]
 
 
 @pytest.mark.parametrize("card", MADE, ids=name_of)
-def test_the_header_has_what_the_hub_reads(card: Path):
+def test_the_header_has_what_the_hub_reads(card):
     header, _ = parts(card)
     told_anew = re.search(r"-l[2-5]$", name_of(card)) is not None  # the levels have rows of their second version
     assert (
@@ -80,7 +77,7 @@ def test_the_header_has_what_the_hub_reads(card: Path):
 
 
 @pytest.mark.parametrize("card", CARDS, ids=name_of)
-def test_the_text_is_well_formed_markdown_with_paper_and_canary(card: Path):
+def test_the_text_is_well_formed_markdown_with_paper_and_canary(card):
     _, text = parts(card)
     fences = [line for line in text.splitlines() if line.startswith("```")]
     assert len(fences) % 2 == 0 and fences.count("```bibtex") == 1
@@ -109,7 +106,7 @@ def test_the_cards_are_those_that_the_code_writes(tmp_path):
 
 
 @pytest.fixture(scope="module", params=["short", "memfail"])
-def built(request: pytest.FixtureRequest, short_book, tmp_path_factory) -> Path:
+def built(request, short_book, tmp_path_factory):
     if request.param == "short":
         return short_book
     out = tmp_path_factory.mktemp("built")
@@ -117,7 +114,7 @@ def built(request: pytest.FixtureRequest, short_book, tmp_path_factory) -> Path:
     return out / "memfail"
 
 
-def test_a_card_counts_what_is_in_the_files(built: Path):
+def test_a_card_counts_what_is_in_the_files(built):
     header = header_of(ROOT / "dataset_cards" / built.name)
     assert {info["config_name"] for info in header["dataset_info"]} == {
         path.name for path in built.iterdir() if path.is_dir()
@@ -131,7 +128,7 @@ def test_a_card_counts_what_is_in_the_files(built: Path):
             assert table.nbytes == pytest.approx(split["num_bytes"], rel=0.02)
 
 
-def test_the_file_for_machines_says_what_the_card_says(built: Path):
+def test_the_file_for_machines_says_what_the_card_says(built):
     header, text = parts(built / "README.md")
     content = json.loads((built / CROISSANT_FILE).read_text("utf-8"))
     assert content["@type"] == "sc:Dataset" and content["name"] == built.name
@@ -155,7 +152,7 @@ def test_a_field_of_responsible_use_is_one_cell_and_the_same_for_machines():
     assert none.files("mine") == {"README.md": none.text} and "rai:" not in none.text
 
 
-def test_croissants_own_library_reads_the_file_without_an_error(built: Path):
+def test_croissants_own_library_reads_the_file_without_an_error(built):
     pytest.importorskip("mlcroissant")
     from mlcroissant import Dataset
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -30,26 +31,34 @@ class Good:
         return self.kept
 
 
-class RetrievesTooMany(Good):
+def good_but(method, does):
+    """A class of which this method does something else."""
+    return type("GoodBut", (Good,), {method: does})
+
+
+RetrievesNumbers = good_but("retrieve_memories", lambda *_: ["a memory", 7])
+RetrievesText = good_but("retrieve_memories", lambda self, query, _, k: "\n".join(self.kept[:k]))  # as some systems do
+RetrievesHalfACharacter = good_but("retrieve_memories", lambda *_: ["\ud83d"])
+RetrievesTooMuch = good_but("retrieve_memories", lambda *_: ["x" * 100_000_000])
+LeavesInRetrieval = good_but("retrieve_memories", lambda *_: sys.exit("I give up"))
+HangsInRetrieval = good_but("retrieve_memories", lambda *_: time.sleep(3600))
+EndsItsProcess = good_but("retrieve_memories", lambda *_: os._exit(0))
+IsKilled = good_but("retrieve_memories", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+# It reserves 3 GiB and touches no page of them.
+TakesAllMemory = good_but("retrieve_memories", lambda *_: [f"{len(bytearray(3 << 30))} bytes"])
+# A regular expression that would take years and never gives Python's global lock back.
+HoldsTheLock = good_but("retrieve_memories", lambda *_: [str(re.match("(a+)+$", "a" * 40 + "b"))])
+HangsInListing = good_but("get_all_memories", lambda self: time.sleep(3600))
+DiesInListing = good_but("get_all_memories", lambda self: os._exit(1))
+ListsNothing = good_but("get_all_memories", lambda self: [])
+ListsTwenty = good_but("get_all_memories", lambda self: self.kept[:20])
+DiesInConstructor = good_but("__init__", lambda self: os._exit(1))
+KeepsNothing = good_but("store_conversation", lambda self, conversation: None)
+
+
+class RetrievesOneMore(Good):
     def retrieve_memories(self, query, conversation, k):
-        return (self.kept * k)[: k + 1]
-
-
-class RetrievesNumbers(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return ["a memory", 7]
-
-
-class RetrievesText(Good):
-    """As some systems do: one text, in lines."""
-
-    def retrieve_memories(self, query, conversation, k):
-        return "\n".join(self.kept[:k])
-
-
-class RetrievesHalfACharacter(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return ["\ud83d"]
+        return super().retrieve_memories(query, conversation, k + 1)
 
 
 class RaisesInRetrieval(Good):
@@ -57,62 +66,10 @@ class RaisesInRetrieval(Good):
         raise KeyError("no\nindex")
 
 
-class LeavesInRetrieval(Good):
-    def retrieve_memories(self, query, conversation, k):
-        sys.exit("I give up")
-
-
-class HangsInRetrieval(Good):
-    def retrieve_memories(self, query, conversation, k):
-        time.sleep(3600)
-
-
-class HangsOnTea(Good):
-    """When it is asked for tea, and at no other time."""
-
-    def retrieve_memories(self, query, conversation, k):
-        if "tea" in query:
-            time.sleep(3600)
-        return super().retrieve_memories(query, conversation, k)
-
-
-class HangsInStoring(Good):
-    """When a conversation mentions the cat."""
-
-    def store_conversation(self, conversation):
-        if "cat" in conversation[0]["content"]:
-            time.sleep(3600)
-        super().store_conversation(conversation)
-
-
-class HoldsTheLock(Good):
-    """In a regular expression that would take years and never gives Python's global lock back."""
-
-    def retrieve_memories(self, query, conversation, k):
-        return [str(re.match("(a+)+$", "a" * 40 + "b"))]
-
-
-class EndsItsProcess(Good):
-    def retrieve_memories(self, query, conversation, k):
-        os._exit(0)
-
-
 class Crashes(Good):
     def retrieve_memories(self, query, conversation, k):
         print("about to crash")
         ctypes.string_at(0)
-
-
-class IsKilled(Good):
-    def retrieve_memories(self, query, conversation, k):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-class TakesAllMemory(Good):
-    """It reserves 3 GiB and touches no page of them."""
-
-    def retrieve_memories(self, query, conversation, k):
-        return [f"{len(bytearray(3 << 30))} bytes"]
 
 
 class IgnoresSignals(Good):
@@ -151,11 +108,6 @@ class ChangesFolder(Good):
         os.chdir("/")
 
 
-class RetrievesTooMuch(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return ["x" * 100_000_000]
-
-
 class PrintsALot(Good):
     """5 MB in lines and 5 MB in one line."""
 
@@ -164,25 +116,6 @@ class PrintsALot(Good):
         for number in range(50_000):
             print(f"{number:099}")
         print("x" * 5_000_000)
-
-
-class DiesInStoring(Good):
-    """When a conversation mentions the cat."""
-
-    def store_conversation(self, conversation):
-        if "cat" in conversation[0]["content"]:
-            os._exit(1)
-        super().store_conversation(conversation)
-
-
-class DiesInListing(Good):
-    def get_all_memories(self):
-        os._exit(1)
-
-
-class DiesInConstructor(Good):
-    def __init__(self):
-        os._exit(1)
 
 
 class KeepsALock(Good):
@@ -214,6 +147,32 @@ class ReturnsItsKey(Good):
         return {f"calls with {os.environ['MY_API_KEY']}": 1}
 
 
+class TellsItsKey(Good):
+    """To the log and in an error."""
+
+    def store_conversation(self, conversation):
+        print("using", os.environ["MY_API_KEY"])
+        print("x" * (1 << 20) + os.environ["MY_API_KEY"] * 9_000)
+
+    def retrieve_memories(self, query, conversation, k):
+        raise ValueError(f"the key {os.environ.pop('MY_API_KEY')} is wrong at http://me:word@host/")
+
+
+class Text(str):
+    """As numpy's."""
+
+
+class OfOneThread(Good):
+    """As sqlite3 and event loops are."""
+
+    def __init__(self):
+        super().__init__()
+        self.base = sqlite3.connect(":memory:")
+
+    def retrieve_memories(self, query, conversation, k):
+        return [Text(self.base.execute("select 1").fetchall()[0])]
+
+
 class RaisesInStoring(Good):
     """Of the second conversation only."""
 
@@ -231,11 +190,6 @@ class RaisesInStoring(Good):
 class RaisesInFinalize(Good):
     def finalize(self):
         raise RuntimeError("index broken")
-
-
-class KeepsNothing(Good):
-    def store_conversation(self, conversation):
-        pass
 
 
 class RaisesInConstructor(Good):
@@ -325,19 +279,6 @@ class DurableCounting(Counting):
         return dict(map(json.loads, self._file.read_text().splitlines())) if self._file.exists() else {}
 
 
-class CountingDies(Counting):
-    """When it is asked for tea."""
-
-    def retrieve_memories(self, query, conversation, k):
-        if "tea" in query:
-            os._exit(3)
-        return super().retrieve_memories(query, conversation, k)
-
-
-class DurableCountingDies(CountingDies, DurableCounting):
-    """When it is asked for tea."""
-
-
 class DurableDiesInStoring(DurableCounting):
     """When it has written down the cat."""
 
@@ -347,16 +288,23 @@ class DurableDiesInStoring(DurableCounting):
             os._exit(3)
 
 
-class DiffersAndDies(Differs):
-    """When it is asked for chess."""
+def when_told(base, method, word, act):
+    """A class that first does this when a query or a conversation has the word."""
 
-    def retrieve_memories(self, query, conversation, k):
-        if "chess" in query:
-            os._exit(3)
-        return super().retrieve_memories(query, conversation, k)
+    def called(self, given, *more):
+        if word in str(given):
+            act()
+        return getattr(base, method)(self, given, *more)
+
+    return type("WhenTold", (base,), {method: called})
 
 
-# Each of these breaks one promise of the contract, but for two that keep them all.
+HangsOnTea = when_told(Good, "retrieve_memories", "tea", lambda: time.sleep(3600))
+HangsInStoring = when_told(Good, "store_conversation", "cat", lambda: time.sleep(3600))
+DiesInStoring = when_told(Good, "store_conversation", "cat", lambda: os._exit(1))
+CountingDies = when_told(Counting, "retrieve_memories", "tea", lambda: os._exit(3))
+DurableCountingDies = when_told(DurableCounting, "retrieve_memories", "tea", lambda: os._exit(3))
+DiffersAndDies = when_told(Differs, "retrieve_memories", "chess", lambda: os._exit(3))
 
 
 class KeepsInAFile(Good):
@@ -379,29 +327,9 @@ class KeepsInAFile(Good):
         draft.replace(self.file)
 
 
-class HangsInListing(Good):
-    def get_all_memories(self):
-        time.sleep(3600)
-
-
 class SharesItsMemoriesInAFile(KeepsInAFile):
     def __init__(self, folder):
         super().__init__(folder.parent.parent)
-
-
-class RetrievesOneMore(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return super().retrieve_memories(query, conversation, k + 1)
-
-
-class ListsTwenty(Good):
-    def get_all_memories(self):
-        return self.kept[:20]
-
-
-class ListsNothing(Good):
-    def get_all_memories(self):
-        return []
 
 
 class ForgetsMost(Good):

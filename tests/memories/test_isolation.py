@@ -6,9 +6,8 @@ import os
 import socket
 import subprocess
 import sys
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -16,6 +15,7 @@ from epbench import BadInput
 from epbench.memories.load import load_memory
 from epbench.memories.process import clean_environment, require_bwrap, sandbox
 from epbench.memories.session import Conversation
+from tests.loopback import Handler, Loopback
 
 ROOT = Path(__file__).parents[2]
 ESCAPES = Path(__file__).with_name("escapes.py")
@@ -49,43 +49,27 @@ def needs_bwrap():
         pytest.skip(str(error))
 
 
-class Door(BaseHTTPRequestHandler):
+class Door(Handler):
     def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *args):
-        pass
+        self.reply(200)
 
 
 @pytest.fixture
 def outside(tmp_path):
     """A port of each kind, a home with a key, a run, and what a system is told of them."""
-    server, udp, unix = (
-        HTTPServer(("127.0.0.1", 0), Door),
-        socket.socket(type=socket.SOCK_DGRAM),
-        socket.socket(socket.AF_UNIX),
-    )
-    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    udp.bind(("127.0.0.1", 0))
-    udp.settimeout(0.2)
-    unix.bind(str(tmp_path / "socket"))
-    unix.listen()
     for folder in ("home", "run", "current"):
         (tmp_path / folder).mkdir()
     (tmp_path / "home/.key").write_text(KEY)
     (tmp_path / "run/run.json").write_text("{}")
-    about = {name: str(tmp_path / name) for name in ("home", "run", "outside")}
-    about |= {
-        "key": KEY[::-1],
-        "port": server.server_port,
-        "udp": udp.getsockname()[1],
-        "unix": str(tmp_path / "socket"),
-    }
-    yield about, udp
-    server.shutdown()
-    for open_ in (server.socket, udp, unix):
-        open_.close()
+    server = HTTPServer(("127.0.0.1", 0), Door)
+    udp, unix = socket.socket(type=socket.SOCK_DGRAM), socket.socket(socket.AF_UNIX)
+    with Loopback(server), udp, unix:
+        udp.bind(("127.0.0.1", 0))
+        udp.settimeout(0.2)
+        unix.bind(str(tmp_path / "unix"))
+        unix.listen()
+        about = {name: str(tmp_path / name) for name in ("home", "run", "outside", "unix")}
+        yield about | {"key": KEY[::-1], "port": server.server_port, "udp": udp.getsockname()[1]}, udp
 
 
 def escapes(isolation, outside, tmp_path):

@@ -3,7 +3,6 @@
 import socket
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from epbench.memories.protocol import Endpoint
 from epbench.memories.recall import Budget, fit, price_of
 from epbench.memories.servers import PRESETS, McpMemory, Tool
 from epbench.memories.session import Conversation
+from tests.loopback import wait_until
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.memories.test_isolation import needs_bwrap
 from tests.memories.test_session import queries, run_system
@@ -213,10 +213,7 @@ def test_a_server_dies_with_the_process_that_started_it(tmp_path):
         servers = [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
         assert servers
         process.kill()
-    deadline = time.monotonic() + 10
-    while any(Path(f"/proc/{pid}").exists() for pid in servers) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not any(Path(f"/proc/{pid}").exists() for pid in servers)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in servers), 10)
 
 
 @needs_mcp
@@ -230,14 +227,14 @@ def test_a_server_behind_an_address_holds_several_stores(tmp_path):
         "retrieve": 'find {"query": "{query}", "limit": "{k}", "user": "{store}"}',
         "list": 'notes {"user": "{store}"}',
     }
+
+    def answers():
+        with socket.socket() as tried:
+            return tried.connect_ex(("127.0.0.1", port)) == 0
+
     with subprocess.Popen([sys.executable, str(SERVER), str(port)], stderr=subprocess.DEVNULL) as server:
         try:
-            deadline = time.monotonic() + 30
-            while time.monotonic() < deadline:
-                with socket.socket() as tried:
-                    if tried.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.05)
+            wait_until(answers, 30)
             system = load_memory(f"mcp:http://127.0.0.1:{port}/mcp", settings=tools, limits=Limits(30))
             for run in ("first", "second"):
                 (tmp_path / run).mkdir()

@@ -75,18 +75,10 @@ def test_tokens_inside_a_system_are_told_apart(tmp_path):
     recall = run_system(load_memory("verbatim-bm25"), tmp_path)
     fit(tmp_path, recall.found, queries(), Budget(WORDS))
     journal = Journal(tmp_path / CALLS)
-    about = {
-        "path": "/v1/chat/completions",
-        "status": 200,
-        "retry": False,
-        "unparsable": False,
-        "store": "",
-        "item": "",
-    }
-    for number, (method, tokens) in enumerate(
-        [("store_conversation", 100), ("get_all_memories", 7), ("retrieve_memories", 30)]
-    ):
-        journal.add(f"{number}", method=method, **about, reply="", seconds=0.0, tokens_in=tokens, tokens_out=1)
+    about = {"path": "/v1/chat/completions", "status": 200, "retry": False, "unparsable": False, "seconds": 0.0}
+    about |= {"store": "", "item": "", "reply": "", "tokens_out": 1}
+    for method, tokens in {"store_conversation": 100, "get_all_memories": 7, "retrieve_memories": 30}.items():
+        journal.add(method, method=method, **about, tokens_in=tokens)
     journal.close()
     price = price_of(tmp_path)
     assert (price["tokens_storing"], price["tokens_retrieving"], price["bytes_per_fact"]) == (109, 31, None)

@@ -4,8 +4,7 @@ import contextlib
 import gzip
 import http.client
 import json
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+from http.server import HTTPServer
 
 import httpx2
 import pytest
@@ -17,6 +16,7 @@ from epbench.memories.guard import RETRIEVE, STORE
 from epbench.memories.protocol import Endpoint, Operation
 from epbench.memories.recall import calls_usage
 from epbench.memories.relay import CALLS, Relay, holds_json, streamed, text_of, tokens_of
+from tests.loopback import Handler, Loopback
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.retrieval.conftest import tiny_model  # noqa: F401  a fixture
 
@@ -199,7 +199,7 @@ def test_a_request_without_end_is_refused_before_it_is_read(relay, endpoint, tmp
     assert len(endpoint.requests) == before and "more than 16 MB" in records(tmp_path)[0]["path"]
 
 
-class Server(BaseHTTPRequestHandler):
+class Server(Handler):
     """Sends what a test says, whatever it is asked."""
 
     def do_POST(self):
@@ -213,29 +213,21 @@ class Server(BaseHTTPRequestHandler):
                 self.wfile.write(piece)
                 self.server.sent += len(piece)
 
-    def log_message(self, *args):
-        pass
-
 
 @pytest.fixture
 def answering(tmp_path, endpoint):
     """A relay whose model answers in these pieces."""
-    opened = []
+    with contextlib.ExitStack() as opened:
 
-    def make(pieces, **headers):
-        server = HTTPServer(("127.0.0.1", 0), Server)
-        server.pieces, server.headers, server.sent = pieces, headers, 0
-        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/v1"
-        relay = Relay(Endpoint("inner", url, "openai:vectors", endpoint.base_url), tmp_path)
-        opened.append((server, relay))
-        return server, relay
+        def make(pieces, **headers):
+            server = HTTPServer(("127.0.0.1", 0), Server)
+            server.pieces, server.headers, server.sent = pieces, headers, 0
+            url = f"{opened.enter_context(Loopback(server)).url}/v1"
+            relay = Relay(Endpoint("inner", url, "openai:vectors", endpoint.base_url), tmp_path)
+            opened.callback(relay.close)
+            return server, relay
 
-    yield make
-    for server, relay in opened:
-        relay.close()
-        server.shutdown()
-        server.server_close()
+        yield make
 
 
 @pytest.mark.parametrize("zipped", [False, True])

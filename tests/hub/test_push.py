@@ -80,12 +80,8 @@ def test_a_pushed_dataset_loads_by_config_streamed_and_by_tag(hub, python, uploa
     folder, configs = diary(tmp_path, [["a", "b"], [], None])
     reword(folder, "version: 0.1.0", "version: 0.2.0")
     assert upload(folder).returncode == 0
-    assert printed_json(python("-c", LOAD_DATASET)) == [
-        [as_loaded(config) for config in configs],
-        ["first", "second"],
-        ["q0", "q1", "q2"],
-        ["q0"],
-    ]
+    loaded = [as_loaded(config) for config in configs]
+    assert printed_json(python("-c", LOAD_DATASET)) == [loaded, ["first", "second"], ["q0", "q1", "q2"], ["q0"]]
 
 
 @pytest.mark.slow
@@ -210,14 +206,9 @@ def test_a_killed_publication_is_continued(moment, hub, upload, folder):
         raise Cut
 
     hub.before = kill
-    child.append(
-        subprocess.Popen(
-            [sys.executable, PUBLISH, folder, "--to", "hub", "--namespace", "lab"],
-            env=os.environ | hub.environment(folder.parent / "killed"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-    )
+    command = [sys.executable, PUBLISH, folder, "--to", "hub", "--namespace", "lab"]
+    environ = os.environ | hub.environment(folder.parent / "killed")
+    child.append(subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     assert child[0].wait(60) == -signal.SIGKILL
     hub.before = lambda request: None
     repo = hub.repos[REPO]
@@ -263,10 +254,7 @@ def test_a_commit_of_somebody_else_at_the_same_time_is_not_overwritten(
     ],
     ids=["wrong token", "others' namespace", "out of reach"],
 )
-def test_a_hub_that_does_not_take_it_is_said_in_one_line(
-    hub, upload, folder, monkeypatch,
-    flags, token, reached, said,
-):  # fmt: skip
+def test_a_hub_that_does_not_take_it_is_in_one_line(hub, upload, folder, monkeypatch, flags, token, reached, said):
     monkeypatch.setenv("HF_TOKEN", token)
     with HubDouble() as gone:
         monkeypatch.setattr(constants, "ENDPOINT", hub.url if reached else gone.url)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from epbench import BadInput
 from epbench.memories.guard import Limits
 from epbench.memories.process import describe_system
 from epbench.memories.recall import read_recall
@@ -110,11 +109,6 @@ def test_an_empty_store_is_warned_of(tmp_path):
     recall = in_process(tmp_path, "KeepsNothing")
     assert not recall.failures and recall.found["0@1"] == []
     assert "the store holds nothing after storing" in recall.warnings[0]
-
-
-def test_a_constructor_that_raises_is_one_clear_line(run, tmp_path):
-    with pytest.raises(BadInput, match="RaisesInConstructor': cannot make an instance: OSError: no API key"):
-        run(tmp_path, "RaisesInConstructor")
 
 
 def test_stores_are_apart(run, tmp_path):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from epbench.memories.systems.hosting import environment_python
-from tests.memories.systems.scripted_endpoint import DIMENSIONS, ScriptedEndpoint
+from tests.memories.systems.scripted_endpoint import ScriptedEndpoint, settings_at
 from tests.memories.systems.scripted_systems import SCRIPTED, made_up_checkout
 from tests.own_home import USERS_CACHE
 
@@ -21,6 +21,9 @@ ROOT = Path(__file__).parents[3]
 LOCKS = ROOT / "src/epbench/memories/systems/locks"
 CHOSEN = os.environ.get("EPBENCH_TEST_SYSTEMS", "").split()
 FOREIGN = ("OPENAI_", "OPENROUTER_", "ANTHROPIC_", "AZURE_", "LANGSMITH_", "LANGCHAIN_", "PYTHON")
+
+
+FACTS = ["Mira plays the cello on Sundays.", "Ravi keeps bees behind the barn.", "Jörg trinkt nur grünen Tee 🍵."]
 
 
 class Raised(Exception):
@@ -117,14 +120,7 @@ def adapter_process(environment):
     opened = []
 
     def open_(system, target, folder, base_url, environ=(), **settings):
-        settings = {
-            "model": "scripted-model",
-            "base_url": base_url,
-            "api_key": "placeholder",
-            "embedding_model": "text-embedding-3-small",
-            "dimensions": DIMENSIONS,
-        } | settings
-        adapter = AdapterProcess(environment(system), target, folder, settings, environ)
+        adapter = AdapterProcess(environment(system), target, folder, settings_at(base_url) | settings, environ)
         opened.append(adapter)
         return adapter
 
@@ -162,3 +158,9 @@ def turn(role, content, minute):
 def fact(text, minute=0):
     """A conversation in which the user says this."""
     return [turn("user", text, minute)]
+
+
+def tell(store, texts):
+    """In a conversation for each, a minute after the other."""
+    for minute, text in enumerate(texts):
+        store.store_conversation(fact(text, minute))

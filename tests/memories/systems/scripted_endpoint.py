@@ -11,6 +11,12 @@ from tests.loopback import Handler, Loopback
 DIMENSIONS = 64
 
 
+def settings_at(url):
+    """The five settings that every adapter gets."""
+    about = {"model": "scripted-model", "api_key": "placeholder", "embedding_model": "text-embedding-3-small"}
+    return {**about, "base_url": url, "dimensions": DIMENSIONS}
+
+
 class ScriptedEndpoint(Loopback):
     """`reply(body)` gets the body of a chat request and returns the text of the reply, or a whole message (a dict).
 

@@ -26,15 +26,10 @@ class BatchEndpoint(Loopback):
         status: Callable[[int], str] = lambda n: "completed",
         step: Step = lambda name: None,
     ) -> None:
-        """
-        Args:
-            outcome: from the user message and the number of the batch to what replaces parts of a result; None for a request
-                that has expired.
-            looks: how often a batch is looked at until it has ended.
-            status: how a batch ends, by its number.
-            step: see `Step`.
-        """
-        self.outcome, self.looks, self.status, self.step = outcome, looks, status, step
+        self.outcome = outcome  # by user message and number of the batch, what differs in a result; None if it expired
+        self.looks = looks  # how often a batch is looked at until it has ended
+        self.status = status  # how a batch ends, by its number
+        self.step = step
         self.files: dict[str, str] = {}  # by id, the content of uploaded files and of results
         self.batches: dict[str, Body] = {}  # by id, in the order in which they were made
         self.submitted: list[str] = []  # the custom ids of all requests in all batches

@@ -106,12 +106,6 @@ def git_oid(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0%b" % (len(content), content)).hexdigest()
 
 
-def pointer(content: bytes) -> bytes:
-    """What git itself stores for a large file."""
-    oid = hashlib.sha256(content).hexdigest()
-    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n".encode()
-
-
 def object_id(path: str, content: bytes) -> str:
     """By which the client sees that a file has not changed."""
     return hashlib.sha256(content).hexdigest() if is_large(path) else git_oid(content)
@@ -119,10 +113,12 @@ def object_id(path: str, content: bytes) -> str:
 
 def tree_entry(path: str, content: bytes) -> dict[str, Any]:
     """A file as the listing of a folder describes it."""
+    entry, oid = {"type": "file", "path": path, "size": len(content)}, object_id(path, content)
     if not is_large(path):
-        return {"type": "file", "path": path, "size": len(content), "oid": git_oid(content)}
-    large = {"oid": object_id(path, content), "size": len(content), "pointerSize": len(pointer(content))}
-    return {"type": "file", "path": path, "size": len(content), "oid": git_oid(pointer(content)), "lfs": large}
+        return entry | {"oid": oid}
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n".encode()
+    large = {"oid": oid, "size": len(content), "pointerSize": len(pointer)}
+    return entry | {"oid": git_oid(pointer), "lfs": large}
 
 
 @dataclass

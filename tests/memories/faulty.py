@@ -233,11 +233,31 @@ class Differs(Good):
         return [f"{memory} ({self.mark})" for memory in self.kept]
 
 
+class KeepsInAFile(Good):
+    """And knows a conversation again by its time."""
+
+    durable = True
+
+    def __init__(self, folder):
+        self.file = folder / "kept.json"
+        self.by_time = json.loads(self.file.read_text()) if self.file.exists() else {}
+
+    @property
+    def kept(self):
+        return list(self.by_time.values())
+
+    def store_conversation(self, conversation):
+        self.by_time[conversation[0]["timestamp"]] = conversation[0]["content"]
+        draft = self.file.with_suffix(".draft")
+        draft.write_text(json.dumps(self.by_time))
+        draft.replace(self.file)
+
+
 class Counting(Good):
     """Counts its calls in the file of $CALLS; each takes a moment, so that a kill can hit it."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *args):
+        super().__init__(*args)
         self._note("made")
 
     def store_conversation(self, conversation):
@@ -257,26 +277,9 @@ class Counting(Good):
             file.write(json.dumps(call) + "\n")
 
 
-class DurableCounting(Counting):
-    """Keeps everything in its folder, and recognises a repeated conversation by its time."""
-
-    durable = True
-
+class DurableCounting(Counting, KeepsInAFile):
     def __init__(self, folder):
-        self._file = folder / "kept.jsonl"
-        super().__init__()
-        self.kept = list(self._by_time().values())
-
-    def store_conversation(self, conversation):
-        (turn,) = conversation
-        if turn["timestamp"] not in self._by_time():
-            with self._file.open("a") as file:
-                file.write(json.dumps([turn["timestamp"], turn["content"]]) + "\n")
-        self.kept = list(self._by_time().values())
-        self._note(f"told {turn['content']}")
-
-    def _by_time(self):
-        return dict(map(json.loads, self._file.read_text().splitlines())) if self._file.exists() else {}
+        super().__init__(folder)
 
 
 class DurableDiesInStoring(DurableCounting):
@@ -305,26 +308,6 @@ DiesInStoring = when_told(Good, "store_conversation", "cat", lambda: os._exit(1)
 CountingDies = when_told(Counting, "retrieve_memories", "tea", lambda: os._exit(3))
 DurableCountingDies = when_told(DurableCounting, "retrieve_memories", "tea", lambda: os._exit(3))
 DiffersAndDies = when_told(Differs, "retrieve_memories", "chess", lambda: os._exit(3))
-
-
-class KeepsInAFile(Good):
-    """And knows a conversation again by its time; it breaks no promise."""
-
-    durable = True
-
-    def __init__(self, folder):
-        self.file = folder / "kept.json"
-        self.by_time = json.loads(self.file.read_text()) if self.file.exists() else {}
-
-    @property
-    def kept(self):
-        return list(self.by_time.values())
-
-    def store_conversation(self, conversation):
-        self.by_time[conversation[0]["timestamp"]] = conversation[0]["content"]
-        draft = self.file.with_suffix(".draft")
-        draft.write_text(json.dumps(self.by_time))
-        draft.replace(self.file)
 
 
 class SharesItsMemoriesInAFile(KeepsInAFile):

@@ -48,7 +48,8 @@ def replying(status, body=b"{}", headers=None, seen=None):
 
 def test_the_example_server_remembers_as_the_class_does(serve, tmp_path):
     server = example_server.server()
-    mine, there = KeywordMemory(), memory(serve(server), tmp_path / "a")
+    url = serve(server)
+    mine, there = KeywordMemory(), memory(url, tmp_path / "a")
     for number in range(6):
         for system in (mine, there):
             system.store_conversation(conversation(f"{fact(number)} Zoë likes it.", number))
@@ -56,7 +57,7 @@ def test_the_example_server_remembers_as_the_class_does(serve, tmp_path):
     assert there.get_all_memories() == mine.get_all_memories()
     for k in (1, 3):
         assert there.retrieve_memories(question(2), [], k) == mine.retrieve_memories(question(2), [], k)
-    other = memory(serve(server), tmp_path / "b")
+    other = memory(url, tmp_path / "b")
     assert other.get_all_memories() == []
     stores = server.RequestHandlerClass.stores
     assert len(stores) == 2

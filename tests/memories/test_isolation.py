@@ -14,7 +14,6 @@ import pytest
 from epbench import BadInput
 from epbench.memories.load import load_memory
 from epbench.memories.process import clean_environment, require_bwrap, sandbox
-from epbench.memories.session import Conversation
 from tests.loopback import Handler, Loopback
 
 ROOT = Path(__file__).parents[2]
@@ -28,18 +27,12 @@ HELD_ONLY_BY_BWRAP = {
 _RUN = """
 import sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from epbench.memories.guard import Limits
 from epbench.memories.load import load_memory
-from epbench.memories.session import fill_and_ask
-from epbench.progress import no_progress
-from tests.memories.test_isolation import ESCAPES, told
+from tests.memories.test_isolation import ESCAPES
+from tests.memories.test_session import conversations, run_system
 system = load_memory(f"{ESCAPES}:Escapes", isolation=sys.argv[2])
-fill_and_ask(Path(sys.argv[3]), system, [told(sys.argv[4])], [], limits=Limits(60), progress=no_progress)
+run_system(system, Path(sys.argv[3]), conversations(texts=sys.argv[4:]), [])
 """
-
-
-def told(text):
-    return Conversation("c", "", ("u",), ({"role": "user", "content": text, "timestamp": "2025-01-01"},))
 
 
 def needs_bwrap():

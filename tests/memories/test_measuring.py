@@ -7,15 +7,7 @@ import pytest
 
 from epbench.memories.contract import mentions
 from epbench.memories.guard import Limits
-from epbench.memories.measuring import (
-    LIMIT,
-    WAIT,
-    Forgetting,
-    forgetting_of,
-    lag_of,
-    measure_forgetting,
-    measure_lag,
-)
+from epbench.memories.measuring import LIMIT, WAIT, Forgetting, forgetting_of, lag_of, measure_forgetting, measure_lag
 from epbench.memories.process import describe_system
 
 FAULTY = Path(__file__).with_name("faulty.py")

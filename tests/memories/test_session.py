@@ -18,8 +18,8 @@ FAULTY = Path(__file__).with_name("faulty.py")
 FACTS = ("I drink green tea", "Ada plays chess", "My cat sleeps late", "I fear moths")
 
 
-def conversations(store="", n=4):
-    turns = [{"role": "user", "content": text, "timestamp": f"2025-01-0{i + 1}"} for i, text in enumerate(FACTS[:n])]
+def conversations(store="", texts=FACTS):
+    turns = [{"role": "user", "content": text, "timestamp": f"2025-01-0{i + 1}"} for i, text in enumerate(texts)]
     return [Conversation(str(i), store, (f"u{i}",), (turn,)) for i, turn in enumerate(turns)]
 
 
@@ -55,15 +55,9 @@ def test_a_store_is_filled_listed_and_queried(run, tmp_path):
     assert recall.usage["storing"]["conversations"] == 4 and recall.usage["retrieving"]["queries"] == 4
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("RetrievesOneMore", "expected at most 1 memories, got 2"),
-        ("RaisesInRetrieval", "KeyError: 'no\\nindex'"),
-    ],
-)
-def test_a_retrieval_that_goes_wrong_fails_its_question_and_the_run_goes_on(tmp_path, name, reason):
-    recall = in_process(tmp_path, name, asked=queries(ks=(1,)))
+def test_a_retrieval_that_goes_wrong_fails_its_question_and_the_run_goes_on(tmp_path):
+    recall = in_process(tmp_path, "RetrievesOneMore", asked=queries(ks=(1,)))
+    reason = "expected at most 1 memories, got 2"
     assert recall.failures == {"0@1": f"memory system: {reason}", "1@1": f"memory system: {reason}"}
     assert recall.found == {} and recall.stores == {"": list(FACTS)}
     assert recall.usage["retrieving"]["failed"] == {reason: 2}
@@ -112,7 +106,7 @@ def test_an_empty_store_is_warned_of(tmp_path):
 
 
 def test_stores_are_apart(run, tmp_path):
-    given = [*conversations("a", 1), *conversations("b/c", 2)]
+    given = [*conversations("a", FACTS[:1]), *conversations("b/c", FACTS[:2])]
     asked = [replace(query, store="b/c", id=f"b{query.id}") for query in queries()] + queries("a")
     recall = run(tmp_path, "Good", given, asked)
     assert recall.stores == {"a": [FACTS[0]], "b/c": list(FACTS[:2])}
@@ -124,19 +118,18 @@ def lines_of(path):
 
 
 @pytest.fixture
-def calls(tmp_path, monkeypatch):
-    path = tmp_path / "calls.jsonl"
+def calls(tmp_path_factory, monkeypatch):
+    path = tmp_path_factory.mktemp("calls") / "calls.jsonl"
     monkeypatch.setenv("CALLS", str(path))
     return lambda: lines_of(path)
 
 
 @pytest.mark.parametrize(("name", "stored_again"), [("Counting", 4), ("DurableCounting", 0)])
 def test_a_complete_run_needs_no_system_and_new_queries_need_the_store_again(run, tmp_path, calls, name, stored_again):
-    (tmp_path / "r").mkdir()
-    first = run(tmp_path / "r", name, asked=queries(ks=(1,)))
+    first = run(tmp_path, name, asked=queries(ks=(1,)))
     before = calls()
-    assert run(tmp_path / "r", name, asked=queries(ks=(1,))) == first and calls() == before
-    recall = run(tmp_path / "r", name, asked=queries(ks=(1, 2)))
+    assert run(tmp_path, name, asked=queries(ks=(1,))) == first and calls() == before
+    recall = run(tmp_path, name, asked=queries(ks=(1, 2)))
     new = calls()[len(before) :]
     assert sum(call.startswith("told") for call in new) == stored_again
     assert [call for call in new if call.startswith("asked")] == ["asked green tea? @2", "asked who plays chess @2"]
@@ -169,22 +162,20 @@ def test_progress_counts_calls_of_earlier_starts_that_are_not_made_again(tmp_pat
         told.append((what, total, done, len(list(islice(items, before if not told else None)))))
         return ()
 
-    (tmp_path / "r").mkdir()
     for _ in range(2):
-        in_process(tmp_path / "r", name, progress=progress)
+        in_process(tmp_path, name, progress=progress)
     again = left[name == "DurableCounting"]
     assert told == [("memory calls", 9, 0, before), ("memory calls", 9, 9 - again, again)]
 
 
 def test_a_durable_store_that_was_stopped_gets_its_last_conversation_again_with_a_warning(run, tmp_path, calls):
-    (tmp_path / "r").mkdir()
-    whole = run(tmp_path / "r", "DurableCounting")
-    journal = tmp_path / "r/stored.jsonl"
+    whole = run(tmp_path, "DurableCounting")
+    journal = tmp_path / "stored.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(lines[:5]))  # two conversations are stored; the third had begun
-    (tmp_path / "r/memories.json").unlink()
+    (tmp_path / "memories.json").unlink()
     before = len(calls())
-    recall = run(tmp_path / "r", "DurableCounting")
+    recall = run(tmp_path, "DurableCounting")
     assert [call for call in calls()[before:] if call.startswith("told")] == [f"told {FACTS[2]}", f"told {FACTS[3]}"]
     assert recall.stores == whole.stores and not recall.unstored
     (warning,) = recall.warnings
@@ -227,7 +218,7 @@ def test_a_conversation_that_cost_the_process_is_not_stored_and_the_others_are(t
 @pytest.mark.parametrize("name", ["DiesInListing", "DiesInConstructor"])
 def test_a_store_that_dies_fails_and_after_three_no_other_is_begun(tmp_path, name):
     names = "abcd"
-    given = [c for store in names for c in conversations(store, 1)]
+    given = [c for store in names for c in conversations(store, FACTS[:1])]
     asked = [replace(query, id=f"{store}{query.id}") for store in names for query in queries(store, ks=(1,))]
     recall = in_its_own(tmp_path, name, given, asked)
     assert recall.stores == {} and len(recall.failures) == 8
@@ -253,12 +244,11 @@ def test_a_system_begins_in_the_folder_of_the_user_and_does_not_move_the_run(run
 def test_a_durable_system_that_died_gets_its_last_conversation_again_from_the_next_start_with_a_warning(
     tmp_path, calls
 ):
-    (tmp_path / "r").mkdir()
-    died = in_its_own(tmp_path / "r", "DurableDiesInStoring")
+    died = in_its_own(tmp_path, "DurableDiesInStoring")
     assert died.unstored == {("", "u2"): "the system's process ended with status 3"}
     assert calls().count("made") == 2 and sum(call.startswith("told") for call in calls()) == 4
     before = len(calls())
-    recall = in_its_own(tmp_path / "r", "DurableCounting")
+    recall = in_its_own(tmp_path, "DurableCounting")
     assert [call for call in calls()[before:] if call.startswith("told")] == [f"told {FACTS[2]}"]
     assert not recall.unstored and recall.stores == {"": list(FACTS)}
     assert "was given conversation 2 twice, because it or the run was stopped" in recall.warnings[0]

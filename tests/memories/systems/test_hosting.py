@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import io
 import json
 import os
 import re
@@ -10,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -211,18 +209,14 @@ raise SystemExit("the build was run")
 
 def index_with_an_sdist(folder, found):
     """A folder that serves a package without a wheel, whose build looks for a key; returns its line in a lock."""
-    files = {
-        "spy-1.0/pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
-        "spy-1.0/backend.py": SPY.format(found=str(found)),
-        "spy-1.0/PKG-INFO": "Metadata-Version: 2.1\nName: spy\nVersion: 1.0\n",
-    }
-    archive = folder / "spy-1.0.tar.gz"
-    with tarfile.open(archive, "w:gz") as tar:
-        for name, text in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(text)
-            tar.addfile(member, io.BytesIO(text.encode()))
-    return f"spy==1.0 --hash=sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}\n"
+    source = folder / "source" / "spy-1.0"
+    source.mkdir(parents=True)
+    backend = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    (source / "pyproject.toml").write_text(backend)
+    (source / "backend.py").write_text(SPY.format(found=str(found)))
+    (source / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: spy\nVersion: 1.0\n")
+    archive = shutil.make_archive(str(folder / "spy-1.0"), "gztar", source.parent, source.name)
+    return f"spy==1.0 --hash=sha256:{hashlib.sha256(Path(archive).read_bytes()).hexdigest()}\n"
 
 
 @pytest.mark.slow

@@ -2,7 +2,8 @@
 
 import errno
 import shutil
-import threading
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 
@@ -99,26 +100,22 @@ def test_a_config_that_a_replacement_lacks_is_gone(publish, cache, tmp_path):
 def test_no_reader_fails_while_rows_are_replaced(publish, tmp_path):
     one, two = (diary(tmp_path / rows, [[rows]])[0] for rows in ("one", "two"))
     publish(one)
-    read = set()
-    errors = []
-    ended = threading.Event()
+    ended = Event()
 
     def read_on():
+        read = set()
         while not ended.is_set():
-            try:
-                read.update(_found().as_dataset("test")["answers"][0])
-            except Exception as error:
-                errors.append(error)
+            read.update(_found().as_dataset("test")["answers"][0])
+        return read
 
-    reader = threading.Thread(target=read_on)
-    reader.start()
-    try:
-        for folder in (two, one) * 4:
-            install_dataset(folder, "lab")
-    finally:
-        ended.set()
-        reader.join()
-    assert not errors and read == {"one", "two"}
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(read_on)
+        try:
+            for folder in (two, one) * 4:
+                install_dataset(folder, "lab")
+        finally:
+            ended.set()
+    assert reading.result() == {"one", "two"}
 
 
 def test_a_full_cache_is_named_and_keeps_what_it_had(publish, cache, tmp_path):

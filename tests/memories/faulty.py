@@ -31,9 +31,9 @@ class Good:
         return self.kept
 
 
-def good_but(method, does):
-    """A class of which this method does something else."""
-    return type("GoodBut", (Good,), {method: does})
+def good_but(name, other):
+    """A class of which the method, or what else has this name, is another."""
+    return type("GoodBut", (Good,), {name: other})
 
 
 RetrievesNumbers = good_but("retrieve_memories", lambda *_: ["a memory", 7])
@@ -54,11 +54,23 @@ ListsNothing = good_but("get_all_memories", lambda self: [])
 ListsTwenty = good_but("get_all_memories", lambda self: self.kept[:20])
 DiesInConstructor = good_but("__init__", lambda self: os._exit(1))
 KeepsNothing = good_but("store_conversation", lambda self, conversation: None)
+LacksAMethod = good_but("retrieve_memories", None)
+DurableWithoutFolder = good_but("durable", True)
 
 
 class RetrievesOneMore(Good):
     def retrieve_memories(self, query, conversation, k):
         return super().retrieve_memories(query, conversation, k + 1)
+
+
+class RetrievesOtherWords(Good):
+    def retrieve_memories(self, *asked):
+        return [f"[memory] {memory}" for memory in super().retrieve_memories(*asked)]
+
+
+class KeepsAscii(Good):
+    def store_conversation(self, conversation):
+        self.kept.append(conversation[0]["content"].encode("ascii", "ignore").decode())
 
 
 class RaisesInRetrieval(Good):
@@ -205,21 +217,9 @@ class Talks(Good):
         super().store_conversation(conversation)
 
 
-class LacksAMethod:
-    def store_conversation(self, conversation):
-        pass
-
-    def get_all_memories(self):
-        return []
-
-
 class IsAsync(Good):
     async def retrieve_memories(self, query, conversation, k):
         return []
-
-
-class DurableWithoutFolder(Good):
-    durable = True
 
 
 class Differs(Good):
@@ -326,11 +326,6 @@ class ForgetsMost(Good):
         return super().retrieve_memories(query, conversation, k)
 
 
-class RetrievesOtherWords(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return [f"[memory] {memory}" for memory in super().retrieve_memories(query, conversation, k)]
-
-
 class StoresQueries(Good):
     def retrieve_memories(self, query, conversation, k):
         found = super().retrieve_memories(query, conversation, k)
@@ -343,11 +338,6 @@ class ForgetsWhatItTells(Good):
         found = super().retrieve_memories(query, conversation, k)
         self.kept = [memory for memory in self.kept if memory not in found]
         return found
-
-
-class KeepsAscii(Good):
-    def store_conversation(self, conversation):
-        self.kept.append(conversation[0]["content"].encode("ascii", "ignore").decode())
 
 
 class ForgetsInAFile(KeepsInAFile):

@@ -89,27 +89,25 @@ def test_a_stream_is_answered_with_events(relay):
     assert second == "data: [DONE]" and response.headers["content-type"] == "text/event-stream"
 
 
+NO_ANSWER = "requests to its models got no answer; the last, HTTP {0}: scripted error {0}"
+
+
 @pytest.mark.parametrize(
-    ("statuses", "unanswered"),
+    ("asked", "unanswered"),
     [
-        ([200], None),
-        ([500, 200], None),  # a second try of the same request
-        ([500, 500], "1 of 2 requests to its models got no answer; the last, HTTP 500: scripted error 500"),
-        ([400], "1 of 2 requests to its models got no answer; the last, HTTP 400: scripted error 400"),
-        ([400, "another", 200], None),  # a prompt that was too long is the system's own error
-        ([429, "another", 200], "1 of 3 requests to its models got no answer; the last, HTTP 429: scripted error 429"),
+        ([("hello", 200)], None),
+        ([("hello", 500), ("hello", 200)], None),  # a second try of the same request
+        ([("hello", 500)] * 2, f"1 of 2 {NO_ANSWER.format(500)}"),
+        ([("hello", 400)], f"1 of 2 {NO_ANSWER.format(400)}"),
+        ([("hello", 400), ("another", 200)], None),  # a prompt that was too long is the system's own error
+        ([("hello", 429), ("another", 200)], f"1 of 3 {NO_ANSWER.format(429)}"),
     ],
 )
-def test_requests_without_an_answer_are_known_for_each_operation(relay, endpoint, statuses, unanswered):
+def test_requests_without_an_answer_are_known_for_each_operation(relay, endpoint, asked, unanswered):
     relay.begin(Operation(STORE, "s", "c1"))
-    replies = iter([status for status in statuses if status != "another"])
-    endpoint.reply = lambda body: "a reply" if (status := next(replies)) == 200 else status
-    text = "hello"
-    for status in statuses:
-        if status == "another":
-            text = "another"
-        else:
-            assert chat(relay, text).status_code == status
+    for text, status in asked:
+        endpoint.reply = lambda body, status=status: "a reply" if status == 200 else status
+        assert chat(relay, text).status_code == status
     post(relay, "embeddings", json={"input": ["a text"]})  # vectors are no answer of the model
     assert relay.unanswered() == unanswered
     relay.begin(Operation(STORE, "s", "c2"))

@@ -1,65 +1,37 @@
 """A loopback endpoint with files and batches, which take a while, expire in part, or fail as the script of a test says."""
 
-from __future__ import annotations
-
 import json
 import threading
-import time
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from http.server import ThreadingHTTPServer
 
-Body = dict[str, Any]
-Step = Callable[[str], None]
-"""Is told each step before its answer is sent: `file`, `batch`, `look`, `results`, `list`."""
+from tests.loopback import Handler, Loopback
 
 
-class BatchEndpoint:
+class BatchEndpoint(Loopback):
     """The double, serving between `with` and its end."""
 
     def __init__(
-        self,
-        outcome: Callable[[str, int], Body | None] = lambda question, n: {},
-        *,
-        looks: int = 1,
-        status: Callable[[int], str] = lambda n: "completed",
-        step: Step = lambda name: None,
-    ) -> None:
-        """
-        Args:
-            outcome: from the user message and the number of the batch to what replaces parts of a result; None for a request
-                that has expired.
-            looks: how often a batch is looked at until it has ended.
-            status: how a batch ends, by its number.
-            step: see `Step`.
-        """
-        self.outcome, self.looks, self.status, self.step = outcome, looks, status, step
-        self.files: dict[str, str] = {}  # by id, the content of uploaded files and of results
-        self.batches: dict[str, Body] = {}  # by id, in the order in which they were made
-        self.submitted: list[str] = []  # the custom ids of all requests in all batches
+        self, outcome=lambda question, n: {}, *, looks=1, status=lambda n: "completed", step=lambda name: None
+    ):
+        self.outcome = outcome  # by user message and number of the batch, what differs in a result; None if it expired
+        self.looks = looks  # how often a batch is looked at until it has ended
+        self.status = status  # how a batch ends, by its number
+        self.step = step  # is told each step before its answer: `file`, `batch`, `look`, `results`, `list`
+        self.files = {}  # by id, the content of uploaded files and of results
+        self.batches = {}  # by id, in the order in which they were made
+        self.submitted = []  # the custom ids of all requests in all batches
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"endpoint": self}))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+        super().__init__(ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"endpoint": self})))
+        self.url += "/v1"
 
-    def __enter__(self) -> BatchEndpoint:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    def uploaded(self, content: str) -> Body:
+    def uploaded(self, content):
         with self._lock:
             id_ = f"file-{len(self.files)}"
             self.files[id_] = content
         about = {"bytes": len(content), "created_at": 0, "filename": "f", "purpose": "batch", "status": "processed"}
         return about | {"id": id_, "object": "file"}
 
-    def made(self, body: Body) -> Body:
+    def made(self, body):
         with self._lock:
             id_ = f"batch_{len(self.batches)}"
             self.batches[id_] = body | {"id": id_, "looked": 0, "n": len(self.batches)}
@@ -67,11 +39,11 @@ class BatchEndpoint:
             self.submitted += [line["custom_id"] for line in lines]
         return self.shown(id_)
 
-    def shown(self, id_: str) -> Body:
+    def shown(self, id_):
         batch = self.batches[id_]
         ended = batch["looked"] >= self.looks
         status = self.status(batch["n"]) if ended else "in_progress"
-        found: Body = {
+        found = {
             "id": id_, "object": "batch", "endpoint": batch["endpoint"], "input_file_id": batch["input_file_id"],
             "completion_window": "24h", "created_at": 0, "metadata": batch["metadata"], "status": status,
         }  # fmt: skip
@@ -81,13 +53,13 @@ class BatchEndpoint:
             found |= self.results(batch)
         return found
 
-    def results(self, batch: Body) -> Body:
+    def results(self, batch):
         if "output_file_id" not in batch:
             good, bad = [], []
             for line in map(json.loads, self.files[batch["input_file_id"]].splitlines()):
                 question = line["body"]["messages"][-1]["content"]
                 parts, id_ = self.outcome(question, batch["n"]), line["custom_id"]
-                result: Body = {"id": "r", "custom_id": id_, "response": None, "error": None}
+                result = {"id": "r", "custom_id": id_, "response": None, "error": None}
                 if parts is None:
                     bad.append(result | {"error": {"code": "batch_expired", "message": "too late"}})
                 elif "status" in parts:
@@ -104,11 +76,10 @@ class BatchEndpoint:
         return {name: batch[name] for name in ("output_file_id", "error_file_id") if batch[name]}
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
-    endpoint: BatchEndpoint
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         content = self.rfile.read(int(self.headers["content-length"]))
         if self.path == "/v1/files":
             found = self.endpoint.uploaded(_uploaded_file(content))
@@ -118,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.endpoint.step("batch")
         self._send(found)
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         parts = self.path.partition("?")[0].strip("/").split("/")[1:]
         if parts == ["batches"]:
             self.endpoint.step("list")
@@ -135,26 +106,11 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send({"object": "list", "data": []})
 
-    def _send(self, found: Body | str) -> None:
+    def _send(self, found):
         data = (found if isinstance(found, str) else json.dumps(found)).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args: object) -> None:
-        pass
+        self.reply(200, data, {"content-type": "application/json"})
 
 
-def _uploaded_file(content: bytes) -> str:
+def _uploaded_file(content):
     """The lines of JSON in a form with a file; its other parts are none."""
     return "\n".join(line for line in content.decode().splitlines() if line.startswith('{"custom_id"'))
-
-
-def wait_until(happened: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait for something that another process does."""
-    end = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)

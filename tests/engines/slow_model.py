@@ -14,17 +14,11 @@ from epbench.models.protocol import Reply, Request, Usage
 
 @dataclass
 class SlowModel:
-    """Answers each question with its own words after some seconds, and notes which process has read which context.
+    """Answers each question with its own words after some seconds, and notes which process has read which context."""
 
-    Attributes:
-        notes: a folder; a file in it is named by a process, and has a line for every request.
-        seconds: for one answer.
-        deadly: a question that ends the process.
-    """
-
-    notes: Path
-    seconds: float = 0.0
-    deadly: str = ""
+    notes: Path  # a folder; a file in it is named by a process, and has a line for every request
+    seconds: float = 0.0  # for one answer
+    deadly: str = ""  # a question that ends the process
     name: str = "slow"
     identity: str = "slow"
     costs_nothing: bool = False

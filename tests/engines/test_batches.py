@@ -16,7 +16,7 @@ from epbench.journals.journal import read_journal
 from epbench.models.estimate import Bounds, Price, Prices, held
 from epbench.models.load import Options, load_model
 from epbench.models.protocol import Request, Sampling
-from tests.engines.batch_endpoint import BatchEndpoint, wait_until
+from tests.engines.batch_endpoint import BatchEndpoint
 from tests.models.endpoint_asks import KEY, key  # noqa: F401
 from tests.scripts.in_process import ROOT
 
@@ -125,8 +125,7 @@ def test_a_kill_at_any_step_submits_nothing_twice(short_book, tmp_path, at):
         words += ["--model", "openai:tiny", "--base-url", endpoint.url, "--batch"]
         command = [sys.executable, "-c", code, *map(str, words)]
         process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-        wait_until(lambda: process.poll() is not None)
-        assert process.returncode == -signal.SIGKILL, process.communicate()
+        assert process.wait(60) == -signal.SIGKILL, process.communicate()
         process = None
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -1,7 +1,5 @@
 """Work is handed out so that every request is answered once, whatever becomes of the replicas."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given

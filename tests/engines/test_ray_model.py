@@ -1,7 +1,5 @@
 """A model as replicas on a real Ray cluster of two nodes: the same answers, also when replicas and nodes are killed."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
@@ -51,10 +49,10 @@ def requests_of(contexts, questions=3):
     ]
 
 
-def slow(notes, **values):
+def slow(notes, replicas=2, **values):
     notes.mkdir(exist_ok=True)
     make = partial(SlowModel, notes, **values)
-    return RayModel(make(), make, Engine(replicas=2), 0)
+    return RayModel(make(), make, Engine(replicas=replicas), 0)
 
 
 def started(model):
@@ -65,7 +63,7 @@ def started(model):
 
 def read_by(notes):
     """By context, the processes that have read it."""
-    found: dict[str, set[str]] = {}
+    found = {}
     for file in notes.iterdir():
         for line in file.read_text().split():
             found.setdefault(line.split("-")[0], set()).add(file.name)
@@ -133,9 +131,7 @@ def test_a_killed_replica_is_replaced_and_nothing_is_asked_twice(cluster, tmp_pa
 @pytest.mark.slow
 def test_a_killed_node_is_done_without(cluster, tmp_path):
     node = cluster.add_node(num_cpus=1)
-    make = partial(SlowModel, tmp_path / "notes", seconds=0.05)
-    (tmp_path / "notes").mkdir()
-    model = RayModel(make(), make, Engine(replicas=3), 0)
+    model = slow(tmp_path / "notes", replicas=3, seconds=0.05)
     replies = []
     for reply in model.answer(requests_of(12)):
         replies.append(reply)

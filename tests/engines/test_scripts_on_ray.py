@@ -1,18 +1,16 @@
 """The evaluation scripts on replicas: the scores are those of the run in one process, also if a replica is killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from tests.booksort.sort_set import book_text, write_set
 from tests.conftest import ROOT
+from tests.loopback import wait_until
 from tests.tiny_model import make_tiny_model
 
 
@@ -70,9 +68,7 @@ def test_killed_replicas_change_nothing(sort_set, one, tmp_path):
     command = evaluate(sort_set, tmp_path / "two", "--data-parallel", "2")
     answers = tmp_path / "two" / "answers.jsonl"
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + 120
-        while not (answers.is_file() and answers.stat().st_size) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: answers.is_file() and answers.stat().st_size, 120)
         replicas = replicas_of(process.pid)
         for replica in replicas:
             os.kill(replica, signal.SIGKILL)

@@ -1,11 +1,8 @@
 """A Hub on loopback, processes whose Hub it is, and a small dataset to publish there."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,10 +14,8 @@ from tests.scripts.in_process import script
 
 PUBLISH = Path(__file__).parents[2] / "builders" / "publish.py"
 
-Python = Callable[..., "subprocess.CompletedProcess[str]"]
 
-
-def diary(parent: Path, answers: Sequence[Sequence[str] | None]) -> tuple[Path, list[Config]]:
+def diary(parent, answers):
     """A dataset of two configs, written as the folder `diary`, and what is in it."""
     from datasets import Features, List, Value
 
@@ -31,24 +26,23 @@ def diary(parent: Path, answers: Sequence[Sequence[str] | None]) -> tuple[Path, 
         Config("first", "test", first, {"id": ids, "answers": answers, "score": [i / 7 for i in range(len(ids))]}),
         Config("second", "train", second, {"id": ["e0"], "who": [{"name": "Zoë 🦊", "age": None}]}),
     ]
-    write_dataset(
-        parent / "diary", configs, card(configs, "# Diary", pretty_name="Diary", license="mit", tags=["test"])
-    )
+    made = card(configs, "# Diary", pretty_name="Diary", license="mit", tags=["test"])
+    write_dataset(parent / "diary", configs, made)
     return parent / "diary", configs
 
 
 @pytest.fixture
-def hub() -> Iterator[HubDouble]:
+def hub():
     with HubDouble("lab") as double:
         yield double
 
 
 @pytest.fixture
-def python(hub: HubDouble, tmp_path: Path) -> Python:
+def python(hub, tmp_path):
     """Run Python with the double as its Hub, each time with caches of its own: `python("-c", CODE, HF_TOKEN=…)`."""
     homes = iter(range(100))
 
-    def run(*args: object, **env: str) -> subprocess.CompletedProcess[str]:
+    def run(*args, **env):
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGING"))}
         return subprocess.run(
             [sys.executable, *map(str, args)],
@@ -63,7 +57,7 @@ def python(hub: HubDouble, tmp_path: Path) -> Python:
 
 
 @pytest.fixture
-def upload(hub: HubDouble, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Python:
+def upload(hub, tmp_path, monkeypatch):
     """Publish folders of datasets on the double, in this process: `upload(FOLDER, "--force")`."""
     from huggingface_hub import close_session, constants
     from huggingface_hub.utils import disable_progress_bars

@@ -1,7 +1,7 @@
 """A small Hugging Face Hub on 127.0.0.1: repositories, commits, tags, large files and downloads.
 
     with HubDouble("lab") as hub:                                    # TOKEN may write to lab/…, and to nothing else
-        subprocess.run([...], env=os.environ | hub.environment())    # HF_ENDPOINT, HF_TOKEN and so on
+        subprocess.run([...], env=os.environ | hub.environment(home))    # HF_ENDPOINT, HF_TOKEN and so on
         hub.publish("datasets", "lab/diary", {"README.md": b"…"})    # or put files there without a client
         hub.repos["datasets", "lab/diary"].files                     # what is there now; also .commits and .tags
 
@@ -24,15 +24,101 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.hub.hub_store import Cut, Refusal, Repo, is_large, object_id, tree_entry
+from tests.loopback import Handler, Loopback
 
 TOKEN = "hf_notARealTokenButOneThatMustNotBePrinted"
 SIGNATURE = "X-Amz-Signature=notARealSignatureButOneThatMustNotBePrinted"  # of the addresses for large files
+LARGE = b"*.parquet filter=lfs diff=lfs merge=lfs -text\n"
+
+
+@dataclass(eq=False)
+class Refusal(Exception):
+    """An error that the Hub answers with; by its code the client picks the exception."""
+
+    status: int
+    message: str
+    code: str = ""
+
+
+class Cut(Exception):
+    """Raised in `HubDouble.before`: the connection is closed in the middle of the request, without an answer."""
+
+
+@dataclass
+class Repo:
+    """A repository: what it was created with, all its files after each commit, and the commits of its tags.
+
+    Like on the Hub, the first commit of a new one holds only `.gitattributes`.
+    """
+
+    created_with: dict[str, Any]
+    commits: list[dict[str, bytes]] = field(default_factory=lambda: [{".gitattributes": LARGE}])
+    tags: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{self.created_with['organization']}/{self.created_with['name']}"
+
+    @property
+    def private(self) -> bool:
+        return self.created_with.get("visibility") == "private" or bool(self.created_with.get("private"))
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The files of `main`, without those that the Hub itself has made."""
+        return {path: content for path, content in self.commits[-1].items() if path != ".gitattributes"}
+
+    @property
+    def head(self) -> str:
+        return self.sha(len(self.commits) - 1)
+
+    def sha(self, commit: int) -> str:
+        return hashlib.sha1(f"{self.created_with['type']} {self.name} {commit}".encode()).hexdigest()
+
+    def at(self, revision: str) -> tuple[str, dict[str, bytes]]:
+        """Full hash and files of a branch, tag or commit."""
+        wanted = self.tags.get(revision, revision)
+        for number in reversed(range(len(self.commits))):
+            if wanted in ("main", self.sha(number)):
+                return self.sha(number), self.commits[number]
+        raise Refusal(404, f"Invalid rev id: {revision}", "RevisionNotFound")
+
+    def add(self, path: str, content: bytes) -> None:
+        """Commit a file as somebody else would."""
+        self.commits.append(self.commits[-1] | {path: content})
+
+    def tag(self, name: str, revision: str) -> None:
+        if name in self.tags:
+            raise Refusal(409, f"Tag reference exists already: {name}")
+        self.tags[name], _ = self.at(revision)
+
+
+def is_large(path: str) -> bool:
+    return path.endswith(".parquet")
+
+
+def git_oid(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0%b" % (len(content), content)).hexdigest()
+
+
+def object_id(path: str, content: bytes) -> str:
+    """By which the client sees that a file has not changed."""
+    return hashlib.sha256(content).hexdigest() if is_large(path) else git_oid(content)
+
+
+def tree_entry(path: str, content: bytes) -> dict[str, Any]:
+    """A file as the listing of a folder describes it."""
+    entry, oid = {"type": "file", "path": path, "size": len(content)}, object_id(path, content)
+    if not is_large(path):
+        return entry | {"oid": oid}
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n".encode()
+    large = {"oid": oid, "size": len(content), "pointerSize": len(pointer)}
+    return entry | {"oid": git_oid(pointer), "lfs": large}
 
 
 @dataclass
@@ -56,57 +142,32 @@ class Answer:
         return cls(json.dumps(value).encode(), {"Content-Type": "application/json"}, status)
 
 
-class HubDouble:
-    """The double, serving between `with` and its end.
-
-    Attributes:
-        url: its address, for HF_ENDPOINT.
-        writable: namespaces that the owner of `TOKEN` may write to.
-        repos: by kind (`datasets` or `spaces`) and name, such as `("datasets", "lab/diary")`.
-        requests: all so far, such as `POST /api/repos/create`.
-        uploads: the SHA-256 of each large file that arrived completely, in order, repeats included.
-    """
+class HubDouble(Loopback):
+    """The double, serving between `with` and its end at `url`; the owner of `TOKEN` may write to these namespaces."""
 
     def __init__(self, *writable: str) -> None:
         self.writable = set(writable)
-        self.repos: dict[tuple[str, str], Repo] = {}
-        self.requests: list[str] = []
-        self.uploads: list[str] = []
+        self.repos: dict[tuple[str, str], Repo] = {}  # by kind and name, such as `("datasets", "lab/diary")`
+        self.requests: list[str] = []  # such as `POST /api/repos/create`
+        self.uploads: list[str] = []  # the SHA-256 of each large file that arrived completely, repeats included
         self.cut_uploads = 0
         self.before: Callable[[str], object] = lambda request: None
         self.page = 1000
         self._large_files: dict[str, bytes] = {}
         self._lock = threading.RLock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("BoundHandler", (_Handler,), {"hub": self}))
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        super().__init__(ThreadingHTTPServer(("127.0.0.1", 0), type("BoundHandler", (_Handler,), {"hub": self})))
 
-    def __enter__(self) -> HubDouble:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    def environment(self, home: Path | None = None, token: str | None = TOKEN) -> dict[str, str]:
+    def environment(self, home: Path) -> dict[str, str]:
         """Variables for a process whose Hub this is, with the caches of Hugging Face's libraries in `home`."""
-        variables = {
-            "HF_ENDPOINT": self.url,
-            "HF_HUB_DISABLE_XET": "1",
-            "NO_PROXY": "127.0.0.1",
-            "HF_TOKEN": token or "",
-        }
-        variables |= {"HF_HUB_OFFLINE": "0", "HF_EVALUATE_OFFLINE": "0", "HF_DATASETS_OFFLINE": "0"}
-        return variables | ({"HF_HOME": str(home)} if home else {})
+        variables = {"HF_ENDPOINT": self.url, "HF_HOME": str(home), "HF_TOKEN": TOKEN, "HF_HUB_DISABLE_XET": "1"}
+        offline = {"HF_HUB_OFFLINE": "0", "HF_EVALUATE_OFFLINE": "0", "HF_DATASETS_OFFLINE": "0"}
+        return variables | offline | {"NO_PROXY": "127.0.0.1"}
 
     def publish(self, kind: str, name: str, files: Mapping[str, bytes]) -> Repo:
         """Put a commit with these files on `main`, in a new repository if there is none."""
         organization, _, short = name.partition("/")
-        repo = self.repos.setdefault(
-            (kind, name), Repo({"organization": organization, "name": short, "type": kind[:-1]})
-        )
+        new = Repo({"organization": organization, "name": short, "type": kind[:-1]})
+        repo = self.repos.setdefault((kind, name), new)
         repo.commits.append({**repo.commits[-1], **files})
         return repo
 
@@ -169,12 +230,12 @@ class HubDouble:
         return Answer.of({"files": files})
 
     def _large_file_batch(self, call: Call) -> Answer:
-        repo, objects = self._written(call), json.loads(call.body)["objects"]
+        self._written(call)
+        objects = json.loads(call.body)["objects"]
         for large in objects:
             if large["oid"] not in self._large_files:
-                verify = f"{self.url}/{call.parts['kind']}/{repo.name}.git/info/lfs/verify"
                 upload = f"{self.url}/large-files/{large['oid']}?{SIGNATURE}"
-                large["actions"] = {"upload": {"href": upload}, "verify": {"href": verify}}
+                large["actions"] = {"upload": {"href": upload}}
         return Answer.of({"transfer": "basic", "objects": objects})
 
     def _large_file(self, call: Call) -> Answer:
@@ -186,13 +247,6 @@ class HubDouble:
         self._large_files[call.parts["oid"]] = call.body
         self.uploads.append(call.parts["oid"])
         return Answer()
-
-    def _verify(self, call: Call) -> Answer:
-        self._written(call)
-        large = json.loads(call.body)
-        if len(self._large_files.get(large["oid"], b"")) != large["size"]:
-            raise Refusal(404, "Object does not exist, or has another size")
-        return Answer.of(large)
 
     def _commit(self, call: Call) -> Answer:
         repo = self._written(call)
@@ -216,9 +270,8 @@ class HubDouble:
     def _info(self, call: Call) -> Answer:
         repo = self._repo(call)
         sha, files = repo.at(call.parts["revision"] or "main")
-        return Answer.of(
-            {"id": repo.name, "sha": sha, "private": repo.private, "siblings": [{"rfilename": path} for path in files]}
-        )
+        siblings = [{"rfilename": path} for path in files]
+        return Answer.of({"id": repo.name, "sha": sha, "private": repo.private, "siblings": siblings})
 
     def _refs(self, call: Call) -> Answer:
         repo = self._repo(call)
@@ -280,7 +333,6 @@ class HubDouble:
         (r"POST /api/validate-yaml", lambda hub, call: Answer.of({"errors": [], "warnings": []})),
         (rf"POST /api/{_REPO}/preupload/{_REVISION}", _preupload),
         (rf"POST /{_REPO}\.git/info/lfs/objects/batch", _large_file_batch),
-        (rf"POST /{_REPO}\.git/info/lfs/verify", _verify),
         (r"PUT /large-files/(?P<oid>\w+)", _large_file),
         (rf"POST /api/{_REPO}/commit/{_REVISION}", _commit),
         (rf"POST /api/{_REPO}/tag/{_REVISION}", _tag),
@@ -292,7 +344,7 @@ class HubDouble:
     ]
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     hub: ClassVar[HubDouble]
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # or headers and body arrive 40 ms apart
@@ -312,14 +364,6 @@ class _Handler(BaseHTTPRequestHandler):
             answer = Answer.of({"error": refusal.message}, refusal.status)
             answer.headers |= {"X-Error-Code": refusal.code, "X-Error-Message": refusal.message, "Connection": "close"}
             self.close_connection = True  # the body may not have been read
-        self.send_response(answer.status)
-        for name, value in (answer.headers | {"Content-Length": str(len(answer.body))}).items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(answer.body)
+        self.reply(answer.status, answer.body, answer.headers)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _serve
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: stderr belongs to pytest."""

@@ -1,33 +1,26 @@
 """Publishing to the local cache: no name changes its rows by accident."""
 
-from __future__ import annotations
-
 import errno
 import shutil
-import subprocess
-import threading
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 
 from epbench.hub.install import install_dataset, planned_install
 from tests.full_disk import full_disk
-from tests.hub.conftest import Python, diary
-
-Publish = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.hub.conftest import diary
 
 LOAD = "from datasets import load_dataset; print(load_dataset('lab/diary', split='test')['id'][:])"
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Path:
+def cache(tmp_path):
     return tmp_path / "cache"
 
 
 @pytest.fixture
-def publish(script: Publish, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Publish:
+def publish(script, cache, monkeypatch):
     """Publish folders to a cache of this test's own."""
     import datasets
 
@@ -36,7 +29,7 @@ def publish(script: Publish, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Pu
 
 
 @pytest.mark.slow
-def test_other_rows_are_refused_without_force(publish: Publish, python: Python, cache: Path, tmp_path: Path):
+def test_other_rows_are_refused_without_force(publish, python, cache, tmp_path):
     folder, _ = diary(tmp_path / "one", [["a"]])
     other, _ = diary(tmp_path / "two", [["b"], ["c"]])
     assert publish(folder).stdout == 'installed: load_dataset("lab/diary")\n'
@@ -56,7 +49,7 @@ def test_other_rows_are_refused_without_force(publish: Publish, python: Python, 
     assert python("-c", LOAD, **offline).stdout == "['q0', 'q1']\n"
 
 
-def test_one_refusal_comes_before_any_change(publish: Publish, cache: Path, tmp_path: Path):
+def test_one_refusal_comes_before_any_change(publish, cache, tmp_path):
     assert publish(diary(tmp_path / "one", [["b"]])[0]).returncode == 0
     new = diary(tmp_path / "two", [["a"]])[0].rename(tmp_path / "two" / "journal")
     changed, _ = diary(tmp_path / "three", [["c"]])
@@ -65,7 +58,7 @@ def test_one_refusal_comes_before_any_change(publish: Publish, cache: Path, tmp_
     assert [path.name for path in cache.iterdir()] == ["lab___diary"]
 
 
-def test_metrics_are_installed_once(script: Publish, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_metrics_are_installed_once(script, tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_MODULES_CACHE", str(tmp_path))
     to_cache = "builders/publish.py --metrics --to cache"
     assert 'would install: evaluate.load("episodic_f1")' in script(to_cache, "--dry-run").stdout
@@ -73,7 +66,7 @@ def test_metrics_are_installed_once(script: Publish, tmp_path: Path, monkeypatch
     assert script(to_cache).stdout.count("already installed") == 4
 
 
-def _found(config: str | None = None) -> Any:
+def _found(config=None):
     """What `load_dataset("lab/diary", config)` finds in the cache without a network, before it reads any rows."""
     from datasets.packaged_modules.cache.cache import Cache
 
@@ -81,9 +74,7 @@ def _found(config: str | None = None) -> Any:
 
 
 @pytest.mark.parametrize("config", [None, "first"])
-def test_rows_that_were_found_before_a_replacement_can_be_read_after_it(
-    publish: Publish, cache: Path, tmp_path: Path, config: str | None
-):
+def test_rows_that_were_found_before_a_replacement_can_be_read_after_it(publish, cache, tmp_path, config):
     one, two = (diary(tmp_path / rows, [[rows]])[0] for rows in ("one", "two"))
     publish(one)
     for before, folder in (("one", two), ("two", one), ("one", two)):
@@ -96,7 +87,7 @@ def test_rows_that_were_found_before_a_replacement_can_be_read_after_it(
     assert planned_install(two, "lab").changes is False
 
 
-def test_a_config_that_a_replacement_lacks_is_gone(publish: Publish, cache: Path, tmp_path: Path):
+def test_a_config_that_a_replacement_lacks_is_gone(publish, cache, tmp_path):
     one, two = (diary(tmp_path / rows, [[rows]])[0] for rows in ("one", "two"))
     publish(one)
     shutil.rmtree(two / "second")
@@ -106,32 +97,28 @@ def test_a_config_that_a_replacement_lacks_is_gone(publish: Publish, cache: Path
     assert not list(cache.glob("*/second"))
 
 
-def test_no_reader_fails_while_rows_are_replaced(publish: Publish, tmp_path: Path):
+def test_no_reader_fails_while_rows_are_replaced(publish, tmp_path):
     one, two = (diary(tmp_path / rows, [[rows]])[0] for rows in ("one", "two"))
     publish(one)
-    read: set[str] = set()
-    errors: list[Exception] = []
-    ended = threading.Event()
+    ended = Event()
 
-    def read_on() -> None:
+    def read_on():
+        read = set()
         while not ended.is_set():
-            try:
-                read.update(_found().as_dataset("test")["answers"][0])
-            except Exception as error:
-                errors.append(error)
+            read.update(_found().as_dataset("test")["answers"][0])
+        return read
 
-    reader = threading.Thread(target=read_on)
-    reader.start()
-    try:
-        for folder in (two, one) * 4:
-            install_dataset(folder, "lab")
-    finally:
-        ended.set()
-        reader.join()
-    assert not errors and read == {"one", "two"}
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(read_on)
+        try:
+            for folder in (two, one) * 4:
+                install_dataset(folder, "lab")
+        finally:
+            ended.set()
+    assert reading.result() == {"one", "two"}
 
 
-def test_a_full_cache_is_named_and_keeps_what_it_had(publish: Publish, cache: Path, tmp_path: Path):
+def test_a_full_cache_is_named_and_keeps_what_it_had(publish, cache, tmp_path):
     one, two = (diary(tmp_path / rows, [[rows * 99]])[0] for rows in ("one", "two"))
     publish(one)
     with full_disk(1_000), pytest.raises(OSError) as error:
@@ -141,7 +128,7 @@ def test_a_full_cache_is_named_and_keeps_what_it_had(publish: Publish, cache: Pa
     assert [path.name for path in cache.iterdir() if path.is_dir()] == ["lab___diary"]
 
 
-def test_rows_that_cannot_be_read_are_refused_in_one_line(cache: Path, publish: Publish, tmp_path: Path):
+def test_rows_that_cannot_be_read_are_refused_in_one_line(cache, publish, tmp_path):
     folder, _ = diary(tmp_path, [["a"] * 999])
     (file,) = (folder / "first").iterdir()
     content = file.read_bytes()

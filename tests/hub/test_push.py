@@ -1,7 +1,5 @@
 """Publishing on the Hub, against a double of it: what arrives, what a second publication does, and what is refused."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -9,9 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
 from huggingface_hub import constants
@@ -19,11 +14,10 @@ from huggingface_hub import constants
 from epbench import __version__
 from epbench.errors import BadInput
 from epbench.hub import push
-from epbench.hub.dataset_folder import Config
 from epbench.hub.install import planned_install
 from epbench.hub.push import dataset_push, metric_push
 from epbench.metric_folders import metric_names
-from tests.hub.conftest import PUBLISH, Python, diary
+from tests.hub.conftest import PUBLISH, diary
 from tests.hub.hub_double import SIGNATURE, TOKEN, Cut, HubDouble, Refusal
 
 REPO = ("datasets", "lab/diary")
@@ -52,32 +46,30 @@ print(json.dumps([metric.compute(**answers)["per_question"] for metric in metric
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     return diary(tmp_path, [["old"]])[0]
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
+def files_of(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def reword(folder: Path, old: str, new: str) -> None:
+def reword(folder, old, new):
     readme = folder / "README.md"
     readme.write_text(readme.read_text("utf-8").replace(old, new), "utf-8")
 
 
-def as_loaded(config: Config) -> Mapping[str, Any]:
+def as_loaded(config):
     return {config.split: [config.stored_features.to_dict(), config.table.to_pylist()]}
 
 
-def printed_json(done: subprocess.CompletedProcess[str]) -> Any:
+def printed_json(done):
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.mark.slow
-def test_a_pushed_dataset_loads_by_config_streamed_and_by_tag(
-    hub: HubDouble, python: Python, upload: Python, tmp_path: Path
-):
+def test_a_pushed_dataset_loads_by_config_streamed_and_by_tag(hub, python, upload, tmp_path):
     hub.page = 2
     folder, _ = diary(tmp_path, [["a"]])
     (folder / "eval.yaml").write_text("name: Diary\n")
@@ -88,20 +80,13 @@ def test_a_pushed_dataset_loads_by_config_streamed_and_by_tag(
     folder, configs = diary(tmp_path, [["a", "b"], [], None])
     reword(folder, "version: 0.1.0", "version: 0.2.0")
     assert upload(folder).returncode == 0
-    assert printed_json(python("-c", LOAD_DATASET)) == [
-        [as_loaded(config) for config in configs],
-        ["first", "second"],
-        ["q0", "q1", "q2"],
-        ["q0"],
-    ]
+    loaded = [as_loaded(config) for config in configs]
+    assert printed_json(python("-c", LOAD_DATASET)) == [loaded, ["first", "second"], ["q0", "q1", "q2"], ["q0"]]
 
 
 @pytest.mark.slow
-def test_pushed_metric_computes(hub: HubDouble, python: Python, upload: Python, monkeypatch: pytest.MonkeyPatch):
-    for disable_xet in (
-        True,
-        False,
-    ):  # the client has another way of uploading with Xet, also for files that are no Xet
+def test_pushed_metric_computes(hub, python, upload, monkeypatch):
+    for disable_xet in (True, False):  # with Xet, the client uploads in another way, also files that are no Xet
         monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", disable_xet)
         assert push.push(metric_push("episodic_f1", "lab")).address == f"{hub.url}/spaces/lab/episodic_f1"
     space = hub.repos["spaces", "lab/episodic_f1"]
@@ -113,7 +98,7 @@ def test_pushed_metric_computes(hub: HubDouble, python: Python, upload: Python, 
     assert printed_json(python("-c", LOAD_METRIC, f"epbench-{__version__}")) == [[*found]] * 2
 
 
-def test_dry_run_lists_the_differences_and_changes_nothing(hub: HubDouble, upload: Python, folder: Path):
+def test_dry_run_lists_the_differences_and_changes_nothing(hub, upload, folder):
     done = upload(folder, "--metrics", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("a new repository") == 1 + len(metric_names())
@@ -136,9 +121,7 @@ def test_dry_run_lists_the_differences_and_changes_nothing(hub: HubDouble, uploa
     assert not any(request.startswith(("POST", "PUT")) for request in hub.requests[before:])
 
 
-def test_the_same_again_makes_no_commit_and_other_rows_need_another_version_or_force(
-    hub: HubDouble, upload: Python, folder: Path, tmp_path: Path
-):
+def test_the_same_again_makes_no_commit_and_other_rows_need_another_version_or_force(hub, upload, folder, tmp_path):
     assert upload(folder).stdout == f"uploaded: {hub.url}/datasets/lab/diary (3 new), tag v0.1.0\n"
     assert upload(folder).stdout == f"unchanged: {hub.url}/datasets/lab/diary, tag v0.1.0\n"
     repo, first = hub.repos[REPO], hub.repos[REPO].head
@@ -160,7 +143,7 @@ def test_the_same_again_makes_no_commit_and_other_rows_need_another_version_or_f
     assert repo.tags["v0.1.0"] == repo.head and len(repo.commits) == 4
 
 
-def test_foreign_files_stay_and_a_card_without_a_version_gets_no_tag(hub: HubDouble, upload: Python, folder: Path):
+def test_foreign_files_stay_and_a_card_without_a_version_gets_no_tag(hub, upload, folder):
     hub.publish(*REPO, {"old/test-00000-of-00001.parquet": b"PAR1", "notes.md": b"theirs"})
     reword(folder, "version: 0.1.0\n", "")
     said = upload(folder).stdout
@@ -174,7 +157,7 @@ def test_foreign_files_stay_and_a_card_without_a_version_gets_no_tag(hub: HubDou
 
 @pytest.mark.slow
 @pytest.mark.nightly
-def test_a_broken_connection_is_mended_or_said_in_one_line(hub: HubDouble, upload: Python, folder: Path):
+def test_a_broken_connection_is_mended_or_said_in_one_line(hub, upload, folder):
     hub.cut_uploads = 100
     done = upload(folder)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
@@ -185,10 +168,10 @@ def test_a_broken_connection_is_mended_or_said_in_one_line(hub: HubDouble, uploa
     assert sum(request.startswith("PUT") for request in hub.requests[before:]) == 3 and len(hub.uploads) == 2
 
 
-def test_a_refused_upload_is_continued_by_the_next_run(hub: HubDouble, upload: Python, folder: Path):
+def test_a_refused_upload_is_continued_by_the_next_run(hub, upload, folder):
     uploads = itertools.count()
 
-    def refuse_the_second(request: str) -> None:
+    def refuse_the_second(request):
         if request.startswith("PUT") and next(uploads):
             while not hub.uploads:  # the first is complete before
                 time.sleep(0.01)
@@ -210,11 +193,11 @@ def test_a_refused_upload_is_continued_by_the_next_run(hub: HubDouble, upload: P
 @pytest.mark.parametrize(
     "moment", ["PUT", pytest.param(COMMIT, marks=pytest.mark.nightly), "POST /api/datasets/lab/diary/tag/"]
 )
-def test_a_killed_publication_is_continued(moment: str, hub: HubDouble, upload: Python, folder: Path):
-    child: list[subprocess.Popen[bytes]] = []
+def test_a_killed_publication_is_continued(moment, hub, upload, folder):
+    child = []
     uploads = itertools.count()
 
-    def kill(request: str) -> None:
+    def kill(request):
         if not request.startswith(moment) or (moment == "PUT" and next(uploads) == 0):
             return
         while not child or (moment == "PUT" and not hub.uploads):  # the first upload is complete, the second never is
@@ -223,14 +206,9 @@ def test_a_killed_publication_is_continued(moment: str, hub: HubDouble, upload: 
         raise Cut
 
     hub.before = kill
-    child.append(
-        subprocess.Popen(
-            [sys.executable, PUBLISH, folder, "--to", "hub", "--namespace", "lab"],
-            env=os.environ | hub.environment(folder.parent / "killed"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-    )
+    command = [sys.executable, PUBLISH, folder, "--to", "hub", "--namespace", "lab"]
+    environ = os.environ | hub.environment(folder.parent / "killed")
+    child.append(subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     assert child[0].wait(60) == -signal.SIGKILL
     hub.before = lambda request: None
     repo = hub.repos[REPO]
@@ -251,9 +229,9 @@ def test_a_killed_publication_is_continued(moment: str, hub: HubDouble, upload: 
     ],
 )
 def test_a_commit_of_somebody_else_at_the_same_time_is_not_overwritten(
-    hub: HubDouble, upload: Python, folder: Path, path: str, always: bool, commits: int, message: str
+    hub, upload, folder, path, always, commits, message
 ):
-    def interfere(request: str) -> None:
+    def interfere(request):
         if request == COMMIT and (always or hub.requests.count(COMMIT) == 1):
             hub.repos[REPO].add(path, str(len(hub.requests)).encode())
 
@@ -276,10 +254,7 @@ def test_a_commit_of_somebody_else_at_the_same_time_is_not_overwritten(
     ],
     ids=["wrong token", "others' namespace", "out of reach"],
 )
-def test_a_hub_that_does_not_take_it_is_said_in_one_line(
-    hub: HubDouble, upload: Python, folder: Path, monkeypatch: pytest.MonkeyPatch,
-    flags: Sequence[str], token: str, reached: bool, said: Sequence[str],
-):  # fmt: skip
+def test_a_hub_that_does_not_take_it_is_in_one_line(hub, upload, folder, monkeypatch, flags, token, reached, said):
     monkeypatch.setenv("HF_TOKEN", token)
     with HubDouble() as gone:
         monkeypatch.setattr(constants, "ENDPOINT", hub.url if reached else gone.url)
@@ -289,7 +264,7 @@ def test_a_hub_that_does_not_take_it_is_said_in_one_line(
     assert "hf_" not in done.stderr + done.stdout and "uploaded" not in done.stdout and not hub.repos
 
 
-def test_rows_without_a_licence_are_kept_from_the_hub(hub: HubDouble, upload: Python, folder: Path, tmp_path: Path):
+def test_rows_without_a_licence_are_kept_from_the_hub(hub, upload, folder, tmp_path):
     theirs, _ = diary(tmp_path / "theirs", [["b"]])
     for line, flags, found in (("license: unknown\n", (), "unknown"), ("", ("--dry-run",), "nothing")):
         reword(theirs, "license: mit\n" if line else "license: unknown\n", line)
@@ -301,7 +276,7 @@ def test_rows_without_a_licence_are_kept_from_the_hub(hub: HubDouble, upload: Py
     assert planned_install(theirs, "lab").changes
 
 
-def test_what_is_no_dataset_or_links_elsewhere_is_refused_before_any_request(folder: Path, tmp_path: Path):
+def test_what_is_no_dataset_or_links_elsewhere_is_refused_before_any_request(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match="empty is not a dataset folder"):
         dataset_push(tmp_path / "empty", "lab")

@@ -1,7 +1,5 @@
 """A finished run on the Hub: its rows can be loaded, and whoever downloads it can verify it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 
@@ -10,8 +8,6 @@ import yaml
 
 from epbench.errors import BadInput
 from epbench.hub.push import run_name, write_run_folder
-from tests.hub.conftest import Python
-from tests.hub.hub_double import HubDouble
 from tests.scripts.in_process import ran
 
 LOAD = """
@@ -57,7 +53,7 @@ def test_a_run_that_has_not_ended_and_one_on_rows_of_others_are_refused(run, tmp
 
 
 @pytest.mark.slow
-def test_what_was_published_can_be_loaded_and_verified(run, tmp_path, hub: HubDouble, python: Python, upload: Python):
+def test_what_was_published_can_be_loaded_and_verified(run, tmp_path, hub, python, upload):
     for said in ("uploaded", "unchanged"):
         done = upload(run)
         assert done.returncode == 0 and said in done.stdout, done.stderr

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -30,26 +31,46 @@ class Good:
         return self.kept
 
 
-class RetrievesTooMany(Good):
+def good_but(name, other):
+    """A class of which the method, or what else has this name, is another."""
+    return type("GoodBut", (Good,), {name: other})
+
+
+RetrievesNumbers = good_but("retrieve_memories", lambda *_: ["a memory", 7])
+RetrievesText = good_but("retrieve_memories", lambda self, query, _, k: "\n".join(self.kept[:k]))  # as some systems do
+RetrievesHalfACharacter = good_but("retrieve_memories", lambda *_: ["\ud83d"])
+RetrievesTooMuch = good_but("retrieve_memories", lambda *_: ["x" * 100_000_000])
+LeavesInRetrieval = good_but("retrieve_memories", lambda *_: sys.exit("I give up"))
+HangsInRetrieval = good_but("retrieve_memories", lambda *_: time.sleep(3600))
+EndsItsProcess = good_but("retrieve_memories", lambda *_: os._exit(0))
+IsKilled = good_but("retrieve_memories", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+# It reserves 3 GiB and touches no page of them.
+TakesAllMemory = good_but("retrieve_memories", lambda *_: [f"{len(bytearray(3 << 30))} bytes"])
+# A regular expression that would take years and never gives Python's global lock back.
+HoldsTheLock = good_but("retrieve_memories", lambda *_: [str(re.match("(a+)+$", "a" * 40 + "b"))])
+HangsInListing = good_but("get_all_memories", lambda self: time.sleep(3600))
+DiesInListing = good_but("get_all_memories", lambda self: os._exit(1))
+ListsNothing = good_but("get_all_memories", lambda self: [])
+ListsTwenty = good_but("get_all_memories", lambda self: self.kept[:20])
+DiesInConstructor = good_but("__init__", lambda self: os._exit(1))
+KeepsNothing = good_but("store_conversation", lambda self, conversation: None)
+LacksAMethod = good_but("retrieve_memories", None)
+DurableWithoutFolder = good_but("durable", True)
+
+
+class RetrievesOneMore(Good):
     def retrieve_memories(self, query, conversation, k):
-        return (self.kept * k)[: k + 1]
+        return super().retrieve_memories(query, conversation, k + 1)
 
 
-class RetrievesNumbers(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return ["a memory", 7]
+class RetrievesOtherWords(Good):
+    def retrieve_memories(self, *asked):
+        return [f"[memory] {memory}" for memory in super().retrieve_memories(*asked)]
 
 
-class RetrievesText(Good):
-    """As some systems do: one text, in lines."""
-
-    def retrieve_memories(self, query, conversation, k):
-        return "\n".join(self.kept[:k])
-
-
-class RetrievesHalfACharacter(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return ["\ud83d"]
+class KeepsAscii(Good):
+    def store_conversation(self, conversation):
+        self.kept.append(conversation[0]["content"].encode("ascii", "ignore").decode())
 
 
 class RaisesInRetrieval(Good):
@@ -57,62 +78,10 @@ class RaisesInRetrieval(Good):
         raise KeyError("no\nindex")
 
 
-class LeavesInRetrieval(Good):
-    def retrieve_memories(self, query, conversation, k):
-        sys.exit("I give up")
-
-
-class HangsInRetrieval(Good):
-    def retrieve_memories(self, query, conversation, k):
-        time.sleep(3600)
-
-
-class HangsOnTea(Good):
-    """When it is asked for tea, and at no other time."""
-
-    def retrieve_memories(self, query, conversation, k):
-        if "tea" in query:
-            time.sleep(3600)
-        return super().retrieve_memories(query, conversation, k)
-
-
-class HangsInStoring(Good):
-    """When a conversation mentions the cat."""
-
-    def store_conversation(self, conversation):
-        if "cat" in conversation[0]["content"]:
-            time.sleep(3600)
-        super().store_conversation(conversation)
-
-
-class HoldsTheLock(Good):
-    """In a regular expression that would take years and never gives Python's global lock back."""
-
-    def retrieve_memories(self, query, conversation, k):
-        return [str(re.match("(a+)+$", "a" * 40 + "b"))]
-
-
-class EndsItsProcess(Good):
-    def retrieve_memories(self, query, conversation, k):
-        os._exit(0)
-
-
 class Crashes(Good):
     def retrieve_memories(self, query, conversation, k):
         print("about to crash")
         ctypes.string_at(0)
-
-
-class IsKilled(Good):
-    def retrieve_memories(self, query, conversation, k):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-class TakesAllMemory(Good):
-    """It reserves 3 GiB and touches no page of them."""
-
-    def retrieve_memories(self, query, conversation, k):
-        return [f"{len(bytearray(3 << 30))} bytes"]
 
 
 class IgnoresSignals(Good):
@@ -151,11 +120,6 @@ class ChangesFolder(Good):
         os.chdir("/")
 
 
-class RetrievesTooMuch(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return ["x" * 100_000_000]
-
-
 class PrintsALot(Good):
     """5 MB in lines and 5 MB in one line."""
 
@@ -164,25 +128,6 @@ class PrintsALot(Good):
         for number in range(50_000):
             print(f"{number:099}")
         print("x" * 5_000_000)
-
-
-class DiesInStoring(Good):
-    """When a conversation mentions the cat."""
-
-    def store_conversation(self, conversation):
-        if "cat" in conversation[0]["content"]:
-            os._exit(1)
-        super().store_conversation(conversation)
-
-
-class DiesInListing(Good):
-    def get_all_memories(self):
-        os._exit(1)
-
-
-class DiesInConstructor(Good):
-    def __init__(self):
-        os._exit(1)
 
 
 class KeepsALock(Good):
@@ -214,6 +159,32 @@ class ReturnsItsKey(Good):
         return {f"calls with {os.environ['MY_API_KEY']}": 1}
 
 
+class TellsItsKey(Good):
+    """To the log and in an error."""
+
+    def store_conversation(self, conversation):
+        print("using", os.environ["MY_API_KEY"])
+        print("x" * (1 << 20) + os.environ["MY_API_KEY"] * 9_000)
+
+    def retrieve_memories(self, query, conversation, k):
+        raise ValueError(f"the key {os.environ.pop('MY_API_KEY')} is wrong at http://me:word@host/")
+
+
+class Text(str):
+    """As numpy's."""
+
+
+class OfOneThread(Good):
+    """As sqlite3 and event loops are."""
+
+    def __init__(self):
+        super().__init__()
+        self.base = sqlite3.connect(":memory:")
+
+    def retrieve_memories(self, query, conversation, k):
+        return [Text(self.base.execute("select 1").fetchall()[0])]
+
+
 class RaisesInStoring(Good):
     """Of the second conversation only."""
 
@@ -233,11 +204,6 @@ class RaisesInFinalize(Good):
         raise RuntimeError("index broken")
 
 
-class KeepsNothing(Good):
-    def store_conversation(self, conversation):
-        pass
-
-
 class RaisesInConstructor(Good):
     def __init__(self):
         raise OSError("no API key")
@@ -251,21 +217,9 @@ class Talks(Good):
         super().store_conversation(conversation)
 
 
-class LacksAMethod:
-    def store_conversation(self, conversation):
-        pass
-
-    def get_all_memories(self):
-        return []
-
-
 class IsAsync(Good):
     async def retrieve_memories(self, query, conversation, k):
         return []
-
-
-class DurableWithoutFolder(Good):
-    durable = True
 
 
 class Differs(Good):
@@ -279,11 +233,31 @@ class Differs(Good):
         return [f"{memory} ({self.mark})" for memory in self.kept]
 
 
+class KeepsInAFile(Good):
+    """And knows a conversation again by its time."""
+
+    durable = True
+
+    def __init__(self, folder):
+        self.file = folder / "kept.json"
+        self.by_time = json.loads(self.file.read_text()) if self.file.exists() else {}
+
+    @property
+    def kept(self):
+        return list(self.by_time.values())
+
+    def store_conversation(self, conversation):
+        self.by_time[conversation[0]["timestamp"]] = conversation[0]["content"]
+        draft = self.file.with_suffix(".draft")
+        draft.write_text(json.dumps(self.by_time))
+        draft.replace(self.file)
+
+
 class Counting(Good):
     """Counts its calls in the file of $CALLS; each takes a moment, so that a kill can hit it."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *args):
+        super().__init__(*args)
         self._note("made")
 
     def store_conversation(self, conversation):
@@ -303,39 +277,9 @@ class Counting(Good):
             file.write(json.dumps(call) + "\n")
 
 
-class DurableCounting(Counting):
-    """Keeps everything in its folder, and recognises a repeated conversation by its time."""
-
-    durable = True
-
+class DurableCounting(Counting, KeepsInAFile):
     def __init__(self, folder):
-        self._file = folder / "kept.jsonl"
-        super().__init__()
-        self.kept = list(self._by_time().values())
-
-    def store_conversation(self, conversation):
-        (turn,) = conversation
-        if turn["timestamp"] not in self._by_time():
-            with self._file.open("a") as file:
-                file.write(json.dumps([turn["timestamp"], turn["content"]]) + "\n")
-        self.kept = list(self._by_time().values())
-        self._note(f"told {turn['content']}")
-
-    def _by_time(self):
-        return dict(map(json.loads, self._file.read_text().splitlines())) if self._file.exists() else {}
-
-
-class CountingDies(Counting):
-    """When it is asked for tea."""
-
-    def retrieve_memories(self, query, conversation, k):
-        if "tea" in query:
-            os._exit(3)
-        return super().retrieve_memories(query, conversation, k)
-
-
-class DurableCountingDies(CountingDies, DurableCounting):
-    """When it is asked for tea."""
+        super().__init__(folder)
 
 
 class DurableDiesInStoring(DurableCounting):
@@ -347,61 +291,28 @@ class DurableDiesInStoring(DurableCounting):
             os._exit(3)
 
 
-class DiffersAndDies(Differs):
-    """When it is asked for chess."""
+def when_told(base, method, word, act):
+    """A class that first does this when a query or a conversation has the word."""
 
-    def retrieve_memories(self, query, conversation, k):
-        if "chess" in query:
-            os._exit(3)
-        return super().retrieve_memories(query, conversation, k)
+    def called(self, given, *more):
+        if word in str(given):
+            act()
+        return getattr(base, method)(self, given, *more)
 
-
-# Each of these breaks one promise of the contract, but for two that keep them all.
-
-
-class KeepsInAFile(Good):
-    """And knows a conversation again by its time; it breaks no promise."""
-
-    durable = True
-
-    def __init__(self, folder):
-        self.file = folder / "kept.json"
-        self.by_time = json.loads(self.file.read_text()) if self.file.exists() else {}
-
-    @property
-    def kept(self):
-        return list(self.by_time.values())
-
-    def store_conversation(self, conversation):
-        self.by_time[conversation[0]["timestamp"]] = conversation[0]["content"]
-        draft = self.file.with_suffix(".draft")
-        draft.write_text(json.dumps(self.by_time))
-        draft.replace(self.file)
+    return type("WhenTold", (base,), {method: called})
 
 
-class HangsInListing(Good):
-    def get_all_memories(self):
-        time.sleep(3600)
+HangsOnTea = when_told(Good, "retrieve_memories", "tea", lambda: time.sleep(3600))
+HangsInStoring = when_told(Good, "store_conversation", "cat", lambda: time.sleep(3600))
+DiesInStoring = when_told(Good, "store_conversation", "cat", lambda: os._exit(1))
+CountingDies = when_told(Counting, "retrieve_memories", "tea", lambda: os._exit(3))
+DurableCountingDies = when_told(DurableCounting, "retrieve_memories", "tea", lambda: os._exit(3))
+DiffersAndDies = when_told(Differs, "retrieve_memories", "chess", lambda: os._exit(3))
 
 
 class SharesItsMemoriesInAFile(KeepsInAFile):
     def __init__(self, folder):
         super().__init__(folder.parent.parent)
-
-
-class RetrievesOneMore(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return super().retrieve_memories(query, conversation, k + 1)
-
-
-class ListsTwenty(Good):
-    def get_all_memories(self):
-        return self.kept[:20]
-
-
-class ListsNothing(Good):
-    def get_all_memories(self):
-        return []
 
 
 class ForgetsMost(Good):
@@ -413,11 +324,6 @@ class ForgetsMost(Good):
     def retrieve_memories(self, query, conversation, k):
         self.kept = self.kept[-20:]
         return super().retrieve_memories(query, conversation, k)
-
-
-class RetrievesOtherWords(Good):
-    def retrieve_memories(self, query, conversation, k):
-        return [f"[memory] {memory}" for memory in super().retrieve_memories(query, conversation, k)]
 
 
 class StoresQueries(Good):
@@ -432,11 +338,6 @@ class ForgetsWhatItTells(Good):
         found = super().retrieve_memories(query, conversation, k)
         self.kept = [memory for memory in self.kept if memory not in found]
         return found
-
-
-class KeepsAscii(Good):
-    def store_conversation(self, conversation):
-        self.kept.append(conversation[0]["content"].encode("ascii", "ignore").decode())
 
 
 class ForgetsInAFile(KeepsInAFile):

@@ -7,10 +7,8 @@ from epbench.booksort.context.reader import Oracle
 from epbench.errors import BadInput
 from epbench.memories import between
 from epbench.memories.between import HEAD, read_after, told_after, told_after_in, unrelated
-from epbench.memories.guard import Limits
 from epbench.memories.load import load_memory
-from epbench.memories.session import Conversation, fill_and_ask
-from epbench.progress import no_progress
+from tests.memories.test_session import FACTS, conversations, run_system
 
 READER = Oracle(load_prompts())  # counts words
 
@@ -44,10 +42,7 @@ def test_a_context_is_followed_by_the_text_if_there_are_both():
 
 
 def test_every_store_is_told_the_text_last(tmp_path):
-    times = ("2025-01-06T09:00:00", "2025-01-07T09:00:00")
-    turns = [({"role": "user", "content": f"Mira sings on day {i}.", "timestamp": t},) for i, t in enumerate(times)]
-    real = [Conversation("0", "a", ("f0",), turns[0]), Conversation("0", "b", ("f0",), turns[0])]
-    real.append(Conversation("1", "a", ("f1",), turns[1]))
+    real = [*conversations("a", FACTS[:2]), *conversations("b", FACTS[:1])]
     sentences = unrelated(250, READER)
     told = told_after(real, sentences)
     assert told[:3] == real
@@ -57,6 +52,6 @@ def test_every_store_is_told_the_text_last(tmp_path):
         stamps = [turn["timestamp"] for one in mine for turn in one.turns]
         assert stamps == sorted(set(stamps)) and len({one.id for one in mine}) == len(mine)
         assert " ".join(one.turns[0]["content"] for one in mine if not one.units) == " ".join(sentences)
-    fill_and_ask(tmp_path, load_memory("full-context"), told, [], limits=Limits(), progress=no_progress)
+    run_system(load_memory("full-context"), tmp_path, told, [])
     assert [(one.id, one.store) for one in told_after_in(tmp_path)] == [(one.id, one.store) for one in told[3:]]
     assert told_after(real, []) == real and between.WORDS == 100

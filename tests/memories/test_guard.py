@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from epbench.errors import CallFailed, SystemLost
 from epbench.memories.guard import InProcessGuard, Limits, reason_of
 from epbench.memories.process import ProcessGuard, describe_system, own_home
 from epbench.memories.worker import import_system
+from tests.loopback import wait_until
 
 ROOT = Path(__file__).parents[2]
 FAULTY = Path(__file__).with_name("faulty.py")
@@ -56,12 +56,6 @@ def opened(tmp_path):
 
 def ask(guard):
     return guard.call("retrieve_memories", "tea", [], 3)
-
-
-def test_what_a_system_gives_comes_back(make, opened):
-    guard = opened(make, "Good")
-    assert guard.call("finalize") is None  # it has none
-    assert ask(guard) == ["I drink tea"] == guard.call("get_all_memories")
 
 
 UNUSABLE = {
@@ -137,25 +131,9 @@ def test_a_system_may_print_a_lot_up_to_a_limit_over_several_starts(make, opened
     assert 50_000 < len(log) < 51_000 and log.count("what follows is not kept") == 1
 
 
-TELLS = """
-import os
-from epbench.memories.example import KeywordMemory
-
-class Tells(KeywordMemory):
-    def store_conversation(self, conversation):
-        print("using", os.environ["MY_API_KEY"])
-        print("x" * (1 << 20) + os.environ["MY_API_KEY"] * 9_000)
-
-    def retrieve_memories(self, query, conversation, k):
-        key = os.environ.pop("MY_API_KEY")
-        raise ValueError(f"the key {key} is wrong at http://me:word@host/")
-"""
-
-
 def test_no_key_of_the_environment_gets_into_reason_or_log(make, opened, tmp_path, monkeypatch):
     monkeypatch.setenv("MY_API_KEY", "sk-very-secret-1")
-    (tmp_path / "tells.py").write_text(TELLS)
-    guard = opened(make, f"{tmp_path / 'tells.py'}:Tells")
+    guard = opened(make, "TellsItsKey")
     monkeypatch.setenv("OTHER_KEY", "sk-very-secret-1")  # this process has one environment with us
     with pytest.raises(CallFailed, match=r"the key \*\*\* is wrong at http://host/"):
         ask(guard)
@@ -179,41 +157,9 @@ def test_an_exception_is_a_reason_in_one_line(error, reason):
     assert reason_of(error) == reason
 
 
-OF_ONE_THREAD = """
-import sqlite3
-
-class Text(str):
-    "As numpy's."
-
-class Memory:
-    def __init__(self):
-        self.base = sqlite3.connect(":memory:")
-
-    def store_conversation(self, conversation):
-        self.base.execute("create table t (x)")
-
-    def retrieve_memories(self, query, conversation, k):
-        return [Text(self.base.execute("select 1").fetchall()[0])]
-
-    def get_all_memories(self):
-        return []
-"""
-
-
-def test_all_calls_come_from_one_thread_and_types_of_a_system_become_plain_ones(make, opened, tmp_path):
-    """What sqlite3 and event loops want."""
-    (tmp_path / "of_one_thread.py").write_text(OF_ONE_THREAD)
-    found = ask(opened(make, f"{tmp_path / 'of_one_thread.py'}:Memory"))
+def test_all_calls_come_from_one_thread_and_types_of_a_system_become_plain_ones(make, opened):
+    found = ask(opened(make, "OfOneThread"))
     assert found == ["(1,)"] and type(found[0]) is str
-
-
-@pytest.mark.parametrize(
-    "limits",
-    [Limits(0), Limits(float("nan")), Limits(float("inf")), Limits(1, 0), Limits(1, float("nan")), Limits(1, 1e300)],
-)
-def test_limits_out_of_range_are_refused(limits):
-    with pytest.raises(BadInput, match="expected a finite number of (seconds|gigabytes) above 0"):
-        limits.check()
 
 
 def test_a_process_that_cannot_start_is_reported():
@@ -224,14 +170,11 @@ def test_a_process_that_cannot_start_is_reported():
 
 RUN_AND_HANG = """
 import sys
-from functools import partial
 from pathlib import Path
-from epbench.memories.guard import Limits
-from epbench.memories.process import ProcessGuard, own_home
-home = partial(own_home, sys.argv[1], "process", ("LOCK",))
-guard = ProcessGuard(sys.argv[1], Limits(3600), Path(sys.argv[2]), home)
+from tests.memories.test_guard import ask, process_guard
+guard = process_guard(sys.argv[1], Path(sys.argv[2]), seconds=3600)
 guard.open(Path(sys.argv[2]).parent)
-guard.call("retrieve_memories", "tea", [], 3)
+ask(guard)
 """
 
 
@@ -245,28 +188,21 @@ def locked(path):
     return False
 
 
-def until(condition):
-    end = time.monotonic() + 120
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
-    assert condition()
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_no_process_is_left_when_the_run_is_killed(tmp_path, number):
     """Not the system's, which hangs, nor one that it has started."""
     lock = tmp_path / "lock"
-    env = os.environ | {"LOCK": str(lock), "PYTHONPATH": str(ROOT / "src")}
+    env = os.environ | {"LOCK": str(lock), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
     command = [sys.executable, "-c", RUN_AND_HANG, f"{FAULTY}:KeepsALock", str(tmp_path / "system.log")]
     # A shell's background job ignores SIGINT and passes that on to its children; a user's command does not.
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL, preexec_fn=heed)
     try:
-        until(lambda: lock.exists() and lock.read_text() == "asked")
+        wait_until(lambda: lock.exists() and lock.read_text() == "asked")
         assert locked(lock)
         process.send_signal(number)
         process.wait(120)
-        until(lambda: not locked(lock))
+        wait_until(lambda: not locked(lock))
     finally:
         process.kill()
 
@@ -276,4 +212,4 @@ def test_no_process_is_left_when_a_guard_is_closed(opened, tmp_path, monkeypatch
     guard = opened(process_guard, "KeepsALock")
     assert locked(tmp_path / "lock")
     guard.close()
-    until(lambda: not locked(tmp_path / "lock"))
+    wait_until(lambda: not locked(tmp_path / "lock"))

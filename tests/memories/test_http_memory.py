@@ -1,8 +1,8 @@
 """A memory system behind an address: the example server, the protocol's file, and servers that misbehave."""
 
 import json
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from contextlib import ExitStack
+from http.server import ThreadingHTTPServer
 
 import pytest
 import yaml
@@ -16,23 +16,15 @@ from epbench.memories.example import KeywordMemory
 from epbench.memories.guard import Limits
 from epbench.memories.load import load_memory
 from epbench.memories.servers import HttpMemory, Server
+from tests.loopback import Handler, Loopback
 from tests.memories.test_session import run_system
 
 
 @pytest.fixture
 def serve():
     """Serves on loopback until the test ends; returns the address."""
-    servers = []
-
-    def start(server):
-        servers.append(server)
-        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        return f"http://127.0.0.1:{server.server_address[1]}"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as served:
+        yield lambda server: served.enter_context(Loopback(server)).url
 
 
 def memory(url, folder, **settings):
@@ -40,30 +32,24 @@ def memory(url, folder, **settings):
     return HttpMemory(folder, {"target": url, "durable": False, "seconds": 5.0, "key": "", **settings})
 
 
-def replying(status, body=b"{}", headers=(), seen=None):
+def replying(status, body=b"{}", headers=None, seen=None):
     """A server that gives one reply to everything."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Replying(Handler):
         def do_GET(self):
             if seen is not None:
                 seen.append((self.command, self.path, self.headers.get("Authorization")))
-            self.send_response(status)
-            for name, value in headers:
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
+            self.reply(status, body, headers)
 
         do_PUT = do_POST = do_DELETE = do_GET
 
-        def log_message(self, *args):
-            pass
-
-    return ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    return ThreadingHTTPServer(("127.0.0.1", 0), Replying)
 
 
 def test_the_example_server_remembers_as_the_class_does(serve, tmp_path):
     server = example_server.server()
-    mine, there = KeywordMemory(), memory(serve(server), tmp_path / "a")
+    url = serve(server)
+    mine, there = KeywordMemory(), memory(url, tmp_path / "a")
     for number in range(6):
         for system in (mine, there):
             system.store_conversation(conversation(f"{fact(number)} Zoë likes it.", number))
@@ -71,7 +57,7 @@ def test_the_example_server_remembers_as_the_class_does(serve, tmp_path):
     assert there.get_all_memories() == mine.get_all_memories()
     for k in (1, 3):
         assert there.retrieve_memories(question(2), [], k) == mine.retrieve_memories(question(2), [], k)
-    other = memory(serve(server), tmp_path / "b")
+    other = memory(url, tmp_path / "b")
     assert other.get_all_memories() == []
     stores = server.RequestHandlerClass.stores
     assert len(stores) == 2
@@ -116,7 +102,7 @@ def test_the_example_server_keeps_every_promise(serve, tmp_path):
     ("server", "words"),
     [
         (replying(500, b"no\nspace left"), "HTTP 500: no space left"),
-        (replying(302, headers=[("Location", "http://example.com/")]), "HTTP 302: redirects are not followed"),
+        (replying(302, headers={"Location": "http://example.com/"}), "HTTP 302: redirects are not followed"),
         (replying(200, b"[1]"), "expected a JSON object, got '[1]'"),
         (replying(200, b"<html>"), "expected a JSON object, got '<html>'"),
     ],
@@ -135,12 +121,12 @@ def test_a_reply_that_is_too_large_or_late_fails(serve, monkeypatch):
     monkeypatch.setattr("epbench.memories.servers.MOST_BYTES", 100)
     with pytest.raises(CallFailed, match="ReplyTooLarge: the reply has more than"):
         Server(serve(replying(200, json.dumps({"memories": ["x" * 500]}).encode())), 5.0).call("list", "GET", "/")
-    silent = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)  # accepts, and is never served
+    silent = ThreadingHTTPServer(("127.0.0.1", 0), Handler)  # accepts, and is never served
     with pytest.raises(CallFailed, match=r"list: no answer within 0\.2 s"):
-        Server(f"http://127.0.0.1:{silent.server_address[1]}", 0.2).call("list", "GET", "/")
+        Server(Loopback(silent).url, 0.2).call("list", "GET", "/")
     silent.server_close()
     with pytest.raises(CallFailed, match="list: ConnectError"):
-        Server(f"http://127.0.0.1:{silent.server_address[1]}", 5.0).call("list", "GET", "/")
+        Server(Loopback(silent).url, 5.0).call("list", "GET", "/")
 
 
 def test_the_key_comes_from_the_environment_alone(serve, monkeypatch):

@@ -6,16 +6,15 @@ import os
 import socket
 import subprocess
 import sys
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from epbench import BadInput
 from epbench.memories.load import load_memory
 from epbench.memories.process import clean_environment, require_bwrap, sandbox
-from epbench.memories.session import Conversation
+from tests.loopback import Handler, Loopback
 
 ROOT = Path(__file__).parents[2]
 ESCAPES = Path(__file__).with_name("escapes.py")
@@ -28,18 +27,12 @@ HELD_ONLY_BY_BWRAP = {
 _RUN = """
 import sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from epbench.memories.guard import Limits
 from epbench.memories.load import load_memory
-from epbench.memories.session import fill_and_ask
-from epbench.progress import no_progress
-from tests.memories.test_isolation import ESCAPES, told
+from tests.memories.test_isolation import ESCAPES
+from tests.memories.test_session import conversations, run_system
 system = load_memory(f"{ESCAPES}:Escapes", isolation=sys.argv[2])
-fill_and_ask(Path(sys.argv[3]), system, [told(sys.argv[4])], [], limits=Limits(60), progress=no_progress)
+run_system(system, Path(sys.argv[3]), conversations(texts=sys.argv[4:]), [])
 """
-
-
-def told(text):
-    return Conversation("c", "", ("u",), ({"role": "user", "content": text, "timestamp": "2025-01-01"},))
 
 
 def needs_bwrap():
@@ -49,43 +42,27 @@ def needs_bwrap():
         pytest.skip(str(error))
 
 
-class Door(BaseHTTPRequestHandler):
+class Door(Handler):
     def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *args):
-        pass
+        self.reply(200)
 
 
 @pytest.fixture
 def outside(tmp_path):
     """A port of each kind, a home with a key, a run, and what a system is told of them."""
-    server, udp, unix = (
-        HTTPServer(("127.0.0.1", 0), Door),
-        socket.socket(type=socket.SOCK_DGRAM),
-        socket.socket(socket.AF_UNIX),
-    )
-    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    udp.bind(("127.0.0.1", 0))
-    udp.settimeout(0.2)
-    unix.bind(str(tmp_path / "socket"))
-    unix.listen()
     for folder in ("home", "run", "current"):
         (tmp_path / folder).mkdir()
     (tmp_path / "home/.key").write_text(KEY)
     (tmp_path / "run/run.json").write_text("{}")
-    about = {name: str(tmp_path / name) for name in ("home", "run", "outside")}
-    about |= {
-        "key": KEY[::-1],
-        "port": server.server_port,
-        "udp": udp.getsockname()[1],
-        "unix": str(tmp_path / "socket"),
-    }
-    yield about, udp
-    server.shutdown()
-    for open_ in (server.socket, udp, unix):
-        open_.close()
+    server = HTTPServer(("127.0.0.1", 0), Door)
+    udp, unix = socket.socket(type=socket.SOCK_DGRAM), socket.socket(socket.AF_UNIX)
+    with Loopback(server), udp, unix:
+        udp.bind(("127.0.0.1", 0))
+        udp.settimeout(0.2)
+        unix.bind(str(tmp_path / "unix"))
+        unix.listen()
+        about = {name: str(tmp_path / name) for name in ("home", "run", "outside", "unix")}
+        yield about | {"key": KEY[::-1], "port": server.server_port, "udp": udp.getsockname()[1]}, udp
 
 
 def escapes(isolation, outside, tmp_path):

@@ -3,7 +3,7 @@
 import socket
 import subprocess
 import sys
-import time
+from contextlib import ExitStack, closing
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,10 +19,10 @@ from epbench.memories.load import load_memory
 from epbench.memories.protocol import Endpoint
 from epbench.memories.recall import Budget, fit, price_of
 from epbench.memories.servers import PRESETS, McpMemory, Tool
-from epbench.memories.session import Conversation
+from tests.loopback import wait_until
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.memories.test_isolation import needs_bwrap
-from tests.memories.test_session import queries, run_system
+from tests.memories.test_session import conversations, queries, run_system
 
 SERVER = Path(__file__).with_name("mcp_server.py")
 COMMAND = f"mcp:{sys.executable} {SERVER}"
@@ -38,31 +38,20 @@ def memory(folder, target=COMMAND[4:], **settings):
 @pytest.fixture
 def opened(tmp_path):
     """Opens a memory that is closed at the end."""
-    made = []
-
-    def open_(**settings):
-        made.append(memory(tmp_path, **settings))
-        return made[-1]
-
-    yield open_
-    for each in made:
-        each.close()
+    with ExitStack() as made:
+        yield lambda **settings: made.enter_context(closing(memory(tmp_path, **settings)))
 
 
 def test_words_in_braces_are_replaced_once():
     tool = Tool.read("store", 'add {"a": ["{text}", {"b": "at {time}"}], "n": "{k}", "other": "{nothing}", "x": 1}')
     filled = tool.filled({"{text}": 'a "{time}"', "{time}": "noon", "{k}": 3})
-    assert (tool.name, filled) == (
-        "add",
-        {"a": ['a "{time}"', {"b": "at noon"}], "n": 3, "other": "{nothing}", "x": 1},
-    )
+    assert tool.name == "add"
+    assert filled == {"a": ['a "{time}"', {"b": "at noon"}], "n": 3, "other": "{nothing}", "x": 1}
 
 
 def test_arguments_are_found_in_the_schema():
-    schema = {
-        "properties": {"q": {"type": "string"}, "limit": {"type": "integer"}, "tag": {"type": "string"}},
-        "required": ["q"],
-    }
+    properties = {"q": {"type": "string"}, "limit": {"type": "integer"}, "tag": {"type": "string"}}
+    schema = {"properties": properties, "required": ["q"]}
     assert Tool("find", None).fitted("retrieve", schema).arguments == {"q": "{query}", "limit": "{k}"}
     assert Tool("add", None).fitted("store", schema).arguments == {"q": "{text}"}
     assert Tool("all", None).fitted("list", schema).arguments == {}
@@ -150,10 +139,7 @@ def test_what_cannot_be_started_or_called_is_told_in_one_line(opened):
 @needs_mcp
 @pytest.mark.slow
 def test_a_run_goes_on_when_the_server_exits(tmp_path):
-    given = [
-        Conversation(str(i), "", (f"u{i}",), ({"role": "user", "content": text, "timestamp": f"2025-01-0{i + 1}"},))
-        for i, text in enumerate(["Ada plays chess", "exit", "I drink tea"])
-    ]
+    given = conversations(texts=["Ada plays chess", "exit", "I drink tea"])
     recall = run_system(load_memory(COMMAND, settings=TOOLS), tmp_path, given, queries(ks=(1,)))
     assert list(recall.unstored) == [("", "u1")] and len(recall.stores[""]) == 2
     assert recall.found["1@1"] == ["Ada plays chess"] and not recall.failures
@@ -213,31 +199,27 @@ def test_a_server_dies_with_the_process_that_started_it(tmp_path):
         servers = [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
         assert servers
         process.kill()
-    deadline = time.monotonic() + 10
-    while any(Path(f"/proc/{pid}").exists() for pid in servers) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not any(Path(f"/proc/{pid}").exists() for pid in servers)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in servers), 10)
 
 
 @needs_mcp
 @pytest.mark.slow
 def test_a_server_behind_an_address_holds_several_stores(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+    with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     tools = {
         "store": 'add {"note": "{text}", "user": "{store}"}',
         "retrieve": 'find {"query": "{query}", "limit": "{k}", "user": "{store}"}',
         "list": 'notes {"user": "{store}"}',
     }
+
+    def answers():
+        with socket.socket() as tried:
+            return tried.connect_ex(("127.0.0.1", port)) == 0
+
     with subprocess.Popen([sys.executable, str(SERVER), str(port)], stderr=subprocess.DEVNULL) as server:
         try:
-            deadline = time.monotonic() + 30
-            while time.monotonic() < deadline:
-                with socket.socket() as tried:
-                    if tried.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.05)
+            wait_until(answers, 30)
             system = load_memory(f"mcp:http://127.0.0.1:{port}/mcp", settings=tools, limits=Limits(30))
             for run in ("first", "second"):
                 (tmp_path / run).mkdir()

@@ -4,8 +4,7 @@ import contextlib
 import gzip
 import http.client
 import json
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+from http.server import HTTPServer
 
 import httpx2
 import pytest
@@ -17,6 +16,7 @@ from epbench.memories.guard import RETRIEVE, STORE
 from epbench.memories.protocol import Endpoint, Operation
 from epbench.memories.recall import calls_usage
 from epbench.memories.relay import CALLS, Relay, holds_json, streamed, text_of, tokens_of
+from tests.loopback import Handler, Loopback
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.retrieval.conftest import tiny_model  # noqa: F401  a fixture
 
@@ -89,27 +89,25 @@ def test_a_stream_is_answered_with_events(relay):
     assert second == "data: [DONE]" and response.headers["content-type"] == "text/event-stream"
 
 
+NO_ANSWER = "requests to its models got no answer; the last, HTTP {0}: scripted error {0}"
+
+
 @pytest.mark.parametrize(
-    ("statuses", "unanswered"),
+    ("asked", "unanswered"),
     [
-        ([200], None),
-        ([500, 200], None),  # a second try of the same request
-        ([500, 500], "1 of 2 requests to its models got no answer; the last, HTTP 500: scripted error 500"),
-        ([400], "1 of 2 requests to its models got no answer; the last, HTTP 400: scripted error 400"),
-        ([400, "another", 200], None),  # a prompt that was too long is the system's own error
-        ([429, "another", 200], "1 of 3 requests to its models got no answer; the last, HTTP 429: scripted error 429"),
+        ([("hello", 200)], None),
+        ([("hello", 500), ("hello", 200)], None),  # a second try of the same request
+        ([("hello", 500)] * 2, f"1 of 2 {NO_ANSWER.format(500)}"),
+        ([("hello", 400)], f"1 of 2 {NO_ANSWER.format(400)}"),
+        ([("hello", 400), ("another", 200)], None),  # a prompt that was too long is the system's own error
+        ([("hello", 429), ("another", 200)], f"1 of 3 {NO_ANSWER.format(429)}"),
     ],
 )
-def test_requests_without_an_answer_are_known_for_each_operation(relay, endpoint, statuses, unanswered):
+def test_requests_without_an_answer_are_known_for_each_operation(relay, endpoint, asked, unanswered):
     relay.begin(Operation(STORE, "s", "c1"))
-    replies = iter([status for status in statuses if status != "another"])
-    endpoint.reply = lambda body: "a reply" if (status := next(replies)) == 200 else status
-    text = "hello"
-    for status in statuses:
-        if status == "another":
-            text = "another"
-        else:
-            assert chat(relay, text).status_code == status
+    for text, status in asked:
+        endpoint.reply = lambda body, status=status: "a reply" if status == 200 else status
+        assert chat(relay, text).status_code == status
     post(relay, "embeddings", json={"input": ["a text"]})  # vectors are no answer of the model
     assert relay.unanswered() == unanswered
     relay.begin(Operation(STORE, "s", "c2"))
@@ -199,7 +197,7 @@ def test_a_request_without_end_is_refused_before_it_is_read(relay, endpoint, tmp
     assert len(endpoint.requests) == before and "more than 16 MB" in records(tmp_path)[0]["path"]
 
 
-class Server(BaseHTTPRequestHandler):
+class Server(Handler):
     """Sends what a test says, whatever it is asked."""
 
     def do_POST(self):
@@ -213,29 +211,21 @@ class Server(BaseHTTPRequestHandler):
                 self.wfile.write(piece)
                 self.server.sent += len(piece)
 
-    def log_message(self, *args):
-        pass
-
 
 @pytest.fixture
 def answering(tmp_path, endpoint):
     """A relay whose model answers in these pieces."""
-    opened = []
+    with contextlib.ExitStack() as opened:
 
-    def make(pieces, **headers):
-        server = HTTPServer(("127.0.0.1", 0), Server)
-        server.pieces, server.headers, server.sent = pieces, headers, 0
-        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/v1"
-        relay = Relay(Endpoint("inner", url, "openai:vectors", endpoint.base_url), tmp_path)
-        opened.append((server, relay))
-        return server, relay
+        def make(pieces, **headers):
+            server = HTTPServer(("127.0.0.1", 0), Server)
+            server.pieces, server.headers, server.sent = pieces, headers, 0
+            url = f"{opened.enter_context(Loopback(server)).url}/v1"
+            relay = Relay(Endpoint("inner", url, "openai:vectors", endpoint.base_url), tmp_path)
+            opened.callback(relay.close)
+            return server, relay
 
-    yield make
-    for server, relay in opened:
-        relay.close()
-        server.shutdown()
-        server.server_close()
+        yield make
 
 
 @pytest.mark.parametrize("zipped", [False, True])

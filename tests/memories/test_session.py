@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from epbench import BadInput
 from epbench.memories.guard import Limits
 from epbench.memories.process import describe_system
 from epbench.memories.recall import read_recall
@@ -19,21 +18,14 @@ FAULTY = Path(__file__).with_name("faulty.py")
 FACTS = ("I drink green tea", "Ada plays chess", "My cat sleeps late", "I fear moths")
 
 
-def conversations(store="", n=4):
-    return [
-        Conversation(
-            str(i), store, (f"u{i}",), ({"role": "user", "content": FACTS[i], "timestamp": f"2025-01-0{i + 1}"},)
-        )
-        for i in range(n)
-    ]
+def conversations(store="", texts=FACTS):
+    turns = [{"role": "user", "content": text, "timestamp": f"2025-01-0{i + 1}"} for i, text in enumerate(texts)]
+    return [Conversation(str(i), store, (f"u{i}",), (turn,)) for i, turn in enumerate(turns)]
 
 
 def queries(store="", ks=(1, 2)):
-    return [
-        Query(f"{i}@{k}", str(i), store, text, k)
-        for k in ks
-        for i, text in enumerate(("green tea?", "who plays chess"))
-    ]
+    texts = ("green tea?", "who plays chess")
+    return [Query(f"{i}@{k}", str(i), store, text, k) for k in ks for i, text in enumerate(texts)]
 
 
 def run_system(system, folder, given=None, asked=None, limit=60.0, gigabytes=8.0, progress=no_progress):
@@ -43,18 +35,14 @@ def run_system(system, folder, given=None, asked=None, limit=60.0, gigabytes=8.0
 
 
 def in_process(folder, name, *args, **options):
-    """Run a system in this process."""
     return run_system(import_system(f"{FAULTY}:{name}"), folder, *args, **options)
 
 
 def in_its_own(folder, name, *args, **options):
-    """Run a system in a process of its own."""
     return run_system(describe_system(f"{FAULTY}:{name}", variables=["CALLS", "MY_API_KEY"]), folder, *args, **options)
 
 
-@pytest.fixture(
-    params=[pytest.param(in_its_own, marks=pytest.mark.slow), in_process], ids=["own process", "this process"]
-)
+@pytest.fixture(params=[pytest.param(in_its_own, marks=pytest.mark.slow), in_process])
 def run(request):
     return request.param
 
@@ -67,15 +55,9 @@ def test_a_store_is_filled_listed_and_queried(run, tmp_path):
     assert recall.usage["storing"]["conversations"] == 4 and recall.usage["retrieving"]["queries"] == 4
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("RetrievesTooMany", "expected at most 1 memories, got 2"),
-        ("RaisesInRetrieval", "KeyError: 'no\\nindex'"),
-    ],
-)
-def test_a_retrieval_that_goes_wrong_fails_its_question_and_the_run_goes_on(tmp_path, name, reason):
-    recall = in_process(tmp_path, name, asked=queries(ks=(1,)))
+def test_a_retrieval_that_goes_wrong_fails_its_question_and_the_run_goes_on(tmp_path):
+    recall = in_process(tmp_path, "RetrievesOneMore", asked=queries(ks=(1,)))
+    reason = "expected at most 1 memories, got 2"
     assert recall.failures == {"0@1": f"memory system: {reason}", "1@1": f"memory system: {reason}"}
     assert recall.found == {} and recall.stores == {"": list(FACTS)}
     assert recall.usage["retrieving"]["failed"] == {reason: 2}
@@ -85,15 +67,9 @@ def test_a_retrieval_that_goes_wrong_fails_its_question_and_the_run_goes_on(tmp_
 def test_hangs_fail_and_after_three_in_a_row_nothing_is_called(tmp_path):
     asked = queries(ks=(1, 2, 3))
     recall = in_its_own(tmp_path, "HangsInRetrieval", asked=asked, limit=1.5)
-    reasons = [recall.failures[query.id] for query in asked]
-    assert reasons[:3] == ["memory system: no answer within 1.5 s"] * 3
-    assert (
-        reasons[3:]
-        == [
-            "memory system: not called: 3 calls in a row hung, ended the system's process or got no answer from its model"
-        ]
-        * 3
-    )
+    reasons = ["no answer within 1.5 s"] * 3
+    reasons += ["not called: 3 calls in a row hung, ended the system's process or got no answer from its model"] * 3
+    assert [recall.failures[query.id] for query in asked] == [f"memory system: {reason}" for reason in reasons]
 
 
 @pytest.mark.slow
@@ -112,9 +88,7 @@ def test_a_conversation_that_cannot_be_stored_is_noted_and_tried_again(run, tmp_
     ]
     assert FACTS[1] not in recall.stores[""] and len(recall.found) == 4
     mended = run(tmp_path, "Good")
-    assert (
-        not mended.unstored and not mended.warnings
-    )  # the conversations were not the same, so another store is no surprise
+    assert not mended.unstored and not mended.warnings  # of other conversations, so that another store is no surprise
     assert mended.stores == {"": list(FACTS)} and mended.found["1@1"] == [FACTS[1]]
 
 
@@ -131,33 +105,31 @@ def test_an_empty_store_is_warned_of(tmp_path):
     assert "the store holds nothing after storing" in recall.warnings[0]
 
 
-def test_a_constructor_that_raises_is_one_clear_line(run, tmp_path):
-    with pytest.raises(BadInput, match="RaisesInConstructor': cannot make an instance: OSError: no API key"):
-        run(tmp_path, "RaisesInConstructor")
-
-
 def test_stores_are_apart(run, tmp_path):
-    given = [*conversations("a", 1), *conversations("b/c", 2)]
+    given = [*conversations("a", FACTS[:1]), *conversations("b/c", FACTS[:2])]
     asked = [replace(query, store="b/c", id=f"b{query.id}") for query in queries()] + queries("a")
     recall = run(tmp_path, "Good", given, asked)
     assert recall.stores == {"a": [FACTS[0]], "b/c": list(FACTS[:2])}
     assert recall.found["1@1"] == [FACTS[0]] and recall.found["b1@1"] == [FACTS[1]]
 
 
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
 @pytest.fixture
-def calls(tmp_path, monkeypatch):
-    path = tmp_path / "calls.jsonl"
+def calls(tmp_path_factory, monkeypatch):
+    path = tmp_path_factory.mktemp("calls") / "calls.jsonl"
     monkeypatch.setenv("CALLS", str(path))
-    return lambda: [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return lambda: lines_of(path)
 
 
 @pytest.mark.parametrize(("name", "stored_again"), [("Counting", 4), ("DurableCounting", 0)])
 def test_a_complete_run_needs_no_system_and_new_queries_need_the_store_again(run, tmp_path, calls, name, stored_again):
-    (tmp_path / "r").mkdir()
-    first = run(tmp_path / "r", name, asked=queries(ks=(1,)))
+    first = run(tmp_path, name, asked=queries(ks=(1,)))
     before = calls()
-    assert run(tmp_path / "r", name, asked=queries(ks=(1,))) == first and calls() == before
-    recall = run(tmp_path / "r", name, asked=queries(ks=(1, 2)))
+    assert run(tmp_path, name, asked=queries(ks=(1,))) == first and calls() == before
+    recall = run(tmp_path, name, asked=queries(ks=(1, 2)))
     new = calls()[len(before) :]
     assert sum(call.startswith("told") for call in new) == stored_again
     assert [call for call in new if call.startswith("asked")] == ["asked green tea? @2", "asked who plays chess @2"]
@@ -170,7 +142,7 @@ def test_a_store_that_differs_when_filled_again_is_queried_again_with_a_warning(
     assert len(recall.found) == 4
     assert "is not deterministic" in recall.warnings[0]
     kept = json.loads((tmp_path / "memories.json").read_text())
-    of = {json.loads(line)["of"] for line in (tmp_path / "retrieved.jsonl").read_text().splitlines()[-4:]}
+    of = {line["of"] for line in lines_of(tmp_path / "retrieved.jsonl")[-4:]}
     assert kept == recall.stores and len(of) == 1
 
 
@@ -190,22 +162,20 @@ def test_progress_counts_calls_of_earlier_starts_that_are_not_made_again(tmp_pat
         told.append((what, total, done, len(list(islice(items, before if not told else None)))))
         return ()
 
-    (tmp_path / "r").mkdir()
     for _ in range(2):
-        in_process(tmp_path / "r", name, progress=progress)
+        in_process(tmp_path, name, progress=progress)
     again = left[name == "DurableCounting"]
     assert told == [("memory calls", 9, 0, before), ("memory calls", 9, 9 - again, again)]
 
 
 def test_a_durable_store_that_was_stopped_gets_its_last_conversation_again_with_a_warning(run, tmp_path, calls):
-    (tmp_path / "r").mkdir()
-    whole = run(tmp_path / "r", "DurableCounting")
-    journal = tmp_path / "r/stored.jsonl"
+    whole = run(tmp_path, "DurableCounting")
+    journal = tmp_path / "stored.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(lines[:5]))  # two conversations are stored; the third had begun
-    (tmp_path / "r/memories.json").unlink()
+    (tmp_path / "memories.json").unlink()
     before = len(calls())
-    recall = run(tmp_path / "r", "DurableCounting")
+    recall = run(tmp_path, "DurableCounting")
     assert [call for call in calls()[before:] if call.startswith("told")] == [f"told {FACTS[2]}", f"told {FACTS[3]}"]
     assert recall.stores == whole.stores and not recall.unstored
     (warning,) = recall.warnings
@@ -221,16 +191,13 @@ def test_a_system_that_died_gets_everything_again_unless_it_is_durable(tmp_path,
     assert recall.stores == {"": list(FACTS)} and not recall.unstored and len(recall.warnings) == 1
     assert calls().count("made") == 3
     assert sum(call.startswith("told") for call in calls()) == 4 + stored_again
-    assert [call for call in calls() if call.startswith("asked")] == [
-        "asked who plays chess @1",
-        "asked who plays chess @2",
-    ]
+    assert [call for call in calls() if "asked" in call] == [f"asked who plays chess @{k}" for k in (1, 2)]
 
 
 def test_all_that_counts_comes_from_one_store_though_a_system_died_between(tmp_path):
     recall = in_its_own(tmp_path, "DiffersAndDies")
     assert set(recall.found) == {"0@1", "0@2"} and set(recall.failures) == {"1@1", "1@2"}
-    records = [json.loads(line) for line in (tmp_path / "retrieved.jsonl").read_text().splitlines()]
+    records = lines_of(tmp_path / "retrieved.jsonl")
     assert [record["key"] for record in records] == ["0@1", "1@1", "0@1", "0@2", "1@2", "0@1", "0@2"]
     assert {record["of"] for record in records[-2:]} == {fingerprint_of_store(recall.stores[""])}
     assert "is not deterministic" in recall.warnings[0]
@@ -251,11 +218,11 @@ def test_a_conversation_that_cost_the_process_is_not_stored_and_the_others_are(t
 @pytest.mark.parametrize("name", ["DiesInListing", "DiesInConstructor"])
 def test_a_store_that_dies_fails_and_after_three_no_other_is_begun(tmp_path, name):
     names = "abcd"
-    given = [c for store in names for c in conversations(store, 1)]
+    given = [c for store in names for c in conversations(store, FACTS[:1])]
     asked = [replace(query, id=f"{store}{query.id}") for store in names for query in queries(store, ks=(1,))]
     recall = in_its_own(tmp_path, name, given, asked)
     assert recall.stores == {} and len(recall.failures) == 8
-    records = [json.loads(line) for line in (tmp_path / "stored.jsonl").read_text().splitlines()]
+    records = lines_of(tmp_path / "stored.jsonl")
     reasons = {record["store"]: record["failure"] for record in records if record["key"].endswith("|listed")}
     if name == "DiesInConstructor":
         assert list(reasons.values())[:3] == ["the system's process ended with status 1"] * 3
@@ -269,21 +236,19 @@ def test_a_system_begins_in_the_folder_of_the_user_and_does_not_move_the_run(run
     Path("r").mkdir()
     recall = run(Path("r"), "ChangesFolder")
     assert Path.cwd() == tmp_path
-    assert (
-        (tmp_path / "r/retrieved.jsonl").exists() and len(recall.found) == 4 and recall.stores[""][0] == str(tmp_path)
-    )
+    assert (tmp_path / "r/retrieved.jsonl").exists()
+    assert len(recall.found) == 4 and recall.stores[""][0] == str(tmp_path)
 
 
 @pytest.mark.slow
 def test_a_durable_system_that_died_gets_its_last_conversation_again_from_the_next_start_with_a_warning(
     tmp_path, calls
 ):
-    (tmp_path / "r").mkdir()
-    died = in_its_own(tmp_path / "r", "DurableDiesInStoring")
+    died = in_its_own(tmp_path, "DurableDiesInStoring")
     assert died.unstored == {("", "u2"): "the system's process ended with status 3"}
     assert calls().count("made") == 2 and sum(call.startswith("told") for call in calls()) == 4
     before = len(calls())
-    recall = in_its_own(tmp_path / "r", "DurableCounting")
+    recall = in_its_own(tmp_path, "DurableCounting")
     assert [call for call in calls()[before:] if call.startswith("told")] == [f"told {FACTS[2]}"]
     assert not recall.unstored and recall.stores == {"": list(FACTS)}
     assert "was given conversation 2 twice, because it or the run was stopped" in recall.warnings[0]

@@ -1,7 +1,7 @@
 """Adapters of real systems, each in a process of its environment's Python.
 
 $EPBENCH_TEST_SYSTEMS names the systems to test, as `make test-systems` does; the tests of the others are skipped. Their
-environments are built in the user's cache, as a run would build them.
+environments are built in the user's own cache, as a run would build them.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from epbench.memories.systems.hosting import environment_python
-from tests.memories.systems.scripted_endpoint import DIMENSIONS, ScriptedEndpoint
+from tests.memories.systems.scripted_endpoint import ScriptedEndpoint, settings_at
 from tests.memories.systems.scripted_systems import SCRIPTED, made_up_checkout
 from tests.own_home import USERS_CACHE
 
@@ -21,6 +21,9 @@ ROOT = Path(__file__).parents[3]
 LOCKS = ROOT / "src/epbench/memories/systems/locks"
 CHOSEN = os.environ.get("EPBENCH_TEST_SYSTEMS", "").split()
 FOREIGN = ("OPENAI_", "OPENROUTER_", "ANTHROPIC_", "AZURE_", "LANGSMITH_", "LANGCHAIN_", "PYTHON")
+
+
+FACTS = ["Mira plays the cello on Sundays.", "Ravi keeps bees behind the barn.", "Jörg trinkt nur grünen Tee 🍵."]
 
 
 class Raised(Exception):
@@ -34,12 +37,12 @@ class AdapterProcess:
     the file `system.log` beside the adapter's folder.
     """
 
-    def __init__(self, python, target, folder, settings, environ=()):
+    def __init__(self, python, target, folder, settings, environ):
         folder.mkdir(parents=True, exist_ok=True)
         read, their_replies = os.pipe()
         their_calls, write = os.pipe()
         pipes = their_calls, their_replies
-        environ = {name: text for name, text in os.environ.items() if not name.startswith(FOREIGN)} | dict(environ)
+        environ = {name: text for name, text in os.environ.items() if not name.startswith(FOREIGN)} | environ
         script = Path(__file__).with_name("in_environment.py")
         with (folder.parent / "system.log").open("a") as log:
             self._process = subprocess.Popen(
@@ -87,17 +90,12 @@ class AdapterProcess:
 
 
 @pytest.fixture
-def users_cache(monkeypatch):
-    """The user's own cache, instead of that of the tests."""
+def environment(monkeypatch):
+    """The Python of a system's environment: `environment("mem0")`. Skips the test of a system that was not chosen."""
     if USERS_CACHE is None:
         monkeypatch.delenv("EPBENCH_CACHE")
     else:
         monkeypatch.setenv("EPBENCH_CACHE", USERS_CACHE)
-
-
-@pytest.fixture
-def environment(users_cache):
-    """The Python of a system's environment: `environment("mem0")`. Skips the test of a system that was not chosen."""
 
     def python(system):
         if system not in CHOSEN:
@@ -108,32 +106,6 @@ def environment(users_cache):
 
 
 @pytest.fixture
-def adapter_process(environment):
-    """Open adapters: `adapter_process("mem0", "mem0:Mem0", folder, base_url=…, …)`.
-
-    The arguments are the environment, the module in `epbench.memories.systems` and its class, the folder of the store,
-    and settings; the five that every adapter gets have values of the scripted endpoint.
-    """
-    opened = []
-
-    def open_(system, target, folder, base_url, environ=(), **settings):
-        settings = {
-            "model": "scripted-model",
-            "base_url": base_url,
-            "api_key": "placeholder",
-            "embedding_model": "text-embedding-3-small",
-            "dimensions": DIMENSIONS,
-        } | settings
-        adapter = AdapterProcess(environment(system), target, folder, settings, environ)
-        opened.append(adapter)
-        return adapter
-
-    yield open_
-    for adapter in opened:
-        adapter.end()
-
-
-@pytest.fixture
 def endpoint(system):
     """Replies to the system of a test as a good model does, until the test says otherwise."""
     with ScriptedEndpoint(SCRIPTED[system].reply) as endpoint:
@@ -141,18 +113,20 @@ def endpoint(system):
 
 
 @pytest.fixture
-def open_store(system, adapter_process, endpoint, tmp_path):
+def open_store(system, environment, endpoint, tmp_path):
     """Open the store of a name with the system of a test."""
-    about = SCRIPTED[system]
-    settings = dict(about.settings)
+    python, about, opened = environment(system), SCRIPTED[system], []
+    settings = settings_at(endpoint.base_url) | about.settings
     if system == "structmem":
         settings["source"] = str(made_up_checkout(tmp_path / "checkout"))
 
     def open_(name="store", **chosen):
-        folder = tmp_path / name
-        return adapter_process(system, about.target, folder, endpoint.base_url, about.environ, **settings | chosen)
+        opened.append(AdapterProcess(python, about.target, tmp_path / name, settings | chosen, about.environ))
+        return opened[-1]
 
-    return open_
+    yield open_
+    for adapter in opened:
+        adapter.end()
 
 
 def turn(role, content, minute):
@@ -162,3 +136,9 @@ def turn(role, content, minute):
 def fact(text, minute=0):
     """A conversation in which the user says this."""
     return [turn("user", text, minute)]
+
+
+def tell(store, texts):
+    """In a conversation for each, a minute after the other."""
+    for minute, text in enumerate(texts):
+        store.store_conversation(fact(text, minute))

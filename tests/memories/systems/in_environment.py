@@ -31,12 +31,6 @@ def load_package(folder):
     found.loader.exec_module(package)
 
 
-def answer(adapter, method, args):
-    if method == "addresses":
-        return ADDRESSES
-    return getattr(adapter, method)(*args)
-
-
 def main():
     package, read, write, target, folder, settings = sys.argv[1:]
     del sys.argv[1:]
@@ -53,7 +47,7 @@ def main():
                 adapter = getattr(found, name)(Path(folder), {**found.DEFAULTS, **json.loads(settings)})
                 reply = {"found": None}
             else:
-                reply = {"found": answer(adapter, method, args)}
+                reply = {"found": ADDRESSES if method == "addresses" else getattr(adapter, method)(*args)}
         except BaseException as error:
             reply = {"raised": f"{type(error).__name__}: {error}"}
         print(json.dumps(reply), file=replies)

@@ -62,9 +62,7 @@ class Lone:
             json.dumps(body).encode(),
             {"Content-Type": "application/json", "Authorization": f"Bearer {self.settings['api_key']}"},
         )
-        if text.startswith("swallow"):  # what its model does not answer
-            with contextlib.suppress(urllib.error.HTTPError), urllib.request.urlopen(request) as response:
-                return json.load(response)["choices"][0]["message"]["content"]
-            return "nothing"
-        with urllib.request.urlopen(request) as response:
+        hidden = urllib.error.HTTPError if text.startswith("swallow") else ()  # what its model does not answer
+        with contextlib.suppress(hidden), urllib.request.urlopen(request) as response:
             return json.load(response)["choices"][0]["message"]["content"]
+        return "nothing"

@@ -4,13 +4,20 @@ import json
 import math
 import re
 import zlib
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import ThreadingHTTPServer
+
+from tests.loopback import Handler, Loopback
 
 DIMENSIONS = 64
 
 
-class ScriptedEndpoint:
+def settings_at(url):
+    """The five settings that every adapter gets."""
+    about = {"model": "scripted-model", "api_key": "placeholder", "embedding_model": "text-embedding-3-small"}
+    return {**about, "base_url": url, "dimensions": DIMENSIONS}
+
+
+class ScriptedEndpoint(Loopback):
     """`reply(body)` gets the body of a chat request and returns the text of the reply, or a whole message (a dict).
 
     An integer stands for an HTTP error of that status. `requests` holds (path, body) of all requests.
@@ -20,34 +27,17 @@ class ScriptedEndpoint:
         self.reply, self.dimensions, self.requests = reply, dimensions, []
         endpoint = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Answering(Handler):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 endpoint.requests.append((self.path, body))
                 status, answer = endpoint.answer(self.path, body)
-                data = json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                self.reply(status, json.dumps(answer).encode(), {"Content-Type": "application/json"})
 
-            def log_message(self, *args):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.base_url = f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def __enter__(self):
-        Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        return self
-
-    def __exit__(self, *args):
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(ThreadingHTTPServer(("127.0.0.1", 0), Answering))
+        self.base_url = f"{self.url}/v1"
 
     def answer(self, path, body):
         if path.endswith("/embeddings"):
@@ -64,20 +54,14 @@ class ScriptedEndpoint:
             return reply, {"error": {"message": f"scripted error {reply}", "type": "server_error"}}
         message = {"role": "assistant", **(reply if isinstance(reply, dict) else {"content": reply})}
         n_in, n_out = len(json.dumps(body.get("messages")).split()), len(str(message.get("content")).split())
-        return 200, {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": body["model"],
-            "choices": [
-                {
-                    "index": 0,
-                    "message": message,
-                    "finish_reason": "tool_calls" if message.get("tool_calls") else "stop",
-                }
-            ],
-            "usage": {"prompt_tokens": n_in, "completion_tokens": n_out, "total_tokens": n_in + n_out},
+        choice = {
+            "index": 0,
+            "message": message,
+            "finish_reason": "tool_calls" if message.get("tool_calls") else "stop",
         }
+        usage = {"prompt_tokens": n_in, "completion_tokens": n_out, "total_tokens": n_in + n_out}
+        about = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": body["model"]}
+        return 200, {**about, "choices": [choice], "usage": usage}
 
 
 def vector_of(text, dimensions):

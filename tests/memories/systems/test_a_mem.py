@@ -2,11 +2,10 @@
 
 import pytest
 
-from tests.memories.systems.conftest import fact, turn
+from tests.memories.systems.conftest import FACTS, fact, tell, turn
 from tests.memories.systems.scripted_systems import a_mem_reply
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("system", ["a-mem"])]
-FACTS = ["Mira plays the cello on Sundays.", "Ravi keeps bees behind the barn.", "Jörg trinkt nur grünen Tee 🍵."]
 
 
 def test_a_memory_has_context_and_tags_and_neighbours_evolve(open_store):
@@ -38,8 +37,7 @@ def test_a_conversation_that_was_stored_is_not_stored_again(open_store):
 
 def test_texts_that_look_like_numbers_or_json_are_there_after_a_kill(open_store, tmp_path):
     store = open_store()
-    for minute, text in enumerate([*FACTS[:2], '{"a": 1.50}', "007"]):
-        store.store_conversation(fact(text, minute))
+    tell(store, [*FACTS[:2], '{"a": 1.50}', "007"])
     memories = store.get_all_memories()
     store.kill()
     again = open_store()
@@ -87,8 +85,7 @@ def test_a_kill_while_a_neighbour_changes_loses_no_note(open_store, endpoint):
 def test_replies_that_are_no_json_are_counted(open_store, endpoint):
     endpoint.reply = lambda body: "I would rather not."
     store = open_store()
-    store.store_conversation(fact(FACTS[0], 0))
-    store.store_conversation(fact(FACTS[1], 1))
+    tell(store, FACTS[:2])
     assert store.usage() == {"swallowed": 0, "unparsable": 3}  # one note without neighbours, one with
     assert len(store.get_all_memories()) == 2
 

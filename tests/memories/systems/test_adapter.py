@@ -10,7 +10,7 @@ import pytest
 
 from epbench.memories.systems import adapter
 from epbench.memories.systems.adapter import Embedder, EmbeddingsFailed, SentenceTransformer, Watch
-from tests.memories.systems.scripted_endpoint import DIMENSIONS, ScriptedEndpoint, vector_of
+from tests.memories.systems.scripted_endpoint import DIMENSIONS, ScriptedEndpoint, settings_at, vector_of
 
 
 @pytest.fixture
@@ -26,17 +26,8 @@ def no_pause(monkeypatch):
 
 @pytest.fixture
 def model(endpoint, monkeypatch):
-    monkeypatch.setattr(SentenceTransformer, "embedder", Embedder(settings_for(endpoint)), raising=False)
+    monkeypatch.setattr(SentenceTransformer, "embedder", Embedder(settings_at(endpoint.base_url)), raising=False)
     return SentenceTransformer("all-MiniLM-L6-v2", device="cpu", trust_remote_code=True)
-
-
-def settings_for(endpoint, **others):
-    return {
-        "base_url": endpoint.base_url,
-        "api_key": "placeholder",
-        "embedding_model": "some-embedder",
-        "dimensions": DIMENSIONS,
-    } | others
 
 
 def test_texts_become_rows_in_their_order(model, endpoint):
@@ -50,7 +41,7 @@ def test_texts_become_rows_in_their_order(model, endpoint):
     vectors = model.encode(texts, show_progress_bar=False, convert_to_numpy=True)
     assert vectors.dtype == np.float32 and np.allclose(vectors, [vector_of(text, DIMENSIONS) for text in texts])
     assert [len(body["input"]) for _, body in endpoint.requests] == [100, 100, 50]
-    assert {body["model"] for _, body in endpoint.requests} == {"some-embedder"}
+    assert {body["model"] for _, body in endpoint.requests} == {"text-embedding-3-small"}
 
 
 def test_one_text_becomes_one_vector(model, monkeypatch):
@@ -74,7 +65,7 @@ def test_vectors_are_normalised_when_asked(model, endpoint):
 def test_an_error_of_the_endpoint_is_raised_and_counted(model, endpoint, status, tries):
     endpoint.answer = lambda path, body: (status, {"error": {"message": "no"}})
     before = Embedder.failures
-    with pytest.raises(EmbeddingsFailed, match=f"some-embedder.*{status}"):
+    with pytest.raises(EmbeddingsFailed, match=f"text-embedding-3-small.*{status}"):
         model.encode(["a"])
     assert len(endpoint.requests) == tries and Embedder.failures == before + 1
 
@@ -85,9 +76,9 @@ def test_a_passing_error_is_none(model, endpoint):
     assert model.encode(["a"]).shape == (1, DIMENSIONS)
 
 
-def test_an_endpoint_that_is_not_there_is_one_line(endpoint):
-    with pytest.raises(EmbeddingsFailed, match="some-embedder.*refused"):
-        Embedder(settings_for(endpoint, base_url="http://127.0.0.1:9/v1")).embed(["a"])
+def test_an_endpoint_that_is_not_there_is_one_line():
+    with pytest.raises(EmbeddingsFailed, match="text-embedding-3-small.*refused"):
+        Embedder(settings_at("http://127.0.0.1:9/v1")).embed(["a"])
 
 
 @pytest.mark.parametrize(

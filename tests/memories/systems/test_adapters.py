@@ -5,12 +5,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.memories.systems.conftest import Raised, fact
+from tests.memories.systems import conftest
+from tests.memories.systems.conftest import Raised, fact, tell
 from tests.memories.systems.scripted_systems import SCRIPTED
 
-FACTS = (
-    "Mira plays the cello on Sundays.", "Ravi keeps bees behind the barn.", "Jörg trinkt nur grünen Tee 🍵.", "أنا أشرب الشاي",
-)  # fmt: skip
+FACTS = [*conftest.FACTS, "أنا أشرب الشاي"]
 NOTHING = {"swallowed": 0, "unparsable": 0}
 
 
@@ -29,8 +28,7 @@ def texts(system, memories):
 def test_what_is_stored_is_retrieved_and_listed_and_only_the_endpoint_is_reached(system, open_store, endpoint):
     store, other = open_store(), open_store("other")
     assert store.get_all_memories() == store.retrieve_memories("anything?", [], 3) == []
-    for minute, text in enumerate(FACTS):
-        store.store_conversation(fact(text, minute))
+    tell(store, FACTS)
     memories = store.get_all_memories()
     assert texts(system, memories) == sorted(FACTS) and other.get_all_memories() == []
     found = store.retrieve_memories("Who keeps bees behind the barn?", [], 2)
@@ -45,8 +43,7 @@ def test_what_is_stored_is_retrieved_and_listed_and_only_the_endpoint_is_reached
 @pytest.mark.parametrize("system", SCRIPTED)
 def test_everything_is_there_after_a_kill(system, open_store):
     store = open_store()
-    for minute, text in enumerate(FACTS[:3]):
-        store.store_conversation(fact(text, minute))
+    tell(store, FACTS[:3])
     store.kill()
     again = open_store()
     assert texts(system, again.get_all_memories()) == sorted(FACTS[:3])

@@ -27,8 +27,6 @@ def test_each_system_has_a_class_a_lock_and_the_published_settings(name, tmp_pat
     assert {"system_model": "m", "system_url": URL}.items() <= system.identity.items()
     lock = system.installation.lock.read_text()
     assert re.search(r"^# python: 3\.\d+ to 3\.\d+$", lock, re.M) and re.search(r"^# system: ", lock, re.M)
-    pinned = [line for line in lock.splitlines() if line and not line.startswith(("#", " "))]
-    assert len(pinned) > 10 and all(re.match(r"[\w.\[\]-]+==\S+", line) for line in pinned)
     package, version = system.version.split()
     assert name == "structmem" or f"{package}=={version}" in re.sub(r"\[.*?\]", "", lock)
 

@@ -1,11 +1,9 @@
 """Each installed system through whole benchmarks, killed in the middle, with scripted replies on loopback."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -13,7 +11,9 @@ from tests.booksort.sort_set import write_set
 from tests.memories.systems.conftest import ROOT
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.memories.systems.scripted_systems import SCRIPTED, made_up_checkout
+from tests.memories.systems.test_hosting import kill_when, stored_so_far
 from tests.memories.test_isolation import needs_bwrap
+from tests.memories.test_session import lines_of
 
 pytestmark = pytest.mark.slow
 CONFIGS = ("long_hop", "coexisting_facts")
@@ -35,17 +35,15 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(name, environment, memfail
         command = command_for(name, endpoint, memfail, tmp_path)
         for n in KILLS_AFTER:
             run_until(command, tmp_path / "run/long_hop/stored.jsonl", n)
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)
-        assert done.returncode == 0, done.stderr
-        other = [*map(str, command), "--system-model", "another"]
-        refused = subprocess.run(other, capture_output=True, text=True, cwd=ROOT)
+        finish(command)
+        refused = run([*command, "--system-model", "another"])
         assert refused.returncode == 2 and "this folder holds another run: its system_model is" in refused.stderr
     for config in CONFIGS:
         folder = tmp_path / "run" / config
         scores, usage = (json.loads((folder / file).read_text()) for file in ("scores.json", "usage.json"))
         assert scores["n_failed"] == 0 and not any("twice" in warning for warning in scores["warnings"])
         held = json.loads((folder / "memories.json").read_text())[""]
-        units = [json.loads(line) for line in (folder / "stored.jsonl").read_text().splitlines()]
+        units = lines_of(folder / "stored.jsonl")
         n_told = len({unit["conversation"] for unit in units if "conversation" in unit})
         assert len(held) == len(set(held)) == n_told  # with these replies, each conversation is one memory
         storing = usage["storing"]
@@ -69,23 +67,26 @@ def test_it_works_in_a_sandbox(name, environment, memfail, tmp_path):
     environment(name)
     needs_bwrap()
     with ScriptedEndpoint(SCRIPTED[name].reply) as endpoint:
-        command = [*command_for(name, endpoint, memfail, tmp_path), "--isolation", "bwrap", "--limit", 2]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
+        finish([*command_for(name, endpoint, memfail, tmp_path), "--isolation", "bwrap", "--limit", 2])
     for config in CONFIGS:
         folder = tmp_path / "run" / config
         assert json.loads((folder / "scores.json").read_text())["n_failed"] == 0
         assert json.loads((folder / "memories.json").read_text())[""]
 
 
+def run(command):
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)
+
+
+def finish(command):
+    done = run(command)
+    assert done.returncode == 0, done.stderr
+
+
 def run_until(command, journal, n):
-    """Start a run, and kill it with all that it has started once its journal has n stored conversations."""
-    process = subprocess.Popen(list(map(str, command)), cwd=ROOT, start_new_session=True, stderr=subprocess.DEVNULL)
-    while process.poll() is None:
-        if journal.exists() and journal.read_text().count('"seconds"') >= n:
-            os.killpg(process.pid, signal.SIGKILL)
-        time.sleep(0.01)
-    assert process.returncode == -signal.SIGKILL
+    """Start a run, and kill it once its journal has n stored conversations."""
+    status = kill_when(lambda: stored_so_far(journal) >= n, command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    assert status == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("name", ["mem0", "simplemem"])
@@ -99,8 +100,7 @@ def test_a_killed_run_finds_the_segments_in_what_the_system_stored(name, environ
             "--system-url", endpoint.base_url, "--embedder", "openai:vectors", "--out", tmp_path / "run",
         ]  # fmt: skip
         run_until(command, tmp_path / "run/stored.jsonl", 3)
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
+        finish(command)
     scores, usage = (json.loads((tmp_path / "run" / file).read_text()) for file in ("scores.json", "usage.json"))
     assert scores["n_failed"] == 0 and scores["retrieval"]["n"] == 8
     assert (usage["storing"]["stores"], usage["storing"]["conversations"], usage["retrieving"]["queries"]) == (2, 10, 8)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.memories.systems.conftest import Raised, fact
+from tests.memories.systems.conftest import Raised, fact, tell
 
 pytestmark = pytest.mark.slow
 graphiti = pytest.mark.parametrize("system", ["graphiti"])
@@ -12,8 +12,7 @@ TEA = "Ana drinks green tea"
 @graphiti
 def test_any_text_comes_back_as_it_was(open_store):
     store = open_store()
-    for minute, text in enumerate(odd := ("Zoë 🦊 isst Äpfel", "أنا أشرب الشاي", 'O\'Neil says "no" \\ % {x}')):
-        store.store_conversation(fact(text, minute))
+    tell(store, odd := ("Zoë 🦊 isst Äpfel", "أنا أشرب الشاي", 'O\'Neil says "no" \\ % {x}'))
     assert sorted(store.get_all_memories()) == sorted(odd)
     for query in ("🦊", "الشاي", "'; MATCH (n) DELETE n", 'a "quoted" (word) AND *', "?"):
         assert {*store.retrieve_memories(query, [], 3)} <= {*odd}

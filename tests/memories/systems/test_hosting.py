@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import io
 import json
 import os
 import re
@@ -10,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,15 +16,14 @@ from pathlib import Path
 import pytest
 
 from epbench import BadInput
-from epbench.memories.guard import Limits
 from epbench.memories.protocol import Endpoint, Installation, SystemSpec
-from epbench.memories.recall import memory_usage, read_recall
-from epbench.memories.session import Conversation, Query, fill_and_ask
+from epbench.memories.recall import memory_usage
+from epbench.memories.session import Conversation, Query
 from epbench.memories.systems import hosting
 from epbench.memories.systems.hosting import environment_python
-from epbench.progress import no_progress
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.memories.test_isolation import needs_bwrap
+from tests.memories.test_session import lines_of, run_system
 
 LONE = Path(__file__).with_name("lone_system.py")
 LOCKS = Path(hosting.__file__).parent / "locks"
@@ -65,8 +62,7 @@ def told(*texts):
 
 def run(folder, system, conversations, seconds=60.0, queries=QUERIES):
     folder.mkdir(exist_ok=True)
-    fill_and_ask(folder, system, conversations, queries, limits=Limits(seconds), progress=no_progress)
-    return read_recall(folder, system, conversations, queries)
+    return run_system(system, folder, conversations, queries, seconds)
 
 
 def many_queries(n):
@@ -88,7 +84,7 @@ def test_it_runs_in_its_own_environment_and_asks_the_relay(tmp_path, system, end
     usage = memory_usage(tmp_path / "run")
     assert (usage["storing"]["calls"], usage["retrieving"]["calls"]) == (3, 1)
     assert usage["storing"]["tokens_in"] > 0 and usage["retrieving"]["tokens_out"] > 0
-    records = [json.loads(line) for line in (tmp_path / "run/system_calls.jsonl").read_text().splitlines()]
+    records = lines_of(tmp_path / "run/system_calls.jsonl")
     assert [(r["method"], r["item"]) for r in records if r["path"].endswith("completions")] == [
         *(("store_conversation", f"c{i}") for i in range(3)), ("retrieve_memories", "q1")
     ]  # fmt: skip
@@ -145,22 +141,26 @@ run(Path(sys.argv[2]), lone(Path(sys.argv[3]), Path(sys.argv[4]), sys.argv[5]), 
 
 
 def killed_run(tmp_path, cache, endpoint, n_texts, n_queries, far_enough):
-    """Start a run, and kill it as soon as it has come far enough."""
     command = [sys.executable, "-c", _KILLED_RUN, Path(__file__).parents[3], tmp_path / "run", cache / "lone.txt"]
     command += [tmp_path / "flag", endpoint.base_url, n_texts, n_queries]
-    process = subprocess.Popen(list(map(str, command)), start_new_session=True)
+    kill_when(far_enough, command)
+
+
+def kill_when(far_enough, command, **options):
+    """Start a command, and kill it with all that it has started as soon as it has come far enough; returns its status."""
+    process = subprocess.Popen(list(map(str, command)), start_new_session=True, **options)
     while process.poll() is None and not far_enough():
         time.sleep(0.002)
     assert far_enough()
     with contextlib.suppress(ProcessLookupError):  # it may have ended by now
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    return process.wait()
 
 
 @pytest.mark.slow
 def test_a_run_that_is_killed_at_any_moment_stores_nothing_twice(tmp_path, system, cache, endpoint):
     for n in (6, 12, 18):
-        killed_run(tmp_path, cache, endpoint, 30, 1, lambda n=n: stored_so_far(tmp_path / "run") >= n)
+        killed_run(tmp_path, cache, endpoint, 30, 1, lambda n=n: stored_so_far(tmp_path / "run/stored.jsonl") >= n)
     recall = run(tmp_path / "run", system, told(*map(str, range(30))))
     assert recall.stores[""] == [f"kept {i}" for i in range(30)]
 
@@ -171,14 +171,13 @@ def test_a_run_that_is_killed_while_it_asks_goes_on_with_the_same_store(tmp_path
     killed_run(tmp_path, cache, endpoint, 2, 300, lambda: retrieved.exists() and retrieved.read_text().count("\n") > 5)
     recall = run(tmp_path / "run", system, told("0", "1"), queries=many_queries(300))
     assert recall.stores == {"": ["kept 0", "kept 1"]} and len(recall.found) == 300 and not recall.failures
-    lines = [json.loads(line) for line in retrieved.read_text().splitlines()]
+    lines = lines_of(retrieved)
     assert len(lines) == len({line["key"] for line in lines}) == 300  # nothing that was answered is asked again
     told_once = [b for path, b in endpoint.requests if path.endswith("completions")]
     assert sum(body["messages"][-1]["content"].startswith(("0", "1")) for body in told_once) == 2
 
 
-def stored_so_far(folder):
-    journal = folder / "stored.jsonl"
+def stored_so_far(journal):
     return journal.read_text().count('"seconds"') if journal.exists() else 0
 
 
@@ -210,18 +209,14 @@ raise SystemExit("the build was run")
 
 def index_with_an_sdist(folder, found):
     """A folder that serves a package without a wheel, whose build looks for a key; returns its line in a lock."""
-    files = {
-        "spy-1.0/pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
-        "spy-1.0/backend.py": SPY.format(found=str(found)),
-        "spy-1.0/PKG-INFO": "Metadata-Version: 2.1\nName: spy\nVersion: 1.0\n",
-    }
-    archive = folder / "spy-1.0.tar.gz"
-    with tarfile.open(archive, "w:gz") as tar:
-        for name, text in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(text)
-            tar.addfile(member, io.BytesIO(text.encode()))
-    return f"spy==1.0 --hash=sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}\n"
+    source = folder / "source" / "spy-1.0"
+    source.mkdir(parents=True)
+    backend = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    (source / "pyproject.toml").write_text(backend)
+    (source / "backend.py").write_text(SPY.format(found=str(found)))
+    (source / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: spy\nVersion: 1.0\n")
+    archive = shutil.make_archive(str(folder / "spy-1.0"), "gztar", source.parent, source.name)
+    return f"spy==1.0 --hash=sha256:{hashlib.sha256(Path(archive).read_bytes()).hexdigest()}\n"
 
 
 @pytest.mark.slow
@@ -245,6 +240,5 @@ def test_an_installation_builds_nothing_and_has_no_key(tmp_path, monkeypatch):
 @pytest.mark.parametrize("lock", sorted(LOCKS.glob("*.txt")), ids=lambda lock: lock.stem)
 def test_every_package_of_a_lock_has_a_version_and_hashes(lock):
     for line in lock.read_text().splitlines():
-        assert line.startswith("#") or re.fullmatch(
-            r"[\w.-]+==[\w.]+( ;[^\\]+?)?( --hash=sha256:[0-9a-f]{64})+", line
-        ), line
+        pinned = re.fullmatch(r"[\w.-]+==[\w.]+( ;[^\\]+?)?( --hash=sha256:[0-9a-f]{64})+", line)
+        assert line.startswith("#") or pinned, line

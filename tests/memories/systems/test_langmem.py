@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 
-from tests.memories.systems.conftest import fact
+from tests.memories.systems.conftest import fact, tell
 from tests.memories.systems.scripted_systems import langmem_reply
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("system", ["langmem"])]
@@ -13,8 +13,7 @@ FACTS = ("I drink green tea", "Ada plays chess", "My cat sleeps late", "I fear m
 
 def test_equal_texts_are_there_after_a_kill_and_texts_are_embedded(open_store, endpoint):
     langmem = open_store()
-    for minute, text in enumerate([*FACTS, FACTS[0]]):  # the same words at another time: this model adds them again
-        langmem.store_conversation(fact(text, minute))
+    tell(langmem, [*FACTS, FACTS[0]])  # the same words at another time: this model adds them again
     assert len(langmem.retrieve_memories("tea", [], 4)) == 4 and len(langmem.retrieve_memories("tea", [], 100)) == 7
     langmem.kill()
     langmem = open_store()

@@ -2,10 +2,9 @@
 
 import pytest
 
-from tests.memories.systems.conftest import turn
+from tests.memories.systems.conftest import FACTS, turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("system", ["simplemem"])]
-FACTS = ["Mira plays the cello on Sundays.", "Ravi keeps bees behind the barn.", "Jörg trinkt nur grünen Tee 🍵."]
 
 
 def test_the_published_settings_are_the_defaults(open_store, endpoint):

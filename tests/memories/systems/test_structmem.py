@@ -5,12 +5,11 @@ import subprocess
 
 import pytest
 
-from tests.memories.systems.conftest import ROOT, Raised, fact, turn
-from tests.memories.systems.scripted_endpoint import DIMENSIONS
+from tests.memories.systems.conftest import FACTS, ROOT, Raised, fact, tell, turn
+from tests.memories.systems.scripted_endpoint import settings_at
 from tests.memories.systems.scripted_systems import made_up_checkout, structmem_reply
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("system", ["structmem"])]
-FACTS = ["Mira plays the cello on Sundays.", "Ravi keeps bees behind the barn.", "Jörg trinkt nur grünen Tee 🍵."]
 
 
 def listed(text, minute):
@@ -22,8 +21,7 @@ LISTED = [listed(text, minute) for minute, text in enumerate(FACTS)]
 
 def test_a_version_that_needs_no_segmenter(open_store, tmp_path):
     store = open_store(source=str(made_up_checkout(tmp_path / "other", segments=False)))
-    for minute, text in enumerate(FACTS):
-        store.store_conversation(fact(text, minute))
+    tell(store, FACTS)
     assert sorted(store.get_all_memories()) == sorted(store.retrieve_memories("Tee", [], 10)) == LISTED
     assert store.usage() == {"swallowed": 0, "unparsable": 0}
 
@@ -44,8 +42,7 @@ def test_each_conversation_is_summarised_once_per_store(open_store, endpoint):
         return [prompt.count("Summarize 1 entries.") for prompt in prompts if "Summarize" in prompt]
 
     one, without = open_store("one"), open_store("without", summarize=False)
-    for minute, text in enumerate(FACTS):
-        one.store_conversation(fact(text, minute))
+    tell(one, FACTS)
     assert summaries() == [1, 1, 1]  # one new entry each time
     without.store_conversation(fact(FACTS[0], 0))
     assert summaries() == []
@@ -67,14 +64,7 @@ def test_a_store_that_was_closed_can_be_opened_beside(open_store):
 
 
 def test_a_store_that_nobody_holds_any_more_can_be_opened_again(environment, endpoint, tmp_path):
-    settings = {
-        "source": str(made_up_checkout(tmp_path / "checkout")),
-        "model": "scripted-model",
-        "base_url": endpoint.base_url,
-        "api_key": "placeholder",
-        "embedding_model": "some-embedder",
-        "dimensions": DIMENSIONS,
-    }
+    settings = settings_at(endpoint.base_url) | {"source": str(made_up_checkout(tmp_path / "checkout"))}
     code = f"""
 from pathlib import Path
 from epbench.memories.systems.structmem import DEFAULTS, StructMem
@@ -103,8 +93,7 @@ def test_a_folder_that_is_no_checkout_of_a_version_with_structmem_is_one_line(op
 @pytest.mark.skipif("EPBENCH_LIGHTMEM" not in os.environ, reason="$EPBENCH_LIGHTMEM names no checkout of LightMem")
 def test_a_real_checkout(open_store):
     store = open_store(source=os.environ["EPBENCH_LIGHTMEM"])
-    for minute, text in enumerate(FACTS):
-        store.store_conversation(fact(text, minute))
+    tell(store, FACTS)
     memories = store.get_all_memories()
     assert all(any(text in memory for memory in memories) for text in FACTS)
     found = store.retrieve_memories("Who keeps bees behind the barn?", [], 2)

@@ -1,4 +1,4 @@
-"""Does a memory system forget for good what it is told to forget: stores of which that is certain, by a clock of the test."""
+"""How soon a store finds what it was told, and whether it forgets for good: stores of which that is certain, by their clock."""
 
 import re
 from pathlib import Path
@@ -7,9 +7,10 @@ import pytest
 
 from epbench.memories.contract import mentions
 from epbench.memories.guard import Limits
-from epbench.memories.measuring import WAIT, Forgetting, forgetting_of, measure_forgetting
+from epbench.memories.measuring import LIMIT, WAIT, Forgetting, forgetting_of, lag_of, measure_forgetting, measure_lag
 from epbench.memories.process import describe_system
 
+FAULTY = Path(__file__).with_name("faulty.py")
 FORGET = re.compile(r"Please forget .* my friend (\w+) collects")
 CORRECT = re.compile(r"I was wrong: (my friend (\w+) collects (.+)), not (.+)\.")
 
@@ -46,6 +47,57 @@ class Adding:
 
     def sleep(self, seconds):
         self.now += seconds
+
+
+class Slow(Adding):
+    """Finds a fact so many seconds after it was told, or only after `finalize`."""
+
+    def __init__(self, late, by_finalize=False):
+        super().__init__()
+        self.late, self.by_finalize, self.told = late, by_finalize, {}
+
+    def tell(self, text):
+        self.told[text] = float("inf") if self.by_finalize else self.now + self.late
+
+    def finalize(self):
+        self.told = {text: min(at, self.now + self.late) for text, at in self.told.items()}
+
+    def retrieve(self, query, k):
+        self.now += 0.01  # what a call takes
+        return [text for text, at in self.told.items() if at <= self.now][-k:]
+
+
+@pytest.mark.parametrize("late", [0.0, 0.5, 2.0, 20.0])
+def test_the_lag_is_that_of_the_store(late):
+    lag = measure_lag(Slow(late), 4)
+    assert len(lag.seconds) == 4 and not lag.missed and not lag.finalized
+    assert all(late - 0.02 <= seconds <= late + 0.21 for seconds in lag.seconds)
+    assert lag.summary["n"] == 4 and lag.summary["p50"] <= lag.summary["p95"]
+
+
+def test_a_store_that_waits_for_the_end_is_told_of_it():
+    lag = measure_lag(Slow(1.0, by_finalize=True), 4)
+    assert lag.finalized and len(lag.seconds) == 4 and max(lag.seconds) < 1.3
+    assert str(lag).endswith("of 4 facts, after finalize()")
+
+
+def test_a_store_that_never_finds_is_given_up():
+    store = Slow(float("inf"))
+    lag = measure_lag(store, 4)
+    assert (lag.seconds, lag.missed, lag.summary["p50"]) == ([], 1, None)
+    assert 2 * LIMIT <= store.now < 2 * LIMIT + 5 and "1 of 1 facts not found within 30 s" in str(lag)
+
+
+@pytest.mark.slow
+def test_a_system_that_indexes_two_seconds_late(tmp_path):
+    lag = lag_of(describe_system(f"{FAULTY}:IndexesLate"), tmp_path, Limits(60), 3)
+    assert len(lag.seconds) == 3 and all(abs(seconds - 2.0) <= 0.3 for seconds in lag.seconds), lag
+
+
+def test_a_call_that_fails_says_why_nothing_was_measured(tmp_path):
+    lag = lag_of(describe_system(f"{FAULTY}:RaisesInRetrieval"), tmp_path, Limits(60), 1)
+    assert lag.failure and str(lag) == f"write-to-recall lag: not measured: {lag.failure}"
+    assert lag.summary["failure"] == lag.failure and lag.summary["n"] == 0
 
 
 class Forgetful(Adding):
@@ -117,8 +169,8 @@ class Hides(Forgetful):
         return [text for text in super().retrieve(query, k) if text not in self.hidden]
 
 
-def measured(store, n=3):
-    return measure_forgetting(store, n, WAIT)
+def measured(store):
+    return measure_forgetting(store, 3, WAIT)
 
 
 WHOLE = {"n": 3, "neighbours": 6}
@@ -137,13 +189,12 @@ WHOLE = {"n": 3, "neighbours": 6}
 def test_what_became_of_facts(store, found):
     tried = store()
     assert measured(tried) == found
-    assert tried.reopened == (1 if store.durable else 0)
+    assert tried.reopened == store.durable
 
 
 def test_words_say_what_was_kept():
-    assert str(measured(Adding())).startswith(
-        "forgetting: keeps 3 of 3 facts that it was told to forget; 3 of 3 corrections"
-    )
+    words = "forgetting: keeps 3 of 3 facts that it was told to forget; 3 of 3 corrections"
+    assert str(measured(Adding())).startswith(words)
     assert "forgets all 3 facts that it was told to forget; 3 came back" in str(measured(Resurrects()))
     assert "3 are still listed" in str(measured(Hides()))
     assert measured(Forgetful()).summary == {

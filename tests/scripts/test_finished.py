@@ -7,7 +7,7 @@ import pytest
 from epbench.files.json_files import read_json, write_json
 from epbench.runs.folder import is_finished
 from tests.opened_files import journals_read
-from tests.scripts.in_process import script
+from tests.scripts.in_process import ran, script
 
 RUNS = {
     "tulving": ["eval_scripts/tulving.py", "--dataset", "short", "--memory", "rag-chapter", "--limit", 40],
@@ -77,13 +77,12 @@ def test_the_command_of_a_finished_run_shows_its_scores_and_changes_nothing(smal
     command = [program, option, small_sets / dataset, *rest, "--out", run]
     before = {path.name: path.stat().st_mtime_ns for path in run.iterdir() if path.is_file()}
     readings = journals_read()
-    shown = script(*command)
-    assert shown.returncode == 0, shown.stderr
+    shown = ran(*command)
     assert {path.name: path.stat().st_mtime_ns for path in run.iterdir() if path.is_file()} == before
     assert [path for path in readings if path.startswith(str(run))]  # for their hashes
     _noted(code="0")(run)
     again = script(*command)
-    assert again.returncode == 0 and again.stdout == shown.stdout
+    assert again.returncode == 0 and again.stdout == shown
 
 
 def test_a_new_passport_of_the_judge_is_taken_over(small_sets, small_runs, tmp_path, monkeypatch):
@@ -91,7 +90,6 @@ def test_a_new_passport_of_the_judge_is_taken_over(small_sets, small_runs, tmp_p
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
     program, option, dataset, *rest = RUNS["tulving"]
     before = read_json(run / "scores.json")["judge"]["passport"]
-    checked = script("eval_scripts/judge_check.py", "--judge", "lexical", "--n", 20, "--out", tmp_path / "check")
-    assert checked.returncode == 0, checked.stderr
-    assert script(program, option, small_sets / dataset, *rest, "--out", run).returncode == 0
+    ran("eval_scripts/judge_check.py", "--judge", "lexical", "--n", 20, "--out", tmp_path / "check")
+    ran(program, option, small_sets / dataset, *rest, "--out", run)
     assert read_json(run / "scores.json")["judge"]["passport"] not in (before, None)

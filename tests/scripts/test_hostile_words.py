@@ -7,6 +7,7 @@ import pytest
 from tests.booksort.sort_set import write_set
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 from tests.scripts import in_process
+from tests.scripts.in_process import ran
 
 WORDS = "[/INST] [red]x[/red] \x1b[2J\x1b]0;owned\x07 <script>alert(1)</script> | $\\frac$ :smile:"
 FOLDER = "o[red]x a$\\frac$ <b>"
@@ -40,8 +41,7 @@ def test_runs_and_what_stands_side_by_side(short_book, endpoint, tmp_path):
     asked = ("--memory", "none", "--model", "openai:tiny", "--base-url", endpoint.url, "--limit", 12, "--out", out)
     done = in_process.script("eval_scripts/tulving.py", "--dataset", short_book, *asked)
     _check(done, out)
-    done = in_process.script("eval_scripts/report.py", out, "--out", tmp_path / "side")
-    assert done.returncode == 0, done.stderr
+    ran("eval_scripts/report.py", out, "--out", tmp_path / "side")
     table, page = (tmp_path / "side/table.md").read_text(), (tmp_path / "side/report.html").read_text()
     assert "&lt;b&gt;" in table and "<b>" not in table and "a$\\frac$" in page
     shutil.rmtree(out)

@@ -12,6 +12,7 @@ from epbench.tulving.judging.load import load_judge
 from tests.booksort.sort_set import write_set
 from tests.models.tiny_adapter import make_adapter
 from tests.scripts.in_process import refused, script
+from tests.scripts.run_files import read
 from tests.tiny_model import make_tiny_model
 
 TEXT = "Segment A: the ferry. Segment B: the lamp. Answer: Segment A. Answer: Segment B. " * 60
@@ -38,7 +39,7 @@ def sort(dataset, model, out, *more):
 
 
 def run_of(folder):
-    return json.loads((folder / "run.json").read_text())
+    return read(folder, "run.json")
 
 
 def keys_in(folder):

@@ -1,12 +1,12 @@
 """A book from a universe of one's own, as a user makes it."""
 
-import json
 import shutil
 
 import pytest
 
 from epbench.tulving.events.universe import load_universe
-from tests.scripts.in_process import ran, refused
+from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import scores_of
 from tests.tulving.own_universe import EVENTS, PLACES, toml, write_universe
 
 BUILD = "builders/tulving.py"
@@ -33,7 +33,7 @@ def test_a_short_book_from_an_own_universe_is_a_dataset_like_any_other(tmp_path)
     ran(BUILD, *options, "--order", "chronological", "--out", out)
     assert (out / "harbour-short-ordered/qa").is_dir()
     ran(f"eval_scripts/tulving.py --dataset {out / 'harbour-short'} --memory in-context --out {tmp_path / 'r'}")
-    assert json.loads((tmp_path / "r/scores.json").read_text())["simple_recall_score"] > 0.5
+    assert scores_of(tmp_path / "r")["simple_recall_score"] > 0.5
 
 
 def test_the_same_files_under_another_path_write_the_same_bytes(tmp_path):
@@ -47,7 +47,7 @@ def test_the_same_files_under_another_path_write_the_same_bytes(tmp_path):
     assert len(files) == 10 and all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
 
 
-def test_a_faulty_universe_is_one_line_and_leaves_nothing(script, tmp_path):
+def test_a_faulty_universe_is_one_line_and_leaves_nothing(tmp_path):
     folder = write_universe(tmp_path / "harbour")
     build = [BUILD, "--book", "short", "--out", tmp_path / "out", "--universe", folder]
     refused(script(*build), "a universe of 100 needs 100 names; ")

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import read, scores_of
 
 PEOPLE, SORT = "eval_scripts/people.py", "eval_scripts/booksort.py"
 HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
@@ -25,7 +26,7 @@ FILL = """(() => {
 
 def answered(study, out, person, answer):
     """The file of somebody who answers everything, by a function of the id of the item."""
-    key = json.loads((study / "study.json").read_text("utf-8"))
+    key = read(study, "study.json")
     head = {
         "study": key["study"],
         "session": person,
@@ -56,11 +57,11 @@ def people_run(small_sets, tmp_path_factory):
 
 def test_answers_of_people_are_scored_like_those_of_a_model(people_run):
     run, right = people_run
-    scores = json.loads((run / "scores.json").read_text("utf-8"))
+    scores = scores_of(run)
     asked = [answer for id_, answer in right.items() if id_.startswith("0-")]
     assert scores["n_questions"] == 2 * len(asked)
     assert scores["accuracy"] == (len(asked) + asked.count("A")) / (2 * len(asked))
-    identity = json.loads((run / "run.json").read_text("utf-8"))["identity"]
+    identity = read(run, "run.json")["identity"]
     assert (identity["model"], identity["memory"]) == ("people", "read-once")
     assert "9 of 9 checks hold" in ran("eval_scripts/verify.py", run)
 
@@ -86,9 +87,9 @@ def test_answers_of_a_person_about_a_book_are_scored(small_sets, tmp_path):
     assert "--limit 5" in ran(PEOPLE, "--returned", file, "--out", tmp_path)
     own = f"--limit 5 --answers {tmp_path / 'answers-1.jsonl'} --out {tmp_path / 'run'}"
     ran(f"eval_scripts/tulving.py --dataset {small_sets / 'short'} {own}")
-    run = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
+    run = read(tmp_path / "run", "run.json")
     assert (run["identity"]["model"], run["identity"]["memory"], run["people"]) == ("people", "read-once", 1)
-    assert json.loads((tmp_path / "run" / "scores.json").read_text("utf-8"))["n_questions"] == 5
+    assert scores_of(tmp_path / "run")["n_questions"] == 5
     ran("eval_scripts/submit.py", tmp_path / "run", "--by", "Ada", "--out", tmp_path / "rows")
     (row,) = (json.loads(path.read_text("utf-8")) for path in (tmp_path / "rows").glob("*.json"))
     assert (row["note"], row["standings"][0]["model"]) == ("answered by people: 1", "people")
@@ -100,7 +101,7 @@ def test_labels_of_people_enter_the_passport_of_the_judge(benchmark, small_runs,
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
     ran(PEOPLE, "--label", small_runs / benchmark, "--n", 8, "--out", tmp_path)
     other = {"yes": "no", "no": "yes"}
-    first = next(iter(json.loads((tmp_path / "study.json").read_text("utf-8"))["items"]))
+    first = next(iter(read(tmp_path, "study.json")["items"]))
     file = answered(tmp_path, tmp_path, "ann", lambda id_, of: other[of["judge"]] if id_ == first else of["judge"])
     if benchmark == "memfail":
         refused(script(PEOPLE, "--returned", file, "--out", tmp_path), "epbench judge-check")
@@ -136,7 +137,7 @@ def test_what_cannot_be_asked_or_scored_is_refused(small_sets, small_runs, tmp_p
 def test_answers_of_code_are_not_called_answers_of_people(small_sets, tmp_path):
     (tmp_path / "mine.jsonl").write_text('{"id": "0-e250_s20-0-62", "answer": "Segment B"}\n', "utf-8")
     ran(f"{SORT} --dataset {small_sets / 'booksort'} --answers {tmp_path / 'mine.jsonl'} --out {tmp_path / 'run'}")
-    run = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
+    run = read(tmp_path / "run", "run.json")
     assert (run["identity"]["model"], run["identity"]["memory"]) == ("mine.jsonl", "answers") and "people" not in run
 
 

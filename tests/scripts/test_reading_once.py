@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from tests.opened_files import journals_read
-from tests.scripts.in_process import script
+from tests.scripts.in_process import ran
+from tests.scripts.run_files import read
 
 COMMANDS = {
     "tulving": ["eval_scripts/tulving.py", "--dataset", "short", "--memory", "rag-chapter", "--limit", 40],
@@ -32,11 +33,10 @@ def test_a_command_reads_each_journal_once(small_sets, small_runs, tmp_path, nam
         for file in ("scores.json", "checksums.json"):
             (run / file).unlink(missing_ok=True)
     if state == "of another version" and (run / "checksums.json").is_file():
-        noted = json.loads((run / "checksums.json").read_text())
+        noted = read(run, "checksums.json")
         (run / "checksums.json").write_text(json.dumps(noted | {"code": "another"}))
     readings = journals_read()
     program, option, dataset, *rest = COMMANDS[name]
-    done = script(program, option, small_sets / dataset, *rest, "--out", run)
-    assert done.returncode == 0, done.stderr
+    ran(program, option, small_sets / dataset, *rest, "--out", run)
     found = Counter(path for path in readings if path.startswith(str(run)) and "outcomes" not in path)
     assert found and set(found.values()) == {1}, found

@@ -1,12 +1,12 @@
 """Several datasets in one process: a run for each, the weights loaded once, and everything checked before that."""
 
-import json
 import shutil
 
 import pytest
 
 from epbench.models.hf.model import TransformersModel
 from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import scores_of
 from tests.tiny_model import make_tiny_model
 
 TEXT = "Segment A: the ferry. Segment B: the lamp. Answer: Segment A. On May 07, 2024 Zoe Brown sang. " * 60
@@ -43,11 +43,11 @@ def test_weights_are_loaded_once_for_all(two, tmp_path, loaded, benchmark):
     ran(*command)
     assert loaded == [f"hf:{tiny}"]
     names = [path.name for path in two[benchmark]]
-    scores = [json.loads((tmp_path / "r" / name / "scores.json").read_text()) for name in names]
+    scores = [scores_of(tmp_path / "r" / name) for name in names]
     assert scores[0] == scores[1]  # the rows are the same
     assert all(str(path) in (tmp_path / "r/table.md").read_text() for path in two[benchmark])
     ran(*command[:-4], tmp_path / "one", "--dataset", two[benchmark][0])
-    assert json.loads((tmp_path / "one/scores.json").read_text()) == scores[0]
+    assert scores_of(tmp_path / "one") == scores[0]
 
     journals = {path: path.read_bytes() for path in (tmp_path / "r").glob("*/*.jsonl")}
     ran(*command)  # resumed: nothing is asked again

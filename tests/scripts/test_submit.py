@@ -8,6 +8,7 @@ import pytest
 
 from epbench.reports.leaderboard import read_results
 from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import read, scores_of
 
 ROOT = Path(__file__).parents[2]
 SUBMIT, BOARD = "eval_scripts/submit.py", "builders/leaderboard.py"
@@ -30,7 +31,7 @@ def test_every_run_has_a_small_row_with_its_scores_and_without_answers_or_paths(
         assert len(text) < 20_000 and str(small_runs) not in text and "/tmp" not in text
         assert result.checks["hold"] > 3 and result.checksum in printed
         assert result.benchmark in result.command and f"Command: `{result.command}`" in printed
-    scores = json.loads((small_runs / "tulving" / "scores.json").read_text("utf-8"))
+    scores = scores_of(small_runs / "tulving")
     (result,) = [of for of in results if of.standings[0].memory == "rag-chapter"]
     found = result.standings[0].scores["simple_recall_score"]
     assert found.mean == scores["simple_recall_score"]
@@ -40,7 +41,7 @@ def test_every_run_has_a_small_row_with_its_scores_and_without_answers_or_paths(
 
 def test_the_page_ranks_them_beside_what_the_papers_report_and_is_the_same_twice(submitted, tmp_path):
     for name in ("one.md", "two.md"):
-        assert script(BOARD, "--results", submitted[0], "--out", tmp_path / name).returncode == 0
+        ran(BOARD, "--results", submitted[0], "--out", tmp_path / name)
     page = (tmp_path / "one.md").read_text("utf-8")
     assert page == (tmp_path / "two.md").read_text("utf-8")
     for result in read_results(submitted[0]):
@@ -52,7 +53,7 @@ def test_the_page_ranks_them_beside_what_the_papers_report_and_is_the_same_twice
 
 def test_a_changed_run_gets_no_row(small_runs, tmp_path):
     run = shutil.copytree(small_runs / "tulving", tmp_path / "run")
-    scores = json.loads((run / "scores.json").read_text("utf-8"))
+    scores = scores_of(run)
     (run / "scores.json").write_text(json.dumps(scores | {"simple_recall_score": 1.0}), "utf-8")
     done = script(SUBMIT, run, "--by", "Ada", "--out", tmp_path / "results")
     assert done.returncode == 1 and "does not hold" in done.stderr and "simple_recall_score" in done.stderr
@@ -61,7 +62,7 @@ def test_a_changed_run_gets_no_row(small_runs, tmp_path):
 
 def test_part_of_a_run_gets_no_row(small_runs, tmp_path):
     run = shutil.copytree(small_runs / "tulving", tmp_path / "run")
-    described = json.loads((run / "run.json").read_text("utf-8"))
+    described = read(run, "run.json")
     (run / "run.json").write_text(json.dumps(described | {"shard": "1/2"}), "utf-8")
     refused(script(SUBMIT, run, "--by", "Ada", "--out", tmp_path), "found shard 1/2")
     (run / "scores.json").unlink()

@@ -1,18 +1,17 @@
 """A checkpoint that is swapped under the same path: every script refuses the folder that the other one filled."""
 
-import json
-
 import pytest
 
 from tests.booksort.sort_set import write_set
-from tests.scripts.in_process import refused, script
+from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import lines_of, read
 from tests.tiny_model import make_tiny_model
 
 TEXT = "Segment A: the ferry. Segment B: the lamp. Answer: Segment A. Answer: Segment B. " * 60
 
 
 def weights_in(folder):
-    return json.loads((folder / "run.json").read_text())["identity"].get("weights")
+    return read(folder, "run.json")["identity"].get("weights")
 
 
 def refuses_the_other(tmp_path, command, folder):
@@ -39,34 +38,35 @@ def booksort(tmp_path, tiny):
 @pytest.mark.slow
 def test_another_dtype_is_another_run(tmp_path):
     command = booksort(tmp_path, make_tiny_model(tmp_path / "tiny", TEXT))
-    assert script(*command, "--out", tmp_path / "r", "--dtype", "bfloat16").returncode == 0
-    assert script(*command, "--out", tmp_path / "auto").returncode == 0
+    ran(*command, "--out", tmp_path / "r", "--dtype", "bfloat16")
+    ran(*command, "--out", tmp_path / "auto")
     assert weights_in(tmp_path / "r") == f"{weights_in(tmp_path / 'auto')}-bfloat16"
     refused(script(*command, "--out", tmp_path / "r"), "this folder holds another run: its weights is")
-    answers = [json.loads(line) for line in (tmp_path / "r/answers.jsonl").open()]
-    exact = {json.loads(line)["id"]: json.loads(line) for line in (tmp_path / "auto/answers.jsonl").open()}
+    answers = lines_of(tmp_path / "r/answers.jsonl")
+    exact = {answer["id"]: answer for answer in lines_of(tmp_path / "auto/answers.jsonl")}
     assert len(answers) == 4 and len({answer["key"] for answer in [*answers, *exact.values()]}) == 8
     for answer in answers:
         assert answer["probabilities"] != exact[answer["id"]]["probabilities"]
 
 
 @pytest.mark.slow
-def test_memfail(tiny, tmp_path):
-    made = script("builders/memfail.py", "--config", "long_hop", "--rows", 6, "--out", tmp_path)
-    assert made.returncode == 0, made.stderr
-    command = [
-        "eval_scripts/memfail.py", "--dataset", tmp_path / "memfail", "--config", "long_hop", "--system", "oracle",
-        "--model", f"hf:{tiny}", "--max-tokens", 8, "--limit", 3, "--out", tmp_path / "r",
-    ]  # fmt: skip
-    assert script(*command).returncode == 0
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "memfail.py --dataset {}/memfail --config long_hop --system oracle",
+        "tulving.py --dataset {}/short --memory none",
+    ],
+)
+def test_a_reader(tiny, small_sets, tmp_path, asked):
+    how = ["--model", f"hf:{tiny}", "--max-tokens", 8, "--limit", 3, "--out", tmp_path / "r"]
+    command = [f"eval_scripts/{asked.format(small_sets)}", *how]
+    ran(*command)
     assert refuses_the_other(tmp_path, command, tmp_path / "r").returncode == 0
 
 
 def test_a_book_by_a_model(tiny, tmp_path):
     """These weights write no chapter, but what they wrote is kept for them alone."""
-    command = [
-        "builders/tulving.py", "--book", "short", "--events", 1, "--writer", f"hf:{tiny}", "--max-tokens", 4, "--out", tmp_path
-    ]  # fmt: skip
+    command = [f"builders/tulving.py --book short --events 1 --writer hf:{tiny} --max-tokens 4 --out {tmp_path}"]
     assert script(*command).returncode == 2
     (folder,) = tmp_path.glob("written-by-hf-*")
     done = refuses_the_other(tmp_path, command, folder)
@@ -76,10 +76,8 @@ def test_a_book_by_a_model(tiny, tmp_path):
 @pytest.mark.slow
 def test_verify_tells_that_the_weights_are_others(tiny, tmp_path):
     run = tmp_path / "r"
-    done = script(*booksort(tmp_path, tiny), "--dtype", "bfloat16", "--out", run)
-    assert done.returncode == 0, done.stderr
-    same = script("eval_scripts/verify.py", run)
-    assert same.returncode == 0, same.stdout + same.stderr
+    ran(*booksort(tmp_path, tiny), "--dtype", "bfloat16", "--out", run)
+    ran("eval_scripts/verify.py", run)
     make_tiny_model(tiny, TEXT, ends=True, seed=1)
     other = script("eval_scripts/verify.py", run)
     assert other.returncode == 1 and f"{run}: weights: found fingerprint" in other.stdout

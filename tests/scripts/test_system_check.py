@@ -1,12 +1,12 @@
 """The check of a memory system as a user runs it."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from epbench.memories.contract import CHECKS
-from tests.scripts.in_process import script
+from tests.scripts.in_process import ran, script
+from tests.scripts.run_files import read
 
 CHECK = "eval_scripts/system_check.py"
 FAULTY = Path(__file__).parents[1] / "memories" / "faulty.py"
@@ -15,10 +15,9 @@ FAULTY = Path(__file__).parents[1] / "memories" / "faulty.py"
 @pytest.mark.slow
 def test_a_system_that_keeps_its_promises_gives_0_and_a_table(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    done = script(CHECK, "epbench.memories.example:KeywordMemory", "--n", 40, "--wait", 0, "--out", tmp_path / "check")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("passed") == len(CHECKS) and "40 memories listed after 40 conversations" in done.stdout
-    content = json.loads((tmp_path / "check" / "contract.json").read_text())
+    done = ran(CHECK, "epbench.memories.example:KeywordMemory", "--n", 40, "--wait", 0, "--out", tmp_path / "check")
+    assert done.count("passed") == len(CHECKS) and "40 memories listed after 40 conversations" in done
+    content = read(tmp_path / "check", "contract.json")
     assert content["n"] == 40 and content["durable"] is False and len(content["checks"]) == len(CHECKS)
     assert content["checks"]["stores apart"] == {
         "result": "passed",
@@ -26,9 +25,9 @@ def test_a_system_that_keeps_its_promises_gives_0_and_a_table(tmp_path, monkeypa
         "expected": "",
     }
     assert content["lag"]["n"] == 5 and content["lag"]["missed"] == 0
-    assert "write-to-recall lag: p50 0.0" in done.stdout
+    assert "write-to-recall lag: p50 0.0" in done
     assert content["forgetting"]["kept"] == content["forgetting"]["n"] == 3  # it only adds, which breaks no promise
-    assert "forgetting: keeps 3 of 3 facts that it was told to forget" in done.stdout
+    assert "forgetting: keeps 3 of 3 facts that it was told to forget" in done
     again = script(CHECK, "epbench.memories.example:KeywordMemory", "--out", tmp_path / "check")
     assert again.returncode == 2 and "expected an empty folder" in again.stderr
 

@@ -10,6 +10,7 @@ from datasets import load_dataset
 
 from epbench.hub.dataset_folder import CANARY
 from tests.scripts.in_process import ROOT, ran, refused, script
+from tests.scripts.run_files import files_in, lines_of, read, scores_of
 
 BUILD, EVALUATE = "builders/tulving.py", "eval_scripts/tulving.py"
 
@@ -23,12 +24,8 @@ def runs(short_book, tmp_path_factory):
     return out
 
 
-def scores_of(folder):
-    return json.loads((folder / "scores.json").read_text())
-
-
 def answers_of(run):
-    return [json.loads(line) for line in (run / "answers.jsonl").read_text().splitlines()]
+    return lines_of(run / "answers.jsonl")
 
 
 @pytest.fixture
@@ -93,7 +90,7 @@ def test_the_built_in_memory_systems_read_a_book(short_book, runs, tmp_path):
         ran(f"{EVALUATE} --dataset {short_book} --memory {memory} --out {tmp_path / memory}")
         scores[memory] = scores_of(tmp_path / memory)
         assert scores[memory]["n_failed"] == 0
-        assert json.loads((tmp_path / memory / "run.json").read_text())["identity"]["memory"] == memory
+        assert read(tmp_path / memory, "run.json")["identity"]["memory"] == memory
     none = scores_of(runs / "none")
     assert scores["oracle"]["simple_recall_score"] >= scores["verbatim-bm25"]["simple_recall_score"]
     assert scores["verbatim-bm25"]["simple_recall_score"] > none["simple_recall_score"]
@@ -110,7 +107,7 @@ def test_a_run_folder_has_its_files(runs):
     assert {"run.json", "answers.jsonl", "judgements.jsonl", "scores.json", "table.md", "report.html"} <= {
         p.name for p in folder.iterdir()
     }
-    run = json.loads((folder / "run.json").read_text())
+    run = read(folder, "run.json")
     assert run["identity"]["memory"] == "in-context" and "datasets" in run["versions"] and "--memory" in run["command"]
     page = (folder / "report.html").read_text()
     assert "<svg" in page and "matching chapters" in page
@@ -121,9 +118,9 @@ def test_a_run_folder_has_its_files(runs):
 
 def test_a_second_start_asks_nothing_twice_and_scores_the_same(short_book, runs):
     folder = runs / "rag-chapter"
-    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    before = files_in(folder)
     ran(f"{EVALUATE} --dataset {short_book} --memory rag-chapter --out {folder}")
-    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+    assert files_in(folder) == before
 
 
 def test_limit_asks_a_part_that_grows(short_book, tmp_path):
@@ -132,7 +129,7 @@ def test_limit_asks_a_part_that_grows(short_book, tmp_path):
         ran(f"{EVALUATE} --dataset {short_book} --memory none --limit {limit} --out {tmp_path / 'r'}")
         ids.append({answer["id"] for answer in answers_of(tmp_path / "r")})
     assert len(ids[0]) == 10 and len(ids[1]) == 25 and ids[0] < ids[1]
-    run = json.loads((tmp_path / "r/run.json").read_text())
+    run = read(tmp_path, "r/run.json")
     assert run["limit"] == 25 and "--limit 25" in run["command"]  # the command that alone makes this run
 
 
@@ -188,7 +185,7 @@ def test_empty_answers_are_none_and_no_abstentions(answers, runs, tmp_path):
     assert scores["coverage"]["missing"] == 450
     done = script(answers("failed.jsonl", [{"id": a["id"], "failure": "refused"} for a in found]) + "f")
     assert done.returncode == 1 and "nothing to score: all 450 questions failed" in done.stderr
-    assert "judge" not in json.loads((tmp_path / "rf/run.json").read_text())
+    assert "judge" not in read(tmp_path, "rf/run.json")
     assert not (tmp_path / "rf/scores.json").exists()
     refused(script(answers("silent.jsonl", found) + "x --repeats 2"), "--repeats 2")
 

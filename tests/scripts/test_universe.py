@@ -1,24 +1,18 @@
 """A universe by a model, as a user makes it: proposed, refused, asked again, killed, taken up, and a book of it."""
 
-import json
-import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from epbench.tulving.events.universe import load_universe
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
-from tests.scripts.in_process import ran, refused
+from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import killed, lines_of, scores_of
 from tests.tulving.own_universe import EVENTS, PLACES
 from tests.tulving.proposing.scripted_universe import SIZE, THEME, ScriptedUniverse, sentence
 
-ROOT = Path(__file__).parents[2]
 BUILD = "builders/universe.py"
 KEPT = "harbour-by-openai-scripted"
 
@@ -76,7 +70,7 @@ def made(script, tmp_path_factory):
 
 
 def notes_of(out):
-    return [json.loads(line) for line in (out / KEPT / "proposals.jsonl").read_text("utf-8").splitlines()]
+    return lines_of(out / KEPT / "proposals.jsonl")
 
 
 def test_the_universe_is_as_large_as_wanted_and_passes_the_checks(made):
@@ -94,7 +88,7 @@ def test_the_universe_is_as_large_as_wanted_and_passes_the_checks(made):
 
 def test_what_was_refused_is_told_with_its_reason_and_asked_again(made):
     out, shown, scripted = made
-    requests = Counter(json.loads(line)["id"] for line in lines_of(out / KEPT / "replies.jsonl"))
+    requests = Counter(record["id"] for record in lines_of(out / KEPT / "replies.jsonl"))
     reasons = Counter(note["list"] for note in notes_of(out) if "refused" in note)
     assert {name: (requests[name], reasons[name]) for name in TOLD} == TOLD and reasons.keys() == TOLD.keys()
     assert requests.total() == scripted.asked.total() and f"after {requests.total()} requests" in shown
@@ -114,18 +108,18 @@ def test_a_book_is_made_of_it(made, tmp_path, level):
     assert folder.name == ("harbour-short" if level == 1 else f"harbour-short-l{level}")
     options = ["--dataset", folder, "--memory", "in-context", "--limit", 40, "--out", tmp_path / "run"]
     ran("eval_scripts/tulving.py", *options)
-    assert json.loads((tmp_path / "run/scores.json").read_text())["n_questions"] == 40
+    assert scores_of(tmp_path / "run")["n_questions"] == 40
 
 
 @pytest.mark.slow
-def test_a_universe_without_scenes_is_for_level_1(script, tmp_path):
+def test_a_universe_without_scenes_is_for_level_1(tmp_path):
     """They are not asked for, or no kind of event gets one; the few that pass are then left out."""
     never = {("scene", event): [lambda reply: {}] * 4 for event in EVENTS}
     for name, faults, more in (("one", {}, ["--without-scenes"]), ("two", never, [])):
         scripted = ScriptedUniverse(faults)
         with ScriptedEndpoint(scripted) as endpoint:
-            done = script(*words(endpoint, tmp_path / name, *more))
-        assert done.returncode == 0 and "for books of level 1," in done.stdout, done.stderr
+            said = ran(*words(endpoint, tmp_path / name, *more))
+        assert "for books of level 1," in said
         assert not (tmp_path / name / "harbour/scenes.json").exists()
         assert load_universe(str(tmp_path / name / "harbour"), SIZE).size == SIZE
         assert sum(task == "scene" for task, _ in scripted.prompts) == (SIZE if faults else 0)
@@ -152,7 +146,7 @@ def test_a_plan_asks_and_writes_nothing(tmp_path):
         ({("details", event): [too_few] * 4 for event in EVENTS}, "0 of 6 contents with enough details passed the checks"),
     ],
 )  # fmt: skip
-def test_a_model_that_never_gives_a_list_is_one_line(script, tmp_path, faults, message):
+def test_a_model_that_never_gives_a_list_is_one_line(tmp_path, faults, message):
     with ScriptedEndpoint(ScriptedUniverse(faults)) as endpoint:
         done = script(*words(endpoint, tmp_path))
     assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith(f"error: openai:scripted: {message}")
@@ -170,28 +164,22 @@ def test_a_model_that_never_gives_a_list_is_one_line(script, tmp_path, faults, m
         ({"--prompts": "nowhere.toml"}, "nowhere.toml"),
     ],
 )
-def test_bad_input_is_one_line(script, tmp_path, change, message):
+def test_bad_input_is_one_line(tmp_path, change, message):
     given = {"--source": "openai:x", "--base-url": "http://127.0.0.1:9/v1", "--theme": THEME, "--name": "harbour"}
     options = [word for pair in (given | change).items() for word in pair]
-    done = script(BUILD, *options, "--out", tmp_path)
-    lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
-    assert done.returncode == 2 and len(lines) == 1 and message in lines[0], done.stderr
+    refused(script(BUILD, *options, "--out", tmp_path), message)
     assert not any(tmp_path.iterdir())
 
 
-def test_another_folder_is_not_replaced(script, tmp_path):
+def test_another_folder_is_not_replaced(tmp_path):
     (tmp_path / "harbour").mkdir()
     with ScriptedEndpoint(ScriptedUniverse()) as endpoint:
         refused(script(*words(endpoint, tmp_path)), "exists and was not proposed by this model")
 
 
-def lines_of(path):
-    return path.read_bytes().split(b"\n")[:-1]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [12, *(pytest.param(n, marks=pytest.mark.nightly) for n in (3, 20))])
-def test_a_killed_command_goes_on_where_it_was(made, tmp_path, hf_home, after):
+def test_a_killed_command_goes_on_where_it_was(made, tmp_path, after):
     """Kill -9 after so many replies: among the details, among the places, among the scenes."""
     whole, _, asked = made
     scripted = ScriptedUniverse(FAULTS)
@@ -201,22 +189,15 @@ def test_a_killed_command_goes_on_where_it_was(made, tmp_path, hf_home, after):
         return scripted(body)
 
     def kept():
-        return [json.loads(line)["key"] for path in tmp_path.glob("*/replies.jsonl") for line in lines_of(path)]
+        return [record["key"] for path in tmp_path.glob("*/replies.jsonl") for record in lines_of(path)]
 
     with ScriptedEndpoint(slowly) as endpoint:
-        command = [sys.executable, *map(str, words(endpoint, tmp_path))]
-        command[1] = str(ROOT / BUILD)
-        env = os.environ | {"HF_HOME": str(hf_home), "OPENAI_API_KEY": "key"}
-        process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while process.poll() is None and len(kept()) < after:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        command = words(endpoint, tmp_path)
+        killed(command, lambda: len(kept()) >= after)
         time.sleep(0.2)  # what the endpoint was still writing
         n_kept, n_sent = len(kept()), scripted.asked.total()
         assert not (tmp_path / "harbour").exists() and n_kept >= after
-        done = subprocess.run(command, env=env, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        ran(*command)
     assert scripted.asked.keys() == asked.asked.keys()
     assert scripted.asked.total() - asked.asked.total() == n_sent - n_kept  # what was on its way when it was killed
     assert set(Counter(kept()).values()) == {1}

@@ -13,6 +13,7 @@ from epbench.files.json_files import read_json, write_json
 from epbench.runs.checksums import changed_since
 from epbench.tulving.scores.scoring import NAMING
 from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import lines_of, write_lines
 
 VERIFY, EVALUATE = "eval_scripts/verify.py", "eval_scripts/tulving.py"
 
@@ -27,14 +28,6 @@ def copied(small_runs, tmp_path):
         return run
 
     return copy
-
-
-def lines_of(path):
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-def write_lines(path, records):
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
 
 
 def edit_json(name, edit):

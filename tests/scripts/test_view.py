@@ -15,6 +15,7 @@ import pytest
 from filelock import FileLock
 
 from tests.scripts.in_process import ROOT, ran, refused, script
+from tests.scripts.run_files import read, scores_of
 
 VIEW = "eval_scripts/view.py"
 HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
@@ -54,7 +55,7 @@ def test_the_list_has_every_run_with_its_scores(view, small_runs, tmp_path):
         rows = {row["path"]: row for row in json.loads(got(f"{address}/runs.json"))}
         page = got(f"{address}/")
     assert set(rows) == {path.parent.relative_to(small_runs).as_posix() for path in small_runs.rglob("run.json")}
-    scores = json.loads((small_runs / "tulving" / "scores.json").read_text("utf-8"))
+    scores = scores_of(small_runs / "tulving")
     row = rows["tulving"]
     assert row["scores"]["simple recall"][0] == scores["simple_recall_score"] and row["state"] == "finished"
     assert (row["memory"], row["questions"]) == ("rag-chapter", 40)
@@ -140,7 +141,7 @@ def test_the_list_follows_a_run(view, small_runs, tmp_path, browser):
     runs = tmp_path / "runs"
     run = shutil.copytree(small_runs / "tulving", runs / "new")
     scores, journal = (run / "scores.json").read_bytes(), (run / "answers.jsonl").read_bytes()
-    described = json.loads((run / "run.json").read_text("utf-8"))
+    described = read(run, "run.json")
     described["identity"]["model"] = HOSTILE
     (run / "run.json").write_text(json.dumps(described), "utf-8")
     (run / "scores.json").unlink()

@@ -13,6 +13,15 @@ from typing import Any
 
 from tests.scripts.in_process import ROOT
 
+COMMANDS = {
+    "tulving": "eval_scripts/tulving.py --dataset {}/short --memory rag-chapter --limit 40",
+    "tulving-none": "eval_scripts/tulving.py --dataset {}/short --memory none --limit 40",
+    "booksort": "eval_scripts/booksort.py --dataset {}/booksort --memory in-context --model oracle",
+    "memfail": "eval_scripts/memfail.py --dataset {}/memfail --config long_hop --system verbatim-bm25",
+    "memfail-none": "eval_scripts/memfail.py --dataset {}/memfail --config long_hop --system none",
+}
+"""The commands of the small runs, in each of which the folder of the small sets is to be filled in."""
+
 
 def read(folder: Path, name: str) -> Any:
     """The content of a JSON file in a folder."""

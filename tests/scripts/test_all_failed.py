@@ -11,9 +11,8 @@ WORDS = "this model takes no such prompt"
 
 
 @pytest.fixture
-def endpoint(monkeypatch):
+def endpoint():
     """It refuses every call, the first one in other words."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
     with LoopbackEndpoint(script=lambda number, body: REFUSES if number else OTHER) as opened:
         yield opened
 

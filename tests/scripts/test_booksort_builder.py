@@ -13,8 +13,7 @@ from epbench import BadInput
 from epbench.interop.eval_results import _scores
 from tests.booksort.made_texts import write_texts
 from tests.conftest import ROOT
-from tests.scripts import in_process
-from tests.scripts.in_process import ran, script
+from tests.scripts.in_process import ran, refused, script
 from tests.scripts.run_files import scores_of
 
 BUILD = "builders/booksort.py"
@@ -35,15 +34,8 @@ def built(texts, tmp_path_factory):
 
 def test_a_folder_of_texts_becomes_a_set(built):
     folder, shown = built
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "README.md",
-        "books",
-        "croissant-rai.json",
-        "e1000_s20",
-        "e250_s20",
-        "eval.yaml",
-        "manifest.json",
-    ]
+    names = "README.md books croissant-rai.json e1000_s20 e250_s20 eval.yaml manifest.json"
+    assert sorted(path.name for path in folder.iterdir()) == names.split()
     assert sorted(path.name.split("-")[0] for path in (folder / "e250_s20").iterdir()) == ["test", "validation"]
     assert "0.500" in shown and "2 books, 128 pairs" in shown
     chosen = "--texts DIR --excerpt-words 250 1000 --segment-words 20 --excerpts 6 --validation 2"
@@ -60,9 +52,8 @@ def test_pairs_of_whole_books_are_asked_up_to_40_000_words_apart(tmp_path):
     assert re.search(rf"book_s50 +test +160 +0\.500 +{words:,}", done) and "1 books, 188 pairs" in done
     assert "--validation 1 --whole-book 20`" in (tmp_path / "booksort/README.md").read_text("utf-8")
     base = ("eval_scripts/booksort.py", "--dataset", tmp_path / "booksort", "--config", "book_s50", "--model", "oracle")
-    in_process.refused(
-        script(*base, "--memory", "in-context", "--out", tmp_path / "no"), "book_s50 asks about whole books and has no"
-    )
+    done = script(*base, "--memory", "in-context", "--out", tmp_path / "no")
+    refused(done, "book_s50 asks about whole books and has no")
     found = {}
     for memory, more in (("full-book", ()), ("rag", ()), ("verbatim-bm25", ("--stored", "book"))):
         ran(*base, "--memory", memory, *more, "--out", tmp_path / memory)
@@ -104,15 +95,15 @@ def test_bad_input_is_one_line_and_nothing_is_written(tmp_path, content, options
     texts.mkdir()
     if content is not None:
         (texts / "a.txt").write_bytes(content)
-    done = script(BUILD, "--texts", texts, "--segment-words", "20", "--excerpt-words", "250", "--validation", "2", *options, "--out", tmp_path / "out")  # fmt: skip
-    in_process.refused(done, message)
+    given = f"{BUILD} --texts {texts} --segment-words 20 --excerpt-words 250 --validation 2 --out {tmp_path / 'out'}"
+    refused(script(given, *options), message)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_of_something_else_is_not_overwritten(texts, tmp_path):
     (tmp_path / "booksort").mkdir()
     (tmp_path / "booksort/thesis.tex").write_text("x")
-    in_process.refused(script(BUILD, "--texts", texts, *SMALL, "--out", tmp_path), "is not a dataset folder")
+    refused(script(BUILD, "--texts", texts, *SMALL, "--out", tmp_path), "is not a dataset folder")
     assert (tmp_path / "booksort/thesis.tex").exists()
 
 
@@ -138,19 +129,17 @@ def mirror(nine_texts, tmp_path):
 @pytest.mark.slow
 def test_the_nine_books_come_from_a_mirror_and_then_from_the_cache(nine_table, mirror, tmp_path, monkeypatch):
     url, root = mirror
-    options = [
-        "--excerpt-words", 250, "--segment-words", 20, "--excerpts", 10, "--validation", 2, "--base-url", url,
-    ]  # fmt: skip
+    few = "--excerpt-words 250 --segment-words 20 --excerpts 10 --validation 2"
 
     def build(out, cache="cache"):
         monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / cache))
-        return in_process.script(BUILD, *options, "--out", tmp_path / out)
+        return script(f"{BUILD} {few} --base-url {url} --out {tmp_path / out}")
 
     monkeypatch.setattr(pooch.core.time, "sleep", lambda _: None)
     broken = root / "cache/epub/73042/pg73042.txt"
     whole = broken.read_bytes()
     broken.write_bytes(whole[:100_000])
-    in_process.refused(build("cut-off"), "the file of 'The Well of Loneliness' is truncated")
+    refused(build("cut-off"), "the file of 'The Well of Loneliness' is truncated")
     assert not (tmp_path / "cut-off").exists()
     broken.write_bytes(whole)
     done = build("whole")
@@ -159,11 +148,8 @@ def test_the_nine_books_come_from_a_mirror_and_then_from_the_cache(nine_table, m
         path.unlink()
     assert build("again").returncode == 0
     done = build("none", cache="empty")
-    assert (
-        done.returncode == 1
-        and "pg69087.txt could not be downloaded" in done.stderr
-        and "a folder of the nine files" in done.stderr
-    )
+    assert done.returncode == 1 and "a folder of the nine files" in done.stderr
+    assert "pg69087.txt could not be downloaded" in done.stderr
 
 
 # What a card says of the texts themselves: bytes and words, distances that came out, what was removed.
@@ -186,9 +172,8 @@ def test_the_published_card_is_the_one_that_the_builder_writes(nine_texts, nine_
 
 
 def test_template_books_need_no_network_and_the_card_says_how(tmp_path):
-    few = ["--excerpt-words", "250", "--segment-words", "20", "--excerpts", "5", "--validation", "1"]
-    ran("builders/booksort.py", "--template-books", "2", *few, "--out", tmp_path)
+    command = f"{BUILD} --template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 5 --validation 1"
+    ran(command, "--out", tmp_path)
     books = load_dataset(str(tmp_path / "booksort"), "books", split="test")
     assert len(books) == 2 and len(set(books["book_title"])) == 2
-    command = "python builders/booksort.py --template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 5 --validation 1"
-    assert command in (tmp_path / "booksort/README.md").read_text()
+    assert f"python {command}" in (tmp_path / "booksort/README.md").read_text()

@@ -9,7 +9,7 @@ import pytest
 
 from epbench.booksort.context.requests import MEMORIES
 from epbench.runs.results import QUESTIONS
-from tests.booksort.sort_set import book_text, write_set
+from tests.booksort.sort_set import book_text
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 from tests.scripts.in_process import ran, refused, script
 from tests.scripts.run_files import files_in, lines_of, read, scores_of
@@ -22,11 +22,6 @@ LABELS = "Segment A: word. Segment B: word. Answer: Segment A. Answer: Segment B
 @pytest.fixture(autouse=True)
 def key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "secret-of-mine")
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return write_set(tmp_path_factory.mktemp("set") / "booksort")
 
 
 @pytest.fixture(scope="module")
@@ -47,16 +42,16 @@ def answers_of(run):
         pytest.param("none", 0.3, 0.7, marks=pytest.mark.slow),
     ],
 )
-def test_the_control_by_every_memory(dataset, tmp_path, memory, low, high):
+def test_the_control_by_every_memory(sort_set, tmp_path, memory, low, high):
     out = tmp_path / "r"
-    command = f"{EVALUATE} --dataset {dataset} --config all --memory {memory} --model oracle --out {out}"
+    command = f"{EVALUATE} --dataset {sort_set} --config all --memory {memory} --model oracle --out {out}"
     ran(command)
     scores, before = scores_of(out), files_in(out)
     assert low <= scores["accuracy"] <= high
     assert (scores["n_questions"], scores["n_failed"]) == (96, 0)
     assert {"accuracy", "share_a", "intervals", "by_group"} <= scores.keys()
     about = read(out, "run.json")
-    assert about["identity"]["memory"] == memory and about["dataset"] == str(dataset)
+    assert about["identity"]["memory"] == memory and about["dataset"] == str(sort_set)
     assert {QUESTIONS, "usage.json", "table.md", "report.html", "answers.jsonl"} <= before.keys()
     if memory == "rag":
         assert len(lines_of(out / "retrieved.jsonl")) == 96 and scores["retrieval"]["recall_at_10"] > 0.9
@@ -66,9 +61,9 @@ def test_the_control_by_every_memory(dataset, tmp_path, memory, low, high):
     assert files_in(out) == before
 
 
-def test_a_model_in_process_reads_an_excerpt_once_for_its_four_pairs(dataset, tiny, tmp_path):
+def test_a_model_in_process_reads_an_excerpt_once_for_its_four_pairs(sort_set, tiny, tmp_path):
     how = f"--memory in-context --model hf:{tiny} --limit 16"
-    said = ran(f"{EVALUATE} --dataset {dataset} {how} --out {tmp_path / 'r'}")
+    said = ran(f"{EVALUATE} --dataset {sort_set} {how} --out {tmp_path / 'r'}")
     assert "16 requests over 4 contexts" in said and "saved by sharing" in said
     answers = answers_of(tmp_path / "r")
     assert len(answers) == 16
@@ -92,8 +87,8 @@ def test_a_model_in_process_reads_an_excerpt_once_for_its_four_pairs(dataset, ti
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("memory", "what", "n"), [("in-context", "prompt", 12), ("rag", "reading", 10)])
-def test_a_prompt_or_reading_is_chosen_on_the_validation_split(dataset, tiny, tmp_path, memory, what, n):
-    arguments = ["--dataset", dataset, "--memory", memory, "--model", f"hf:{tiny}", "--limit", 4, "--both-orders"]
+def test_a_prompt_or_reading_is_chosen_on_the_validation_split(sort_set, tiny, tmp_path, memory, what, n):
+    arguments = ["--dataset", sort_set, "--memory", memory, "--model", f"hf:{tiny}", "--limit", 4, "--both-orders"]
     select = [EVALUATE, *arguments, f"--select-{what}", "--out", tmp_path / "r"]
     assert f"{4 * n + 8} requests" in ran(*select, "--plan")  # all about 4 pairs, and 8 askings
     said = ran(*select)
@@ -107,14 +102,14 @@ def test_a_prompt_or_reading_is_chosen_on_the_validation_split(dataset, tiny, tm
     assert told[0] == told[1] and len(told[0]) == 8
 
 
-def asked(dataset, endpoint, out, memory):
+def asked(sort_set, endpoint, out, memory):
     """What a command prints that asks a model at an endpoint."""
     model = f"--model openai:tiny --base-url {endpoint.url}"
-    return ran(f"{EVALUATE} --dataset {dataset} --memory {memory} {model} --limit 12 --out {out}")
+    return ran(f"{EVALUATE} --dataset {sort_set} --memory {memory} {model} --limit 12 --out {out}")
 
 
 @pytest.mark.slow
-def test_an_endpoint_writes_its_answer(dataset, tmp_path):
+def test_an_endpoint_writes_its_answer(sort_set, tmp_path):
     """It says what it finds, as words; nothing begins the answer, and 25 tokens are asked for."""
 
     def answer(prompt):
@@ -125,8 +120,8 @@ def test_an_endpoint_writes_its_answer(dataset, tmp_path):
         return "After reading, Segment A came first." if first < second else "**Answer: Segment B**"
 
     with LoopbackEndpoint(answer) as endpoint:
-        asked(dataset, endpoint, tmp_path / "r", "in-context")
-        asked(dataset, endpoint, tmp_path / "none", "none")
+        asked(sort_set, endpoint, tmp_path / "r", "in-context")
+        asked(sort_set, endpoint, tmp_path / "none", "none")
     for call in endpoint.calls:
         assert call.body["max_tokens"] == 25 and call.body["messages"][-1]["role"] == "user"
         assert not call.user.rstrip().endswith("Answer: Segment")
@@ -140,7 +135,7 @@ def test_an_endpoint_writes_its_answer(dataset, tmp_path):
 
 
 @pytest.mark.slow
-def test_first_token_probabilities_of_an_endpoint_count_where_it_begins_with_a_label(dataset, tmp_path):
+def test_first_token_probabilities_of_an_endpoint_count_where_it_begins_with_a_label(sort_set, tmp_path):
     def told(token, *others):
         top = [{"token": t, "logprob": math.log(p)} for t, p in (token, *others)]
         return {"choice": {"logprobs": {"content": [top[0] | {"top_logprobs": top}]}}}
@@ -152,7 +147,7 @@ def test_first_token_probabilities_of_an_endpoint_count_where_it_begins_with_a_l
         with LoopbackEndpoint(
             lambda prompt, text=text: text, more=lambda body, found=logprobs: dict(found)
         ) as endpoint:
-            asked(dataset, endpoint, tmp_path / out, "none")
+            asked(sort_set, endpoint, tmp_path / out, "none")
     summed, parsed = answers_of(tmp_path / "summed"), answers_of(tmp_path / "parsed")
     assert {record["answer"] for record in summed} == {"B"}
     assert all(record["probabilities"] == pytest.approx({"A": 0.5, "B": 0.4}) for record in summed)
@@ -161,24 +156,24 @@ def test_first_token_probabilities_of_an_endpoint_count_where_it_begins_with_a_l
     assert scores_of(tmp_path / "parsed")["share_a"] == 0.0
 
 
-def test_failed_requests_are_neither_right_nor_wrong_and_are_asked_again(dataset, tmp_path):
+def test_failed_requests_are_neither_right_nor_wrong_and_are_asked_again(sort_set, tmp_path):
     def faults(number, body):
         return Fault("status", 400, words="content policy") if "Salt and Thunder" in str(body["messages"]) else None
 
     with LoopbackEndpoint(lambda prompt: "A", script=faults) as endpoint:
-        said = asked(dataset, endpoint, tmp_path / "r", "none")
+        said = asked(sort_set, endpoint, tmp_path / "r", "none")
         first = scores_of(tmp_path / "r")
         assert 0 < first["n_failed"] < 12 and first["n_questions"] + first["n_failed"] == 12
         low, high = first["incomplete"]["accuracy"]
         assert first["accuracy"] is None and high - low == pytest.approx(first["n_failed"] / 12)
         assert f"{low:.2f}–{high:.2f}" in said and "(incomplete)" in said and "content policy" in said
         endpoint.script = lambda number, body: None
-        asked(dataset, endpoint, tmp_path / "r", "none")
+        asked(sort_set, endpoint, tmp_path / "r", "none")
     assert (scores_of(tmp_path / "r")["n_questions"], len(endpoint.calls)) == (12, 12 + first["n_failed"])
 
 
-def test_the_oracle_is_asked_in_both_orders(dataset, tmp_path):
-    base = f"{EVALUATE} --dataset {dataset} --memory rag --model oracle --out {tmp_path / 'r'}"
+def test_the_oracle_is_asked_in_both_orders(sort_set, tmp_path):
+    base = f"{EVALUATE} --dataset {sort_set} --memory rag --model oracle --out {tmp_path / 'r'}"
     said = ran(base, "--both-orders")
     scores, answers = scores_of(tmp_path / "r"), answers_of(tmp_path / "r")
     assert scores["n_questions"] == 96 and scores["both_orders"]["n_pairs"] == 48
@@ -187,18 +182,18 @@ def test_the_oracle_is_asked_in_both_orders(dataset, tmp_path):
     refused(script(base), "its both_orders is True, expected None")
 
 
-def test_what_does_not_fit_is_refused_with_what_does(dataset, tmp_path):
+def test_what_does_not_fit_is_refused_with_what_does(sort_set, tmp_path):
     small = make_tiny_model(tmp_path / "small", LABELS + book_text(101), window=650)
     (small / "model.safetensors").unlink()  # would fail if it were looked for
     for memory, fitting in (("in-context", "in-context with --config e120_s20, none"), ("full-book", "e120_s20, none")):
-        done = script(f"{EVALUATE} --dataset {dataset} --memory {memory} --model hf:{small} --out {tmp_path / 'r'}")
+        done = script(f"{EVALUATE} --dataset {sort_set} --memory {memory} --model hf:{small} --out {tmp_path / 'r'}")
         assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
         assert "has 650" in done.stderr and fitting in done.stderr
         assert not (tmp_path / "r").exists()
 
 
-def test_a_plan_asks_nothing(dataset, tiny, tmp_path):
-    plan = f"{EVALUATE} --dataset {dataset} --memory in-context --model hf:{tiny} --plan --out {tmp_path / 'r'}"
+def test_a_plan_asks_nothing(sort_set, tiny, tmp_path):
+    plan = f"{EVALUATE} --dataset {sort_set} --memory in-context --model hf:{tiny} --plan --out {tmp_path / 'r'}"
     said = ran(plan)
     assert "48 requests over 12 contexts" in said and "at most 48 answer tokens" in said
     assert "240 requests over 24 contexts" in ran(
@@ -208,8 +203,8 @@ def test_a_plan_asks_nothing(dataset, tiny, tmp_path):
 
 
 @pytest.mark.slow
-def test_shards_merge_into_the_whole_run(dataset, tmp_path):
-    base = ("--dataset", dataset, "--memory", "rag", "--model", "oracle", "--books", 102, "--both-orders")
+def test_shards_merge_into_the_whole_run(sort_set, tmp_path):
+    base = ("--dataset", sort_set, "--memory", "rag", "--model", "oracle", "--books", 102, "--both-orders")
     for out, more in (("whole", ()), ("1", ("--shard", "1/2")), ("2", ("--shard", "2/2"))):
         ran(EVALUATE, *base, *more, "--out", tmp_path / out)
     parts = [tmp_path / "1", tmp_path / "2"]
@@ -238,7 +233,7 @@ def test_shards_merge_into_the_whole_run(dataset, tmp_path):
         (["--memory", "rag", "--retriever", "google"], "unknown retriever 'google'"),
     ],
 )
-def test_bad_arguments_are_one_line(dataset, tmp_path, arguments, match):
+def test_bad_arguments_are_one_line(sort_set, tmp_path, arguments, match):
     given = [*([] if "--model" in arguments else ["--model", "oracle"]), *arguments]
-    refused(script(EVALUATE, "--dataset", dataset, *given, "--out", tmp_path / "r"), match)
+    refused(script(EVALUATE, "--dataset", sort_set, *given, "--out", tmp_path / "r"), match)
     assert not (tmp_path / "r").exists()

@@ -1,13 +1,12 @@
 """eval_scripts/compare.py: the judges of one run, and runs of one judge, as a user sees them."""
 
-import json
 import shutil
 
 import pytest
 
 from tests.models.loopback_endpoint import LoopbackEndpoint
 from tests.scripts.in_process import ran, refused, script
-from tests.scripts.run_files import read, scores_of
+from tests.scripts.run_files import change, read, scores_of
 from tests.tulving.scripted_judge import honest, zealous
 
 COMPARE, EVALUATE = "eval_scripts/compare.py", "eval_scripts/tulving.py"
@@ -70,10 +69,8 @@ def test_a_training_on_a_book_stands_for_its_runs_on_it(runs, tmp_path):
         shutil.copytree(runs / name, books / f"measures/epoch-{epoch}/tulving")
     ran(COMPARE, books, runs / "in-context", "--out", tmp_path / "out")
     pairs = read(tmp_path, "out/comparison.json")["pairs"]
-    assert [pair["runs"] for pair in pairs][:2] == [
-        ["books, epoch 0", "books, epoch 1"],
-        ["books, epoch 0", "in-context"],
-    ]
+    expected = [["books, epoch 0", "books, epoch 1"], ["books, epoch 0", "in-context"]]
+    assert [pair["runs"] for pair in pairs][:2] == expected
     assert pairs[1]["p"] < 0.001 and len(pairs) == 3
     shutil.rmtree(books / "measures/epoch-1")
     refused(script(COMPARE, books), "expected verdicts by at least two judges, judged by lexical")  # its one run
@@ -89,6 +86,7 @@ def test_a_report_of_runs_of_different_size_counts_the_questions_of_both(short_b
     for bin_ in more:
         assert f"| {bin_} ({n.get(bin_, 0)}–{more[bin_]}) |" in table
     assert "<svg" in (tmp_path / "report/report.html").read_text()
+    refused(script("eval_scripts/report.py", tmp_path, "--out", tmp_path / "x"), "no run.json in it")
 
 
 def test_questions_that_one_run_lacks_are_left_out_and_counted(short_book, runs, tmp_path):
@@ -108,25 +106,19 @@ def test_what_cannot_be_compared_is_named(short_book, runs, tmp_path):
     refused(script(COMPARE, runs / "none", runs / "none"), "a run is given twice")
     (tmp_path / "run.json").write_text('{"identity": {"benchmark": "chess"}}')
     refused(script(COMPARE, tmp_path), "expected a run of tulving, booksort or memfail, found benchmark 'chess'")
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    for path in (runs / "none").iterdir():
-        (copy / path.name).write_bytes(path.read_bytes())
+    copy = shutil.copytree(runs / "none", tmp_path / "copy")
     with LoopbackEndpoint(honest) as endpoint:
         judge = ["--judge", "openai:tiny", "--judge-url", endpoint.url]
         ran(EVALUATE, "--dataset", short_book, "--rejudge", *judge, "--out", copy)
     refused(script(COMPARE, runs / "in-context", copy), "the runs have different judges")
-    run = read(copy, "run.json")
-    run["identity"]["fingerprint"] = "another"
-    (copy / "run.json").write_text(json.dumps(run))
+    change(copy / "run.json", identity=read(copy, "run.json")["identity"] | {"fingerprint": "another"})
     refused(script(COMPARE, copy, runs / "none", "--dataset", short_book), "on another dataset")
 
 
 @pytest.mark.slow
 def test_a_published_run_and_its_judge(released, tmp_path):
-    archive = released
-    ran("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path)
-    ran(EVALUATE, "--released", archive, "--out", tmp_path / "published")
+    ran("builders/tulving.py", "--released", released, "--book", "short", "--out", tmp_path)
+    ran(EVALUATE, "--released", released, "--out", tmp_path / "published")
     one, two, *_ = (path.parent for path in sorted((tmp_path / "published").glob("*/*/scores.json")))
     ran(COMPARE, one, two)  # their tables are all that it takes
     refused(script(COMPARE, one), "a released run names no dataset; give its book as the dataset")

@@ -17,23 +17,16 @@ COMPARE, EVALUATE = "eval_scripts/compare.py", "eval_scripts/memfail.py"
 CONFIGS = ("conditional_facts_easy", "long_hop")
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    out = tmp_path_factory.mktemp("made")
-    ran("builders/memfail.py", "--config", *CONFIGS, "--rows", 20, "--out", out)
-    return out / "memfail"
-
-
-def evaluate(dataset, out, system, *more, configs=CONFIGS):
-    ran(EVALUATE, "--dataset", dataset, "--config", *configs, "--system", system, *more, "--out", out)
+def evaluate(memfail_set, out, system, *more, configs=CONFIGS):
+    ran(EVALUATE, "--dataset", memfail_set, "--config", *configs, "--system", system, *more, "--out", out)
     return out
 
 
 @pytest.fixture(scope="module")
-def runs(dataset, tmp_path_factory):
+def runs(memfail_set, tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
     for system in ("none", "verbatim-bm25", "oracle"):
-        evaluate(dataset, out / system, system, "--k", 2, 5)
+        evaluate(memfail_set, out / system, system, "--k", 2, 5)
     return out
 
 
@@ -63,8 +56,8 @@ def test_runs_are_compared_for_each_config_and_k(runs, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_of_one_config_and_k_is_compared_where_both_are(dataset, runs, tmp_path):
-    one = evaluate(dataset, tmp_path / "one", "oracle", "--k", 5, 7, "--limit", 12, configs=["long_hop"])
+def test_a_run_of_one_config_and_k_is_compared_where_both_are(memfail_set, runs, tmp_path):
+    one = evaluate(memfail_set, tmp_path / "one", "oracle", "--k", 5, 7, "--limit", 12, configs=["long_hop"])
     shown = ran(COMPARE, one, runs / "none", "--out", tmp_path / "out")
     (pair,) = read(tmp_path, "out/comparison.json")["pairs"]
     assert (tmp_path / "out/comparison.html").read_text().count("<svg") == 3  # of one config and k
@@ -72,13 +65,13 @@ def test_a_run_of_one_config_and_k_is_compared_where_both_are(dataset, runs, tmp
     assert "8 questions answered by only one are left out; the 12 that remain may be easier" in shown
     assert "only one has long_hop at k = 7, which is left out" in shown
     assert "only none has conditional_facts_easy at k = 2, conditional_facts_easy at k = 5, long_hop at k = 2" in shown
-    other = evaluate(dataset, tmp_path / "other", "oracle", "--k", 3, configs=["long_hop"])
+    other = evaluate(memfail_set, tmp_path / "other", "oracle", "--k", 3, configs=["long_hop"])
     refused(script(COMPARE, other, runs / "none"), "other has long_hop at k = 3, none has")
 
 
 @pytest.mark.slow
-def test_questions_that_failed_in_either_run_are_left_out(dataset, runs, tmp_path):
-    faulty = evaluate(dataset, tmp_path / "faulty", "tests/memories/faulty.py:KeepsNothing", configs=["long_hop"])
+def test_questions_that_failed_in_either_run_are_left_out(memfail_set, runs, tmp_path):
+    faulty = evaluate(memfail_set, tmp_path / "faulty", "tests/memories/faulty.py:KeepsNothing", configs=["long_hop"])
     table = pq.read_table(faulty / "questions.parquet")
     rows = [row | {"success": None, "outcome": "failed"} if i < 5 else row for i, row in enumerate(table.to_pylist())]
     pq.write_table(pa.Table.from_pylist(rows, table.schema), faulty / "questions.parquet")
@@ -86,7 +79,7 @@ def test_questions_that_failed_in_either_run_are_left_out(dataset, runs, tmp_pat
     (pair,) = read(tmp_path, "out/comparison.json")["pairs"]
     assert pair["n_failed"] == [0, 5] and (pair["n"], pair["n_one_sided"]) == (15, 5)
     assert "oracle / faulty: 0 and 5 failed questions are left out" in shown
-    faulty = evaluate(dataset, tmp_path / "f", "tests/memories/faulty.py:RaisesInRetrieval", configs=["long_hop"])
+    faulty = evaluate(memfail_set, tmp_path / "f", "tests/memories/faulty.py:RaisesInRetrieval", configs=["long_hop"])
     done = script(COMPARE, runs / "oracle", faulty)
     assert done.returncode == 1 and "oracle and f have no answered question in common" in done.stderr
 
@@ -105,7 +98,7 @@ def test_questions_of_one_row_are_drawn_together():
     assert 1.25 < width[0] / width[1] < 1.6  # the square root of 2
 
 
-def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
+def test_what_cannot_be_compared_is_named(memfail_set, runs, tmp_path):
     refused(script(COMPARE, runs / "none"), "expected two or more runs of memfail, found one")
     copy = shutil.copytree(runs / "none", tmp_path / "copy")
     place = copy / "long_hop/run.json"

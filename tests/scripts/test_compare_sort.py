@@ -9,7 +9,6 @@ from scipy.stats import binomtest, ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar
 
 from epbench.booksort.scores.run_files import read_questions
-from tests.booksort.sort_set import write_set
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 from tests.scripts.in_process import ran, refused, script
 from tests.scripts.run_files import read, scores_of
@@ -19,26 +18,16 @@ pytestmark = pytest.mark.slow
 COMPARE, EVALUATE = "eval_scripts/compare.py", "eval_scripts/booksort.py"
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return write_set(tmp_path_factory.mktemp("set") / "booksort")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-
-
-def evaluate(dataset, out, *more, memory="none", model="oracle"):
-    ran(EVALUATE, "--dataset", dataset, "--memory", memory, "--model", model, *more, "--out", out)
+def evaluate(sort_set, out, *more, memory="none", model="oracle"):
+    ran(EVALUATE, "--dataset", sort_set, "--memory", memory, "--model", model, *more, "--out", out)
 
 
 @pytest.fixture(scope="module")
-def runs(dataset, tmp_path_factory):
+def runs(sort_set, tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
     for memory in ("in-context", "rag", "none"):
-        evaluate(dataset, out / memory, memory=memory)
-        evaluate(dataset, out / "both" / memory, "--both-orders", memory=memory)
+        evaluate(sort_set, out / memory, memory=memory)
+        evaluate(sort_set, out / "both" / memory, "--both-orders", memory=memory)
     return out
 
 
@@ -76,12 +65,12 @@ def test_runs_in_both_orders_are_compared_by_asking_and_tested_by_pair(runs, tmp
     assert "48 questions answered by only one are left out" in shown and "none alone answered 48" in shown
 
 
-def test_failed_questions_are_left_out_and_counted(dataset, runs, tmp_path):
+def test_failed_questions_are_left_out_and_counted(sort_set, runs, tmp_path):
     def faults(number, body):
         return Fault("status", 400, words="filtered") if "Salt and Thunder" in str(body["messages"]) else None
 
     with LoopbackEndpoint(lambda prompt: "A", script=faults) as endpoint:
-        evaluate(dataset, tmp_path / "lost", "--base-url", endpoint.url, model="openai:tiny")
+        evaluate(sort_set, tmp_path / "lost", "--base-url", endpoint.url, model="openai:tiny")
     shown = ran(COMPARE, runs / "in-context", tmp_path / "lost", "--out", tmp_path / "out")
     (pair,) = read(tmp_path, "out/comparison.json")["pairs"]
     assert pair["n_failed"] == [0, 24] and (pair["n"], pair["n_one_sided"]) == (24, 24)
@@ -89,14 +78,14 @@ def test_failed_questions_are_left_out_and_counted(dataset, runs, tmp_path):
     assert "the 24 that remain may be easier" in shown
 
 
-def test_log_ratios_are_tested_where_both_runs_have_probabilities(dataset, tmp_path):
+def test_log_ratios_are_tested_where_both_runs_have_probabilities(sort_set, tmp_path):
     def told(p_a, p_b):
         top = [{"token": t, "logprob": math.log(p)} for t, p in (("A", p_a), ("B", p_b))]
         return {"choice": {"logprobs": {"content": [top[0] | {"top_logprobs": top}]}}}
 
     for name, (p_a, p_b) in {"sure": (0.9, 0.05), "torn": (0.5, 0.45)}.items():
         with LoopbackEndpoint(lambda prompt: "A", more=lambda body, p=(p_a, p_b): told(*p)) as endpoint:
-            evaluate(dataset, tmp_path / name, "--limit", 12, "--base-url", endpoint.url, model="openai:tiny")
+            evaluate(sort_set, tmp_path / name, "--limit", 12, "--base-url", endpoint.url, model="openai:tiny")
     ran(COMPARE, tmp_path / "sure", tmp_path / "torn", "--out", tmp_path / "out")
     assert "p (log ratio)" in (tmp_path / "out/comparison.md").read_text()
     (pair,) = read(tmp_path, "out/comparison.json")["pairs"]
@@ -143,11 +132,11 @@ def test_a_training_is_compared_epoch_by_epoch(drawn_pictures, runs, tmp_path):
     assert page.count(">books, epoch 2</text>") == 6  # in 3 figures, row and column
 
 
-def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
+def test_what_cannot_be_compared_is_named(sort_set, runs, tmp_path):
     refused(script(COMPARE, runs / "none"), "expected two or more runs of booksort, found one")
     refused(script(COMPARE, runs / "none", runs / "rag" / ".." / "none"), "a run is given twice")
-    refused(script(COMPARE, runs / "none", runs / "rag", "--dataset", dataset), "only runs on Tulving books need one")
-    evaluate(dataset, tmp_path / "short", "--config", "e120_s20")
+    refused(script(COMPARE, runs / "none", runs / "rag", "--dataset", sort_set), "only runs on Tulving books need one")
+    evaluate(sort_set, tmp_path / "short", "--config", "e120_s20")
     refused(script(COMPARE, runs / "none", tmp_path / "short"), "its config is ['e120_s20'], that of")
     new, one = training(tmp_path / "new"), training(tmp_path / "one", [runs / "none"])
     refused(script(COMPARE, new, runs / "none"), "new: no epoch of this training has been measured")
@@ -166,12 +155,8 @@ def test_what_cannot_be_compared_is_named(dataset, runs, tmp_path):
     refused(script(COMPARE, runs / "none", runs / "rag", other), "expected two or more runs of memfail, found one")
 
 
-def test_a_report_of_two_benchmarks_is_one_page_with_a_part_for_each(runs, tmp_path):
-    book = ["--dataset", tmp_path / "short", "--memory", "none", "--limit", "4", "--out", tmp_path / "of-a-book"]
-    few = ("--events", "5", "--universe-size", "20")
-    ran("builders/tulving.py", "--book", "short", *few, "--out", tmp_path)
-    ran("eval_scripts/tulving.py", *book)
-    shown = (runs / "none", tmp_path / "of-a-book", runs / "rag")
+def test_a_report_of_two_benchmarks_is_one_page_with_a_part_for_each(runs, small_runs, tmp_path):
+    shown = (runs / "none", small_runs / "tulving", runs / "rag")
     ran("eval_scripts/report.py", *shown, "--out", tmp_path / "all")
     page = (tmp_path / "all/report.html").read_text()
     assert page.count("<h1>") == 1 and page.count("</html>") == 1
@@ -179,4 +164,4 @@ def test_a_report_of_two_benchmarks_is_one_page_with_a_part_for_each(runs, tmp_p
     table = (tmp_path / "all/table.md").read_text()
     parts = {name: (tmp_path / "all" / name / "table.md").read_text() for name in ("booksort", "tulving")}
     assert all(part in table for part in parts.values())
-    assert "| rag |" in parts["booksort"] and "| of-a-book |" in parts["tulving"]
+    assert "| rag |" in parts["booksort"] and "| tulving |" in parts["tulving"]

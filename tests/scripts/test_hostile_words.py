@@ -4,7 +4,6 @@ import shutil
 
 import pytest
 
-from tests.booksort.sort_set import write_set
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 from tests.scripts import in_process
 from tests.scripts.in_process import ran
@@ -36,7 +35,7 @@ def _check(done, folder):
 
 
 @pytest.mark.slow
-def test_runs_and_what_stands_side_by_side(short_book, endpoint, tmp_path):
+def test_runs_and_what_stands_side_by_side(short_book, sort_set, endpoint, tmp_path):
     out = tmp_path / FOLDER
     asked = ("--memory", "none", "--model", "openai:tiny", "--base-url", endpoint.url, "--limit", 12, "--out", out)
     done = in_process.script("eval_scripts/tulving.py", "--dataset", short_book, *asked)
@@ -45,5 +44,4 @@ def test_runs_and_what_stands_side_by_side(short_book, endpoint, tmp_path):
     table, page = (tmp_path / "side/table.md").read_text(), (tmp_path / "side/report.html").read_text()
     assert "&lt;b&gt;" in table and "<b>" not in table and "a$\\frac$" in page
     shutil.rmtree(out)
-    sort = write_set(tmp_path / "booksort")
-    _check(in_process.script("eval_scripts/booksort.py", "--dataset", sort, "--config", "all", *asked), out)
+    _check(in_process.script("eval_scripts/booksort.py", "--dataset", sort_set, "--config", "all", *asked), out)

@@ -5,9 +5,11 @@ from collections import Counter
 
 import pytest
 
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.tulving.calibration.answers import KINDS, make_calibration_set
 from epbench.tulving.calibration.passport import find_passport, is_right
 from epbench.tulving.judging.lexical import LexicalJudge
+from tests.memfail.honest_judge import verdict as memfail_verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint
 from tests.published_data import ARCHIVES
 from tests.scripts.in_process import ran, refused, script
@@ -15,6 +17,7 @@ from tests.scripts.run_files import files_in, read, scores_of
 from tests.tulving.scripted_judge import honest, is_order, verdict
 
 CHECK = "eval_scripts/judge_check.py"
+OF_MEMFAIL = f"{CHECK} --benchmark memfail --n 20 --rows 20"
 
 
 @pytest.fixture(autouse=True)
@@ -143,3 +146,62 @@ def test_published_runs_are_chosen(released, tmp_path):
     ]
     refused(script(*base, "--book", "long"), "no run matches; it has: short, prompting gpt-4o")
     assert ran(*base, "--plan").count("456 verdicts, no tokens") == 3
+
+
+# ---- MemFail ----
+
+
+@pytest.mark.slow
+def test_the_rules_get_their_passport_for_memfail_and_runs_tell_it(tmp_path, cache):
+    command = f"{OF_MEMFAIL} --judge lexical --out {tmp_path / 'r'}"
+    said = ran(command)
+    passport = read(tmp_path / "r", "passport.json")
+    assert {config["config"] for config in passport["configs"]} == set(CONFIGS)
+    assert passport["judge"] == "lexical" and passport["failed"] == 0
+    assert "fact absent" in said and "specificity" in said
+    assert len(list((cache / "passports").iterdir())) == 1
+    before = files_in(tmp_path / "r")
+    ran(command)
+    assert files_in(tmp_path / "r") == before
+
+    ran("builders/memfail.py", "--config", "long_hop", "--rows", 20, "--out", tmp_path / "d")
+    run = ["--dataset", tmp_path / "d/memfail", "--config", "long_hop", "--system", "oracle", "--out", tmp_path / "run"]
+    ran("eval_scripts/memfail.py", *run)
+    report = ran("eval_scripts/report.py", tmp_path / "run", "--out", tmp_path / "report")
+    assert "of planted faults it finds" in report
+    for name in ("report.html", "table.md"):
+        assert f"{passport['sensitivity']:.1%}" in (tmp_path / "report" / name).read_text()
+
+
+@pytest.mark.slow
+def test_for_memfail_a_model_is_planned_asked_once_and_exposed(tmp_path):
+    base = f"{OF_MEMFAIL} --config long_hop --judge openai:tiny --out {tmp_path / 'r'}"
+    with LoopbackEndpoint(lambda prompt: memfail_verdict(True)) as endpoint:
+        command = f"{base} --base-url {endpoint.url}"
+        assert "requests" in ran(command, "--plan") and not (tmp_path / "r").exists()
+        ran(command)
+        asked = endpoint.answered
+        ran(command)
+        assert endpoint.answered == asked
+    passport = read(tmp_path / "r", "passport.json")
+    by_fault = {fault["fault"]: fault for fault in passport["faults"]}
+    assert passport["specificity"] == 1 and by_fault["fact absent"]["right"] == 0
+    assert by_fault["answer wrong"]["rate"] == 1  # a letter needs no judge
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--config", "other"], "unknown config 'other'"),
+        (["--n", 5], "expected at least 20 of each, got 5"),
+        (["--dataset", "nowhere-to-be-found"], "nowhere-to-be-found"),
+        (["--released", "x.zip"], "it goes with --benchmark tulving"),
+    ],
+)
+def test_bad_checks_of_memfail_are_named(tmp_path, args, message):
+    refused(script(OF_MEMFAIL, "--judge", "lexical", "--out", tmp_path / "r", *args), message)
+
+
+def test_what_is_for_memfail_is_refused_for_tulving(tmp_path):
+    done = script(f"{CHECK} --judge lexical --rows 5 --out {tmp_path / 'r'}")
+    refused(done, "give --benchmark memfail with them")

@@ -17,14 +17,6 @@ SCRIPT = "eval_scripts/memfail.py"
 STAGES = ("stored.jsonl", "retrieved.jsonl", "answers.jsonl", "judgements.jsonl")
 
 
-@pytest.fixture(scope="module")
-def memfail(tmp_path_factory):
-    """A small made dataset of two configs."""
-    out = tmp_path_factory.mktemp("made")
-    ran("builders/memfail.py", "--config", "conditional_facts_easy", "long_hop", "--rows", 20, "--out", out)
-    return out / "memfail"
-
-
 def evaluate(*args):
     """The script's main in this process, which spares its start."""
     from eval_scripts.memfail import main
@@ -32,9 +24,9 @@ def evaluate(*args):
     main(list(map(str, args)))
 
 
-def test_a_control_has_a_folder_with_all_its_files_and_a_second_start_changes_none(memfail, tmp_path, capsys):
+def test_a_control_has_a_folder_with_all_its_files_and_a_second_start_changes_none(memfail_set, tmp_path, capsys):
     control = ["--config", "long_hop", "--system", "oracle", "--k", 2, 4]
-    command = ["--dataset", memfail, *control, "--out", tmp_path / "r"]
+    command = ["--dataset", memfail_set, *control, "--out", tmp_path / "r"]
     evaluate(*command)
     assert capsys.readouterr().err == ""
     before = files_in(tmp_path / "r")
@@ -51,11 +43,11 @@ def test_a_control_has_a_folder_with_all_its_files_and_a_second_start_changes_no
     assert files_in(tmp_path / "r") == before
 
 
-def test_several_configs_have_folders_and_one_table(memfail, tmp_path, capsys):
+def test_several_configs_have_folders_and_one_table(memfail_set, tmp_path, capsys):
     system = "epbench.memories.example:KeywordMemory"
     configs = ("conditional_facts_easy", "long_hop")
     asked = ["--system", system, "--isolate", "--limit", 4, "--out", tmp_path / "r"]
-    evaluate("--dataset", memfail, "--config", *configs, *asked)
+    evaluate("--dataset", memfail_set, "--config", *configs, *asked)
     shown = capsys.readouterr().out
     assert "KeywordMemory" in shown and "long_hop, lexical" not in shown  # a line is called by its system
     table = (tmp_path / "r/table.md").read_text()
@@ -92,8 +84,8 @@ def _rows(dataset, config):
 
 
 @pytest.mark.slow
-def test_a_system_that_kept_nothing_is_warned_of_loudly(memfail, tmp_path):
-    base = ["--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r"]
+def test_a_system_that_kept_nothing_is_warned_of_loudly(memfail_set, tmp_path):
+    base = ["--dataset", memfail_set, "--config", "long_hop", "--out", tmp_path / "r"]
     done = script(SCRIPT, *base, "--system", f"{FAULTY}:KeepsNothing")
     assert done.returncode == 0 and "warning: long_hop: the store holds nothing after storing" in done.stderr
     assert "holds nothing" in scores_of(tmp_path / "r")["warnings"][0]
@@ -102,8 +94,8 @@ def test_a_system_that_kept_nothing_is_warned_of_loudly(memfail, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_system_that_ends_its_process_does_not_end_the_run(memfail, tmp_path):
-    base = ["--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r"]
+def test_a_system_that_ends_its_process_does_not_end_the_run(memfail_set, tmp_path):
+    base = ["--dataset", memfail_set, "--config", "long_hop", "--out", tmp_path / "r"]
     done = script(SCRIPT, *base, "--system", f"{FAULTY}:EndsItsProcess")
     assert done.returncode == 0, done.stderr
     assert scores_of(tmp_path / "r")["n_failed"] == 20
@@ -115,8 +107,17 @@ def test_a_system_that_ends_its_process_does_not_end_the_run(memfail, tmp_path):
 
 
 @pytest.mark.slow
-def test_memory_is_limited(memfail, tmp_path):
-    base = ["--dataset", memfail, "--config", "long_hop", "--limit", 2, "--system", f"{ROOT / FAULTY}:TakesAllMemory"]
+def test_memory_is_limited(memfail_set, tmp_path):
+    base = [
+        "--dataset",
+        memfail_set,
+        "--config",
+        "long_hop",
+        "--limit",
+        2,
+        "--system",
+        f"{ROOT / FAULTY}:TakesAllMemory",
+    ]
     evaluate(*base, "--out", tmp_path / "little", "--memory-limit", 1)
     reasons = {record["failure"] for record in lines_of(tmp_path / "little/retrieved.jsonl")}
     assert reasons == {"out of memory: the limit of its process is 1 GB"}
@@ -131,49 +132,49 @@ def endpoint():
         yield endpoint
 
 
-def _judged(memfail, out, endpoint=None, name="tiny", system="verbatim-bm25"):
-    base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--system", system, "--out", out]
+def _judged(memfail_set, out, endpoint=None, name="tiny", system="verbatim-bm25"):
+    base = ["--dataset", memfail_set, "--config", "conditional_facts_easy", "--system", system, "--out", out]
     by = ["--judge", f"openai:{name}", "--judge-url", endpoint.url] if endpoint else []
     evaluate(*base, *by)
     return files_in(out)
 
 
-def test_a_run_that_one_judge_has_scored_is_refused_to_another(memfail, tmp_path, endpoint):
+def test_a_run_that_one_judge_has_scored_is_refused_to_another(memfail_set, tmp_path, endpoint):
     out = tmp_path / "r"
-    before = _judged(memfail, out)
+    before = _judged(memfail_set, out)
     run = json.loads(before["run.json"])
     assert run["judge"] == {"name": "lexical", "prompt_hash": "rules-3"} and "judge" not in run["identity"]
     message = r"was judged by lexical \(rules-3\), not by openai:tiny \(\w+; http://.*\); .*; give another --out"
     with pytest.raises(BadInput, match=message):
-        _judged(memfail, out, endpoint)
+        _judged(memfail_set, out, endpoint)
     assert not endpoint.calls  # it is refused before anything is judged
-    assert files_in(out) == before == _judged(memfail, out)
+    assert files_in(out) == before == _judged(memfail_set, out)
 
 
 @pytest.mark.slow
-def test_the_same_judge_resumes_a_run_and_asks_for_what_is_missing(memfail, tmp_path, endpoint):
+def test_the_same_judge_resumes_a_run_and_asks_for_what_is_missing(memfail_set, tmp_path, endpoint):
     out = tmp_path / "r"
-    whole = _judged(memfail, out, endpoint)
+    whole = _judged(memfail_set, out, endpoint)
     n = len(endpoint.calls)
     assert n == len(lines_of(out / "judgements.jsonl")) > 40
-    assert _judged(memfail, out, endpoint) == whole and len(endpoint.calls) == n
+    assert _judged(memfail_set, out, endpoint) == whole and len(endpoint.calls) == n
     (out / "judgements.jsonl").write_bytes(b"".join(whole["judgements.jsonl"].splitlines(keepends=True)[:-7]))
     (out / "checksums.json").unlink()  # the run was stopped before its end
-    taken_up = _judged(memfail, out, endpoint)
+    taken_up = _judged(memfail_set, out, endpoint)
     assert len(endpoint.calls) == n + 7 and taken_up["scores.json"] == whole["scores.json"]
     with pytest.raises(BadInput, match="not by openai:other"):
-        _judged(memfail, out, endpoint, "other")
+        _judged(memfail_set, out, endpoint, "other")
     with pytest.raises(BadInput, match="not by lexical"):
-        _judged(memfail, out)
+        _judged(memfail_set, out)
     assert {record["judge"] for record in lines_of(out / "judgements.jsonl")} == {"openai:tiny"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", [["--in-process"], ["--isolation", "bwrap"]])
-def test_a_system_has_the_same_scores_in_its_own_process_and_elsewhere(memfail, tmp_path, where):
+def test_a_system_has_the_same_scores_in_its_own_process_and_elsewhere(memfail_set, tmp_path, where):
     if "bwrap" in where:
         needs_bwrap()
-    base = ["--dataset", memfail, "--config", "conditional_facts_easy", "--limit", 6, "--isolate"]
+    base = ["--dataset", memfail_set, "--config", "conditional_facts_easy", "--limit", 6, "--isolate"]
     base += ["--system", "epbench.memories.example:KeywordMemory", "--out"]
     evaluate(*base, tmp_path / "own")
     evaluate(*base, tmp_path / "elsewhere", *where)
@@ -182,8 +183,8 @@ def test_a_system_has_the_same_scores_in_its_own_process_and_elsewhere(memfail, 
 
 
 @pytest.mark.slow
-def test_a_system_that_hangs_costs_three_limits_and_no_scores(process, memfail, tmp_path):
-    base = ["--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r", "--timeout", 1.5]
+def test_a_system_that_hangs_costs_three_limits_and_no_scores(process, memfail_set, tmp_path):
+    base = ["--dataset", memfail_set, "--config", "long_hop", "--out", tmp_path / "r", "--timeout", 1.5]
     done = process(SCRIPT, *base, "--system", f"{FAULTY}:HangsInRetrieval")
     assert done.returncode == 0, done.stderr
     scores = scores_of(tmp_path / "r")
@@ -194,7 +195,7 @@ def test_a_system_that_hangs_costs_three_limits_and_no_scores(process, memfail, 
 
 
 @pytest.mark.slow
-def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(memfail, tmp_path, capsys):
+def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(memfail_set, tmp_path, capsys):
     """One message of the user is refused for good: its reply fails, so what it told, so the question about it."""
 
     def answer(prompt):
@@ -205,11 +206,11 @@ def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(mem
         told = content.endswith(first) and "verdict" not in content
         return Fault("status", 400, words="refused by a filter") if told else None
 
-    first = _rows(memfail, "conditional_facts_easy")[0]["entity_facts"][0]
+    first = _rows(memfail_set, "conditional_facts_easy")[0]["entity_facts"][0]
     with LoopbackEndpoint(answer, script=refuses) as endpoint:
         asked = ["--config", "conditional_facts_easy", "--system", f"{ROOT / FAULTY}:Good", "--with-replies", "--k", 2]
         model = ["--model", "openai:tiny", "--base-url", endpoint.url, "--window", 100_000, "--judge", "openai:tiny"]
-        evaluate("--dataset", memfail, *asked, *model, "--out", tmp_path / "r")
+        evaluate("--dataset", memfail_set, *asked, *model, "--out", tmp_path / "r")
     scores, usage = scores_of(tmp_path / "r"), read(tmp_path / "r", "usage.json")
     assert scores["n_failed"] == 1 and scores["by_k"]["2"]["success_rate"] == 1.0
     assert usage["replying"]["requests"] == 20 and sum(usage["replying"]["failed"].values()) == 1
@@ -236,16 +237,16 @@ def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(mem
         (["--system", "none", "--prompts", "nowhere.toml"], "nowhere.toml: no such file"),
     ],
 )
-def test_what_cannot_be_run_is_named(memfail, tmp_path, monkeypatch, args, message):
+def test_what_cannot_be_run_is_named(memfail_set, tmp_path, monkeypatch, args, message):
     monkeypatch.chdir(ROOT)
     with pytest.raises(BadInput) as raised:
-        evaluate("--dataset", memfail, "--config", "long_hop", "--out", tmp_path / "r", *args)
+        evaluate("--dataset", memfail_set, "--config", "long_hop", "--out", tmp_path / "r", *args)
     assert message in str(raised.value)
 
 
-def test_a_plan_stops_before_anything_is_done(memfail, tmp_path, capsys):
+def test_a_plan_stops_before_anything_is_done(memfail_set, tmp_path, capsys):
     asked = ["--config", "conditional_facts_easy", "long_hop", "--system", "verbatim-bm25", "--k", 5, 10]
-    evaluate("--dataset", memfail, *asked, "--plan", "--out", tmp_path / "r")
+    evaluate("--dataset", memfail_set, *asked, "--plan", "--out", tmp_path / "r")
     shown = capsys.readouterr().out
     assert "conditional_facts_easy:\n  20 facts to tell verbatim-bm25, 40 retrievals" in shown
     assert "reader lexical: 40 requests over 40 contexts" in shown and "judge lexical: no tokens" in shown
@@ -253,29 +254,29 @@ def test_a_plan_stops_before_anything_is_done(memfail, tmp_path, capsys):
 
 
 @pytest.fixture(scope="module")
-def whole(script, memfail, tmp_path_factory):
+def whole(script, memfail_set, tmp_path_factory):
     """Runs that nobody killed, by system."""
     folder = tmp_path_factory.mktemp("whole")
     for name in ("Counting", "DurableCounting"):
-        done = script(*_command(memfail, name, folder / name), CALLS=str(folder / f"{name}.calls"))
+        done = script(*_command(memfail_set, name, folder / name), CALLS=str(folder / f"{name}.calls"))
         assert done.returncode == 0, done.stderr
     return folder
 
 
-def _command(memfail, name, out):
+def _command(memfail_set, name, out):
     of = ["--config", "conditional_facts_easy", "--system", f"{FAULTY}:{name}", "--system-env", "CALLS"]
-    return [SCRIPT, "--dataset", memfail, *of, "--k", 2, 4, "--out", out]
+    return [SCRIPT, "--dataset", memfail_set, *of, "--k", 2, 4, "--out", out]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "stage"), [("Counting", 1), ("DurableCounting", 0), ("DurableCounting", 3)])
-def test_a_killed_run_goes_on_where_it_was(script, memfail, whole, tmp_path, name, stage):
+def test_a_killed_run_goes_on_where_it_was(script, memfail_set, whole, tmp_path, name, stage):
     """Kill -9 in storing, retrieving, answering or judging; then the same command."""
     out, calls = tmp_path / "r", tmp_path / "calls"
-    killed(_command(memfail, name, out), lambda: len(_keys(out / STAGES[stage])) >= 7, CALLS=str(calls))
+    killed(_command(memfail_set, name, out), lambda: len(_keys(out / STAGES[stage])) >= 7, CALLS=str(calls))
     kept = {file: _keys(out / file) for file in STAGES}
     before = lines_of(calls)
-    done = script(*_command(memfail, name, out), CALLS=str(calls))
+    done = script(*_command(memfail_set, name, out), CALLS=str(calls))
     assert done.returncode == 0, done.stderr
     after = lines_of(calls)[len(before) :]
 
@@ -343,10 +344,10 @@ def test_a_memory_system_reads_a_book(short_book, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_system_whose_file_was_edited_does_not_go_on_with_the_old_scores(memfail, tmp_path):
+def test_a_system_whose_file_was_edited_does_not_go_on_with_the_old_scores(memfail_set, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(Path(FAULTY).read_text())
-    command = ["--dataset", memfail, "--config", "long_hop", "--system", f"{file}:Good", "--out", tmp_path / "r"]
+    command = ["--dataset", memfail_set, "--config", "long_hop", "--system", f"{file}:Good", "--out", tmp_path / "r"]
     evaluate(*command)
     before = scores_of(tmp_path / "r")
     evaluate(*command)  # the same file goes on

@@ -10,11 +10,8 @@ EVALUATE, MERGE = "eval_scripts/memfail.py", "eval_scripts/merge.py"
 
 
 @pytest.fixture(scope="module")
-def dataset(once):
-    def build(out):
-        ran("builders/memfail.py --rows 6 --config long_hop coexisting_facts --out", out)
-
-    return once("memfail-shards", build) / "memfail"
+def dataset(small_sets):
+    return small_sets / "memfail"
 
 
 @pytest.mark.slow

@@ -11,13 +11,12 @@ REPORT = "eval_scripts/report.py"
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(small_sets, tmp_path_factory):
     """A system and a baseline on one config."""
     folder = tmp_path_factory.mktemp("runs")
-    ran("builders/memfail.py", "--config", "coexisting_facts", "--rows", 20, "--out", folder / "d")
     for name, system in [("floor", "none"), ("mine", "epbench.memories.example:KeywordMemory")]:
-        base = ["--dataset", folder / "d/memfail", "--config", "coexisting_facts", "--system", system, "--in-process"]
-        ran("eval_scripts/memfail.py", *base, "--k", 3, 5, "--out", folder / name)
+        base = f"--dataset {small_sets / 'memfail'} --config coexisting_facts --system {system} --in-process"
+        ran(f"eval_scripts/memfail.py {base} --k 3 5 --out {folder / name}")
     return folder
 
 

@@ -1,6 +1,7 @@
-"""A universe by a model, as a user makes it: proposed, refused, asked again, killed, taken up, and a book of it."""
+"""Universes beside ours: one by a model, proposed, refused, asked again, killed, taken up, and books of one's own."""
 
 import re
+import shutil
 import time
 from collections import Counter
 
@@ -10,10 +11,10 @@ from epbench.tulving.events.universe import load_universe
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.scripts.in_process import ran, refused, script
 from tests.scripts.run_files import killed, lines_of, scores_of
-from tests.tulving.own_universe import EVENTS, PLACES
+from tests.tulving.own_universe import EVENTS, PLACES, toml, write_universe
 from tests.tulving.proposing.scripted_universe import SIZE, THEME, ScriptedUniverse, sentence
 
-BUILD = "builders/universe.py"
+BUILD, BOOK = "builders/universe.py", "builders/tulving.py"
 KEPT = "harbour-by-openai-scripted"
 
 
@@ -103,7 +104,7 @@ def test_what_was_refused_is_told_with_its_reason_and_asked_again(made):
 @pytest.mark.parametrize("level", [1, 5])
 def test_a_book_is_made_of_it(made, tmp_path, level):
     options = ["--universe", made[0] / "harbour", "--universe-size", SIZE, "--events", 8, "--level", level]
-    ran("builders/tulving.py", "--book", "short", *options, "--out", tmp_path)
+    ran(BOOK, "--book", "short", *options, "--out", tmp_path)
     (folder,) = tmp_path.iterdir()
     assert folder.name == ("harbour-short" if level == 1 else f"harbour-short-l{level}")
     options = ["--dataset", folder, "--memory", "in-context", "--limit", 40, "--out", tmp_path / "run"]
@@ -205,3 +206,56 @@ def test_a_killed_command_goes_on_where_it_was(made, tmp_path, after):
     assert told == [{name: value for name, value in note.items() if name != "key"} for note in notes_of(whole)]
     for path in (whole / "harbour").iterdir():
         assert (tmp_path / "harbour" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+# ---- a universe of one's own ----
+
+
+@pytest.mark.slow
+def test_a_short_book_from_an_own_universe_is_a_dataset_like_any_other(tmp_path):
+    from datasets import load_dataset
+
+    folder, out = write_universe(tmp_path / "harbour"), tmp_path / "out"
+    options = ["--book", "short", "--universe", folder, "--universe-size", 12]
+    ran(BOOK, *options, "--out", out)
+    assert [path.name for path in out.iterdir()] == ["harbour-short"]
+    chapters = load_dataset(str(out / "harbour-short"), "chapters", split="test")
+    assert len(chapters) == 20 and set(chapters["location"]) <= set(PLACES) and set(chapters["content"]) <= set(EVENTS)
+    assert all(fact in row["text"] for row in chapters for fact in (row["location"], row["entity"], row["detail"][1:]))
+    questions = load_dataset(str(out / "harbour-short"), split="test")
+    assert len(questions) > 300 and {row["origin"] for row in questions} == {"book", "inner", "outer"}
+    card = (out / "harbour-short/README.md").read_text()
+    digest = load_universe(str(folder), 12).files_hash
+    assert f"the user's own universe `harbour` (hash of its files: `{digest}`)" in card and "license: unknown" in card
+    assert "--book short --universe harbour --universe-size 12`" in card and str(tmp_path) not in card
+
+    ran(BOOK, *options, "--order", "chronological", "--out", out)
+    assert (out / "harbour-short-ordered/qa").is_dir()
+    ran(f"eval_scripts/tulving.py --dataset {out / 'harbour-short'} --memory in-context --out {tmp_path / 'r'}")
+    assert scores_of(tmp_path / "r")["simple_recall_score"] > 0.5
+
+
+def test_the_same_files_under_another_path_write_the_same_bytes(tmp_path):
+    folder = write_universe(tmp_path / "one/harbour")
+    shutil.copytree(folder, tmp_path / "two/harbour")
+    for place in ("one", "two"):
+        options = ["--book", "short", "--events", 5, "--universe", tmp_path / place / "harbour", "--universe-size", 12]
+        ran(BOOK, *options, "--out", tmp_path / place)
+    one, two = (tmp_path / place / "harbour-short" for place in ("one", "two"))
+    files = [path.relative_to(one) for path in one.rglob("*") if path.is_file()]
+    assert len(files) == 10 and all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
+
+
+def test_a_faulty_universe_is_one_line_and_leaves_nothing(tmp_path):
+    folder = write_universe(tmp_path / "harbour")
+    build = [BOOK, "--book", "short", "--out", tmp_path / "out", "--universe", folder]
+    refused(script(*build), "a universe of 100 needs 100 names; ")
+    refused(script(*build, "--universe-size", 13, "--events", 170), "170 events")
+    (folder / "universe.toml").write_text(toml({"western": ["dusty", "laconic", "wide"]}))
+    done = script(*build, "--universe-size", 12)
+    refused(done, "style 'western': the template writer has no sentences in this style")
+    (folder / "universe.toml").write_text(toml(kind='"western"'))
+    refused(script(*build), f"{folder / 'universe.toml'}, key 'kind': expected novel, news, scifi, found 'western'")
+    done = script(*build[:-1], tmp_path / "habrour")
+    refused(done, "habrour': expected default, family, news, scifi, software, ward, or a folder with univ")
+    assert not (tmp_path / "out").exists()

@@ -15,7 +15,7 @@ import pytest
 from filelock import FileLock
 
 from tests.scripts.in_process import ROOT, ran, refused, script
-from tests.scripts.run_files import read, scores_of
+from tests.scripts.run_files import change, read, scores_of
 
 VIEW = "eval_scripts/view.py"
 HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
@@ -115,8 +115,8 @@ def test_what_is_no_folder_is_refused(tmp_path):
 # ---- in a browser ----
 
 
-def texts(browser, selector):
-    return browser.js(f"[...document.querySelectorAll({json.dumps(selector)})].map(one => one.innerText)")
+def names_of(browser):
+    return browser.js("[...document.querySelectorAll('.runs tbody tr td:nth-child(2)')].map(one => one.innerText)")
 
 
 def test_runs_are_filtered_sorted_and_compared(view, small_runs, tmp_path, browser):
@@ -124,12 +124,11 @@ def test_runs_are_filtered_sorted_and_compared(view, small_runs, tmp_path, brows
         browser.open(f"{address}/")
         browser.choose("benchmark", "tulving")
         assert browser.text(".status").startswith("2 of ")
-        browser.js(
-            "[...document.querySelectorAll('.runs th button')].find(b => b.innerText === 'simple recall').click()"
-        )
-        assert texts(browser, ".runs tbody tr td:nth-child(2)") == ["tulving", "tulving-none"]
-        browser.js("[...document.querySelectorAll('.runs th button')][0].click()")
-        assert texts(browser, ".runs tbody tr td:nth-child(2)") == ["tulving-none", "tulving"]
+        headers = "[...document.querySelectorAll('.runs th button')]"
+        browser.js(f"{headers}.find(b => b.innerText === 'simple recall').click()")
+        assert names_of(browser) == ["tulving", "tulving-none"]
+        browser.js(f"{headers}[0].click()")
+        assert names_of(browser) == ["tulving-none", "tulving"]
         assert browser.js("document.querySelector('.filters button').disabled")
         browser.js("document.querySelectorAll('.runs input').forEach(box => box.click())")
         assert not browser.js("document.querySelector('.filters button').disabled")
@@ -141,9 +140,7 @@ def test_the_list_follows_a_run(view, small_runs, tmp_path, browser):
     runs = tmp_path / "runs"
     run = shutil.copytree(small_runs / "tulving", runs / "new")
     scores, journal = (run / "scores.json").read_bytes(), (run / "answers.jsonl").read_bytes()
-    described = read(run, "run.json")
-    described["identity"]["model"] = HOSTILE
-    (run / "run.json").write_text(json.dumps(described), "utf-8")
+    change(run / "run.json", identity=read(run, "run.json")["identity"] | {"model": HOSTILE})
     (run / "scores.json").unlink()
     (run / "answers.jsonl").write_bytes(b"\n".join(journal.split(b"\n")[:3]) + b"\n")
     wait = "new Promise(done => setTimeout(done, 3000))"

@@ -7,7 +7,6 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from epbench.booksort.context.requests import MEMORIES
 from epbench.runs.results import QUESTIONS
 from tests.booksort.sort_set import book_text
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
@@ -199,41 +198,4 @@ def test_a_plan_asks_nothing(sort_set, tiny, tmp_path):
     assert "240 requests over 24 contexts" in ran(
         plan, "--select-prompt"
     )  # 12 prompts, 3 readings of 4 held-out excerpts
-    assert not (tmp_path / "r").exists()
-
-
-@pytest.mark.slow
-def test_shards_merge_into_the_whole_run(sort_set, tmp_path):
-    base = ("--dataset", sort_set, "--memory", "rag", "--model", "oracle", "--books", 102, "--both-orders")
-    for out, more in (("whole", ()), ("1", ("--shard", "1/2")), ("2", ("--shard", "2/2"))):
-        ran(EVALUATE, *base, *more, "--out", tmp_path / out)
-    parts = [tmp_path / "1", tmp_path / "2"]
-    ran("eval_scripts/merge.py", *parts, "--out", tmp_path / "merged")
-    assert scores_of(tmp_path / "merged") == scores_of(tmp_path / "whole")
-    ran("eval_scripts/merge.py", parts[0], "--out", tmp_path / "half")
-    half = scores_of(tmp_path / "half")
-    assert half["accuracy"] is None and half["incomplete"]["accuracy"][0] < half["incomplete"]["accuracy"][1]
-    assert half["n_failed"] == 48 - half["n_questions"] > 0  # a shard that is missing shows
-    assert half["both_orders"]["n_incomplete"] == half["n_failed"] / 2
-    ran(EVALUATE, *base[:3], "none", *base[4:], "--shard", "2/2", "--out", tmp_path / "3")
-    done = script("eval_scripts/merge.py", parts[0], tmp_path / "3", "--out", tmp_path / "x")
-    refused(done, "its memory is 'none'")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        (["--memory", "all"], f"unknown memory 'all'; there are: {', '.join(MEMORIES)}"),
-        (["--memory", "none", "--model", "lexical"], "the offline baseline is oracle"),
-        (["--memory", "none", "--prompt", "1", "--select-prompt"], "neither with --prompt"),
-        (["--memory", "none", "--shard", "1/2", "--select-prompt"], "every shard would choose for itself"),
-        (["--memory", "none", "--max-tokens", "0"], "--max-tokens: expected at least 1, got 0"),
-        (["--memory", "rag", "--query", "10"], "--query: expected a number from 0 to 9, got 10"),
-        (["--memory", "rag", "--top-k", "0"], "top_k: expected at least 1, got 0"),
-        (["--memory", "rag", "--retriever", "google"], "unknown retriever 'google'"),
-    ],
-)
-def test_bad_arguments_are_one_line(sort_set, tmp_path, arguments, match):
-    given = [*([] if "--model" in arguments else ["--model", "oracle"]), *arguments]
-    refused(script(EVALUATE, "--dataset", sort_set, *given, "--out", tmp_path / "r"), match)
     assert not (tmp_path / "r").exists()

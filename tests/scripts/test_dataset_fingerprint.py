@@ -22,16 +22,6 @@ def edited(dataset, out, config, edit, pattern="test-*.parquet"):
     return out
 
 
-def without_chapters(run, out):
-    """A run as an earlier version left it: nothing says which chapters it read, and no hash of a file is known."""
-    shutil.copytree(run, out)
-    identity = read(out, "run.json")["identity"]
-    assert identity.pop("chapters")
-    change(out / "run.json", identity=identity)
-    (out / "checksums.json").unlink()
-    return out
-
-
 @pytest.fixture(scope="module")
 def other_chapters(small_sets, tmp_path_factory):
     """The questions and the book of `short`, and chapters that do not say where."""
@@ -45,23 +35,17 @@ def other_chapters(small_sets, tmp_path_factory):
     return edited(small_sets / "short", tmp_path_factory.mktemp("edited") / "short", "chapters", edit)
 
 
-@pytest.fixture(scope="module")
-def other_run(other_chapters, tmp_path_factory):
-    out = tmp_path_factory.mktemp("runs") / "other"
-    ran(EVALUATE, "--dataset", other_chapters, "--memory", "rag-chapter", "--limit", 40, "--out", out)
-    return out
-
-
 def test_a_book_is_told_by_its_chapters_too(small_sets, other_chapters):
     one, other = load_book(str(small_sets / "short")), load_book(str(other_chapters))
     assert one.fingerprint == other.fingerprint and one.chapters != other.chapters
 
 
 @pytest.mark.slow
-def test_a_run_on_other_chapters_is_another_run(small_sets, small_runs, other_chapters, other_run, tmp_path):
-    mine = shutil.copytree(small_runs / "tulving", tmp_path / "mine")
-    done = script(f"{EVALUATE} --dataset {other_chapters} --memory rag-chapter --limit 40 --out {mine}")
-    refused(done, "its chapters is")
+def test_a_run_on_other_chapters_is_another_run(copied, other_chapters, tmp_path):
+    mine, other_run = copied("tulving"), tmp_path / "other"
+    command = f"{EVALUATE} --dataset {other_chapters} --memory rag-chapter --limit 40 --out"
+    refused(script(command, mine), "its chapters is")
+    ran(command, other_run)
     refused(script("eval_scripts/compare.py", mine, other_run), "the runs are on different chapters")
     refused(script("eval_scripts/report.py", mine, other_run, "--out", tmp_path / "report"), "different chapters")
     refused(script("eval_scripts/merge.py", mine, other_run, "--out", tmp_path / "whole"), "its chapters is")
@@ -72,8 +56,13 @@ def test_a_run_on_other_chapters_is_another_run(small_sets, small_runs, other_ch
     assert board.count("Simple recall and chronological awareness on short") == 2
 
 
-def test_a_run_without_a_fingerprint_of_chapters_goes_on_and_says_so(small_sets, small_runs, tmp_path, monkeypatch):
-    old = without_chapters(small_runs / "tulving", tmp_path / "old")
+def test_a_run_without_a_fingerprint_of_chapters_goes_on_and_says_so(small_sets, small_runs, copied, tmp_path):
+    """As an earlier version left it: nothing says which chapters it read, and no hash of a file is known."""
+    old = copied("tulving")
+    identity = read(old, "run.json")["identity"]
+    assert identity.pop("chapters")
+    change(old / "run.json", identity=identity)
+    (old / "checksums.json").unlink()
     answers = (old / "answers.jsonl").read_bytes()
     ran(EVALUATE, "--dataset", small_sets / "short", "--memory", "rag-chapter", "--limit", 40, "--out", old)
     assert (old / "answers.jsonl").read_bytes() == answers

@@ -106,14 +106,8 @@ def test_a_plan_asks_nothing(tmp_path):
     assert not (tmp_path / "r").exists()
 
 
-def test_bad_checks_are_named(tmp_path):
+def test_the_folder_of_another_check_is_refused(tmp_path):
     out = ["--out", tmp_path / "r"]
-    refused(script(CHECK, "--judge", "gpt", *out), "unknown model 'gpt'")
-    refused(script(CHECK, "--judge", "lexical", "--n", "5", *out), "expected at least 20 answers per kind, got 5")
-    refused(script(CHECK, *out), "--judge")
-    refused(script(CHECK, "--judge", "lexical", "--book", "long", *out), "give --released with them")
-    refused(script(CHECK, "--judge", "lexical", "--released", tmp_path / "no.zip", *out), "no such folder or zip")
-    assert not (tmp_path / "r").exists()
     ran(CHECK, "--judge", "lexical", "--n", "20", *out)
     refused(script(CHECK, "--judge", "lexical", "--n", "21", *out), "its n is 20, expected 21")
 
@@ -187,21 +181,3 @@ def test_for_memfail_a_model_is_planned_asked_once_and_exposed(tmp_path):
     by_fault = {fault["fault"]: fault for fault in passport["faults"]}
     assert passport["specificity"] == 1 and by_fault["fact absent"]["right"] == 0
     assert by_fault["answer wrong"]["rate"] == 1  # a letter needs no judge
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["--config", "other"], "unknown config 'other'"),
-        (["--n", 5], "expected at least 20 of each, got 5"),
-        (["--dataset", "nowhere-to-be-found"], "nowhere-to-be-found"),
-        (["--released", "x.zip"], "it goes with --benchmark tulving"),
-    ],
-)
-def test_bad_checks_of_memfail_are_named(tmp_path, args, message):
-    refused(script(OF_MEMFAIL, "--judge", "lexical", "--out", tmp_path / "r", *args), message)
-
-
-def test_what_is_for_memfail_is_refused_for_tulving(tmp_path):
-    done = script(f"{CHECK} --judge lexical --rows 5 --out {tmp_path / 'r'}")
-    refused(done, "give --benchmark memfail with them")

@@ -7,7 +7,7 @@ import pytest
 from epbench.judges.model import BaseModelJudge
 from tests.models.loopback_endpoint import LoopbackEndpoint
 from tests.scripts.in_process import ran, refused, script
-from tests.scripts.run_files import change, drop, files_in, lines_of, read, scores_of
+from tests.scripts.run_files import change, drop, files_in, lines_of, read, scores_of, write_lines
 from tests.tulving.scripted_judge import truth, verdict
 
 TULVING, MEMFAIL = "eval_scripts/tulving.py", "eval_scripts/memfail.py"
@@ -39,7 +39,7 @@ def mine(small_sets, tmp_path_factory):
 
     path = tmp_path_factory.mktemp("answers") / "mine.jsonl"
     ids = [row["id"] for row in load_book(str(small_sets / "short")).rows]
-    path.write_text("".join(json.dumps({"id": id_, "answer": f"somebody, {id_}"}) + "\n" for id_ in ids))
+    write_lines(path, [{"id": id_, "answer": f"somebody, {id_}"} for id_ in ids])
     return path
 
 

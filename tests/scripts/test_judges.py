@@ -245,18 +245,15 @@ def killed_while_writing(name, *argv):
     """Start the script in a process of its own that dies, as by kill -9, when it is about to write a file of this name."""
     die = f"""
 import os, signal, sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from tests.scripts.in_process import loaded
 replace = Path.replace
 def mortal(path, target):
     if Path(target).name == {name!r}:
         os.kill(os.getpid(), signal.SIGKILL)
     return replace(path, target)
 Path.replace = mortal
-spec = spec_from_file_location("script_tulving", {str(ROOT / EVALUATE)!r})
-module = sys.modules["script_tulving"] = module_from_spec(spec)
-spec.loader.exec_module(module)
-module.main(sys.argv[1:])
+loaded({EVALUATE!r}).main(sys.argv[1:])
 """
     done = subprocess.run([sys.executable, "-c", die, *map(str, argv)], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, (done.stdout, done.stderr)

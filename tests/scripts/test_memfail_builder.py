@@ -19,8 +19,6 @@ from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.scripts.in_process import ROOT, ran, refused, script
 from tests.scripts.run_files import killed, lines_of, read
 
-BY_MODEL = ["--source", "openai:scripted", "--base-url", "http://127.0.0.1:9/v1", "--window", "100000"]
-
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
@@ -124,32 +122,6 @@ def test_rows_come_from_the_hub(process, published, tmp_path):
         del hub.repos["datasets", "ishirgarg/MemFail"]
         done = process(command, **env, HF_HOME=str(tmp_path / "other"))
         assert done.returncode == 1 and "ishirgarg/MemFail could not be downloaded from the Hub" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["--config", "easy"], "--config: expected one of conditional_facts_easy"),
-        (["--config", "revision", "--source", "hub"], "--config revision: it has no published rows"),
-        (["--config", "revision", "--rows", "9999"], "rows: templates give at most 3,666 rows of revision, got 9,999"),
-        (["--source", "gpt-4o"], "--source: expected template, hub, a folder, or a model (hf:PATH_OR_ID, "),
-        (["--source", "nowhere"], "or inspect:PROVIDER/NAME), got 'nowhere'"),
-        (["--source", ".", "--rows", "5"], "--rows and --seed work only with templates or a model"),
-        (["--plan"], "--plan, --prompts, --wording and --max-tokens are for a model"),
-        ([*BY_MODEL, "--max-tokens", "0"], "--max-tokens: expected at least 1, got 0"),
-        ([*BY_MODEL, "--rows", "101"], "rows: expected at most 100 for coexisting_facts, one per category, got 101"),
-        ([*BY_MODEL, "--rows", "3"], "rows: expected at least 5 for long_hop, whose rows share their options, got 3"),
-        ([*BY_MODEL, "--prompts", "nowhere.toml"], "nowhere.toml: no such file; expected a prompt pack"),
-        (["--source", ".", "--hard"], "--hard works only with --source template"),
-        (["--rows", "0"], "rows: expected at least 1, got 0"),
-        (["--rows", "3"], "rows: expected at least 5 for long_hop"),
-        (["--rows", "5000"], "rows: templates give at most 1,000 rows of coexisting_facts, got 5,000; ask for fewer"),
-        (["--rows", "many"], "--rows: expected a whole number, got 'many'"),
-    ],
-)
-def test_bad_input_is_one_line(tmp_path, args, message):
-    refused(script("builders/memfail.py", *args, "--out", tmp_path), message)
-    assert not (tmp_path / "memfail").exists()
 
 
 def test_a_damaged_file_leaves_no_dataset(published, tmp_path):

@@ -6,29 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from epbench import BadInput
 from tests.memories.test_isolation import needs_bwrap
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 from tests.scripts.in_process import ROOT, ran, refused, script
-from tests.scripts.run_files import files_in, killed, lines_of, read, scores_of
+from tests.scripts.run_files import files_in, killed, lines_of, read, scores_of, write_lines
 
 FAULTY = "tests/memories/faulty.py"
 SCRIPT = "eval_scripts/memfail.py"
 STAGES = ("stored.jsonl", "retrieved.jsonl", "answers.jsonl", "judgements.jsonl")
 
 
-def evaluate(*args):
-    """The script's main in this process, which spares its start."""
-    from eval_scripts.memfail import main
-
-    main(list(map(str, args)))
-
-
-def test_a_control_has_a_folder_with_all_its_files_and_a_second_start_changes_none(memfail_set, tmp_path, capsys):
+def test_a_control_has_a_folder_with_all_its_files_and_a_second_start_changes_none(memfail_set, tmp_path):
     control = ["--config", "long_hop", "--system", "oracle", "--k", 2, 4]
     command = ["--dataset", memfail_set, *control, "--out", tmp_path / "r"]
-    evaluate(*command)
-    assert capsys.readouterr().err == ""
+    assert script(SCRIPT, *command).stderr == ""
     before = files_in(tmp_path / "r")
     assert before.keys() >= {
         "run.json", "stored.jsonl", "memories.json", "retrieved.jsonl", "answers.jsonl", "judgements.jsonl", "scores.json",
@@ -39,16 +30,15 @@ def test_a_control_has_a_folder_with_all_its_files_and_a_second_start_changes_no
     assert {"storing", "retrieving", "answering", "judging", "memory_tokens"} <= usage.keys()
     run = json.loads(before["run.json"])
     assert run["identity"]["control"] is True and "(baseline)" in run["label"]
-    evaluate(*command)
+    ran(SCRIPT, *command)
     assert files_in(tmp_path / "r") == before
 
 
-def test_several_configs_have_folders_and_one_table(memfail_set, tmp_path, capsys):
+def test_several_configs_have_folders_and_one_table(memfail_set, tmp_path):
     system = "epbench.memories.example:KeywordMemory"
     configs = ("conditional_facts_easy", "long_hop")
     asked = ["--system", system, "--isolate", "--limit", 4, "--out", tmp_path / "r"]
-    evaluate("--dataset", memfail_set, "--config", *configs, *asked)
-    shown = capsys.readouterr().out
+    shown = ran(SCRIPT, "--dataset", memfail_set, "--config", *configs, *asked)
     assert "KeywordMemory" in shown and "long_hop, lexical" not in shown  # a line is called by its system
     table = (tmp_path / "r/table.md").read_text()
     assert f"| {system}, lexical | 5 |" in table and "| long_hop | 5 |" not in table
@@ -59,18 +49,18 @@ def test_several_configs_have_folders_and_one_table(memfail_set, tmp_path, capsy
 
 
 @pytest.mark.slow
-def test_what_was_corrected_or_withdrawn_is_told_apart(tmp_path, capsys):
+def test_what_was_corrected_or_withdrawn_is_told_apart(tmp_path):
     ran("builders/memfail.py", "--config", "revision", "--rows", 6, "--out", tmp_path)
     found, base = {}, ["--dataset", tmp_path / "memfail", "--config", "revision"]
     for system in ("none", "oracle", "full-context"):
-        evaluate(*base, "--system", system, "--out", tmp_path / system)
+        shown = ran(SCRIPT, *base, "--system", system, "--out", tmp_path / system)
         found[system] = scores_of(tmp_path / system)["by_k"]["5"]
     assert found["none"]["success_rate"] == 0 and found["none"]["storage_error"] == 1
     assert found["oracle"]["success_rate"] == found["oracle"]["rows_right"] == 1
     everything = found["full-context"]  # a reader that lists what it is shown
     assert everything["stale"] == pytest.approx(2 / 12) and everything["resurrected"] == pytest.approx(4 / 12)
     assert everything["lost_with_it"] == everything["rows_right"] == 0
-    assert "corrected or withdrawn" in capsys.readouterr().out
+    assert "corrected or withdrawn" in shown
     page = (tmp_path / "full-context" / "report.html").read_text("utf-8")
     assert "Resurrected: it gives away what was withdrawn." in page and "not needed: a neighbour" in page
     ran("eval_scripts/verify.py", tmp_path / "full-context")
@@ -118,10 +108,10 @@ def test_memory_is_limited(memfail_set, tmp_path):
         "--system",
         f"{ROOT / FAULTY}:TakesAllMemory",
     ]
-    evaluate(*base, "--out", tmp_path / "little", "--memory-limit", 1)
+    ran(SCRIPT, *base, "--out", tmp_path / "little", "--memory-limit", 1)
     reasons = {record["failure"] for record in lines_of(tmp_path / "little/retrieved.jsonl")}
     assert reasons == {"out of memory: the limit of its process is 1 GB"}
-    evaluate(*base, "--out", tmp_path / "enough", "--memory-limit", 8)
+    ran(SCRIPT, *base, "--out", tmp_path / "enough", "--memory-limit", 8)
     assert scores_of(tmp_path / "enough")["n_failed"] == 0
 
 
@@ -132,40 +122,39 @@ def endpoint():
         yield endpoint
 
 
-def _judged(memfail_set, out, endpoint=None, name="tiny", system="verbatim-bm25"):
-    base = ["--dataset", memfail_set, "--config", "conditional_facts_easy", "--system", system, "--out", out]
-    by = ["--judge", f"openai:{name}", "--judge-url", endpoint.url] if endpoint else []
-    evaluate(*base, *by)
-    return files_in(out)
+@pytest.fixture
+def asked(memfail_set, tmp_path):
+    """A command whose answers the rules judge."""
+    of = "--config conditional_facts_easy --system verbatim-bm25"
+    return f"{SCRIPT} --dataset {memfail_set} {of} --out {tmp_path / 'r'}"
 
 
-def test_a_run_that_one_judge_has_scored_is_refused_to_another(memfail_set, tmp_path, endpoint):
-    out = tmp_path / "r"
-    before = _judged(memfail_set, out)
-    run = json.loads(before["run.json"])
+def test_a_run_that_one_judge_has_scored_is_refused_to_another(asked, tmp_path, endpoint):
+    ran(asked)
+    run, before = read(tmp_path / "r", "run.json"), files_in(tmp_path / "r")
     assert run["judge"] == {"name": "lexical", "prompt_hash": "rules-3"} and "judge" not in run["identity"]
-    message = r"was judged by lexical \(rules-3\), not by openai:tiny \(\w+; http://.*\); .*; give another --out"
-    with pytest.raises(BadInput, match=message):
-        _judged(memfail_set, out, endpoint)
+    done = script(f"{asked} --judge openai:tiny --judge-url {endpoint.url}")
+    refused(done, "this run was judged by lexical (rules-3), not by openai:tiny (")
+    assert f"; {endpoint.url}" in done.stderr and "give another --out" in done.stderr
     assert not endpoint.calls  # it is refused before anything is judged
-    assert files_in(out) == before == _judged(memfail_set, out)
+    ran(asked)
+    assert files_in(tmp_path / "r") == before
 
 
 @pytest.mark.slow
-def test_the_same_judge_resumes_a_run_and_asks_for_what_is_missing(memfail_set, tmp_path, endpoint):
-    out = tmp_path / "r"
-    whole = _judged(memfail_set, out, endpoint)
-    n = len(endpoint.calls)
-    assert n == len(lines_of(out / "judgements.jsonl")) > 40
-    assert _judged(memfail_set, out, endpoint) == whole and len(endpoint.calls) == n
-    (out / "judgements.jsonl").write_bytes(b"".join(whole["judgements.jsonl"].splitlines(keepends=True)[:-7]))
+def test_the_same_judge_resumes_a_run_and_asks_for_what_is_missing(asked, tmp_path, endpoint):
+    out, command = tmp_path / "r", f"{asked} --judge-url {endpoint.url} --judge openai:"
+    ran(f"{command}tiny")
+    whole, n, verdicts = files_in(out), len(endpoint.calls), lines_of(out / "judgements.jsonl")
+    assert n == len(verdicts) > 40
+    ran(f"{command}tiny")
+    assert files_in(out) == whole and len(endpoint.calls) == n
+    write_lines(out / "judgements.jsonl", verdicts[:-7])
     (out / "checksums.json").unlink()  # the run was stopped before its end
-    taken_up = _judged(memfail_set, out, endpoint)
-    assert len(endpoint.calls) == n + 7 and taken_up["scores.json"] == whole["scores.json"]
-    with pytest.raises(BadInput, match="not by openai:other"):
-        _judged(memfail_set, out, endpoint, "other")
-    with pytest.raises(BadInput, match="not by lexical"):
-        _judged(memfail_set, out)
+    ran(f"{command}tiny")
+    assert len(endpoint.calls) == n + 7 and files_in(out)["scores.json"] == whole["scores.json"]
+    refused(script(f"{command}other"), "not by openai:other")
+    refused(script(asked), "not by lexical")
     assert {record["judge"] for record in lines_of(out / "judgements.jsonl")} == {"openai:tiny"}
 
 
@@ -176,10 +165,10 @@ def test_a_system_has_the_same_scores_in_its_own_process_and_elsewhere(memfail_s
         needs_bwrap()
     base = ["--dataset", memfail_set, "--config", "conditional_facts_easy", "--limit", 6, "--isolate"]
     base += ["--system", "epbench.memories.example:KeywordMemory", "--out"]
-    evaluate(*base, tmp_path / "own")
-    evaluate(*base, tmp_path / "elsewhere", *where)
+    ran(SCRIPT, *base, tmp_path / "own")
+    ran(SCRIPT, *base, tmp_path / "elsewhere", *where)
     assert scores_of(tmp_path / "own") == scores_of(tmp_path / "elsewhere")
-    evaluate(*base, tmp_path / "own", "--isolation", "none")  # nor is it another run
+    ran(SCRIPT, *base, tmp_path / "own", "--isolation", "none")  # nor is it another run
 
 
 @pytest.mark.slow
@@ -195,7 +184,7 @@ def test_a_system_that_hangs_costs_three_limits_and_no_scores(process, memfail_s
 
 
 @pytest.mark.slow
-def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(memfail_set, tmp_path, capsys):
+def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(memfail_set, tmp_path):
     """One message of the user is refused for good: its reply fails, so what it told, so the question about it."""
 
     def answer(prompt):
@@ -210,44 +199,24 @@ def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(mem
     with LoopbackEndpoint(answer, script=refuses) as endpoint:
         asked = ["--config", "conditional_facts_easy", "--system", f"{ROOT / FAULTY}:Good", "--with-replies", "--k", 2]
         model = ["--model", "openai:tiny", "--base-url", endpoint.url, "--window", 100_000, "--judge", "openai:tiny"]
-        evaluate("--dataset", memfail_set, *asked, *model, "--out", tmp_path / "r")
+        done = script(SCRIPT, "--dataset", memfail_set, *asked, *model, "--out", tmp_path / "r")
     scores, usage = scores_of(tmp_path / "r"), read(tmp_path / "r", "usage.json")
     assert scores["n_failed"] == 1 and scores["by_k"]["2"]["success_rate"] == 1.0
     assert usage["replying"]["requests"] == 20 and sum(usage["replying"]["failed"].values()) == 1
     assert usage["answering"]["requests"] == 19 and usage["judging"]["requests"] > 19
     lost = "1 facts or chapters could not be stored"
     assert lost in scores["warnings"][0] and "refused by a filter" in scores["warnings"][0]
-    assert f"warning: conditional_facts_easy: {lost}" in capsys.readouterr().err
+    assert f"warning: conditional_facts_easy: {lost}" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["--system", "bm25"], "unknown memory system 'bm25'; expected one of: none,"),
-        (["--system", f"{FAULTY}:LacksAMethod"], "found no retrieve_memories()"),
-        (["--system", f"{FAULTY}:RaisesInConstructor"], "cannot make an instance: OSError: no API key"),
-        (["--system", "no_such:Memory"], "found no module 'no_such'"),
-        (["--system", "none", "--timeout", 0], "timeout: expected a finite number of seconds above 0, got 0"),
-        (["--system", "none", "--memory-limit", 0], "memory limit: expected a finite number of gigabytes above 0"),
-        (["--system", "none", "--k", 0], "k: expected numbers of at least 1, got 0"),
-        (["--system", "none", "--judge", "gpt"], "unknown model 'gpt'"),
-        (["--system", "none", "--config", "hops"], "unknown config 'hops'"),
-        (["--system", "none", "--limit", 0], "limit: expected at least 1, got 0"),
-        (["--system", "none", "--units-per-conversation", 0], "units_per_conversation: expected at least 1, got 0"),
-        (["--system", "none", "--prompts", "nowhere.toml"], "nowhere.toml: no such file"),
-    ],
-)
-def test_what_cannot_be_run_is_named(memfail_set, tmp_path, monkeypatch, args, message):
-    monkeypatch.chdir(ROOT)
-    with pytest.raises(BadInput) as raised:
-        evaluate("--dataset", memfail_set, "--config", "long_hop", "--out", tmp_path / "r", *args)
-    assert message in str(raised.value)
+def test_a_system_that_cannot_be_made_is_named(memfail_set, tmp_path):
+    base = f"{SCRIPT} --dataset {memfail_set} --config long_hop --out {tmp_path / 'r'}"
+    refused(script(base, "--system", f"{FAULTY}:RaisesInConstructor"), "cannot make an instance: OSError: no API key")
 
 
-def test_a_plan_stops_before_anything_is_done(memfail_set, tmp_path, capsys):
+def test_a_plan_stops_before_anything_is_done(memfail_set, tmp_path):
     asked = ["--config", "conditional_facts_easy", "long_hop", "--system", "verbatim-bm25", "--k", 5, 10]
-    evaluate("--dataset", memfail_set, *asked, "--plan", "--out", tmp_path / "r")
-    shown = capsys.readouterr().out
+    shown = ran(SCRIPT, "--dataset", memfail_set, *asked, "--plan", "--out", tmp_path / "r")
     assert "conditional_facts_easy:\n  20 facts to tell verbatim-bm25, 40 retrievals" in shown
     assert "reader lexical: 40 requests over 40 contexts" in shown and "judge lexical: no tokens" in shown
     assert not (tmp_path / "r").exists()
@@ -348,12 +317,11 @@ def test_a_system_whose_file_was_edited_does_not_go_on_with_the_old_scores(memfa
     file = tmp_path / "mine.py"
     file.write_text(Path(FAULTY).read_text())
     command = ["--dataset", memfail_set, "--config", "long_hop", "--system", f"{file}:Good", "--out", tmp_path / "r"]
-    evaluate(*command)
+    ran(SCRIPT, *command)
     before = scores_of(tmp_path / "r")
-    evaluate(*command)  # the same file goes on
+    ran(SCRIPT, *command)  # the same file goes on
     file.write_text(file.read_text() + "\nGood.store_conversation = lambda self, conversation: None\n")
-    with pytest.raises(BadInput, match="this folder holds another run: its system_digest is"):
-        evaluate(*command)
+    refused(script(SCRIPT, *command), "this folder holds another run: its system_digest is")
     assert scores_of(tmp_path / "r") == before
-    evaluate(*command[:-1], tmp_path / "edited")
+    ran(SCRIPT, *command[:-1], tmp_path / "edited")
     assert scores_of(tmp_path / "edited")["stored"]["memories"] == 0

@@ -197,40 +197,7 @@ def test_bad_answers_are_named(short_book, tmp_path, content, message):
     assert not (tmp_path / "r").exists()
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        ("--book medium", "unknown book 'medium'; there are: short, long, very-long"),
-        (
-            "--book short --universe mars",
-            "unknown universe 'mars': expected default, family, news, scifi, software, ward",
-        ),
-        ("--book short --events 20000", "20000 events do not fit into a universe of 100"),
-        ("--book short --events 0", "expected at least 1 event, found 0"),
-        ("--book short --universe-size 5000", "a universe of 5000 needs 5000 days"),
-        ("--book short --writer shakespeare", "unknown writer 'shakespeare'"),
-        ("--book short --released nowhere.zip", "nowhere.zip: no such folder or zip"),
-    ],
-)
-def test_bad_recipes_leave_nothing(tmp_path, args, message):
-    refused(script(f"{BUILD} {args}", "--out", tmp_path / "out"), message)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_bad_evaluations_are_named(short_book, runs, tmp_path):
-    for args, message in (
-        ("", "either --memory to ask a reader, or --answers"),
-        ("--memory human", "unknown memory 'human'"),
-        ("--memory none --model gpt", "unknown model 'gpt'"),
-        ("--memory none --shard 3/2", "shard: expected i/n with 1 ≤ i ≤ n, such as 2/4, got '3/2'"),
-        ("--memory rag-chapter --top-k 0", "top-k: expected at least 1"),
-        ("--memory none --limit 0", "limit: expected at least 1, got 0"),
-        (f"--memory none --dataset {tmp_path}", "expected the rows of a dataset in qa/test-*.parquet"),
-        ("--memory none --dataset epbench/nothing", "epbench/nothing"),
-    ):
-        refused(script(f"{EVALUATE} --dataset {short_book} --out {tmp_path / 'r'} {args}"), message)
-    refused(script(f"{EVALUATE} --released no.zip --out {tmp_path / 'r'}"), "no such folder or zip")
-    assert not (tmp_path / "r").exists()
+def test_the_folder_of_another_run_is_refused(short_book, runs, tmp_path):
     other = script(f"{EVALUATE} --dataset {short_book} --memory none --out {runs / 'in-context'}")
     refused(other, "this folder holds another run: its memory is 'in-context', expected 'none'")
     ran(f"{BUILD} --book short --seed 9 --out {tmp_path}")
@@ -305,22 +272,6 @@ def test_the_committed_cards_are_those_of_the_builder(tmp_path, name):
     cards = (tmp_path / name / "README.md", committed)
     made, kept = (re.sub(r"num_bytes: \d+", "", card.read_text()) for card in cards)
     assert made == kept, "run `make cards`"  # bytes in memory depend on the version of pyarrow
-
-
-@pytest.mark.slow
-def test_shards_merge_into_the_whole_run(short_book, runs, tmp_path):
-    parts = [tmp_path / f"part{i}" for i in (1, 2, 3)]
-    for i, part in enumerate(parts, 1):
-        ran(f"{EVALUATE} --dataset {short_book} --memory rag-paragraph --shard {i}/3 --out {part}")
-    ran("eval_scripts/merge.py", *parts, "--out", tmp_path / "whole")
-    assert scores_of(tmp_path / "whole") == scores_of(runs / "rag-paragraph")
-    out = ran("eval_scripts/merge.py", *parts[:2], "--out", tmp_path / "two")
-    two = scores_of(tmp_path / "two")
-    assert two["n_failed"] > 100 and two["n_questions"] == 450 and two["simple_recall_score"] is None
-    low, high = two["incomplete"]["simple_recall_score"]
-    assert low < scores_of(tmp_path / "whole")["simple_recall_score"] < high
-    assert "An incomplete score is a range" in out
-    refused(script("eval_scripts/merge.py", parts[0], runs / "none", "--out", tmp_path / "x"), "its memory is 'none'")
 
 
 def test_a_plan_stops_before_anything_is_done(short_book, tmp_path):

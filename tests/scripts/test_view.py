@@ -2,19 +2,17 @@
 
 import json
 import shutil
-import sys
 import threading
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from functools import partial
 from http.server import ThreadingHTTPServer
-from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
 from filelock import FileLock
 
-from tests.scripts.in_process import ROOT, ran, refused, script
+from tests.scripts.in_process import loaded, ran, refused, script
 from tests.scripts.run_files import change, read, scores_of
 
 VIEW = "eval_scripts/view.py"
@@ -23,11 +21,7 @@ HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window
 
 @pytest.fixture(scope="module")
 def view():
-    spec = spec_from_file_location("script_view", ROOT / VIEW)
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return loaded(VIEW)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A run of MemFail on several machines: its parts, joined, have the scores of the whole run."""
+"""Runs on several machines: their parts, joined, have the scores of the whole run."""
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +12,34 @@ EVALUATE, MERGE = "eval_scripts/memfail.py", "eval_scripts/merge.py"
 @pytest.fixture(scope="module")
 def dataset(small_sets):
     return small_sets / "memfail"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "memory", "score"),
+    [
+        ("tulving.py --dataset {}/short", "rag-paragraph", "simple_recall_score"),
+        ("booksort.py --dataset {}/booksort --model oracle --both-orders", "rag", "accuracy"),
+    ],
+)
+def test_shards_merge_into_the_whole_run(small_sets, tmp_path, command, memory, score):
+    command = f"eval_scripts/{command.format(small_sets)} --memory"
+    ran(command, memory, "--out", tmp_path / "whole")
+    parts = [tmp_path / f"part{i}" for i in (1, 2, 3)]
+    for i, part in enumerate(parts, 1):
+        ran(command, memory, "--shard", f"{i}/3", "--out", part)
+    ran(MERGE, *parts, "--out", tmp_path / "merged")
+    whole, n = scores_of(tmp_path / "whole"), sum(scores_of(part)["n_questions"] for part in parts[:2])
+    assert scores_of(tmp_path / "merged") == whole
+    said = ran(MERGE, *parts[:2], "--out", tmp_path / "two")
+    two = scores_of(tmp_path / "two")
+    low, high = two["incomplete"][score]
+    assert two[score] is None and low < whole[score] < high and "An incomplete score is a range" in said
+    assert two["n_failed"] == whole["n_questions"] - n > 0  # a shard that is missing shows
+    if "both_orders" in two:
+        assert two["both_orders"]["n_incomplete"] == two["n_failed"] / 2
+    ran(command, "none", "--shard", "2/3", "--out", tmp_path / "other")
+    refused(script(MERGE, parts[0], tmp_path / "other", "--out", tmp_path / "x"), "its memory is 'none'")
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 
 from tests.booksort.sort_set import write_set
 from tests.scripts.in_process import ran
-from tests.scripts.run_files import COMMANDS
+from tests.scripts.run_files import BUILT, COMMANDS
 
 
 @pytest.fixture(scope="session")
@@ -14,10 +14,8 @@ def small_sets(once):
     """The datasets `short` (six events), `booksort` (two books of templates) and `memfail` (ten rows of two configs)."""
 
     def build(out):
-        ran(f"builders/tulving.py --book short --events 6 --out {out}")
-        ran(f"builders/memfail.py --config long_hop coexisting_facts --rows 10 --out {out}")
-        pairs = "--template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 5"
-        ran(f"builders/booksort.py {pairs} --out {out}")
+        for command in BUILT.values():
+            ran(command, "--out", out)
 
     return once("small-sets", build)
 

@@ -13,6 +13,13 @@ from typing import Any
 
 from tests.scripts.in_process import ROOT
 
+PAIRS = "--template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 5"
+BUILT = {
+    "short": "builders/tulving.py --book short --events 6",
+    "booksort": f"builders/booksort.py {PAIRS}",
+    "memfail": "builders/memfail.py --config long_hop coexisting_facts --rows 10",
+}
+"""The commands of the small sets."""
 COMMANDS = {
     "tulving": "eval_scripts/tulving.py --dataset {}/short --memory rag-chapter --limit 40",
     "tulving-none": "eval_scripts/tulving.py --dataset {}/short --memory none --limit 40",

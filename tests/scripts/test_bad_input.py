@@ -6,7 +6,21 @@ from epbench.booksort.context.requests import MEMORIES
 from tests.scripts.in_process import refused, script
 
 FAULTY = "tests/memories/faulty.py"
-BY_MODEL = "--source openai:scripted --base-url http://127.0.0.1:9/v1 --window 100000"
+URL = "http://127.0.0.1:9/v1"
+BY_MODEL = f"--source openai:scripted --base-url {URL} --window 100000"
+WRITER, CHECKER = f"--writer openai:tiny --base-url {URL}", "--checker openai:sage --checker-window 8192"
+MODEL_ARGS = [
+    ("--model-args rank=8", "--model-args: expected one of the keys dtype, revision, adapter, enable_thinking"),
+    (
+        "--model-args dtype=int8",
+        "--model-args: expected dtype to be one of auto, float32, bfloat16, float16, got 'int8'",
+    ),
+    ("--model-args dtype=float32 --dtype float16", "its dtype=float32 contradicts --dtype float16"),
+    ("--model-args revision=main", "model lexical: expected no revision, which only hf: and vllm: models have"),
+    ("--judge-args adapter=x", "lexical: expected no adapter, which only hf: and vllm: models have"),
+    ("--judge-args adapter", "--judge-args: expected KEY=VALUE"),
+]
+NEEDS_MODEL = "--base-url and --model-args are for a model: name one with --source, got 'template'"
 REFUSED = {
     "builders/tulving.py": [
         ("--book medium", "unknown book 'medium'; there are: short, long, very-long"),
@@ -19,6 +33,23 @@ REFUSED = {
         ("--book short --universe-size 5000", "a universe of 5000 needs 5000 days"),
         ("--book short --writer shakespeare", "unknown writer 'shakespeare'"),
         ("--book short --released nowhere.zip", "nowhere.zip: no such folder or zip"),
+        ("--book short --released data.zip --plan", "--plan is for a new book"),
+        ("--book short --model-args revision=main", "model template: expected no revision, which only hf: and vllm:"),
+        ("--book short --writer lexical", "unknown writer 'lexical': expected template, hf:"),
+        ("--book short --checker openai:x", "no model checks the chapters of the writer template"),
+    ],
+    f"builders/tulving.py --book short {WRITER}": [
+        ("--window 8192", "the window of openai:tiny has 8,192; allow fewer tokens for an answer"),
+        ("--max-tokens 0", "max_tokens 0: expected at least 1"),
+        ("--checker lexical", "unknown checker 'lexical': expected hf:PATH"),
+        (f"--window 32768 {CHECKER}", "the window of openai:sage has 8,192; allow fewer tokens for an answer"),
+        ("--released data.zip", "--released takes a published book as it is"),
+    ],
+    f"builders/universe.py --source openai:x --base-url {URL} --theme ferries --name harbour": [
+        ("--size 1", "universe of 1: expected at least 2"),
+        ("--name ward", "ward: a universe of the package has this name"),
+        ("--source lexical", "unknown model 'lexical'"),
+        ("--prompts nowhere.toml", "nowhere.toml"),
     ],
     "builders/memfail.py": [
         ("--config easy", "--config: expected one of conditional_facts_easy"),
@@ -26,6 +57,8 @@ REFUSED = {
         ("--config revision --rows 9999", "rows: templates give at most 3,666 rows of revision, got 9,999"),
         ("--source gpt-4o", "--source: expected template, hub, a folder, or a model (hf:PATH_OR_ID, "),
         ("--source nowhere", "or inspect:PROVIDER/NAME), got 'nowhere'"),
+        (f"--source template --base-url {URL}", NEEDS_MODEL),
+        ("--source template --model-args revision=main", NEEDS_MODEL),
         ("--source . --rows 5", "--rows and --seed work only with templates or a model"),
         ("--plan", "--plan, --prompts, --wording and --max-tokens are for a model"),
         (f"{BY_MODEL} --max-tokens 0", "--max-tokens: expected at least 1, got 0"),
@@ -49,6 +82,18 @@ REFUSED = {
         ("--memory none --dataset tests", "expected the rows of a dataset in qa/test-*.parquet"),
         ("--memory none --dataset epbench/nothing", "epbench/nothing"),
     ],
+    "eval_scripts/tulving.py --dataset {}/short --memory none": [
+        *MODEL_ARGS,
+        ("--judge gpt", "judge: unknown model 'gpt'"),
+        ("--judge hf:no/such-model", "no/such-model"),
+        ("--judge lexical --judge-prompts x.toml", "judge lexical: it follows rules and takes no prompts"),
+        (f"--judge openai:tiny --judge-url {URL} --judge-prompts x.toml", "x.toml: no such file"),
+        (f"--judge openai:tiny --judge-url {URL} --judge-max-tokens 0", "judge max_tokens: expected at least 1, got 0"),
+    ],
+    "eval_scripts/tulving.py --dataset {0}/short {0}/booksort": [
+        ("--rejudge", "--rejudge is about one dataset, got 2"),
+        ("--answers x.jsonl", "--answers is about one dataset, got 2"),
+    ],
     "eval_scripts/booksort.py --dataset {}/booksort": [
         ("--model oracle --memory all", f"unknown memory 'all'; there are: {', '.join(MEMORIES)}"),
         ("--memory none --model lexical", "the offline baseline is oracle"),
@@ -71,6 +116,19 @@ REFUSED = {
         ("--system none --limit 0", "limit: expected at least 1, got 0"),
         ("--system none --units-per-conversation 0", "units_per_conversation: expected at least 1, got 0"),
         ("--system none --prompts nowhere.toml", "nowhere.toml: no such file"),
+        ("--system verbatim-bm25 --shard 1/2", "all rows of a config have one common store"),
+        ("--system verbatim-bm25 --shard 3/2", "expected i/n with 1 ≤ i ≤ n"),
+        ("--system verbatim-bm25 --isolate --shard 0/2", "expected i/n with 1 ≤ i ≤ n"),
+        *((f"--system none {rest}", message) for rest, message in MODEL_ARGS),
+    ],
+    "eval_scripts/system_check.py": [
+        ("none", "expected a system, not a baseline"),
+        (f"{FAULTY}:Missing", "found no class 'Missing'"),
+        ("no_such_module:Memory", "found no module 'no_such_module'"),
+        ("none --n 0", "--n and --lag: expected at least 1 and 0, got 0 and "),
+        ("none --lag -1", "--n and --lag: expected at least 1 and 0, got 1000 and -1"),
+        ("none --forget -1", "got -1"),
+        ("none --wait nan", "--wait: expected a finite number, got 'nan'"),
     ],
     "eval_scripts/judge_check.py": [
         ("", "--judge"),

@@ -72,13 +72,6 @@ def test_pairs_of_whole_books_are_asked_up_to_40_000_words_apart(tmp_path):
         list(_scores(tmp_path / "full-book", {"benchmark": "booksort"}))
 
 
-def test_the_same_command_writes_the_same_bytes(texts, built, tmp_path):
-    ran(BUILD, "--texts", texts, *SMALL, "--out", tmp_path)
-    files = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
-    assert len(files) == 9
-    assert all((tmp_path / file).read_bytes() == (built[0].parent / file).read_bytes() for file in files)
-
-
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [

@@ -147,18 +147,6 @@ def test_what_is_said_of_the_reader_must_be_true(short_book, run, tmp_path):
     refused(script(EVALUATE, "--dataset", tmp_path / "short", "--rejudge", "--out", run), "its fingerprint is")
 
 
-def test_bad_judges_are_named(short_book, tmp_path):
-    base = [EVALUATE, "--dataset", short_book, "--memory", "none", "--out", tmp_path / "r", "--judge"]
-    refused(script(*base, "gpt"), "judge: unknown model 'gpt'")
-    refused(script(*base, "hf:no/such-model"), "no/such-model")
-    prompts = ["--judge-prompts", "x.toml"]
-    refused(script(*base, "lexical", *prompts), "judge lexical: it follows rules and takes no prompts")
-    url = ["openai:tiny", "--judge-url", "http://127.0.0.1:9"]
-    refused(script(*base, *url, *prompts), "x.toml: no such file")
-    refused(script(*base, *url, "--judge-max-tokens", "0"), "judge max_tokens: expected at least 1, got 0")
-    assert not (tmp_path / "r").exists()
-
-
 @pytest.mark.slow
 def test_own_answers_are_judged_by_a_model_and_again(short_book, judged_by_rules, tmp_path):
     mine = shutil.copyfile(judged_by_rules / "answers.jsonl", tmp_path / "mine.jsonl")

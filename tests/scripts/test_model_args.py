@@ -55,26 +55,6 @@ def test_an_adapter_is_another_run_which_verify_knows(sort_set, tiny, tmp_path):
     assert verified.returncode == 1 and "weights" in verified.stdout
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (["--model-args", "rank=8"], "--model-args: expected one of the keys dtype, revision, adapter, enable_thinking"),
-        (["--model-args", "dtype=int8"], "--model-args: expected dtype to be one of auto, float32, bfloat16, float16, got 'int8'"),
-        (["--model-args", "dtype=float32", "--dtype", "float16"], "its dtype=float32 contradicts --dtype float16"),
-        (["--model-args", "revision=main"], "model lexical: expected no revision, which only hf: and vllm: models have"),
-        (["--judge-args", "adapter=x"], "lexical: expected no adapter, which only hf: and vllm: models have"),
-        (["--judge-args", "adapter"], "--judge-args: expected KEY=VALUE"),
-    ],
-)  # fmt: skip
-def test_bad_arguments_are_one_line(small_sets, tmp_path, given, message):
-    for name, *more in (
-        ["tulving", "--dataset", small_sets / "short", "--memory", "none"],
-        ["memfail", "--dataset", small_sets / "memfail", "--config", "long_hop", "--system", "none"],
-    ):
-        refused(script(f"eval_scripts/{name}.py", *more, *given, "--out", tmp_path / "r"), message)
-    assert not (tmp_path / "r").exists()
-
-
 def test_a_judge_shares_the_weights_of_the_reader_only_if_both_are_one_variant(tmp_path):
     def same(*given):
         args = parse(Both, "Doc.", given)
@@ -86,15 +66,6 @@ def test_a_judge_shares_the_weights_of_the_reader_only_if_both_are_one_variant(t
     adapter = make_adapter(tmp_path / "adapter", tiny)
     judges = [load_judge(f"hf:{tiny}", Options(adapter=one)) for one in (None, str(adapter))]
     assert len({judge.name for judge in judges}) == 2  # so they share no verdicts
-
-
-@pytest.mark.parametrize("given", [["--base-url", "http://127.0.0.1:1/v1"], ["--model-args", "revision=main"]])
-def test_what_is_for_a_model_needs_one_as_source(tmp_path, given):
-    done = script("builders/memfail.py", "--source", "template", *given, "--out", tmp_path)
-    refused(done, "--base-url and --model-args are for a model: name one with --source, got 'template'")
-    if given[0] == "--model-args":
-        done = script("builders/tulving.py", "--book", "short", "--events", 6, *given, "--out", tmp_path)
-        refused(done, "model template: expected no revision, which only hf: and vllm: models have")
 
 
 # ---- other weights under the same path ----

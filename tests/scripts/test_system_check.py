@@ -35,14 +35,3 @@ def test_a_broken_promise_gives_1(monkeypatch):
     done = script(CHECK, f"{FAULTY}:RetrievesOneMore", "--n", 5, "--forget", 0)
     assert done.returncode == 1
     assert "at most k retrieved: failed" in done.stderr and "1 of 7 promises are broken" in done.stdout
-
-
-def test_what_is_no_system_gives_2():
-    for system, words in [
-        ("none", "expected a system, not a baseline"),
-        (f"{FAULTY}:Missing", "found no class 'Missing'"),
-        ("no_such_module:Memory", "found no module 'no_such_module'"),
-    ]:
-        refused(script(CHECK, system), words)
-    for flag, value in [("--n", 0), ("--lag", -1), ("--forget", -1), ("--wait", "nan")]:
-        assert script(CHECK, "none", flag, value).returncode == 2

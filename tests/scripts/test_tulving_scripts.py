@@ -9,7 +9,7 @@ from datasets import load_dataset
 
 from epbench.hub.dataset_folder import CANARY
 from tests.scripts.in_process import ROOT, ran, refused, script
-from tests.scripts.run_files import drop, files_in, lines_of, read, scores_of, write_lines
+from tests.scripts.run_files import BUILT, drop, files_in, lines_of, read, scores_of, write_lines
 
 BUILD, EVALUATE = "builders/tulving.py", "eval_scripts/tulving.py"
 
@@ -51,11 +51,12 @@ def test_a_built_book_loads_with_all_its_configs(short_book):
         assert not any(CANARY in turn["content"] for turn in message)
 
 
-def test_the_same_command_writes_the_same_bytes(short_book, tmp_path):
-    ran(f"{BUILD} --book short --out {tmp_path}")
-    files = sorted(p.relative_to(short_book) for p in short_book.rglob("*") if p.is_file())
-    assert len(files) == 10
-    assert all((tmp_path / "short" / f).read_bytes() == (short_book / f).read_bytes() for f in files)
+@pytest.mark.parametrize(("name", "n_files"), [("short", 10), ("booksort", 7), ("memfail", 6)])
+def test_the_same_command_writes_the_same_bytes(small_sets, tmp_path, name, n_files):
+    ran(BUILT[name], "--out", tmp_path)
+    files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) == n_files
+    assert all((tmp_path / file).read_bytes() == (small_sets / file).read_bytes() for file in files)
 
 
 @pytest.mark.parametrize(

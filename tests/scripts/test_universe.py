@@ -154,28 +154,12 @@ def test_a_model_that_never_gives_a_list_is_one_line(tmp_path, faults, message):
     assert not (tmp_path / "harbour").exists() and (tmp_path / KEPT / "replies.jsonl").is_file()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"--size": "1"}, "universe of 1: expected at least 2"),
-        ({"--theme": "a\nb"}, "theme: expected one line of text"),
-        ({"--name": "ward"}, "ward: a universe of the package has this name"),
-        ({"--name": "a b"}, "expected at most 64 letters"),
-        ({"--source": "lexical"}, "unknown model 'lexical'"),
-        ({"--prompts": "nowhere.toml"}, "nowhere.toml"),
-    ],
-)
-def test_bad_input_is_one_line(tmp_path, change, message):
-    given = {"--source": "openai:x", "--base-url": "http://127.0.0.1:9/v1", "--theme": THEME, "--name": "harbour"}
-    options = [word for pair in (given | change).items() for word in pair]
-    refused(script(BUILD, *options, "--out", tmp_path), message)
-    assert not any(tmp_path.iterdir())
-
-
 def test_another_folder_is_not_replaced(tmp_path):
     (tmp_path / "harbour").mkdir()
     with ScriptedEndpoint(ScriptedUniverse()) as endpoint:
         refused(script(*words(endpoint, tmp_path)), "exists and was not proposed by this model")
+        refused(script(*words(endpoint, tmp_path, "--theme", "a\nb")), "theme: expected one line of text")
+        refused(script(*words(endpoint, tmp_path, "--name", "a b")), "expected at most 64 letters")
 
 
 @pytest.mark.slow

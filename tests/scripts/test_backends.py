@@ -120,7 +120,7 @@ def test_a_bad_line_ends_with_every_question_answered_or_failed(asked, tmp_path)
         ({"choice": {"finish_reason": "content_filter"}}, "the endpoint's content filter stopped the answer"),
         (
             {"message": {"content": None, "reasoning": "Hm"}, "choice": {"finish_reason": "length"}},
-            "the model used all 8 tokens for thinking and gave no answer",
+            "the model used all 2 tokens for thinking and gave no answer",
         ),
     ],
 )
@@ -133,7 +133,7 @@ def test_answers_that_are_lost_are_no_abstentions(asked, tmp_path, parts, reason
         return {name: dict(part) for name, part in parts.items()} if lose else {}
 
     with LoopbackEndpoint(lambda prompt: "I don't know.", more=lost) as endpoint:
-        command = asked(endpoint, "none", "--limit", 40)
+        command = asked(endpoint, "none", "--limit", 40, "--max-tokens", 2)
         done = script(*command)
         assert done.returncode == 1 and "nothing to score: all 40 questions failed" in done.stderr, done.stderr
         records = lines_of(tmp_path / "r/answers.jsonl")
